@@ -1,0 +1,79 @@
+# The commands of the project: `make run` to see it work, `make test` and `make check` before a commit.
+# Needs make and Python 3.11 or newer; everything else goes into .venv.
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input
+INSTALLED := $(VENV)/.installed
+DEVELOPED := $(VENV)/.developed
+WEIGHTS := $(VENV)/.weights
+SOURCES := pyproject.toml constraints.txt
+
+# The first Python on the path that is new enough; `make PYTHON=... run` names another.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
+
+DB := .engine/demo.db
+QUESTION := Which port does the label printer listen on?
+
+define STEP
+@printf '\n==> %s\n'
+endef
+
+help:
+	@printf '%s\n' \
+		'make run    install into $(VENV) and answer a question about tests/examples/office with a local model' \
+		'make test   all tests' \
+		'make check  format, lint, types, SQL lint' \
+		'make bench  measurements' \
+		'make clean  remove $(VENV), caches and the demo database'
+
+run: $(WEIGHTS)
+	@mkdir -p -m 700 $(dir $(DB))
+	$(STEP) 'Asking: $(QUESTION)'
+	@$(BIN)/engine run --root tests/examples/office --db $(DB) '$(QUESTION)'
+	@echo && printf '%s\n' 'Look at that run:' \
+		'  $(BIN)/engine show --db $(DB)      what it did and what it cost' \
+		'  $(BIN)/engine log --db $(DB)       turn by turn' \
+		'  $(BIN)/engine packet --db $(DB)    what the model was sent'
+
+test: $(DEVELOPED)
+	$(BIN)/python -m pytest -n 2
+
+check: $(DEVELOPED)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python tests/lint_sql.py
+
+# Files bench_*.py in tests/bench are no tests: pytest collects them only here.
+bench: $(DEVELOPED)
+	$(BIN)/python -m pytest tests/bench -p no:xdist -s -o python_files='bench_*.py' -o python_functions='bench_*'
+
+clean:
+	rm -rf $(VENV) .engine .bench build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@test -n '$(PYTHON)' || { echo 'No Python 3.11 or newer on the path: install one, or name it: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)'; exit 1; }
+	$(STEP) 'Creating $(VENV) with $(PYTHON)'
+	@$(PYTHON) -m venv $(VENV)
+
+# The stamps are files, so that a second run starts at once and a changed pyproject.toml installs again.
+$(INSTALLED): $(SOURCES) | $(BIN)/python
+	$(STEP) 'Installing engine and the model libraries (about 150 MB, once)'
+	@$(PIP) -c constraints.txt -e '.[models,local]'
+	@touch $@
+
+$(DEVELOPED): $(SOURCES) | $(BIN)/python
+	$(STEP) 'Installing engine and what its tests need (once)'
+	@$(PIP) -c constraints.txt -e '.[models,local,dev]'
+	@touch $(INSTALLED) $@
+
+$(WEIGHTS): $(INSTALLED)
+	$(STEP) 'Fetching the local model (about 94 MB, once)'
+	@$(BIN)/engine models install local
+	@touch $@

@@ -1,0 +1,89 @@
+"""Files on disk: read without waiting for a pipe, replaced in one step that a crash cannot split."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BufferedReader
+from pathlib import Path
+
+from engine.errors import Conflict, EngineError, PermissionDenied
+
+
+def open_regular(place: Path) -> BufferedReader:
+    """Open a regular file for reading; `OSError`, and no waiting, for a pipe, device, folder, symlink."""
+    descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise IsADirectoryError(errno.EISDIR, "it is not a regular file")
+    return open(descriptor, "rb")
+
+
+def file_hash(place: Path) -> str | None:
+    """The SHA-256 (hex) of a file's bytes, None when there is no file; `OSError` when it cannot be read."""
+    try:
+        with open_regular(place) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+@contextmanager
+def temporary_beside(target: Path, data: bytes) -> Iterator[Path]:
+    """A file next to `target` that holds `data`, on disk and with the mode of `target`; gone afterwards."""
+    _make_folder(target.parent)
+    mode = None
+    with suppress(FileNotFoundError):
+        mode = stat.S_IMODE(target.stat().st_mode)
+        if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise PermissionError(errno.EACCES, "the file is read-only")
+    place = target.parent / f".engine-{secrets.token_hex(8)}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with open(os.open(place, flags, 0o666 if mode is None else mode & 0o777), "wb") as file:
+            file.write(data)
+            file.flush()
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        yield place
+    finally:
+        place.unlink(missing_ok=True)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and those above it, each on disk before the next."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the folder's names on disk."""
+    # Not every file system can do it, and what was asked for has been done by now.
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def system_errors(action: str, path: str) -> Iterator[None]:
+    """Turn what the system refuses to `action` on `path` into 403, 409 or 500."""
+    try:
+        yield
+    except PermissionError as error:
+        message = f"cannot {action} {path!r}: {error.strerror}; change the mode or owner"
+        raise PermissionDenied(message) from error
+    except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
+        raise Conflict(f"cannot {action} {path!r}: {error.strerror}; choose another path") from error
+    except OSError as error:
+        raise EngineError(f"cannot {action} {path!r}: {error.strerror}; the file is as it was") from error

@@ -1,0 +1,1 @@
+"""Effects: what the world must see."""

@@ -1,0 +1,108 @@
+"""Performs the pending effects of a run, one after the other, and reports how each ended."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import plugins
+from ..errors import EngineError
+from ..identity import ProcessIdentity
+from . import files
+from .processes import ProcessResult, kill_leftover, run_process
+
+if TYPE_CHECKING:
+    from ..database import Database, Row
+
+Output = Callable[[int, str], None]
+
+
+class Performer:
+    """Performs effects for the driver that holds `token`; `stopped` cuts a running process off."""
+
+    def __init__(self, db: Database, token: str | None, stopped: threading.Event, on_output: Output | None = None) -> None:
+        self._db = db
+        self._token = token
+        self._stopped = stopped
+        self._on_output = on_output
+        self._handlers = {
+            "file_write": files.write,
+            "file_delete": files.delete,
+            "process": self._process,
+            **plugins.effect_handlers(),
+        }
+
+    def perform(self, run_id: int) -> None:
+        """Perform the next effect of a run that is pending, or was begun and can safely be done again."""
+        effect = self._db.row("select * from pending_effects where run_id = ? order by effect_id limit 1", (run_id,))
+        if effect is None:
+            return
+        if effect["kind"] != "process":
+            self._mark_started(effect["effect_id"], None)
+        self._report(effect, self._handle(effect))
+
+    def recover(self, run_id: int) -> None:
+        """Record the processes that were cut off with another driver as interrupted; they are never started again."""
+        for effect in self._db.rows(
+            "select * from pending_effects where run_id = ? and state = 'started' and kind = 'process'", (run_id,)
+        ):
+            if effect["identity"]:
+                kill_leftover(ProcessIdentity.from_json(effect["identity"]))
+            self._report(effect, {"state": "failed", "outcome": "interrupted"})
+
+    def _handle(self, effect: Row) -> Mapping[str, Any]:
+        handler = self._handlers.get(effect["kind"])
+        if handler is None:
+            return {"state": "failed", "outcome": "error", "message": f"nothing performs effects of kind {effect['kind']!r}"}
+        try:
+            return handler(effect)
+        except EngineError as error:
+            return files.failure(error)
+
+    def _process(self, effect: Row) -> dict[str, Any]:
+        """Run an accepted command in the project's root; it is recorded as started before it can do anything."""
+        result = run_process(
+            json.loads(effect["detail"])["command"],
+            cwd=Path(effect["root"] or "."),
+            timeout_s=effect["timeout_s"],
+            on_start=lambda identity: self._mark_started(effect["effect_id"], identity.to_json()),
+            on_output=lambda channel, text: self._append(effect["effect_id"], channel, text),
+            cancelled=self._stopped,
+            max_output=effect["max_output"],
+        )
+        return _process_row(result)
+
+    def _mark_started(self, effect_id: int, identity: str | None) -> None:
+        self._db.execute(
+            "update effects set state = 'started', identity = ?, started_at = now() where id = ?", (identity, effect_id)
+        )
+
+    def _append(self, effect_id: int, channel: int, text: str) -> None:
+        self._db.insert("effect_output", effect_id=effect_id, channel=channel, text=text, lease=self._token)
+        if self._on_output:
+            self._on_output(channel, text)
+
+    def _report(self, effect: Row, result: Mapping[str, Any]) -> None:
+        if self._db.value("select state in ('pending', 'started') from effects where id = ?", (effect["effect_id"],)):
+            self._db.insert("effect_results", effect_id=effect["effect_id"], lease=self._token, **result)
+
+
+def _process_row(result: ProcessResult) -> dict[str, Any]:
+    """The result row of a process: resolved for exit code 0, else failed with the code, the time-out or the reason."""
+    notes = [note for note in (result.message, "output was cut" if result.truncated else "") if note]
+    detail = {
+        "exit_code": result.exit_code,
+        "duration_s": round(result.duration_s, 2),
+        "note": "; ".join(notes) or None,
+    }
+    ends: dict[str, tuple[str, str | None]] = {
+        "timed_out": ("failed", "timeout"),
+        "cancelled": ("cancelled", "cancelled"),
+        "failed_to_start": ("failed", "error"),
+        "exited": ("resolved", None) if result.exit_code == 0 else ("failed", f"exit:{result.exit_code}"),
+    }
+    state, outcome = ends[result.ended]
+    return {"state": state, "outcome": outcome, "detail": json.dumps(detail)}

@@ -1,0 +1,61 @@
+"""Errors of the engine: each carries the HTTP status that SQL, Python and the CLI share."""
+
+from __future__ import annotations
+
+
+class EngineError(Exception):
+    """Something the engine refuses or cannot do.
+
+    `status` is the HTTP status code that the same failure has in the database;
+    `str(error)` is ``"STATUS what happened, to what, and what to do next"``.
+    """
+
+    status = 500
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        if status is not None:
+            self.status = status
+        self.message = message
+        super().__init__(f"{self.status} {message}")
+
+
+class ValidationError(EngineError):
+    """400: what was given is malformed."""
+
+    status = 400
+
+
+class PermissionDenied(EngineError):  # noqa: N818 - a field term
+    """403: the writer may not do this."""
+
+    status = 403
+
+
+class NotFound(EngineError):  # noqa: N818
+    """404: there is no such thing."""
+
+    status = 404
+
+
+class Conflict(EngineError):  # noqa: N818
+    """409: the state of things does not allow it."""
+
+    status = 409
+
+
+class LeaseLost(Conflict):
+    """409: another process drives the run."""
+
+
+class Overflow(EngineError):  # noqa: N818
+    """413: too large."""
+
+    status = 413
+
+
+_BY_STATUS = {kind.status: kind for kind in (ValidationError, PermissionDenied, NotFound, Conflict, Overflow)}
+
+
+def error_for(status: int, message: str) -> EngineError:
+    """The error class that stands for `status`, carrying `message`; `EngineError` itself for any other status."""
+    return _BY_STATUS.get(status, EngineError)(message, status)

@@ -1,0 +1,145 @@
+"""Who a process is, so that another one can later tell for certain whether it still lives.
+
+A process id alone is reused. Together with the boot it belongs to, the PID namespace it was counted in and
+the clock tick it started at, it names one process for good. Whatever cannot be proved is `unknown`, and then
+a lease has to expire.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from engine.errors import NotFound, ValidationError
+
+State = Literal["alive", "dead", "unknown"]
+
+_PROC = Path("/proc")
+_GONE = frozenset("ZX")
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessIdentity:
+    """One process on one machine: `pid` is its number, `started` its start in clock ticks since boot.
+
+    `boot_id`, `machine` and `namespace` say where that number counts; a field is empty where the system does
+    not tell.
+    """
+
+    boot_id: str
+    pid: int
+    started: str
+    machine: str = ""
+    namespace: str = ""
+
+    def to_json(self) -> str:
+        """The identity as one compact JSON object."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> ProcessIdentity:
+        """The identity that `to_json` wrote; `ValidationError` (400) for anything else."""
+        try:
+            identity = cls(**json.loads(text))
+        except (TypeError, ValueError) as error:
+            raise ValidationError(
+                f"not the identity of a process: {text!r}; expected what to_json wrote"
+            ) from error
+        if type(identity.pid) is not int or identity.pid < 1:
+            raise ValidationError(f"not the identity of a process: pid {identity.pid!r} is no process id")
+        return identity
+
+
+class ProcessStat(NamedTuple):
+    """What the kernel tells of a process: `letter` of its state, process `group`, start in ticks."""
+
+    letter: str
+    group: int
+    started: str
+
+
+@lru_cache(maxsize=1)
+def _place() -> tuple[str, str, str]:
+    """Boot id, machine and PID namespace of this process; empty strings where /proc is missing."""
+    try:
+        boot_id = (_PROC / "sys/kernel/random/boot_id").read_text("ascii").strip()
+        namespace = os.readlink(_PROC / "self/ns/pid")
+    except OSError:
+        return "", "", ""
+    return boot_id, _machine(), namespace
+
+
+def _machine() -> str:
+    """A digest of machine id and host name: clones share the id alone, and it is confidential."""
+    try:
+        machine_id = Path("/etc/machine-id").read_text("ascii").strip()
+    except OSError:
+        return ""
+    return (
+        sha256(f"engine:{machine_id}:{os.uname().nodename}".encode()).hexdigest()[:16] if machine_id else ""
+    )
+
+
+def process_stat(pid: int) -> ProcessStat | None:
+    """What /proc tells of process `pid`, None when it shows no such process (or there is no /proc)."""
+    try:
+        raw = (_PROC / str(pid) / "stat").read_bytes()
+    except OSError:
+        return None
+    # The command name stands in brackets and may itself hold spaces and brackets: count from the last one.
+    letter, _parent, group, *rest = raw[raw.rindex(b")") + 2 :].split()
+    return ProcessStat(letter.decode("ascii"), int(group), rest[16].decode("ascii"))
+
+
+def of(pid: int) -> ProcessIdentity:
+    """The identity of process `pid`, blank but for the pid without /proc; `NotFound` (404) if none."""
+    boot_id, machine, namespace = _place()
+    stat = process_stat(pid)
+    if stat is None and boot_id:
+        raise NotFound(f"no process has the id {pid}")
+    return ProcessIdentity(boot_id, pid, stat.started if stat else "", machine, namespace)
+
+
+def this_process() -> ProcessIdentity:
+    """The identity of the calling process."""
+    return of(os.getpid())
+
+
+def is_same_process(identity: ProcessIdentity) -> bool:
+    """Whether `identity` provably names a process that this system still lists, a zombie included."""
+    boot_id, _, namespace = _place()
+    if not boot_id or (identity.boot_id, identity.namespace) != (boot_id, namespace):
+        return False
+    stat = process_stat(identity.pid)
+    return stat is not None and stat.started == identity.started
+
+
+def state(identity: ProcessIdentity) -> State:
+    """Whether the process lives: `dead` only if proved, `unknown` on another machine or without /proc."""
+    boot_id, machine, namespace = _place()
+    if not (boot_id and identity.boot_id and identity.started):
+        return "unknown"
+    if identity.boot_id != boot_id:
+        return "dead" if machine and identity.machine == machine else "unknown"
+    if identity.namespace != namespace:
+        return "unknown"
+    stat = process_stat(identity.pid)
+    if stat is None:
+        return "dead" if _is_free(identity.pid) else "unknown"
+    return "dead" if stat.started != identity.started or stat.letter in _GONE else "alive"
+
+
+def _is_free(pid: int) -> bool:
+    """Whether the kernel knows no such process: /proc may be mounted to hide those of other users."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

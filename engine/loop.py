@@ -1,0 +1,216 @@
+"""The loop: do what `next_steps` says until the run ends or waits for a person.
+
+Begin turn, render packet, ask the model, store the response, dispatch, perform effects. What comes next is never decided
+here: the file says it, which is also why a run goes on after a kill where it stood.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .effects import files
+from .effects.perform import Performer
+from .lease import Lease
+from .models import protocol, resolve_model
+from .models.retry import complete_with_retry
+from .packet import Renderer, messages_of
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from .database import Database, Row
+
+OnEvent = Callable[[dict[str, Any]], None]
+OnProposal = Callable[[dict[str, Any]], bool | str | None]
+
+
+class Driver:
+    """Drives one run. `on_event` is told what happens, `on_proposal` is asked about each open proposal:
+    True accepts, False rejects, a text answers a question, None leaves it open.
+    """  # noqa: D205
+
+    def __init__(self, db: Database, run: str, on_event: OnEvent | None = None, on_proposal: OnProposal | None = None) -> None:
+        self._db = db
+        self._run = run
+        self._lease = Lease(db, run)
+        self._on_proposal = on_proposal
+        self._progress = Progress(db, run, on_event)
+        self._renderer = Renderer(db)
+        self._performer = Performer(db, self._lease.token, self._lease.stopped, self._progress.output)
+        self._asked_turn: int | None = None
+        self._inside = {"begin": self._begin, "render": self._render, "dispatch": self._dispatch}
+        self._outside = {
+            "scan": self._scan,
+            "ask": self._ask,
+            "perform": self._perform,
+            "recover": self._recover,
+            "wait": self._decide,
+        }
+
+    def stop(self) -> None:
+        """Abort the run from another thread or a signal handler: the model call or process under way is cut off."""
+        self._lease.stopped.set()
+
+    def drive(self) -> None:
+        """Drive the run until it ends or waits; raises `Conflict` (409) when another process drives it.
+
+        Steps inside the file share one transaction; before each step into the world it is committed.
+        """
+        with self._lease:
+            going = True
+            while going and not self._lease.stopped.is_set():
+                step = self._steps_inside()
+                self._progress.tell()
+                act = self._outside.get(step["step"])
+                going = act is not None and act(step) is not False
+            if self._lease.stopped.is_set():
+                self._abort()
+            self._progress.tell()
+
+    def _steps_inside(self) -> Row:
+        began = time.monotonic()
+        with self._db.transaction():
+            judged = None
+            while (step := self._next())["step"] in self._inside:
+                judged = step["turn_id"] or judged
+                self._inside[step["step"]](step)
+            if judged:
+                self._db.execute(
+                    "update turns set ms_engine = coalesce(ms_engine, 0) + ? where id = ?",
+                    (round((time.monotonic() - began) * 1000), judged),
+                )
+        return step
+
+    def _next(self) -> Row:
+        step = self._db.row("select run_id, turn_id, turn, step from next_steps where run = ?", (self._run,))
+        assert step is not None, "a leased run is there"
+        return step
+
+    def _begin(self, _: Row) -> None:
+        self._db.insert("begin_turns", run=self._run, lease=self._lease.token)
+
+    def _scan(self, step: Row) -> None:
+        request = self._db.row("select * from scan_requests where turn_id = ?", (step["turn_id"],))
+        if request:
+            files.scan(self._db, request)
+
+    def _render(self, step: Row) -> None:
+        files.look_at_watched(self._db, step["run_id"])
+        self._db.insert("packet_preparations", turn_id=step["turn_id"])
+        self._renderer.offer(step["turn_id"], self._lease.token)
+        self._open_call(step["turn_id"])
+
+    def _open_call(self, turn_id: int) -> None:
+        """Record that the model is about to be asked, in the transaction that stores the packet."""
+        self._db.execute(
+            "insert into model_calls (run_id, turn_id, attempt, model, started_at) "
+            "select q.run_id, q.turn_id, 1 + (select count(*) from model_calls as c where c.turn_id = q.turn_id), q.model, "
+            "now() from model_requests as q join turns as t on t.id = q.turn_id "
+            "where q.turn_id = ? and t.phase = 'asking'",
+            (turn_id,),
+        )
+        self._asked_turn = turn_id
+
+    def _ask(self, step: Row) -> None:
+        if self._asked_turn != step["turn_id"]:
+            self._open_call(step["turn_id"])
+        self._asked_turn = None
+        row = self._db.row("select * from model_requests where turn_id = ?", (step["turn_id"],))
+        assert row is not None, "an asking turn has a request"
+        began = time.monotonic()
+        try:
+            completion = complete_with_retry(
+                resolve_model(row["actual"]),
+                self._request(row),
+                self._progress.delta,
+                self._lease.stopped,
+                deadline_s=row["deadline_s"],
+                on_retry=self._progress.retry,
+            )
+        except protocol.ModelError as error:
+            if not self._lease.stopped.is_set():
+                self._fail_call(step["turn_id"], error)
+            return
+        self._store(step["turn_id"], completion, round((time.monotonic() - began) * 1000))
+
+    def _request(self, row: Row) -> protocol.Request:
+        grammar = None
+        if row["profile"] == "compact":
+            from .models.grammar import compact_grammar
+
+            paths = self._db.rows("select path from watched_files where run_id = ?", (row["run_id"],))
+            grammar = compact_grammar([path["path"] for path in paths])
+        return protocol.Request(
+            messages=messages_of(self._db, row["turn_id"]),
+            temperature=row["temperature"],
+            max_tokens=row["max_tokens"],
+            grammar=grammar,
+            timeout_s=row["timeout_s"],
+            position=row["position"],
+            run=row["run"],
+        )
+
+    def _store(self, turn_id: int, completion: protocol.Completion, ms_model: int) -> None:
+        """Keep the response before anything is made of it: what was paid for is never lost."""
+        usage = completion.usage
+        self._db.execute(
+            "update turns set response = ?, reasoning = ?, prompt_tokens = ?, cached_tokens = ?, completion_tokens = ?, "
+            "reasoning_tokens = ?, cost = ?, ms_model = ?, lease = ? where id = ?",
+            (
+                completion.text,
+                completion.reasoning or None,
+                usage.prompt_tokens,
+                usage.cached_tokens,
+                usage.completion_tokens,
+                usage.reasoning_tokens,
+                usage.cost,
+                ms_model,
+                self._lease.token,
+                turn_id,
+            ),
+        )
+
+    def _fail_call(self, turn_id: int, error: protocol.ModelError) -> None:
+        with self._db.transaction():
+            self._db.execute(
+                "update model_calls set state = 'failed', ended_at = now(), message = :message, status = "
+                "coalesce((select status from model_failures where status = :status), 500) "
+                "where turn_id = :turn and state = 'open'",
+                {"message": error.message, "status": error.status, "turn": turn_id},
+            )
+
+    def _dispatch(self, _: Row) -> None:
+        self._db.insert("dispatch", run=self._run, lease=self._lease.token)
+
+    def _perform(self, step: Row) -> None:
+        self._performer.perform(step["run_id"])
+
+    def _recover(self, step: Row) -> None:
+        self._performer.recover(step["run_id"])
+
+    def _decide(self, step: Row) -> bool:
+        """Ask about the open proposals; False when one of them stays open."""
+        if self._on_proposal is None:
+            return False
+        for proposal in self._db.rows("select * from open_proposals where run = ? order by proposal_id", (self._run,)):
+            answer = self._on_proposal(proposal)
+            if answer is None or self._lease.stopped.is_set():
+                return False
+            if self._db.value("select state = 'proposed' from proposals where id = ?", (proposal["proposal_id"],)):
+                self._db.insert(
+                    "resolutions",
+                    run_id=step["run_id"],
+                    path=proposal["path"],
+                    proposal_id=proposal["proposal_id"],
+                    decision="reject" if answer is False else "accept",
+                    body=answer if isinstance(answer, str) else None,
+                    decided_by="client",
+                )
+        return True
+
+    def _abort(self) -> None:
+        """Carry out a stop that came from here; one that came through the file is carried out already."""
+        if self._db.value("select 1 from leases where token = ? and not aborted", (self._lease.token,)):
+            self._db.insert("verb_set", run=self._run, path=f"run://{self._run}", state="cancelled", outcome="aborted")
+

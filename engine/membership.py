@@ -1,0 +1,118 @@
+"""Which paths of a folder are offered as a project's files: what git tracks, else what a walk finds.
+
+Everything here is a name, relative to the root and with `/` between its parts; whether a name may be read is
+for `engine.workspace` to say.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
+from pathlib import Path, PurePosixPath
+
+_SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
+_PATTERN_CHARACTERS = frozenset("*?[]{}()!|^$+\\")
+_GIT_SECONDS = 20
+# What git needs to find its user's configuration and protections; GIT_DIR would point it elsewhere.
+_GIT_VARIABLES = ("PATH", "HOME", "XDG_CONFIG_HOME", "USER", "SUDO_UID", "GIT_CEILING_DIRECTORIES")
+_GIT_SETTINGS = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+
+
+def candidates(root: Path, added: Sequence[str], ignored: Sequence[str]) -> Iterator[str]:
+    """Names under `root` that may be members, some twice, some no files: tracked or found, and `added`."""
+    pruned = {pattern.removesuffix("/**").rstrip("/") for pattern in ignored}
+    tracked = tracked_names(root)
+    found = walk(root, pruned=pruned) if tracked is None else iter(tracked)
+    names = chain(found, *(_added_names(root, pattern, pruned) for pattern in added))
+    return (name for name in names if not any(covers(pattern, name) for pattern in ignored))
+
+
+def covers(pattern: str, name: str) -> bool:
+    """Whether `pattern` matches the name or is a folder that holds it."""
+    from engine.functions.patterns import pattern_match
+
+    return pattern_match(pattern, name) == 1 or name.startswith(pattern.rstrip("/") + "/")
+
+
+def tracked_names(root: Path) -> list[str] | None:
+    """What git tracks in `root`, which may lie within a work tree; None if git is absent, fails, refuses."""
+    git = shutil.which("git")
+    if git is None:
+        return None
+    # A repository may name a program in core.fsmonitor, or be a bare one planted in a folder: trust neither.
+    options = ["-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit"]
+    try:
+        listing = subprocess.run(
+            [git, *options, "ls-files", "-z"],
+            cwd=root,
+            env={name: os.environ[name] for name in _GIT_VARIABLES if name in os.environ} | _GIT_SETTINGS,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_GIT_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return [os.fsdecode(name) for name in listing.stdout.split(b"\0") if name]
+
+
+def walk(
+    root: Path, start: str = "", *, pruned: Collection[str] = (), dotfiles: bool = False
+) -> Iterator[str]:
+    """Names of what is no folder beneath `root`/`start`, itself any folder; symlinks are not followed.
+
+    Skipped are hidden folders, `node_modules`, `__pycache__`, virtual environments and those in `pruned`,
+    files that start with a dot unless `dotfiles`, and what cannot be listed.
+    """
+    folders = [start]
+    while folders:
+        folder = folders.pop()
+        entries = _entries(root / folder)
+        if folder != start and any(entry.name == "pyvenv.cfg" for entry in entries):
+            continue
+        for entry in entries:
+            name = f"{folder}/{entry.name}" if folder else entry.name
+            hidden = entry.name.startswith(".")
+            if entry.is_dir(follow_symlinks=False):
+                if not hidden and entry.name not in _SKIPPED_FOLDERS and name not in pruned:
+                    folders.append(name)
+            elif dotfiles or not hidden:
+                yield name
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _is_real(folder: Path) -> bool:
+    """Whether no link leads there; False for what cannot be a path at all."""
+    try:
+        return os.path.realpath(folder) == str(folder)
+    except ValueError:
+        return False
+
+
+def _added_names(root: Path, pattern: str, pruned: Collection[str]) -> Iterator[str]:
+    """Names that the pattern of a person adds: the walk begins where the pattern begins to be one.
+
+    So `.github/**` and `node_modules/ours/*.js` reach what a walk from the root skips, and `**` does not.
+    """
+    parts = PurePosixPath(pattern).parts
+    literal = next((i for i, part in enumerate(parts) if _PATTERN_CHARACTERS & set(part)), len(parts))
+    start = "/".join(parts[: literal if literal < len(parts) else None])
+    if pattern.startswith("/"):
+        start = ""
+    elif literal == len(parts):
+        yield start
+    if ".." not in parts and _is_real(root / start):
+        dotfiles = bool(parts) and parts[-1].startswith(".")
+        yield from (
+            name for name in walk(root, start, pruned=pruned, dotfiles=dotfiles) if covers(pattern, name)
+        )

@@ -1,0 +1,59 @@
+"""Models: one adapter a file behind the `Model` protocol, found by name.
+
+| name | adapter |
+|---|---|
+| `scripted:FILE` | answers from a file of JSON lines |
+| `replay:DB#RUN` | the answers that a run of another engine file recorded |
+| `local`, `local/smollm2` | a small model in this process, without key or network |
+| `provider/name` | a model of openai, anthropic, openrouter, ollama, xai, cerebras or google |
+
+Adapters and their libraries are imported when a name asks for them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.errors import NotFound
+
+if TYPE_CHECKING:
+    from engine.models.protocol import Model
+
+LOCAL_NAMES = ("local", "local/smollm2")
+
+
+def resolve_model(name: str) -> Model:
+    """The model that `name` stands for.
+
+    Raises `NotFound` (404) for a name of no known form, and `ModelError` (auth, 401) for a provider without
+    its key.
+    """
+    if name.startswith("scripted:") and (path := name.removeprefix("scripted:")):
+        from engine.models.scripted import ScriptedModel
+
+        return ScriptedModel(path)
+    if name.startswith("replay:"):
+        path, _, run = name.removeprefix("replay:").rpartition("#")
+        if path and run:
+            from engine.models.replay import ReplayModel
+
+            return ReplayModel(path, run)
+    if name in LOCAL_NAMES:
+        from engine.models.local import LocalModel
+
+        return LocalModel()
+    return _remote(name)
+
+
+def _remote(name: str) -> Model:
+    from engine.models.providers import PROVIDERS
+
+    provider, _, model = name.partition("/")
+    if provider not in PROVIDERS or not model:
+        known = ", ".join(f"{each}/NAME" for each in PROVIDERS)
+        raise NotFound(
+            f"model {name!r}: no such form; use scripted:FILE, replay:DB#RUN, local, or one of {known}"
+        )
+    from engine.models.remote import RemoteModel
+
+    return RemoteModel(provider, model)

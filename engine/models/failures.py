@@ -1,0 +1,104 @@
+"""What a provider's failure is to the engine: the library's exceptions, translated into `ModelError`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from engine.models.protocol import ModelError, category_of_status
+
+if TYPE_CHECKING:
+    from engine.models.providers import Endpoint
+
+_SHOWN = 300
+_OVERFLOW = re.compile(r"context.{0,60}(size|length|limit|window)", re.IGNORECASE | re.DOTALL)
+_OVERFLOW_OF_A_REJECTION = re.compile(
+    r"context.{0,60}(size|length|limit|window)|token.{0,60}(limit|exceed)|too.{0,20}(long|large)",
+    re.IGNORECASE | re.DOTALL,
+)
+_KEY_SHAPED = re.compile(r"\b(sk|xai|csk|gsk|pk|AIza)[-_]?[\w*.-]{8,}|(?<=Bearer )\S+")
+
+
+def translated(error: Exception, who: str, at: Endpoint) -> ModelError | None:
+    """The `ModelError` that `error` stands for; None for one that is no failure of the provider.
+
+    Its message never holds the key: a refused key is reported in our own words, since providers quote parts
+    of it.
+    """
+    from pydantic_ai import exceptions as library
+
+    detail = _detail(error, at.key)
+    if isinstance(error, library.ModelAPIError):
+        category = _category(error, detail)
+    elif isinstance(error, library.UnexpectedModelBehavior):
+        category = "server"
+    elif isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("httpx2", "httpcore2"):
+        category = "gateway"
+    else:
+        return None
+    retry_after = getattr(error, "retry_after", None)
+    return ModelError(
+        category,
+        _MESSAGES.get(category, _OTHER).format(who=who, **_places(at), detail=detail),
+        retry_after_s=retry_after if category in ("rate_limit", "server", "warmup") else None,
+    )
+
+
+_OTHER = "model {who!r} failed: {detail}"
+_MESSAGES = {
+    "auth": "{provider} refused the key or the account for model {who!r}; check {keys} and the account's credit",
+    "not_found": "{provider} knows no model {who!r} at {url}: {detail}; check the name",
+    "gateway": "model {who!r} cannot be reached at {url}: {detail}; check the server and {url_variable}",
+    "context_exceeded": "the packet is too long for model {who!r}: {detail}",
+}
+
+
+def _places(at: Endpoint) -> dict[str, str]:
+    provider = at.provider
+    return {
+        "provider": provider.name,
+        "keys": " or ".join(provider.keys),
+        "url": at.url,
+        "url_variable": provider.url_variable,
+    }
+
+
+def _category(error: Exception, detail: str) -> str:
+    from pydantic_ai import exceptions as library
+
+    status = getattr(error, "status_code", None)
+    if status != 429 and (
+        isinstance(error, library.ModelContextWindowExceededError)
+        or (status in (400, 413, 422) and _OVERFLOW_OF_A_REJECTION.search(detail))
+        or (status == 500 and _OVERFLOW.search(detail))
+    ):
+        return "context_exceeded"
+    typed: tuple[tuple[type[Exception], str], ...] = (
+        (library.ModelQuotaExceededError, "auth"),
+        (library.ModelAuthenticationError, "auth"),
+        (library.ModelNotFoundError, "not_found"),
+        (library.ModelRateLimitError, "rate_limit"),
+        (library.ModelRequestTimeout, "timeout"),
+    )
+    for kind, category in typed:
+        if isinstance(error, kind):
+            return category
+    if isinstance(error, library.ModelTimeoutError):
+        return "gateway" if error.phase in ("connect", "pool") else "timeout"
+    if isinstance(error, library.ModelConnectionError):
+        return "gateway"
+    if isinstance(status, int):
+        return category_of_status(status, detail)
+    return "invalid" if isinstance(error, library.ModelRequestRejectedError) else "server"
+
+
+def _detail(error: Exception, key: str) -> str:
+    body = getattr(error, "body", None)
+    if isinstance(body, dict):
+        inner = body.get("error", body)
+        body = inner.get("message") if isinstance(inner, dict) else inner
+    text = " ".join(str(body or getattr(error, "message", "") or error or type(error).__name__).split())
+    if key:
+        text = text.replace(key, "[key]")
+    text = _KEY_SHAPED.sub("[key]", text)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

@@ -1,0 +1,133 @@
+"""What a model is to the engine: messages in, text and figures out, and one kind of error."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.errors import EngineError
+
+STATUS_BY_CATEGORY = {
+    "timeout": 504,
+    "aborted": 499,
+    "gateway": 502,
+    "rate_limit": 429,
+    "warmup": 502,
+    "server": 500,
+    "auth": 401,
+    "not_found": 404,
+    "context_exceeded": 413,
+    "invalid": 400,
+    "script": 400,
+}
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a packet; `role` is ``system``, ``user`` or ``assistant``."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call of a model.
+
+    `temperature` and `max_tokens` of None leave the choice to the model; `grammar` is GBNF, and an adapter
+    that cannot constrain its output ignores it; `timeout_s` bounds the whole call, streaming included.
+    `position` counts the responses that the run `run` has stored so far: a scripted or replayed model
+    answers by it.
+    """
+
+    messages: tuple[Message, ...]
+    temperature: float | None
+    max_tokens: int | None
+    grammar: str | None
+    timeout_s: float
+    position: int
+    run: str
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a call took: tokens, and `cost` in US dollars; None is unknown.
+
+    `cached_tokens` are part of `prompt_tokens`, `reasoning_tokens` are part of `completion_tokens`.
+    """
+
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What a model said; `finish_reason` is ``stop``, ``length``, … or None where the model gives none."""
+
+    text: str
+    reasoning: str
+    usage: Usage
+    finish_reason: str | None
+
+
+class Model(Protocol):
+    """Anything that answers a request."""
+
+    def complete(
+        self,
+        request: Request,
+        on_delta: Callable[[str], None] | None = None,
+        cancelled: threading.Event | None = None,
+    ) -> Completion:
+        """Answer `request`, handing text to `on_delta` in the caller's thread as it arrives.
+
+        Raises `ModelError`; its category is ``aborted`` within 0.2 s after `cancelled` has been set, and
+        ``timeout`` when `timeout_s` is over.
+        """
+        ...
+
+
+class ModelError(EngineError):
+    """A model call failed.
+
+    `category` is a key of `STATUS_BY_CATEGORY` and gives the status unless one is passed. `retry_after_s`
+    is how long the provider asked to wait. A `final` error is never retried, whatever its category.
+    """
+
+    def __init__(
+        self,
+        category: str,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after_s: float | None = None,
+        final: bool = False,
+    ) -> None:
+        self.category = category
+        self.retry_after_s = retry_after_s
+        self.final = final
+        super().__init__(message, STATUS_BY_CATEGORY[category] if status is None else status)
+
+
+def category_of_status(status: int, message: str = "") -> str:
+    """The category that an HTTP `status` of a provider stands for; `message` tells a warm-up from other
+    503s.
+    """
+    if status == 503:
+        return "warmup" if "Loading model" in message else "server"
+    if status in (502, 504):
+        return "gateway"
+    by_status = {
+        401: "auth",
+        402: "auth",
+        403: "auth",
+        404: "not_found",
+        413: "context_exceeded",
+        429: "rate_limit",
+    }
+    return by_status.get(status, "server" if status >= 500 else "invalid")

@@ -1,0 +1,136 @@
+"""The providers behind `provider/name`: where each one is, and which variables configure it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import EngineError
+from engine.models.protocol import ModelError
+
+if TYPE_CHECKING:
+    import httpx2
+    from pydantic_ai.models import Model as LibraryModel
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A provider: the variables its key may stand in, the variable and the default of its address."""
+
+    name: str
+    keys: tuple[str, ...]
+    url_variable: str
+    url: str
+    needs_key: bool = True
+
+
+PROVIDERS = {
+    provider.name: provider
+    for provider in (
+        Provider("openai", ("OPENAI_API_KEY",), "OPENAI_BASE_URL", "https://api.openai.com/v1"),
+        Provider("anthropic", ("ANTHROPIC_API_KEY",), "ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
+        Provider(
+            "openrouter", ("OPENROUTER_API_KEY",), "OPENROUTER_BASE_URL", "https://openrouter.ai/api/v1"
+        ),
+        Provider(
+            "ollama", ("OLLAMA_API_KEY",), "OLLAMA_BASE_URL", "http://127.0.0.1:11434/v1", needs_key=False
+        ),
+        Provider("xai", ("XAI_API_KEY",), "XAI_BASE_URL", "https://api.x.ai/v1"),
+        Provider("cerebras", ("CEREBRAS_API_KEY",), "CEREBRAS_BASE_URL", "https://api.cerebras.ai/v1"),
+        Provider(
+            "google",
+            ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+            "GOOGLE_BASE_URL",
+            "https://generativelanguage.googleapis.com/v1beta/openai",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where to send a call of `provider`: the address, whether it is the provider's own, and the key (never
+    shown).
+    """
+
+    provider: Provider
+    url: str
+    is_own: bool
+    key: str = field(repr=False)
+
+
+def endpoint(provider: Provider, environment: Mapping[str, str] = os.environ) -> Endpoint:
+    """The endpoint that `environment` configures; raises `ModelError` (auth, 401) naming the variable that
+    is missing.
+
+    A compatible server at an address of one's own (`OPENAI_BASE_URL`) may do without a key.
+    """
+    url = environment.get(provider.url_variable, "").strip().rstrip("/")
+    is_own = not url or url == provider.url
+    key = next((value for name in provider.keys if (value := environment.get(name, "").strip())), "")
+    may_lack_key = not provider.needs_key or (provider.name == "openai" and not is_own)
+    if not key and not may_lack_key:
+        raise ModelError("auth", f"no key for {provider.name}: set {' or '.join(provider.keys)}")
+    if provider.name == "ollama" and url and not url.endswith("/v1"):
+        url += "/v1"  # Ollama's own tools name the server without the path of its OpenAI-compatible side.
+    return Endpoint(provider, url or provider.url, is_own, key)
+
+
+def missing_library() -> EngineError:
+    """The error of an installation without the provider libraries."""
+    return EngineError("the provider libraries are not installed; run: pip install 'engine[models]'")
+
+
+def library_model(at: Endpoint, name: str, http: httpx2.AsyncClient) -> LibraryModel[Any]:
+    """The library's model `name` at an endpoint, speaking through `http`; raises `EngineError` when it is
+    missing.
+
+    The library retries nothing itself: `complete_with_retry` decides, and can be cancelled.
+    """
+    try:
+        if at.provider.name == "anthropic":
+            return _anthropic(at, name, http)
+        return _openai_compatible(at, name, http)
+    except ImportError as error:
+        raise missing_library() from error
+
+
+def _anthropic(at: Endpoint, name: str, http: httpx2.AsyncClient) -> LibraryModel[Any]:
+    from anthropic import AsyncAnthropic
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    client = AsyncAnthropic(api_key=at.key, base_url=at.url, http_client=http, max_retries=0)
+    return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=client))
+
+
+def _openai_compatible(at: Endpoint, name: str, http: httpx2.AsyncClient) -> LibraryModel[Any]:
+    from openai import AsyncOpenAI
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    client = AsyncOpenAI(api_key=at.key or "none", base_url=at.url, http_client=http, max_retries=0)
+    match at.provider.name:
+        case "openai" if at.is_own:
+            from pydantic_ai.providers.openai import OpenAIProvider
+
+            return OpenAIChatModel(name, provider=OpenAIProvider(openai_client=client))
+        case "openrouter":
+            from pydantic_ai.models.openrouter import OpenRouterModel
+            from pydantic_ai.providers.openrouter import OpenRouterProvider
+
+            return OpenRouterModel(name, provider=OpenRouterProvider(openai_client=client))
+        case "ollama":
+            from pydantic_ai.models.ollama import OllamaModel
+            from pydantic_ai.providers.ollama import OllamaProvider
+
+            return OllamaModel(name, provider=OllamaProvider(openai_client=client))
+        case "cerebras":
+            from pydantic_ai.models.cerebras import CerebrasModel
+            from pydantic_ai.providers.cerebras import CerebrasProvider
+
+            return CerebrasModel(name, provider=CerebrasProvider(openai_client=client))
+        case other:
+            return OpenAIChatModel(name, provider=OpenAICompatibleProvider(other, openai_client=client))

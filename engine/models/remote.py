@@ -1,0 +1,159 @@
+"""`provider/name`: a model behind a provider's API, or behind a server that speaks OpenAI's."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from engine.models.failures import translated
+from engine.models.protocol import Completion, Message, Request, Usage
+from engine.models.providers import PROVIDERS, endpoint, library_model, missing_library
+from engine.models.watch import Emit, watched
+
+if TYPE_CHECKING:
+    import httpx2
+    from pydantic_ai.messages import ModelMessage, ModelResponse
+    from pydantic_ai.settings import ModelSettings
+
+_CONNECT_S = 10.0
+_POLL_S = 0.05
+
+
+class RemoteModel:
+    """Model `name` of a provider, configured by environment variables.
+
+    Raises `ModelError` (auth, 401) when the provider's key is missing. Calls are streamed; `timeout_s`
+    bounds a call as a whole, whether the server never answers or sends a byte now and then; connecting may
+    take 10 s of it.
+    """
+
+    def __init__(self, provider: str, name: str) -> None:
+        self.name = name
+        self.who = f"{provider}/{name}"
+        self._at = endpoint(PROVIDERS[provider])
+
+    def complete(
+        self,
+        request: Request,
+        on_delta: Callable[[str], None] | None = None,
+        cancelled: threading.Event | None = None,
+    ) -> Completion:
+        """Ask the provider once; raises `ModelError`, and `EngineError` when the libraries are not
+        installed.
+        """
+
+        def work(emit: Emit, stop: threading.Event) -> Completion:
+            return asyncio.run(self._until_stopped(request, emit, stop))
+
+        return watched(
+            work, who=self.who, timeout_s=request.timeout_s, on_delta=on_delta, cancelled=cancelled
+        )
+
+    async def _until_stopped(self, request: Request, emit: Emit, stop: threading.Event) -> Completion:
+        call = asyncio.create_task(self._call(request, emit))
+        while not call.done():
+            await asyncio.wait({call}, timeout=_POLL_S)
+            if stop.is_set():
+                call.cancel()
+        return await call
+
+    async def _call(self, request: Request, emit: Emit) -> Completion:
+        async with _http_client(request.timeout_s) as http:
+            model = library_model(self._at, self.name, http)
+            try:
+                return await self._stream(model, request, emit)
+            except Exception as error:
+                if failure := translated(error, self.who, self._at):
+                    raise failure from None
+                raise
+
+    async def _stream(self, model: Any, request: Request, emit: Emit) -> Completion:
+        from pydantic_ai.direct import model_request_stream
+        from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
+
+        messages, settings = _library_messages(request.messages), self._settings(request)
+        async with model_request_stream(model, messages, model_settings=settings, instrument=False) as stream:
+            async for event in stream:
+                match event:
+                    case PartStartEvent(part=TextPart(content=text)) if text:
+                        emit(text)
+                    case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
+                        emit(text)
+            return self._completion(stream.get())
+
+    def _settings(self, request: Request) -> ModelSettings:
+        settings: dict[str, Any] = {
+            "temperature": request.temperature,
+            "max_tokens": request.max_tokens,
+            # The providers that cache only where told to: the system text is what stays the same between turns.
+            "cache": {"messages": False} if self._at.provider.name == "anthropic" else None,
+            # llama.cpp's server takes GBNF; the providers' own APIs would refuse the field.
+            "extra_body": {"grammar": request.grammar} if self._takes_grammar(request) else None,
+        }
+        return {key: value for key, value in settings.items() if value is not None}  # type: ignore[return-value]
+
+    def _takes_grammar(self, request: Request) -> bool:
+        return bool(request.grammar) and self._at.provider.name == "openai" and not self._at.is_own
+
+    def _completion(self, response: ModelResponse) -> Completion:
+        from pydantic_ai.messages import TextPart, ThinkingPart
+
+        return Completion(
+            text="".join(part.content for part in response.parts if isinstance(part, TextPart)),
+            reasoning="".join(part.content for part in response.parts if isinstance(part, ThinkingPart)),
+            usage=self._usage(response),
+            finish_reason=response.finish_reason,
+        )
+
+    def _usage(self, response: ModelResponse) -> Usage:
+        used = response.usage
+        if not used.input_tokens and not used.output_tokens:
+            return Usage()
+        reasoning = used.output_reasoning_tokens or used.details.get("reasoning_tokens")
+        return Usage(
+            prompt_tokens=used.input_tokens,
+            cached_tokens=used.cache_read_tokens,
+            completion_tokens=used.output_tokens,
+            reasoning_tokens=reasoning or 0,
+            cost=self._cost(response),
+        )
+
+    def _cost(self, response: ModelResponse) -> float | None:
+        """US dollars: what the provider says that it charged, else by the price list that the library
+        brings.
+        """
+        from genai_prices import calc_price
+
+        charged = (response.provider_details or {}).get("cost")
+        if charged is not None:
+            return float(charged)
+        try:
+            price = calc_price(response.usage, self.name, provider_api_url=self._at.url)
+        except (LookupError, ValueError):
+            return None
+        return float(price.total_price)
+
+
+def _http_client(timeout_s: float) -> httpx2.AsyncClient:
+    try:
+        import httpx2
+    except ImportError as error:
+        raise missing_library() from error
+    return httpx2.AsyncClient(timeout=httpx2.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s)))
+
+
+def _library_messages(messages: Sequence[Message]) -> list[ModelMessage]:
+    from pydantic_ai import messages as library
+
+    result: list[ModelMessage] = []
+    for message in messages:
+        if message.role == "assistant":
+            result.append(library.ModelResponse(parts=[library.TextPart(message.content)]))
+            continue
+        kind = library.SystemPromptPart if message.role == "system" else library.UserPromptPart
+        if not result or not isinstance(result[-1], library.ModelRequest):
+            result.append(library.ModelRequest(parts=[]))
+        result[-1] = library.ModelRequest(parts=[*result[-1].parts, kind(message.content)])
+    return result

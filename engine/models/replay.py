@@ -1,0 +1,60 @@
+"""`replay:DB#RUN`: the answers that a run recorded in another engine file, given again in their order."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from engine.models.protocol import Completion, ModelError, Request, Usage
+from engine.models.scripted import past_the_end
+
+_RESPONSE = """ select t.response, t.reasoning, t.prompt_tokens, t.cached_tokens, t.completion_tokens,
+t.reasoning_tokens, t.cost from turns as t join runs as r on r.id = t.run_id where r.alias = ? and
+t.response is not null order by t.sequence limit 1 offset ?
+"""
+_COUNT = """
+select count(*)
+from turns as t join runs as r on r.id = t.run_id
+where r.alias = ? and t.response is not null
+"""
+
+
+class ReplayModel:
+    """Answers with the stored responses of run `run` in the engine file `path`, which is opened read-only."""
+
+    def __init__(self, path: str | Path, run: str) -> None:
+        self.path = Path(path)
+        self.run = run
+
+    def complete(
+        self,
+        request: Request,
+        on_delta: Callable[[str], None] | None = None,
+        cancelled: threading.Event | None = None,
+    ) -> Completion:
+        """The response at `request.position`, with the figures recorded then; raises `ModelError` (script,
+        400).
+        """
+        if cancelled is not None and cancelled.is_set():
+            raise ModelError("aborted", f"the replay of run {self.run!r} was cancelled")
+        text, reasoning, *figures = self._recorded(request.position)
+        if on_delta is not None:
+            on_delta(text)
+        return Completion(text, reasoning or "", Usage(*figures), "stop")
+
+    def _recorded(self, position: int) -> tuple[Any, ...]:
+        if not self.path.is_file():
+            raise ModelError("script", f"replay file {self.path} does not exist; name an engine file")
+        try:
+            with closing(sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+                row: tuple[Any, ...] | None = connection.execute(_RESPONSE, (self.run, position)).fetchone()
+                if row is None:
+                    (responses,) = connection.execute(_COUNT, (self.run,)).fetchone()
+                    raise past_the_end(f"run {self.run!r} of {self.path}", responses, position)
+                return row
+        except sqlite3.Error as error:
+            raise ModelError("script", f"replay file {self.path} cannot be replayed: {error}") from error

@@ -1,0 +1,102 @@
+"""Asking again after a failure that may pass, for as long as its kind deserves.
+
+| category | for | first wait | longest wait |
+|---|---|---|---|
+| gateway | 30 s | 0.5 s | 5 s |
+| server | 60 s | 1 s | 10 s |
+| rate_limit | the deadline | 1 s | 30 s |
+| warmup | the deadline | 2 s | 30 s |
+
+Waits double. Any other category, and any error marked final, is raised at once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.models.protocol import Completion, Model, ModelError, Request
+
+_SLICE_S = 0.1
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How long to go on, and the first and the longest wait, all in seconds; `window_s` of None is the
+    deadline.
+    """
+
+    window_s: float | None
+    first_s: float
+    longest_s: float
+
+    def wait_s(self, failures: int) -> float:
+        """The wait after so many failures in a row, counted from 1."""
+        return min(self.first_s * 2.0 ** min(failures - 1, 32), self.longest_s)
+
+
+POLICIES = {
+    "gateway": Policy(30.0, 0.5, 5.0),
+    "warmup": Policy(None, 2.0, 30.0),
+    "rate_limit": Policy(None, 1.0, 30.0),
+    "server": Policy(60.0, 1.0, 10.0),
+}
+
+
+def complete_with_retry(
+    model: Model,
+    request: Request,
+    on_delta: Callable[[str], None] | None = None,
+    cancelled: threading.Event | None = None,
+    *,
+    deadline_s: float = 600.0,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+    on_retry: Callable[[ModelError, int, float], None] | None = None,
+) -> Completion:
+    """Call `model` until it answers or its failure should not, or no longer, be retried; then raise that
+    failure.
+
+    The windows count from the first failure, so a long call that breaks off is asked again at least once. A
+    provider's Retry-After replaces the wait; one that ends after the window is not waited for. Before each
+    wait `on_retry` gets the error, the number of failures so far and the wait in seconds; deltas then start
+    over.
+    """
+    failures, first_failure = 0, 0.0
+    while True:
+        try:
+            return model.complete(request, on_delta, cancelled)
+        except ModelError as error:
+            failures += 1
+            first_failure = first_failure if failures > 1 else clock()
+            wait = _wait_s(error, failures, clock() - first_failure, deadline_s)
+            if wait is None:
+                raise
+            if on_retry is not None:
+                on_retry(error, failures, wait)
+            _pause(wait, cancelled, sleep)
+
+
+def _wait_s(error: ModelError, failures: int, elapsed: float, deadline_s: float) -> float | None:
+    """Seconds to wait before the next try; None when there should be none."""
+    policy = POLICIES.get(error.category)
+    if policy is None or error.final:
+        return None
+    wait = policy.wait_s(failures) if error.retry_after_s is None else error.retry_after_s
+    window = deadline_s if policy.window_s is None else min(policy.window_s, deadline_s)
+    return wait if elapsed + wait <= window else None
+
+
+def _pause(wait: float, cancelled: threading.Event | None, sleep: Callable[[float], None]) -> None:
+    """Sleep in slices short enough that a cancellation is seen at once."""
+    slept = 0.0
+    while slept < wait:
+        if cancelled is not None and cancelled.is_set():
+            raise ModelError("aborted", "the call was cancelled while it waited to try again")
+        piece = min(_SLICE_S, wait - slept)
+        sleep(piece)
+        slept += piece
+    if cancelled is not None and cancelled.is_set():
+        raise ModelError("aborted", "the call was cancelled while it waited to try again")

@@ -1,0 +1,120 @@
+"""`scripted:FILE`: answers read from a file of JSON lines, one for each stored response of a run.
+
+A line is a string, the text of the answer, or an object::
+
+    {"text": "…", "reasoning": "…", "usage": {"prompt_tokens": 10, "cost": 0.01}, "delay_s": 0.5}
+    {"error": {"status": 429, "message": "slow down"}}
+
+An error line takes a position like any other. Asked again for that position the script would only say the
+same, so its errors are final: they keep the status and the category that a provider's would have, and no
+one retries them.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from engine.models.protocol import Completion, ModelError, Request, Usage, category_of_status
+from engine.models.watch import watched
+
+_KEYS = {"text", "reasoning", "usage", "error", "delay_s"}
+_USAGE = {field.name for field in fields(Usage)}
+_CATEGORIES = {499: "aborted", 504: "timeout"}
+
+
+class ScriptedModel:
+    """Answers from the JSON lines of `path`; the file is read at each call, so a test may append to it."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def complete(
+        self,
+        request: Request,
+        on_delta: Callable[[str], None] | None = None,
+        cancelled: threading.Event | None = None,
+    ) -> Completion:
+        """The answer at `request.position`; raises `ModelError` for an error line, a broken line, or none
+        left.
+        """
+        answer = self._answer(request.position)
+
+        def work(emit: Callable[[str], None], stop: threading.Event) -> Completion:
+            stop.wait(answer.get("delay_s", 0))
+            return _completion(answer, emit)
+
+        return watched(
+            work,
+            who=f"scripted:{self.path.name}",
+            timeout_s=request.timeout_s,
+            on_delta=on_delta,
+            cancelled=cancelled,
+        )
+
+    def _answer(self, position: int) -> Mapping[str, Any]:
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ModelError("script", f"script {self.path} cannot be read: {error}") from error
+        lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+        if position >= len(lines):
+            raise past_the_end(f"script {self.path}", len(lines), position)
+        number, line = lines[position]
+        try:
+            return _checked(json.loads(line))
+        except ValueError as error:
+            raise ModelError("script", f"script {self.path}, line {number}: {error}") from error
+
+
+def past_the_end(what: str, responses: int, position: int) -> ModelError:
+    """The error of a recording that holds fewer responses than a run asks for."""
+    return ModelError("script", f"{what} has {responses} responses, the run asked for number {position + 1}")
+
+
+def _completion(answer: Mapping[str, Any], emit: Callable[[str], None]) -> Completion:
+    if error := answer.get("error"):
+        status, message = error["status"], error.get("message", "scripted error")
+        category = _CATEGORIES.get(status) or category_of_status(status, message)
+        raise ModelError(category, message, status=status, final=True)
+    text = answer.get("text", "")
+    emit(text)
+    return Completion(text, answer.get("reasoning", ""), Usage(**answer.get("usage", {})), "stop")
+
+
+def _checked(answer: Any) -> Mapping[str, Any]:
+    """`answer` as an object of known keys and types; raises ValueError, json's included, saying what is
+    wrong.
+    """
+    if isinstance(answer, str):
+        return {"text": answer}
+    if not isinstance(answer, dict):
+        raise ValueError("a line is a JSON string or an object")
+    if unknown := sorted(answer.keys() - _KEYS):
+        raise ValueError(f"unknown key {unknown[0]!r}; known are {', '.join(sorted(_KEYS))}")
+    _check_types(answer)
+    return answer
+
+
+def _check_types(answer: Mapping[str, Any]) -> None:
+    for key in ("text", "reasoning"):
+        if not isinstance(answer.get(key, ""), str):
+            raise ValueError(f"{key!r} is a string")
+    if not _is_number(answer.get("delay_s", 0)):
+        raise ValueError("'delay_s' is a number of seconds")
+    usage = answer.get("usage", {})
+    if not isinstance(usage, dict) or not usage.keys() <= _USAGE or not all(map(_is_number, usage.values())):
+        raise ValueError(f"'usage' is an object of numbers named {', '.join(sorted(_USAGE))}")
+    error = answer.get("error", {"status": 500})
+    if not isinstance(error, dict) or not isinstance(error.get("status"), int):
+        raise ValueError("'error' is an object with a number 'status' and a 'message'")
+    if not isinstance(error.get("message", ""), str):
+        raise ValueError("'message' of 'error' is a string")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0

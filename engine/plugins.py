@@ -1,0 +1,94 @@
+"""Plugins: packages that bring functions, SQL files, templates, model adapters and effect handlers.
+
+A plugin is found by its entry point in the group `engine`, or given to `manager().register`. It answers any of the hooks
+below; what it does to runs it does with rows and triggers in its own SQL files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from .functions import Function
+
+if TYPE_CHECKING:
+    from jinja2 import BaseLoader
+
+    from .models.protocol import Model
+
+hookspec = pluggy.HookspecMarker("engine")
+hookimpl = pluggy.HookimplMarker("engine")
+
+EffectHandler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Performs one effect, a row of `pending_effects`, and returns the columns of its `effect_results` row:
+`state` ('resolved' or 'failed'), and optionally `outcome`, `message` and `detail` (a JSON-ready mapping)."""
+
+
+class Hooks:
+    """What a plugin may answer."""
+
+    @hookspec
+    def engine_functions(self) -> Iterable[Function]:
+        """Pure SQL functions to register on every connection."""
+        return ()
+
+    @hookspec
+    def engine_sql(self) -> Iterable[tuple[str, str]]:
+        """SQL files as (name, text), run after the engine's own whenever the schema is built.
+
+        They follow the same rules: `create table if not exists`, seeds with `on conflict`, plain `create view` and
+        `create trigger`, which are dropped and made again.
+        """
+        return ()
+
+    @hookspec
+    def engine_templates(self) -> BaseLoader:
+        """A Jinja loader for section templates and tool documents; it is asked before the engine's own."""
+        raise NotImplementedError
+
+    @hookspec(firstresult=True)
+    def engine_model(self, name: str) -> Model | None:
+        """The adapter for a model's `actual` name, or None when it is not this plugin's."""
+
+    @hookspec
+    def engine_effects(self) -> Mapping[str, EffectHandler]:
+        """Handlers for kinds of effects."""
+        return {}
+
+
+@cache
+def manager() -> pluggy.PluginManager:
+    """The plugin manager, with every installed plugin loaded."""
+    found = pluggy.PluginManager("engine")
+    found.add_hookspecs(Hooks)
+    found.load_setuptools_entrypoints("engine")
+    return found
+
+
+def functions() -> list[Function]:
+    """The SQL functions of all plugins."""
+    return [function for given in manager().hook.engine_functions() for function in given]
+
+
+def sql_files() -> list[tuple[str, str]]:
+    """The SQL files of all plugins, sorted by name."""
+    return sorted(file for given in manager().hook.engine_sql() for file in given)
+
+
+def template_loaders() -> list[BaseLoader]:
+    """The template loaders of all plugins."""
+    return list(manager().hook.engine_templates())
+
+
+def model(name: str) -> Model | None:
+    """The adapter that a plugin has for `name`, if any."""
+    found: Model | None = manager().hook.engine_model(name=name)
+    return found
+
+
+def effect_handlers() -> dict[str, EffectHandler]:
+    """All effect handlers of plugins, by kind of effect."""
+    return {kind: handler for given in manager().hook.engine_effects() for kind, handler in given.items()}

@@ -1,0 +1,50 @@
+"""Tells a listener what a run does while it is driven. Without a listener it costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .database import Database
+    from .models.protocol import ModelError
+
+
+class Progress:
+    """Passes events to `on_event`, each a dict with a `type`:
+
+    `turn` (turn, context_tokens, ceiling, cost), `command` (turn, action, target, status, body), `proposal` (path, action,
+    target), `delta` (text), `output` (channel, text), `retry` (message, wait_s), `loop` (status, reason, answer).
+    """  # noqa: D400, D415
+
+    def __init__(self, db: Database, run: str, on_event: Callable[[dict[str, Any]], None] | None) -> None:
+        self._db = db
+        self._run = run
+        self._on_event = on_event
+        self._last = db.value("select coalesce(max(id), 0) from events") if on_event else 0
+
+    def tell(self) -> None:
+        """Pass on what has been committed since the last call."""
+        if self._on_event is None:
+            return
+        for row in self._db.rows(
+            "select * from run_progress where run = ? and event_id > ? order by event_id", (self._run, self._last)
+        ):
+            self._last = row.pop("event_id")
+            row.pop("run")
+            self._on_event({key: value for key, value in row.items() if value is not None})
+
+    def delta(self, text: str) -> None:
+        """Pass on a piece of the response while it arrives."""
+        if self._on_event is not None:
+            self._on_event({"type": "delta", "text": text})
+
+    def output(self, channel: int, text: str) -> None:
+        """Pass on what a process prints."""
+        if self._on_event is not None:
+            self._on_event({"type": "output", "channel": channel, "text": text})
+
+    def retry(self, error: ModelError, failures: int, wait_s: float) -> None:
+        """Pass on that the model failed and is asked again after `wait_s` seconds."""
+        if self._on_event is not None:
+            self._on_event({"type": "retry", "message": error.message, "failures": failures, "wait_s": wait_s})

@@ -1,0 +1,96 @@
+"""Registers the engine's functions on a connection, apsw's or the standard library's.
+
+On an apsw connection every function is innocuous, so that triggers and views may call it with `trusted_schema` off; the
+standard library cannot say so, and there `trusted_schema` stays on.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import apsw
+
+from . import plugins
+from .errors import error_for
+from .functions import Function
+
+Clock = Callable[[], int]
+"""Tells the Unix time in milliseconds; tests set their own."""
+
+
+def system_clock() -> int:
+    """The Unix time in milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+@cache
+def pure_functions() -> tuple[Function, ...]:
+    """All pure functions of the engine, module by module."""
+    from .functions import edits, listings, markup, paths, patterns, texts, tokens
+
+    modules = (paths, patterns, markup, edits, texts, tokens, listings)
+    own = (function for module in modules for function in module.FUNCTIONS)
+    return (*own, *plugins.functions())
+
+
+class _LastError:
+    """Remembers what `fail` said last: the standard library hides the text of an error that a function raises."""
+
+    text: str | None = None
+
+    def fail(self, status: int, message: str) -> None:
+        """Raise the engine error of that status; it rolls back the statement that called it."""
+        error = error_for(int(status), str(message))
+        self.text = str(error)
+        raise error
+
+    def last_error(self) -> str | None:
+        return self.text
+
+
+def register(connection: apsw.Connection | sqlite3.Connection, clock: Clock = system_clock) -> None:
+    """Make `connection` able to write an engine file: functions, foreign keys and recursive triggers.
+
+    `clock` gives the Unix time in milliseconds. With a standard-library connection `select last_error()` tells the text of
+    the last error that a rule raised, which that library does not pass on.
+    """
+    errors = _LastError()
+    impure = (
+        Function("fail", 2, errors.fail),
+        Function("now", 0, clock),
+        Function("last_error", 0, errors.last_error),
+    )
+    if isinstance(connection, apsw.Connection):
+        _register_apsw(connection, impure)
+    else:
+        _register_stdlib(connection, impure)
+
+
+def _register_apsw(connection: apsw.Connection, impure: tuple[Function, ...]) -> None:
+    for function in pure_functions():
+        connection.create_scalar_function(
+            function.name,
+            function.call,
+            function.arguments,
+            deterministic=True,
+            flags=apsw.SQLITE_INNOCUOUS,
+        )
+    for function in impure:
+        connection.create_scalar_function(
+            function.name, function.call, function.arguments, flags=apsw.SQLITE_INNOCUOUS
+        )
+    for pragma in ("foreign_keys = on", "recursive_triggers = on", "trusted_schema = off"):
+        connection.execute(f"pragma {pragma}").fetchall()
+
+
+def _register_stdlib(connection: sqlite3.Connection, impure: tuple[Function, ...]) -> None:
+    for function in pure_functions():
+        connection.create_function(function.name, function.arguments, function.call, deterministic=True)
+    for function in impure:
+        connection.create_function(function.name, function.arguments, function.call)
+    for pragma in ("foreign_keys = on", "recursive_triggers = on"):
+        connection.execute(f"pragma {pragma}").fetchall()

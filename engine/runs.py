@@ -1,0 +1,214 @@
+"""Starts, resumes, aborts, decides and forks runs: the entry grammar with Python's manners."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import NotFound, ValidationError
+from .loop import Driver, OnEvent, OnProposal
+from .models import resolve_model
+
+if TYPE_CHECKING:
+    from .database import Database
+
+_FLAGS = ("yolo", "no_repo", "no_web", "no_interaction", "no_proposals", "max_turns")
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a prompt ended: `status` is that of its loop (200, 204, 413, 422, 499, 500), or 202 while the run waits.
+
+    `usage` sums tokens over the loop's turns, `cost` is in US dollars, `reason` says why where the status does not.
+    """
+
+    run: str
+    status: int
+    answer: str
+    turns: int
+    usage: dict[str, int] = field(default_factory=dict)
+    cost: float = 0.0
+    reason: str | None = None
+
+    def to_json(self) -> str:
+        """The result as JSON, for programs."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to start or prompt a run; None leaves a choice to the run, the settings or the default."""
+
+    model: str | None = None
+    root: str | os.PathLike[str] | None = None
+    project: str | None = None
+    mode: str = "act"
+    persona: str | None = None
+    temperature: float | None = None
+    context_limit: int | None = None
+    max_turns: int | None = None
+    yolo: bool = False
+    no_repo: bool = False
+    no_web: bool = False
+    no_interaction: bool = False
+    no_proposals: bool = False
+    fork: str | None = None
+    at: int | None = None
+
+    def attributes(self) -> dict[str, Any]:
+        """The attributes of the `set run://…` that they make; flags that are off are left out."""
+        given = asdict(self) | {"root": None if self.root is None else str(Path(self.root).resolve())}
+        return {key: int(value) if value is True else value for key, value in given.items() if value not in (None, False)}
+
+
+def prompt(db: Database, text: str, run: str | None, options: Options) -> tuple[str, int]:
+    """Give `text` to a run, a new one where `run` names none, without driving it; returns (run, loop sequence).
+
+    Raises `NotFound` (404) for an unknown model or folder, `ValidationError` (400) for an empty prompt.
+    """
+    if not text.strip():
+        raise ValidationError("the prompt is empty; say what to do")
+    if options.root is not None:
+        from .workspace import Workspace
+
+        Workspace(Path(options.root))
+    sync_environment_models(db)
+    model = choose_model(db, run or options.fork, options.model)
+    alias = run or new_alias(db, model)
+    attributes = {**options.attributes(), "model": model}
+    with db.transaction():
+        db.insert("verb_set", run=alias, path=f"run://{alias}", body=text, attributes=json.dumps(attributes))
+        loop = db.value(
+            "select max(l.sequence) from loops as l join runs as r on r.id = l.run_id where r.alias = ?", (alias,)
+        )
+    return alias, int(loop)
+
+
+def drive(
+    db: Database,
+    run: str,
+    *,
+    on_event: OnEvent | None = None,
+    on_proposal: OnProposal | None = None,
+    on_driver: Callable[[Driver], None] | None = None,
+) -> None:
+    """Drive `run` until it ends or waits; `on_driver` gets the driver, to stop it from elsewhere."""
+    driver = Driver(db, run, on_event, on_proposal)
+    if on_driver:
+        on_driver(driver)
+    driver.drive()
+
+
+def result(db: Database, run: str, loop: int | None = None) -> Result:
+    """How a loop of `run` stands, its latest where `loop` is None. Raises `NotFound` (404) for an unknown run."""
+    row = db.row("select * from loop_results where run = ? and (? is null or loop = ?) order by loop desc limit 1", (run, loop, loop))
+    if row is None:
+        raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
+    usage = {key: row[key] for key in ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")}
+    return Result(run, row["status"], row["answer"] or "", row["turns"], usage, row["cost"], row["reason"])
+
+
+def choose_model(db: Database, run: str | None, given: str | None) -> str:
+    """The alias or name of the model to use: the one given, the run's, the setting, ENGINE_MODEL, or the only one there is.
+
+    Raises `NotFound` (404) when there is none, or none of that name.
+    """
+    name = given or db.value("select model from model_choices where run is ? limit 1", (run,)) or os.environ.get("ENGINE_MODEL")
+    name = name or _only_model(db)
+    actual = db.value("select actual from models where alias = ?", (name,)) or name
+    resolve_model(actual)
+    return str(name)
+
+
+def _only_model(db: Database) -> str:
+    configured = [row["alias"] for row in db.rows("select alias from models where origin <> 'built-in'")]
+    if len(configured) == 1:
+        return str(configured[0])
+    from .models import local
+
+    if not configured and local.is_installed():
+        return "local"
+    raise NotFound(
+        "no model: "
+        + (f"choose one of {', '.join(configured)} with --model" if configured else
+           "set ENGINE_MODEL_<alias>=provider/name and its key, or install the local one with 'engine models install local'")
+    )
+
+
+def sync_environment_models(db: Database) -> None:
+    """Bring the models that the environment names (ENGINE_MODEL_<alias>, ENGINE_CONTEXT_<alias>) into the file."""
+    found = {
+        key.removeprefix("ENGINE_MODEL_").lower(): (value, os.environ.get(key.replace("_MODEL_", "_CONTEXT_", 1)))
+        for key, value in os.environ.items()
+        if key.startswith("ENGINE_MODEL_") and value
+    }
+    for alias, (actual, context) in sorted(found.items()):
+        if context is not None and not context.isdecimal():
+            raise ValidationError(f"ENGINE_CONTEXT_{alias}: {context!r} is not a number of tokens")
+        db.execute(
+            "insert into models (alias, actual, context_length, origin, created_at) values (?, ?, ?, 'environment', now()) "
+            "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
+            "origin = excluded.origin "
+            "where actual <> excluded.actual or context_length is not excluded.context_length",
+            (alias, actual, None if context is None else int(context)),
+        )
+
+
+def new_alias(db: Database, model: str) -> str:
+    """A name for a new run: the model's and the time, unique in the file."""
+    base = re.sub(r"[^a-zA-Z0-9]+", "_", model.split(":")[0].split("/")[-1]).strip("_").lower() or "run"
+    stamp = time.strftime("%m%d_%H%M%S", time.localtime(db.clock() / 1000))
+    alias, number = f"{base}_{stamp}", 1
+    while db.value("select 1 from runs where alias = ?", (alias,)):
+        number += 1
+        alias = f"{base}_{stamp}_{number}"
+    return alias
+
+
+def abort(db: Database, run: str, reason: str = "aborted") -> None:
+    """Stop what `run` is doing, at 499; queued prompts stay. Raises `NotFound` (404) for an unknown run."""
+    db.insert("verb_set", run=run, path=f"run://{run}", state="cancelled", outcome=reason)
+
+
+def resolve(db: Database, run: str, path: str | None, accept: bool, *, body: str | None = None, reason: str | None = None) -> None:
+    """Decide on the proposal under `path`, or on every open one of the run where it is None.
+
+    `body` is the answer to a question, or a text in place of the proposed one. Raises `NotFound` (404) when nothing is
+    proposed there.
+    """
+    run_id = db.value("select id from runs where alias = ?", (run,))
+    if run_id is None:
+        raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
+    db.insert(
+        "resolutions",
+        run_id=run_id,
+        path=path,
+        decision="accept" if accept else "reject",
+        body=body,
+        reason=reason,
+        decided_by="client",
+        created_at=db.clock(),
+    )
+
+
+def fork(db: Database, parent: str, alias: str | None = None, at: int | None = None) -> str:
+    """Fork a run as it is now, or as its turn `at` was sent; returns the child's name. Nothing is copied but references."""
+    model = db.value("select model from runs where alias = ?", (parent,))
+    child = alias or new_alias(db, model or parent)
+    attributes = {key: value for key, value in (("fork", parent), ("at", at)) if value is not None}
+    db.insert("verb_set", run=child, path=f"run://{child}", attributes=json.dumps(attributes))
+    return child
+
+
+def configure(db: Database, run: str, **values: Any) -> None:
+    """Change model, temperature or context_limit of a run; values of None stay as they are."""
+    given = {key: value for key, value in values.items() if value is not None}
+    if not db.value("select 1 from runs where alias = ?", (run,)):
+        raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
+    db.insert("verb_set", run=run, path=f"run://{run}", attributes=json.dumps(given))

@@ -1,0 +1,61 @@
+"""The texts that people and plugins can change: templates, tool documents, personas."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from .errors import NotFound
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_RATIONALE = re.compile(r"[ \t]*<!--.*?-->", re.DOTALL)
+
+
+@cache
+def environment() -> Environment:
+    """The Jinja environment of the packets: undefined names are errors, what is printed is printed as it is."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    from .plugins import template_loaders
+
+    return Environment(
+        loader=ChoiceLoader([*template_loaders(), PackageLoader("engine.templates", "")]),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - a packet is text, not HTML
+    )
+
+
+@cache
+def tool_document(name: str) -> str:
+    """What the model is told of a tool: `tools/<name>.md` without the rationale in its comments.
+
+    Raises `NotFound` (404) when a tool has neither a document of its own nor a template.
+    """
+    from jinja2 import TemplateNotFound
+
+    try:
+        source = environment().get_template(f"tools/{name}.md").render()
+    except TemplateNotFound:
+        raise NotFound(f"tool {name!r}: has no document; fill tools.doc or add the template tools/{name}.md") from None
+    return strip_rationale(source)
+
+
+def strip_rationale(text: str) -> str:
+    """`text` without its HTML comments, which say why a line stands there and are not for the model."""
+    return re.sub(r"\n{3,}", "\n\n", _RATIONALE.sub("", text)).strip()
+
+
+@cache
+def personas() -> tuple[tuple[str, str], ...]:
+    """The personas that come with the engine, as (name, text)."""
+    folder = files("engine.templates") / "personas"
+    return tuple(
+        sorted((entry.name.removesuffix(".md"), strip_rationale(entry.read_text("utf-8"))) for entry in folder.iterdir())
+    )

@@ -1,0 +1,226 @@
+"""A project's root folder: which files belong to it, and the only way in which they are read or written.
+
+No path leads out of the root, into `.git` or into `.engine`. Text goes in and out byte for byte. A write
+states what the file held before, is atomic, and may be repeated after a crash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from engine.durable import file_hash, open_regular, sync_folder, system_errors, temporary_beside
+from engine.errors import Conflict, NotFound, Overflow, PermissionDenied, ValidationError
+from engine.membership import candidates
+
+Kind = Literal["text", "binary", "too_large", "unreadable", "missing"]
+
+_PROTECTED = frozenset({".git", ".engine"})
+_SNIFFED_BYTES = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file: `path` relative to the root, in POSIX form; `size` in bytes, `mtime_ns` in nanoseconds."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """What reading a file gave: `text` only for kind text, `sha256` (hex, of the bytes) for text and binary.
+
+    `size` is in bytes, `mtime_ns` in nanoseconds; both are 0 for a file that is missing or unreadable.
+    """
+
+    kind: Kind
+    text: str | None = None
+    sha256: str | None = None
+    size: int = 0
+    mtime_ns: int = 0
+
+
+class Workspace:
+    """The files under the folder `root`.
+
+    `NotFound` (404) when there is none, `ValidationError` (400) when it is no folder, `PermissionDenied`
+    (403) when it cannot be read.
+    """
+
+    def __init__(self, root: Path) -> None:
+        try:
+            os.listdir(root)
+            os.stat(os.path.join(root, "."))
+        except FileNotFoundError as error:
+            raise NotFound(f"no such folder: {str(root)!r}; create it or give another root") from error
+        except PermissionError as error:
+            message = f"cannot read the folder {str(root)!r}; change its mode or owner"
+            raise PermissionDenied(message) from error
+        except (OSError, ValueError) as error:
+            raise ValidationError(f"not a folder: {str(root)!r}; give a project's folder as root") from error
+        self.root = Path(os.path.realpath(root))
+
+    @classmethod
+    @lru_cache(maxsize=64)
+    def at(cls, root: str) -> Workspace:
+        """The workspace of the folder `root`, checked once in the life of the process."""
+        return cls(Path(root))
+
+    def stat(self, path: str) -> tuple[int, int] | None:
+        """Size in bytes and modification time in nanoseconds of a file; None where there is none."""
+        try:
+            found = self.resolve(path).stat()
+        except OSError:
+            return None
+        return found.st_size, found.st_mtime_ns
+
+    def resolve(self, path: str) -> Path:
+        """The real place of `path`, which need not exist; `PermissionDenied` (403) unless inside the root."""
+        parts = self._parts(path)
+        place = self.root
+        for count in range(1, len(parts) + 1):
+            place = Path(os.path.realpath(self.root.joinpath(*parts[:count])))
+            if not place.is_relative_to(self.root):
+                raise self._refusal(path, "a symbolic link in it leads elsewhere")
+        if place == self.root:
+            raise self._refusal(path, "it is the root itself")
+        if _is_protected(place.relative_to(self.root).parts):
+            raise self._refusal(path, "it leads into .git or .engine")
+        return place
+
+    def members(self, *, added: Sequence[str], ignored: Sequence[str], limit: int) -> list[Member]:
+        """The project's files by path: what git tracks, else what a walk finds; plus `added`, less `ignored`.
+
+        Both are patterns as `pattern_match` knows them, or names of folders. `Overflow` (413) for more than
+        `limit` files.
+        """
+        found: dict[str, Member] = {}
+        real_folders: dict[str, bool] = {}
+        for name in candidates(self.root, added, ignored):
+            member = None if name in found else self._member(name, real_folders)
+            if member:
+                found[name] = member
+            if len(found) > limit:
+                advice = "leave some out with 'engine files ignore PATTERN'"
+                raise Overflow(f"{str(self.root)!r} has more than {limit} files; {advice}")
+        return [found[name] for name in sorted(found)]
+
+    def read(self, path: str, max_bytes: int) -> FileRead:
+        """Read a file of at most `max_bytes`; `PermissionDenied` (403) only for a path outside the root."""
+        try:
+            with open_regular(self.resolve(path)) as file:
+                status = os.fstat(file.fileno())
+                data = file.read(max_bytes + 1) if status.st_size <= max_bytes else None
+        except (FileNotFoundError, NotADirectoryError):
+            return FileRead("missing")
+        except OSError:
+            return FileRead("unreadable")
+        if data is None or len(data) > max_bytes:
+            return FileRead("too_large", size=status.st_size, mtime_ns=status.st_mtime_ns)
+        text = _text(data)
+        kind: Kind = "binary" if text is None else "text"
+        return FileRead(kind, text, hashlib.sha256(data).hexdigest(), len(data), status.st_mtime_ns)
+
+    def write(self, path: str, text: str, *, before: str | None, after_ok: bool = True) -> str:
+        """Replace a file in one step that survives a crash, its folders made as needed; return its SHA-256.
+
+        `before` is the hash that the file must have now, None if there must be no file; with `after_ok` one
+        that already holds `text` is a success. Otherwise `Conflict` (409). A symlink is written through.
+        """
+        target = self.resolve(path)
+        try:
+            data = text.encode()
+        except UnicodeEncodeError as error:
+            message = f"cannot write {path!r}: character {error.start} is half a surrogate pair; leave it out"
+            raise ValidationError(message) from error
+        after = hashlib.sha256(data).hexdigest()
+        with system_errors("write", path):
+            now = file_hash(target)
+            if not after_ok or now != after:
+                _expect(now, before, path)
+                with temporary_beside(target, data) as prepared:
+                    # Making it took time: look again, or what another program wrote meanwhile is lost.
+                    _expect(file_hash(target), before, path)
+                    os.replace(prepared, target)
+            sync_folder(target.parent)
+        return after
+
+    def delete(self, path: str, *, before: str | None) -> None:
+        """Remove a file whose hash is `before`; gone already is a success, another hash a `Conflict` (409).
+
+        Of a symlink the hash is that of its target, and the link is what is removed.
+        """
+        target = self.resolve(path)
+        folder = Path(os.path.realpath(self.root.joinpath(*self._parts(path)[:-1])))
+        with system_errors("delete", path):
+            now = file_hash(target)
+            if now is None:
+                return
+            _expect(now, before, path)
+            (folder / PurePosixPath(path).name).unlink(missing_ok=True)
+            sync_folder(folder)
+
+    def _parts(self, path: str) -> tuple[str, ...]:
+        """The components of a path that by its letters stays inside the root."""
+        parts = PurePosixPath(path).parts
+        if not parts or path.startswith("/") or ".." in parts:
+            raise self._refusal(path, "a path must name a file, be relative and have no '..'")
+        if _is_protected(parts):
+            raise self._refusal(path, "it leads into .git or .engine")
+        if "\0" in path or not _is_unicode(path):
+            raise self._refusal(path, "it holds a character that no path may hold")
+        return parts
+
+    def _refusal(self, path: str, reason: str) -> PermissionDenied:
+        rule = f"only files inside the root {str(self.root)!r} may be touched"
+        return PermissionDenied(f"{path!r} is refused, {reason}; {rule}")
+
+    def _member(self, name: str, real_folders: dict[str, bool]) -> Member | None:
+        """The file of that name; None if it is no file, is protected, or lies behind a linked folder."""
+        try:
+            parts = self._parts(name)
+            folder = os.path.join(self.root, *parts[:-1])
+            if folder not in real_folders:
+                real_folders[folder] = os.path.realpath(folder) == folder
+            place = os.path.join(folder, parts[-1])
+            status = os.lstat(place)
+            if stat.S_ISLNK(status.st_mode):
+                status = os.stat(self.resolve(name))
+        except (OSError, PermissionDenied):
+            return None
+        if not real_folders[folder] or not stat.S_ISREG(status.st_mode):
+            return None
+        return Member(name, status.st_size, status.st_mtime_ns)
+
+
+def _is_protected(parts: Sequence[str]) -> bool:
+    return any(part.casefold() in _PROTECTED for part in parts)
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _text(data: bytes) -> str | None:
+    """The text that the bytes are, None for binary ones; encoding it gives the same bytes."""
+    if b"\0" in data[:_SNIFFED_BYTES]:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _expect(now: str | None, before: str | None, path: str) -> None:
+    if now == before:
+        return
+    what = "it is gone" if now is None else "it exists" if before is None else "it holds something else"
+    raise Conflict(f"file changed on disk: {path!r}, {what}; read it again before changing it")

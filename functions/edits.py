@@ -1,0 +1,213 @@
+"""Edits: what a body makes of an entry, and the difference that it made.
+
+A body with markers is a list of operations, applied in order to the running text, all or none. A body without
+is the new text, except that a body made of nothing but sed substitutions edits an entry that exists.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from typing import Any
+
+from engine.functions import Function
+from engine.functions.markers import Operation, parse_markers
+from engine.functions.matching import Mismatch, ambiguity, locate, with_ending
+from engine.functions.sed import Hit, Substitution, apply_hits, find_hits, parse_sed, plain_text
+
+_CONTEXT = 3
+"""Unchanged lines around each change of a diff."""
+_LONGEST_DIFF = 20_000
+"""Changed regions with more lines are shown as removed and added: comparing them would take seconds."""
+_HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
+_MARK = "\ufeff"
+"""A byte order mark stays in front."""
+_NO_NEWLINE = "\n\\ No newline at end of file\n"
+
+
+def edit_parse(body: str | None) -> str | None:
+    """The operations in `body` as JSON ``{"plain", "operations", "warnings", "error"}``.
+
+    An operation is ``{"op": "new|prepend|append|replace", "body"}``, ``{"op": "edit", "search", "body"}`` or
+    ``{"op": "delete", "search"}``. `plain`: there are no markers; `error` is a sentence for the model.
+    """
+    if body is None:
+        return None
+    parsed = parse_markers(body)
+    operations = [
+        {
+            "op": each.op,
+            **({} if each.search is None else {"search": each.search}),
+            **({} if each.op == "delete" else {"body": each.body}),
+        }
+        for each in parsed.operations
+    ]
+    return _json(plain=parsed.plain, operations=operations, warnings=parsed.warnings, error=parsed.error)
+
+
+def edit_apply(current: str | None, body: str | None) -> str | None:
+    """What `body` makes of the text `current` (NULL: there is no entry), as JSON.
+
+    ``{"state": "resolved", "body", "changed", "warnings"}``, `body` being NULL if there still is no entry; or
+    ``{"state": "failed", "outcome": "conflict" | "validation", "message"}``: then nothing was changed.
+    """
+    if body is None:
+        return None
+    parsed = parse_markers(body)
+    if parsed.error is not None:
+        return _json(state="failed", outcome="validation", message=parsed.error)
+    warnings = list(parsed.warnings)
+    substitutions = parse_sed(body) if parsed.plain and current is not None else None
+    try:
+        if substitutions and current is not None:
+            text: str | None = _substitute(current, substitutions)
+        else:
+            operations = [Operation("replace", body)] if parsed.plain else parsed.operations
+            text = _perform(current, operations, warnings)
+    except Mismatch as mismatch:
+        return _json(state="failed", outcome="conflict", message=str(mismatch))
+    return _json(state="resolved", body=text, changed=text != current, warnings=warnings)
+
+
+def edit_diff(path: str | None, before: str | None, after: str | None) -> str | None:
+    """The unified diff between two texts, '' if they are equal; NULL stands for a file that is not there."""
+    if path is None:
+        return None
+    old, new = _lines(before or ""), _lines(after or "")
+    if old == new:
+        return ""
+    first, last = _changed_region(old, new)
+    begin = max(0, first - _CONTEXT)
+    hunks = _hunks(old[begin : len(old) - last + _CONTEXT], new[begin : len(new) - last + _CONTEXT])
+    pieces = [
+        f"--- {'/dev/null' if before is None else f'a/{path}'}\n",
+        f"+++ {'/dev/null' if after is None else f'b/{path}'}\n",
+        *(
+            _HUNK.sub(lambda hunk: _shift(hunk, begin), line) if line.startswith("@@") else line
+            for line in hunks
+        ),
+    ]
+    return "".join(piece if piece.endswith("\n") else piece + _NO_NEWLINE for piece in pieces)
+
+
+def _json(**result: Any) -> str:
+    return json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+
+
+def _perform(current: str | None, operations: list[Operation], warnings: list[str]) -> str | None:
+    """The text after all `operations`; warnings are added to the list. Raises `Mismatch`."""
+    text = current
+    for number, operation in enumerate(operations, 1):
+        if text is None or (
+            current is None and operation.search is not None and _only_edits(operations[:number])
+        ):
+            text = _begin(text, operation, warnings)
+        elif operation.search is not None:
+            text = _edit(text, operation, _name(operation, number, operations), warnings)
+        else:
+            text = _place(text, operation)
+    return text
+
+
+def _only_edits(operations: list[Operation]) -> bool:
+    """Whether nothing has yet given an entry that did not exist a text to search in."""
+    return all(operation.search is not None for operation in operations)
+
+
+def _begin(text: str | None, operation: Operation, warnings: list[str]) -> str | None:
+    """The text of an entry that did not exist: an edit adds its replacement, a deletion has nothing to do."""
+    if operation.op == "delete":
+        warnings.append("DELETE was left out: the entry does not exist")
+        return text
+    if operation.op == "edit":
+        warnings.append("the entry did not exist: the replacement was added as its text")
+    return (text or "") + operation.body
+
+
+def _place(text: str, operation: Operation) -> str:
+    """`text` with a body before it, behind it or instead of it."""
+    if operation.op in ("new", "replace"):
+        return operation.body
+    body = with_ending(operation.body, "\r\n") if "\r\n" in text else operation.body
+    if operation.op == "append":
+        return text + body
+    mark = _MARK if text.startswith(_MARK) else ""
+    return mark + body + text[len(mark) :]
+
+
+def _edit(text: str, operation: Operation, name: str, warnings: list[str]) -> str:
+    """`text` with the searched region exchanged; an empty search adds lines at the end."""
+    search = operation.search or ""
+    if not search.strip():
+        return _append_lines(text, operation.body)
+    place = locate(text, search, operation.body, name)
+    if place.warning:
+        warnings.append(place.warning)
+    return text[: place.start] + place.replacement + text[place.end :]
+
+
+def _append_lines(text: str, body: str) -> str:
+    """`text` and after it `body` as lines of its own; nothing if it has none."""
+    if not body:
+        return text
+    ending = "\r\n" if "\r\n" in text else "\n"
+    gap = "" if not text or text.endswith("\n") else ending
+    added = with_ending(body, ending)
+    return text + gap + added + ("" if added.endswith("\n") else ending)
+
+
+def _name(operation: Operation, number: int, operations: list[Operation]) -> str:
+    """What a message calls an operation; it is numbered if there are others."""
+    word = "SEARCH text" if operation.op == "edit" else "DELETE text"
+    return word if len(operations) == 1 else f"{word} of edit {number} of {len(operations)}"
+
+
+def _substitute(text: str, substitutions: list[Substitution]) -> str:
+    """`text` after sed substitutions; without the flag g each must mean one place. Raises `Mismatch`."""
+    for each in substitutions:
+        hits = find_hits(each, text)
+        if not hits:
+            place = locate(text, plain_text(each.old), plain_text(each.new), f"s/{each.old}/")
+            hits = [Hit(place.start, place.end, place.replacement)]
+        if len(hits) > 1 and not each.everywhere:
+            message = ambiguity(text, [hit.start for hit in hits], f"s/{each.old}/")
+            raise Mismatch(f"{message}\nTo change all of them, add the flag g.")
+        text = apply_hits(text, hits)
+    return text
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their newline; only the last may lack it."""
+    lines = text.split("\n")
+    last = lines.pop()
+    return [f"{line}\n" for line in lines] + ([last] if last else [])
+
+
+def _changed_region(old: list[str], new: list[str]) -> tuple[int, int]:
+    """How many lines are equal at the beginning, and at the end behind those."""
+    shorter = min(len(old), len(new))
+    first = next((index for index in range(shorter) if old[index] != new[index]), shorter)
+    rest = shorter - first
+    last = next((index for index in range(rest) if old[-1 - index] != new[-1 - index]), rest)
+    return first, last
+
+
+def _hunks(old: list[str], new: list[str]) -> list[str]:
+    """Header lines and hunks' lines of the differences."""
+    if max(len(old), len(new)) <= _LONGEST_DIFF:
+        return list(difflib.unified_diff(old, new, n=_CONTEXT))[2:]
+    head = f"@@ -{min(1, len(old))},{len(old)} +{min(1, len(new))},{len(new)} @@\n"
+    return [head, *(f"-{line}" for line in old), *(f"+{line}" for line in new)]
+
+
+def _shift(hunk: re.Match[str], lines: int) -> str:
+    """A hunk's header moved down by `lines`."""
+    return f"@@ -{int(hunk[1]) + lines}{hunk[2] or ''} +{int(hunk[3]) + lines}{hunk[4] or ''} @@"
+
+
+FUNCTIONS = (
+    Function("edit_parse", 1, edit_parse),
+    Function("edit_apply", 2, edit_apply),
+    Function("edit_diff", 3, edit_diff),
+)

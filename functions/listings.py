@@ -1,0 +1,38 @@
+"""Small functions that views and triggers use to select and to count."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from . import Function
+
+_WORD = re.compile(r"[^\W_]+", re.UNICODE)
+
+
+def token_estimate(chars: int | None, divisor: float | None) -> int:
+    """Tokens that `chars` characters take at `divisor` characters a token, rounded up; NULL characters are none, a NULL
+    divisor is 2.
+    """  # noqa: D205
+    return math.ceil((chars or 0) / (divisor or 2))
+
+
+def tags_match(wanted: str | None, tags: str | None) -> int:
+    """1 when each of the comma-separated `wanted` tags is part of `tags`, in any letter case; else 0."""
+    have = (tags or "").casefold()
+    return int(all(tag.strip().casefold() in have for tag in (wanted or "").split(",")))
+
+
+def search_query(text: str | None) -> str | None:
+    """An FTS5 query that finds any word of `text`, whatever it holds; a text without words finds nothing."""
+    if text is None:
+        return None
+    words = dict.fromkeys(word.casefold() for word in _WORD.findall(text))
+    return " OR ".join(f'"{word}"' for word in words if len(word) > 1 or word.isdigit()) or '""'
+
+
+FUNCTIONS = (
+    Function("token_estimate", 2, token_estimate),
+    Function("tags_match", 2, tags_match),
+    Function("search_query", 1, search_query),
+)

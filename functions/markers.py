@@ -1,0 +1,215 @@
+"""Edit markers: the `<<IDENT … IDENT` blocks that say how a body changes an entry.
+
+The keyword at the head of IDENT names the operation, what follows it is the writer's own, so that a block may
+hold other blocks. A block without a keyword wraps a whole new body. `<<:::path`, as packets show it, is none.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+KEYWORDS = ("NEW", "PREPEND", "APPEND", "REPLACE", "DELETE", "SEARCH")
+_OPENER = re.compile(r"<<([A-Z][A-Za-z0-9_]*)(?=\s|\Z)")
+_CLOSER = re.compile(r"(?<!\S)[A-Z][A-Za-z0-9_]*(?=[\s<>]|\Z)")
+_PARTNER = "<<REPLACE"
+"""Index key of every opener that could belong to a SEARCH; no identifier looks like it."""
+_LINES_FOLLOW = re.compile(r"[ \t]*\r?\n")
+_LINE_ENDS = re.compile(r"[ \t\r]*(?:\n|\Z)|<")
+_EXAMPLE = "<<SEARCH\nold lines\nSEARCH\n<<REPLACE\nnew lines\nREPLACE"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One change: `op` is new, prepend, append, replace, delete or edit.
+
+    `search` is the region that delete and edit look for, `body` the new text of all but delete.
+    """
+
+    op: str
+    body: str = ""
+    search: str | None = None
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What a body says: operations in order, none if `plain`; `error` tells the writer what to correct."""
+
+    operations: list[Operation] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    error: str | None = None
+    plain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    ident: str
+    content: str
+    end: int
+    closed: bool
+
+    @property
+    def keyword(self) -> str:
+        return next((keyword for keyword in KEYWORDS if self.ident.startswith(keyword)), "")
+
+
+class _Broken(Exception):  # noqa: N818 - it never leaves this module
+    """The markers cannot be read; the message is for the writer."""
+
+
+def parse_markers(body: str) -> Parsed:
+    """Read the markers of `body`; text between blocks is passed over."""
+    parsed = Parsed()
+    try:
+        blocks = _Reader(body).read()
+        parsed.operations = _pair(blocks)
+    except _Broken as broken:
+        parsed.error = str(broken)
+        return parsed
+    parsed.plain = not blocks
+    if blocks and not blocks[-1].closed:
+        ident = blocks[-1].ident
+        parsed.warnings.append(
+            f"<<{ident} was not closed: everything after it was taken; end it with {ident}"
+        )
+    return parsed
+
+
+class _Reader:
+    """Reads the blocks of one body; words are indexed, so that hostile text costs linear time."""
+
+    def __init__(self, body: str) -> None:
+        self.body = body
+        self.blocks: list[_Block] = []
+        self.openers: dict[str, list[int]] = {}
+        self.closers: dict[str, list[int]] = {}
+        self.alone: dict[str, list[int]] = {}
+        for opener in _OPENER.finditer(body):
+            self.openers.setdefault(opener[1], []).append(opener.start())
+            if opener[1].startswith("REPLACE"):
+                self.openers.setdefault(_PARTNER, []).append(opener.start())
+        for word in _CLOSER.finditer(body) if self.openers else ():
+            if word[0] in self.openers:
+                self.closers.setdefault(word[0], []).append(word.start())
+                if self._is_alone(word):
+                    self.alone.setdefault(word[0], []).append(word.start())
+
+    def _is_alone(self, word: re.Match[str]) -> bool:
+        """Whether a closer has its line to itself, or shares it with the end of a tag."""
+        line = self.body.rfind("\n", 0, word.start()) + 1
+        return self.body[line : word.start()].strip(" \t") == "" and bool(
+            _LINE_ENDS.match(self.body, word.end())
+        )
+
+    @property
+    def end(self) -> int:
+        """Where the last block ended."""
+        return self.blocks[-1].end if self.blocks else 0
+
+    def read(self) -> list[_Block]:
+        """The blocks in order; at most the last one is left open."""
+        position = 0
+        while opener := _OPENER.search(self.body, position):
+            block = self._block(opener) if self._may_open(opener.start()) else None
+            if block is not None:
+                self.blocks.append(block)
+            position = opener.end() if block is None else block.end
+        return self.blocks
+
+    def _may_open(self, start: int) -> bool:
+        """An opener stands at the beginning, behind white space or `>`, or directly behind a closer."""
+        return start == self.end or self.body[start - 1].isspace() or self.body[start - 1] == ">"
+
+    def _block(self, opener: re.Match[str]) -> _Block | None:
+        """The block that begins here; None for a shift operator or a here document inside of plain text."""
+        ident, begin = opener[1], opener.end()
+        line = self.body[max(self.end, self.body.rfind("\n", 0, opener.start()) + 1) : opener.start()]
+        leads_line = not line.strip() or line.endswith(">")
+        first = not self.blocks and leads_line and not self.body[: opener.start()].strip()
+        if not ident.startswith(KEYWORDS) and not first and not (self.blocks and leads_line):
+            return None
+        closer = self._closer(ident, begin)
+        if closer is None:
+            meant = leads_line and (first or ident.startswith(KEYWORDS))
+            return _Block(ident, _trim(self.body[begin:]), len(self.body), closed=False) if meant else None
+        return _Block(ident, _trim(self.body[begin : closer[0]]), closer[1], closed=True)
+
+    def _closer(self, ident: str, begin: int) -> tuple[int, int] | None:
+        """Where the content ends, and where what follows the closer begins.
+
+        In a block of lines a closer alone on its line goes before the same word in a sentence, unless that
+        would swallow another block.
+        """
+        place = _first_from(self.closers.get(ident, []), begin)
+        if place is None:
+            return None
+        own_line = _first_from(self.alone.get(ident, []), begin)
+        if own_line is None or not _LINES_FOLLOW.match(self.body, begin):
+            return place, place + len(ident)
+        start = self.body.rfind("\n", 0, own_line) + 1
+        if self._opens_another(ident, begin, start):
+            return place, place + len(ident)
+        return start, own_line + len(ident)
+
+    def _opens_another(self, ident: str, begin: int, end: int) -> bool:
+        """Whether the block would hold its own opener, or as a SEARCH the REPLACE that belongs to it."""
+        names = (ident, _PARTNER) if ident.startswith("SEARCH") else (ident,)
+        inner = (_first_from(self.openers.get(name, []), begin) for name in names)
+        return any(place is not None and place < end for place in inner)
+
+
+def _first_from(places: list[int], begin: int) -> int | None:
+    """The first of the ascending `places` that is not before `begin`."""
+    index = bisect_left(places, begin)
+    return places[index] if index < len(places) else None
+
+
+def _trim(content: str) -> str:
+    """`content` without the one newline at each end that belongs to the markers."""
+    if content.startswith(("\n", "\r\n")):
+        content = content[content.index("\n") + 1 :]
+    elif (head := content.split("\n", 1)) and len(head) == 2 and not head[0].strip():
+        content = head[1]
+    if content.endswith("\n"):
+        content = content[: -2 if content.endswith("\r\n") else -1]
+    return content
+
+
+def _pair(blocks: list[_Block]) -> list[Operation]:
+    """Operations from blocks: a SEARCH and the REPLACE behind it are one."""
+    operations: list[Operation] = []
+    queue = iter(blocks)
+    for block in queue:
+        if block.keyword == "SEARCH":
+            operations.append(_edit(block, next(queue, None)))
+        elif block.keyword == "DELETE":
+            _check_open(block)
+            operations.append(Operation("delete", search=block.content))
+        else:
+            _check_open(block)
+            operations.append(Operation((block.keyword or "REPLACE").lower(), block.content))
+    return operations
+
+
+def _edit(search: _Block, replace: _Block | None) -> Operation:
+    if not search.closed:
+        raise _Broken(f"<<{search.ident} has no closing {search.ident}. Write:\n{_EXAMPLE}")
+    if replace is None or replace.keyword != "REPLACE":
+        found = f"<<{replace.ident} follows" if replace else "nothing follows"
+        raise _Broken(
+            f"<<{search.ident} needs a <<REPLACE block directly after it, but {found}. Write:\n{_EXAMPLE}"
+        )
+    _check_open(replace)
+    return Operation("edit", replace.content, search.content)
+
+
+def _check_open(block: _Block) -> None:
+    """A block left open may take the rest, but not if another one begins in there."""
+    inner = None if block.closed else re.search(r"(?m)^[ \t]*<<([A-Z][A-Za-z0-9_]*)", block.content)
+    if inner:
+        ident = block.ident
+        raise _Broken(
+            f"<<{ident} has no closing {ident} before <<{inner[1]}. "
+            f"End each block with its own word alone on a line:\n<<{ident}\ntext\n{ident}"
+        )

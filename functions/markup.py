@@ -1,0 +1,285 @@
+"""What a model answered, read into tool calls, prose and reasoning.
+
+The answer is scanned once from left to right. Outside tags, back-ticked quotations are prose; a tool's tag, or a
+call in a foreign dialect, is a command; bodies are opaque. Whatever had to be mended is told in a warning, so that
+no call is dropped in silence. The parts: `markup_tags` reads open tags, `markup_bodies` finds closing ones,
+`markup_recovery` decides where they are missing, `markup_quotes` knows quotations, `dialects` other notations,
+`markup_calls` what each tool makes of attributes and body.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from engine.functions import Function
+from engine.functions.dialects import ANGLE_HEADS, BRACE_HEADS, BRACKET_HEADS, CONTROLS, Dialects, Reading
+from engine.functions.markup_bodies import Bodies
+from engine.functions.markup_calls import Command, command_of, command_of_arguments
+from engine.functions.markup_quotes import CALL_FENCES, Quotation, Quotations
+from engine.functions.markup_recovery import Recoveries
+from engine.functions.markup_tags import (
+    FLAGS,
+    REASONING,
+    Grammar,
+    Shape,
+    Tag,
+    TagReader,
+    grammar_of,
+    skip_space,
+)
+
+MAX_COMMANDS = 99
+# More warnings than these say nothing new; the rest is counted.
+_MAX_WARNINGS = 40
+# Tools that have no body once their path is given: an open tag directly behind one means a forgotten slash.
+_BODILESS = frozenset({"get", "rm", "cp", "mv"})
+_SILENT_CONTROLS = re.compile(
+    r"</|<(?:start|end)_|<\|?/?(?:tool_calls?(?:_begin|_end)?|end|call|return|start|channel|message|constrain)\|?>",
+    FLAGS,
+)
+
+
+def response_parse(text: str | None, tools: str | None, cap: int | None) -> str | None:
+    """What the answer `text` says, as JSON text ``{"commands", "warnings", "text", "reasoning"}``.
+
+    `tools` is a JSON array of the tool names to recognise (NULL: the built-in ones), `cap` the maximal number of
+    commands (NULL: 99). A command is ``{"action", "path", "destination", "body", "attributes", "source"}``:
+    `source` is the exact slice of `text`, `attributes` holds all but `path` and `to`, and the body is byte for
+    byte as written but for what `markup_calls` takes off. Never raises: what cannot be read at all is returned as
+    prose, with a warning.
+    """
+    if text is None:
+        return None
+    try:
+        parsed = _Parser(text, grammar_of(tools), MAX_COMMANDS if cap is None else int(cap)).parse()
+    except Exception as error:  # the answer is paid for: whatever happens, its text is kept
+        warning = (
+            f"The answer could not be parsed ({type(error).__name__}: {error}); all of it was kept as text"
+        )
+        parsed = {"commands": [], "warnings": [warning], "text": text.strip(), "reasoning": ""}
+    return json.dumps(parsed, ensure_ascii=False, separators=(",", ":"))
+
+
+@lru_cache(maxsize=64)
+def _outer(grammar: Grammar) -> re.Pattern[str]:
+    """Matches what may end prose: tags, heads of foreign calls, control tokens, back-ticks, tildes."""
+    return re.compile(
+        # The first character stands alone so that the search can skip to it.
+        r"[<`{\[~](?:"
+        rf"(?<=<)(?:(?P<tag>{grammar.tag_pattern})|(?P<foreign>{ANGLE_HEADS})|(?P<control>{CONTROLS}))"
+        rf"|(?<=\{{)(?P<brace>{BRACE_HEADS})|(?<=\[)(?P<bracket>{BRACKET_HEADS})"
+        r"|(?<=`)(?P<ticks>`*)|(?<=~)(?P<tildes>~~+))",
+        FLAGS,
+    )
+
+
+class _Parser:
+    """One reading of one answer."""
+
+    def __init__(self, text: str, grammar: Grammar, cap: int) -> None:
+        self.text = text
+        self.grammar = grammar
+        self.cap = cap
+        self.outer = _outer(grammar)
+        self.reader = TagReader(text, grammar)
+        self.bodies = Bodies(self.reader)
+        self.dialects = Dialects(text, grammar.names)
+        self.recoveries = Recoveries(self.bodies, self.outer)
+        self.quotations = Quotations(text)
+        self.commands: list[Command] = []
+        self.dropped: list[str] = []
+        self.warnings: list[str] = []
+        self.prose: list[str] = []
+        self.reasoning: list[str] = []
+        self.fences: list[int] = []
+        self.quoted = self.stripped = self.kept_from = 0
+        self.handlers: dict[str | None, Callable[[re.Match[str]], int]] = {
+            "tag": self._tag,
+            "foreign": self._foreign,
+            "brace": self._foreign,
+            "bracket": self._foreign,
+            "control": self._control,
+            "ticks": self._ticks,
+            "tildes": self._ticks,
+        }
+
+    def parse(self) -> dict[str, Any]:
+        position = 0
+        while found := self.outer.search(self.text, position):
+            position = self.handlers[found.lastgroup](found)
+        self._cut(len(self.text), len(self.text))
+        return {
+            "commands": [command.as_row() for command in self.commands],
+            "warnings": self._all_warnings(),
+            "text": _joined(self.prose),
+            "reasoning": "\n".join(self.reasoning),
+        }
+
+    # -- tags
+
+    def _tag(self, found: re.Match[str]) -> int:
+        name = found["name"].lower()
+        if found["slash"]:
+            return self._stray_close(name, found)
+        tag = self.reader.read(name, found.start(), found.end())
+        if tag.shape is not Shape.WHOLE:
+            what = "the answer ends inside it" if tag.shape is Shape.CUT else "it has no '>' and no value"
+            self.warnings.append(f"Unclosed <{name}: {what}; it was kept as text, not run")
+            return found.end()
+        self.warnings += [f"Repaired 1 malformed attribute or tag: {repair}" for repair in tag.repairs]
+        if tag.closed:
+            return self._emit(tag, None, tag.end)
+        close = self.bodies.close_of(tag)
+        if close is None or self._holds_a_sibling(tag):
+            return self._unclosed(tag, found.end())
+        return self._emit(tag, self.text[tag.end : close.start], close.end)
+
+    def _holds_a_sibling(self, tag: Tag) -> bool:
+        return tag.name in _BODILESS and "path" in tag.attributes and self.recoveries.next_is_open_tag(tag)
+
+    def _unclosed(self, tag: Tag, after_name: int) -> int:
+        recovery = self.recoveries.of(tag)
+        self.warnings.append(recovery.warning)
+        if recovery.mention:
+            return after_name
+        body = None if recovery.body_end is None else self.text[tag.end : recovery.body_end]
+        return self._emit(tag, body, recovery.resume)
+
+    def _stray_close(self, name: str, found: re.Match[str]) -> int:
+        end = skip_space(self.text, found.end())
+        end = end + 1 if self.text.startswith(">", end) else found.end()
+        if name in REASONING and not self.commands and not self.reasoning:
+            self._cut(found.start(), end)
+            self.reasoning.append(_joined(self.prose))
+            self.prose.clear()
+            self.warnings.append(f"Unopened </{name}>: the text before it was taken as reasoning")
+        else:
+            self._cut(found.start(), end)
+            self.warnings.append(f"Mismatched </{name}>: it closes nothing; it was left out")
+        return end
+
+    def _emit(self, tag: Tag, body: str | None, end: int) -> int:
+        self._cut(tag.start, end)
+        action = "think" if tag.name in REASONING else tag.name
+        command = command_of(action, tag.attributes, body, self.text[tag.start : end])
+        if action == "think" and command.body and command.body.strip():
+            self.reasoning.append(command.body.strip())
+        if action in self.grammar.names:
+            self._append(command)
+        return end
+
+    def _append(self, command: Command) -> None:
+        self.warnings += command.notes
+        if len(self.commands) < self.cap:
+            self.commands.append(command)
+        else:
+            self.dropped.append(command.action)
+
+    # -- foreign dialects and control tokens
+
+    def _foreign(self, found: re.Match[str]) -> int:
+        reading = self.dialects.read(found.start(), found[0])
+        if reading is None:
+            return found.start() + 1
+        if reading.problem:
+            self.warnings.append(
+                f"Malformed tool call {found[0].strip()!r}: {reading.problem}; it was kept as text"
+            )
+        for name in reading.unknown:
+            self.warnings.append(f"Unknown tool {name!r} called by {found[0].strip()!r}: it was kept as text")
+        if not reading.calls and (reading.problem or reading.unknown):
+            return max(reading.end, found.end()) if reading.unknown else found.end()
+        return self._take(found.start(), reading)
+
+    def _take(self, start: int, reading: Reading) -> int:
+        self._cut(start, reading.end)
+        if reading.reasoning and reading.reasoning.strip():
+            self.reasoning.append(reading.reasoning.strip())
+        for call in reading.calls:
+            command = command_of_arguments(call.name, call.arguments, self.text[call.start : call.end])
+            if call.name in REASONING and command.body:
+                self.reasoning.append(command.body.strip())
+            self._append(command)
+        return reading.end
+
+    def _control(self, found: re.Match[str]) -> int:
+        self._cut(found.start(), found.end())
+        self.stripped += _SILENT_CONTROLS.match(found[0]) is None
+        return found.end()
+
+    # -- quotations
+
+    def _ticks(self, found: re.Match[str]) -> int:
+        start, end = found.span()
+        if self.fences and self.quotations.closes_fence(start, end, self.fences[-1]):
+            self.fences.pop()
+            self._cut(start, end)
+            return end
+        quotation = self.quotations.at(start, end)
+        if quotation is None:
+            return end
+        tool_tag = self.grammar.tag.search(self.text, quotation.content, quotation.end)
+        if quotation.fence in CALL_FENCES and self._unwrap(quotation, end - start):
+            return quotation.content
+        if tool_tag:
+            self.quoted += 1
+        return quotation.end
+
+    def _unwrap(self, quotation: Quotation, length: int) -> bool:
+        """Take the lines of a fence away from around the calls that it holds; False when it holds none."""
+        first = self.outer.search(self.text, quotation.content, quotation.end)
+        if first is None or first.lastgroup not in ("tag", "foreign", "brace", "bracket"):
+            return False
+        self._cut(quotation.start, quotation.content)
+        self.fences.append(length)
+        self.warnings.append(f"Unwrapped a ```{quotation.fence} fence: the calls in it were run")
+        return True
+
+    # -- results
+
+    def _cut(self, start: int, end: int) -> None:
+        """Take `text[start:end]` out of the prose."""
+        if start > self.kept_from:
+            self.prose.append(self.text[self.kept_from : start])
+        self.kept_from = end
+
+    def _all_warnings(self) -> list[str]:
+        warnings = self.warnings[:_MAX_WARNINGS]
+        if len(self.warnings) > _MAX_WARNINGS:
+            warnings.append(f"{len(self.warnings) - _MAX_WARNINGS} more warnings were left out")
+        if self.quoted:
+            warnings.append(
+                f"Quoted in back-ticks: {self.quoted} passage(s) with tool tags were kept as text, not run"
+            )
+        if self.stripped:
+            warnings.append(f"Stripped {self.stripped} stray control token(s) such as <|x|>")
+        if self.dropped:
+            warnings.append(
+                f"Tool call limit ({self.cap}) reached: {len(self.dropped)} further call(s) were dropped,"
+                f" the first of them <{self.dropped[0]}>"
+            )
+        return warnings
+
+
+def _joined(pieces: list[str]) -> str:
+    """The pieces of prose as one trimmed text, with the wider of the two gaps where something was taken out."""
+    parts, gap = list[str](), ""
+    for piece in pieces:
+        words = piece.strip()
+        gap = _wider(gap, piece[: len(piece) - len(piece.lstrip())])
+        if words:
+            parts += [gap, words] if parts else [words]
+            gap = piece[len(piece.rstrip()) :]
+    return "".join(parts)
+
+
+def _wider(left: str, right: str) -> str:
+    lines = max(left.count("\n"), right.count("\n"))
+    return "\n" * min(lines, 2) or (" " if left or right else "")
+
+
+FUNCTIONS = (Function("response_parse", 3, response_parse),)

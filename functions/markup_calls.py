@@ -1,0 +1,190 @@
+"""Tool calls as commands: which attribute or body is the path, the destination and the body of each tool.
+
+The body of a paired tag is kept byte for byte, with two exceptions. In `set` exactly one newline directly after the
+open tag and one directly before the closing tag belong to the layout and are left out. In every other tool a
+heredoc (`<<IDENT … IDENT`) that wraps the whole body is taken off.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+# The attribute that makes a tag complete without a body.
+TARGETS: Mapping[str, tuple[str, ...]] = {
+    "get": ("path",),
+    "rm": ("path",),
+    "cp": ("path",),
+    "mv": ("path",),
+    "sh": ("command",),
+    "env": ("command",),
+    "search": ("query", "path"),
+    "ask_user": ("question",),
+}
+_BODY_KEYS = ("body", "content", "text")
+_ALIAS = {"destination": "to"}
+_ALIASES = {
+    "cp": _ALIAS | {"from": "path", "source": "path"},
+    "mv": _ALIAS | {"from": "path", "source": "path"},
+}
+_TEXT_TOOLS = frozenset({"update", "think"})
+_KNOWN = frozenset({"path", "to", "status", "visibility", "options", "tags", "query", "filter", "pattern"})
+_KNOWN |= frozenset({"line", "limit", "results", "manifest", "state", "outcome"})
+_HEREDOC = re.compile(r"\s*<<([A-Z][A-Za-z0-9_]*)(?=\s)(.*)(?<=\s)\1\s*", re.DOTALL)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(slots=True)
+class Command:
+    """One tool call; `source` is the slice of the answer that it was read from."""
+
+    action: str
+    path: str | None
+    destination: str | None
+    body: str | None
+    attributes: dict[str, str]
+    source: str
+    notes: list[str] = field(default_factory=list)
+
+    def as_row(self) -> dict[str, Any]:
+        """The command as a JSON object; its notes are warnings and stand elsewhere."""
+        row = asdict(self)
+        del row["notes"]
+        return row
+
+
+def command_of(action: str, attributes: dict[str, str], body: str | None, source: str) -> Command:
+    """The command of a tag: `body` is the text between its tags, None for a self-closing one."""
+    attributes = dict(attributes)
+    path, destination = attributes.pop("path", None), attributes.pop("to", None)
+    if body is not None:
+        body = _without_layout(body) if action == "set" else _without_heredoc(body)
+    command = Command(action, path, destination, body, attributes, source)
+    resolve = _RESOLVERS.get(action)
+    if resolve is not None:
+        resolve(command)
+    return command
+
+
+def command_of_arguments(action: str, arguments: object, source: str) -> Command:
+    """The command of a call in a foreign dialect; `arguments` is a JSON value: an object, a JSON text or a plain text."""
+    if isinstance(arguments, str):
+        arguments = _parsed(arguments)
+    if not isinstance(arguments, dict):
+        return command_of(action, {}, None if arguments is None else _text_of("", arguments), source)
+    texts = {
+        str(key).lower(): _text_of(str(key), value) for key, value in arguments.items() if value is not None
+    }
+    for alias, name in _ALIASES.get(action, _ALIAS).items():
+        if alias in texts:
+            texts.setdefault(name, texts.pop(alias))
+    key = next((key for key in _BODY_KEYS if key in texts), None)
+    guessed = _guessed_body(action, texts, arguments) if key is None else None
+    body = texts.pop(key or guessed or "", None)
+    command = command_of(action, texts, body, source)
+    if guessed:
+        command.notes.append(f"<{action}> has no argument {guessed!r}; it was taken as the body")
+    return command
+
+
+def _guessed_body(action: str, texts: Mapping[str, str], arguments: Mapping[Any, object]) -> str | None:
+    """The first text argument that no tool knows, for a call that lacks what its tool is about."""
+    targets = TARGETS.get(action)
+    if action not in _TEXT_TOOLS and (targets is None or any(target in texts for target in targets)):
+        return None
+    strings = (str(key).lower() for key, value in arguments.items() if isinstance(value, str))
+    return next((key for key in strings if key in texts and key not in _KNOWN), None)
+
+
+def _parsed(arguments: str) -> object:
+    if arguments.lstrip()[:1] != "{":
+        return arguments
+    try:
+        return json.loads(arguments, strict=False)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _text_of(key: str, value: object) -> str:
+    """An argument as attribute text: lists of texts as the tools write them, other values as JSON."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        value = (";" if key.lower() == "options" else ",").join(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    # JSON can spell half characters, which no UTF-8 text can hold.
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _without_layout(body: str) -> str:
+    body = body.removeprefix("\r\n") if body.startswith("\r") else body.removeprefix("\n")
+    return body.removesuffix("\r\n") if body.endswith("\r\n") else body.removesuffix("\n")
+
+
+def _without_heredoc(body: str) -> str:
+    found = _HEREDOC.fullmatch(body) if "<<" in body else None
+    return _without_layout(found[2]) if found else body
+
+
+def _path_from_body(command: Command) -> None:
+    """get, rm: the body names the path, or filters the paths that the attribute names."""
+    if command.body is None:
+        return
+    text = command.body.strip()
+    if command.path is None and text:
+        command.path, command.body = text, None
+    elif not text:
+        command.body = ""
+
+
+def _destination_from_body(command: Command) -> None:
+    """cp, mv: the body names the destination unless the attribute `to` does."""
+    if command.destination is None and command.body is not None:
+        command.destination, command.body = command.body.strip() or None, None
+
+
+def _body_from(command: Command, name: str, value: str | None) -> None:
+    if value is None:
+        return
+    if command.body is not None and command.body.strip():
+        command.notes.append(f"<{command.action}> had both {name} and a body; {name} was used")
+    command.body = value
+
+
+def _command_as_body(command: Command) -> None:
+    """sh, env: the attribute `command`, else the body, is what to run."""
+    _body_from(command, "command", command.attributes.get("command"))
+
+
+def _query_as_body(command: Command) -> None:
+    """search: the attribute `query`, else `path`, else the body, is what to look for."""
+    if "query" in command.attributes:
+        _body_from(command, "query", command.attributes["query"])
+    elif command.path is not None:
+        _body_from(command, "path", command.path)
+        command.path = None
+
+
+def _question_as_body(command: Command) -> None:
+    """ask_user: the attribute `question`, else the body, is the question; beside a question the body is the options."""
+    question = command.attributes.get("question")
+    if question is None:
+        return
+    if "options" in command.attributes:
+        _body_from(command, "options", question)
+    elif command.body is not None and command.body.strip():
+        command.attributes["options"] = command.body
+    command.body = question
+
+
+_RESOLVERS: Mapping[str, Callable[[Command], None]] = {
+    "get": _path_from_body,
+    "rm": _path_from_body,
+    "cp": _destination_from_body,
+    "mv": _destination_from_body,
+    "sh": _command_as_body,
+    "env": _command_as_body,
+    "search": _query_as_body,
+    "ask_user": _question_as_body,
+}

@@ -1,0 +1,124 @@
+"""Recovery of tags that lack their closing tag: the most likely end of the body, and the words to tell it with."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from functools import cached_property
+from typing import NamedTuple
+
+from engine.functions.dialects import Dialects
+from engine.functions.markup_bodies import Bodies
+from engine.functions.markup_calls import TARGETS
+from engine.functions.markup_tags import Shape, Tag, begins_line, skip_space
+
+
+class Recovery(NamedTuple):
+    """The body of an unclosed tag ends at `body_end` (None: it has no body), reading goes on at `resume`.
+
+    A mention (`resume` at the end of the tag's name) is no call.
+    """
+
+    body_end: int | None
+    resume: int
+    warning: str
+    mention: bool = False
+
+
+class Recoveries:
+    """Decides about the unclosed tags of one text; `outer` matches whatever may begin a call."""
+
+    def __init__(self, bodies: Bodies, outer: re.Pattern[str]) -> None:
+        self.bodies = bodies
+        self.dialects = Dialects(bodies.text, bodies.grammar.names)
+        self.outer = outer
+        self.text = bodies.text
+
+    def of(self, tag: Tag) -> Recovery:
+        """What to do with `tag`, which has no closing tag that its nesting would give it."""
+        if self._meant_self_closing(tag):
+            warning = f"Unclosed <{tag.name}>: it has neither a slash nor a body; it was read as self-closing"
+            return Recovery(None, tag.end, warning)
+        close = self.bodies.first_close(tag)
+        sibling = self.bodies.next_sibling(tag)
+        if close and not 0 <= sibling < close.start:
+            warning = (
+                f"Unclosed <{tag.name}> inside <{tag.name}>: the first </{tag.name}> was taken as its end"
+            )
+            return Recovery(close.start, close.end, warning)
+        if not tag.attributes and sibling < 0 and not begins_line(self.text, tag.start):
+            warning = f"Unclosed <{tag.name}> in a sentence: it was read as a mention, not run"
+            return Recovery(None, tag.start + 1, warning, mention=True)
+        return self._cut_short(tag, sibling)
+
+    def next_is_open_tag(self, tag: Tag) -> bool:
+        """Does another tool's open tag follow `tag` directly?"""
+        following = self.bodies.grammar.tag.match(self.text, skip_space(self.text, tag.end))
+        return following is not None and not following["slash"]
+
+    def _meant_self_closing(self, tag: Tag) -> bool:
+        if self.next_is_open_tag(tag):
+            return True
+        if not any(target in tag.attributes for target in TARGETS.get(tag.name, ())):
+            return False
+        following = self.bodies.grammar.tag.search(self.text, tag.end)
+        return following is None or not following["slash"]
+
+    def _cut_short(self, tag: Tag, sibling: int) -> Recovery:
+        """The body ends at a wrong closing tag, or before the calls that follow, whichever comes first, or never."""
+        suffix = self._clean_after(tag.end)
+        limit = min(position for position in (sibling, suffix, len(self.text)) if position >= 0)
+        wrong = self.bodies.foreign_close(tag, limit)
+        if wrong:
+            name, close = wrong
+            warning = f"Mismatched </{name}> closing <{tag.name}>: it was corrected to </{tag.name}>"
+            return Recovery(close.start, close.end, warning)
+        if limit == len(self.text):
+            warning = f"Unclosed <{tag.name}>: its body was taken to the end of the answer"
+        elif limit == suffix:
+            count = self._chain_length(suffix)
+            warning = f"Unclosed <{tag.name}>: recovered {count} trailing tool call(s) behind its body"
+        else:
+            warning = f"Unclosed <{tag.name}>: its body was ended before the next <{tag.name}>"
+        return Recovery(limit, limit, warning)
+
+    def _clean_after(self, position: int) -> int:
+        """The leftmost place at or after `position` from where on all is well-formed calls; -1 when there is none."""
+        index = bisect_left(self._clean, position)
+        return self._clean[index] if index < len(self._clean) else -1
+
+    def _chain_length(self, position: int) -> int:
+        count = 0
+        while position in self._clean_ends:
+            position = skip_space(self.text, self._clean_ends[position])
+            count += 1
+        return count
+
+    @cached_property
+    def _clean(self) -> list[int]:
+        return sorted(self._clean_ends)
+
+    @cached_property
+    def _clean_ends(self) -> dict[int, int]:
+        """Calls that only calls follow up to the end of the text: from where each starts to where it ends."""
+        # Forwards first: the dialects remember what they saw in that direction.
+        ends = [(head.start(), self._call_end(head)) for head in self.outer.finditer(self.text)]
+        clean = dict[int, int]()
+        for start, end in reversed(ends):
+            follower = skip_space(self.text, end) if end >= 0 else -1
+            if follower == len(self.text) or follower in clean:
+                clean[start] = end
+        return clean
+
+    def _call_end(self, head: re.Match[str]) -> int:
+        """Where the call that `head` begins ends, or -1 when it is none or not well-formed."""
+        if head.lastgroup in ("foreign", "brace", "bracket"):
+            reading = self.dialects.read(head.start(), head[0])
+            return reading.end if reading and reading.calls and not reading.problem else -1
+        if head.lastgroup != "tag" or head["slash"]:
+            return -1
+        tag = self.bodies.reader.read(head["name"].lower(), head.start(), head.end())
+        if tag.shape is not Shape.WHOLE or tag.repairs:
+            return -1
+        close = None if tag.closed else self.bodies.close_of(tag)
+        return tag.end if tag.closed else close.end if close else -1

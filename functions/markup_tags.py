@@ -1,0 +1,280 @@
+"""Tags of the model's markup: the words that count as tools, and how an open tag is read.
+
+Reading is forgiving: a value may lack its closing quote, hold quotes of its own, use curly or escaped ones, or
+none; a tag may lack its `>`. What was mended is told in `Tag.repairs`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property, lru_cache
+
+DEFAULT_TOOLS = (
+    "get",
+    "set",
+    "rm",
+    "cp",
+    "mv",
+    "sh",
+    "env",
+    "search",
+    "ask_user",
+    "update",
+    "think",
+)
+REASONING = frozenset({"think", "thinking"})
+NAMESPACE = r"(?:[A-Za-z_][\w-]{0,40}[:.]){0,3}"
+_BOUNDARY = r"(?=[\s/><]|\Z)"
+# ASCII, or `ſet` would count as `set`.
+FLAGS = re.ASCII | re.IGNORECASE
+
+_SPACE = re.compile(r"\s*")
+_PLAIN = re.compile(r"\s+([^\s=<>/\"'`]+)=\"([^\"<]*)\"(?=[\s/>])")
+_NAME = re.compile(r"[^\s=<>/\"'`]+")
+_EQUALS = re.compile(r"\s*=\s*")
+_OPENING = re.compile(r"<\|\"\|>|\\[\"']|[\"'`\u201c\u2018]")
+_BARE = re.compile(r"[^\s<>]*")
+_ENTITY = re.compile(r"&(quot|amp|lt|gt|apos);")
+_ENTITIES = {"quot": '"', "amp": "&", "lt": "<", "gt": ">", "apos": "'"}
+_CLOSING = {"\u201c": "\u201d", "\u2018": "\u2019"}
+# What stands after a quote that really ends a value: the end of the tag, or the next attribute.
+_AFTER_VALUE = r"(?=\s*/?>|\s+[\w:.-]+\s*(?:=|/?>))"
+_AFTER = re.compile(_AFTER_VALUE)
+
+
+def skip_space(text: str, position: int) -> int:
+    """The first index at or after `position` that holds no white space; the length of `text` if none does."""
+    found = _SPACE.match(text, position)
+    return found.end() if found else position
+
+
+def begins_line(text: str, position: int) -> bool:
+    """Does only white space (at most 80 characters of it) stand before `position` on its line?"""
+    line = text.rfind("\n", max(0, position - 80), position)
+    return not text[max(line + 1, position - 80, 0) : position].strip()
+
+
+class Grammar:
+    """The tool names in force, lower case, and the patterns made of them."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = frozenset(names)
+        words = sorted(self.names | REASONING, key=lambda word: (-len(word), word))
+        alternatives = "|".join(re.escape(word) for word in words)
+        self.tag_pattern = rf"(?P<slash>/?){NAMESPACE}(?P<name>{alternatives}){_BOUNDARY}"
+        self._own: dict[str, re.Pattern[str]] = {}
+
+    @cached_property
+    def tag(self) -> re.Pattern[str]:
+        """Matches the head of any tool's tag; groups `slash` and `name`."""
+        return re.compile("<" + self.tag_pattern, FLAGS)
+
+    def own(self, name: str) -> re.Pattern[str]:
+        """Matches the head of an open tag, or a whole closing tag (then with the group `close`), of `name`."""
+        if name not in self._own:
+            word = NAMESPACE + re.escape(name)
+            pattern = rf"<(?:(?P<close>/{word}\s*(?:>|\Z))|{word}{_BOUNDARY})"
+            self._own[name] = re.compile(pattern, FLAGS)
+        return self._own[name]
+
+
+@lru_cache(maxsize=64)
+def grammar_of(tools: str | None) -> Grammar:
+    """The grammar of a JSON array of tool names, of `DEFAULT_TOOLS` for None; else raises ValueError."""
+    if tools is None:
+        return Grammar(DEFAULT_TOOLS)
+    names = json.loads(tools)
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise ValueError("the tools are not a JSON array of names")
+    return Grammar(tuple(name.lower() for name in names))
+
+
+class Shape(Enum):
+    """How much of an open tag is there."""
+
+    WHOLE = "whole"
+    CUT = "cut"  # the answer ends inside a value or among bare words
+    MENTION = "mention"  # a tool's name among prose: no value, no `>`
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """An open tag: `text[start:end]`, its attributes (names lower case, values decoded), what was mended."""
+
+    name: str
+    start: int
+    end: int
+    attributes: dict[str, str]
+    closed: bool
+    shape: Shape
+    repairs: tuple[str, ...]
+
+
+def decode_entities(value: str) -> str:
+    """`value` with the five predefined XML entities decoded, each once."""
+    return _ENTITY.sub(lambda found: _ENTITIES[found[1]], value) if "&" in value else value
+
+
+class TagReader:
+    """Reads the open tags of one text; what was searched for in vain is not searched for again."""
+
+    def __init__(self, text: str, grammar: Grammar) -> None:
+        self.text = text
+        self.grammar = grammar
+        self._next_tag = (0, -1)
+        self._no_quote = dict[str, tuple[int, int]]()
+
+    def read(self, name: str, start: int, position: int) -> Tag:
+        """The open tag of the tool `name` that starts at `start` and whose attributes start at `position`."""
+        text, attributes = self.text, dict[str, str]()
+        while plain := _PLAIN.match(text, position):
+            attributes.setdefault(plain[1].lower(), decode_entities(plain[2]))
+            position = plain.end()
+        if text.startswith(">", position):
+            return Tag(name, start, position + 1, attributes, False, Shape.WHOLE, ())
+        if text.startswith("/>", position):
+            return Tag(name, start, position + 2, attributes, True, Shape.WHOLE, ())
+        return _TagReading(self, name, start, position, attributes).finish()
+
+    def next_tag(self, position: int) -> int:
+        """Where the next tool tag at or after `position` starts; the length of the text if there is none."""
+        begin, end = self._next_tag
+        if not begin <= position <= end:
+            found = self.grammar.tag.search(self.text, position)
+            self._next_tag = (position, found.start() if found else len(self.text))
+        return self._next_tag[1]
+
+    def real_end(self, quote: str, position: int, limit: int) -> int:
+        """Where in `text[position:limit]` a `quote` stands that the tag's end or an attribute follows; or -1."""
+        begin, end = self._no_quote.get(quote, (0, -1))
+        if begin <= position and limit <= end:
+            return -1
+        found = _ending(quote).search(self.text, position, limit)
+        if found is None:
+            self._no_quote[quote] = (position, limit)
+        return found.start() if found else -1
+
+
+@lru_cache(maxsize=16)
+def _ending(quote: str) -> re.Pattern[str]:
+    return re.compile(re.escape(quote) + _AFTER_VALUE)
+
+
+class _TagReading:
+    """The slow path of `TagReader.read`: a tag that is not made of plain `name="value"` pairs only."""
+
+    def __init__(
+        self, reader: TagReader, name: str, start: int, position: int, attributes: dict[str, str]
+    ) -> None:
+        self.reader = reader
+        self.text = reader.text
+        self.name = name
+        self.start = start
+        self.position = position
+        self.attributes = attributes
+        self.valued = bool(attributes)
+        self.closed = self.cut = False
+        self.repairs: list[str] = []
+
+    def finish(self) -> Tag:
+        while not self._at_end():
+            found = _NAME.match(self.text, self.position)
+            if found is None:
+                self.position += 1  # a stray quote, slash or equals sign
+                continue
+            self.position = found.end()
+            self._value(found[0].lower())
+        return Tag(
+            self.name,
+            self.start,
+            self.position,
+            self.attributes,
+            self.closed,
+            self._shape(),
+            tuple(self.repairs),
+        )
+
+    def _at_end(self) -> bool:
+        text = self.text
+        self.position = skip_space(text, self.position)
+        if text.startswith(">", self.position):
+            self.position += 1
+        elif text.startswith("/", self.position) and text.startswith(
+            ">", skip_space(text, self.position + 1)
+        ):
+            self.position = skip_space(text, self.position + 1) + 1
+            self.closed = True
+        elif self.position < len(text) and text[self.position] != "<":
+            return self.cut
+        else:
+            self.repairs.append(f"<{self.name}> had no '>'; it was read as ending before what follows")
+        return True
+
+    def _shape(self) -> Shape:
+        if self.cut:
+            return Shape.CUT
+        ended = self.text[self.position - 1] == ">"
+        return Shape.WHOLE if ended or self.valued else Shape.MENTION
+
+    def _value(self, name: str) -> None:
+        equals = _EQUALS.match(self.text, self.position)
+        if equals is None:
+            self.attributes.setdefault(name, "")
+            return
+        self.valued = True
+        self.position = equals.end()
+        opening = _OPENING.match(self.text, self.position)
+        raw = self._quoted(name, opening) if opening else self._bare()
+        self.attributes.setdefault(name, decode_entities(raw))
+
+    def _bare(self) -> str:
+        found = _BARE.match(self.text, self.position)
+        raw = found[0] if found else ""
+        if raw.endswith("/") and self.text.startswith(">", self.position + len(raw)):
+            raw = raw[:-1]
+        self.position += len(raw)
+        return raw
+
+    def _quoted(self, name: str, opening: re.Match[str]) -> str:
+        quote = _CLOSING.get(opening[0], opening[0])
+        begin = opening.end()
+        end = self.text.find(quote, begin)
+        if end >= 0 and not self._ends_value(begin, end, end + len(quote)):
+            end = self._mended_end(name, quote, begin, end)
+        if end < 0:
+            return self._unterminated(name, begin)
+        self.position = end + len(quote)
+        return self.text[begin:end]
+
+    def _ends_value(self, begin: int, end: int, after: int) -> bool:
+        if after >= len(self.text):
+            return True
+        if ">" in self.text[begin:end]:  # perhaps a quote is missing, and this one belongs to later text
+            return _AFTER.match(self.text, after) is not None
+        return self.text[after] in " \t\r\n/><"
+
+    def _mended_end(self, name: str, quote: str, begin: int, end: int) -> int:
+        """The end of a value whose first closing quote is not its end: `"say "hi" now"`, or a missing quote."""
+        limit = self.reader.next_tag(begin)
+        real = self.reader.real_end(quote, end + len(quote), limit)
+        if real >= 0 and ">" not in self.text[begin:end]:
+            self.repairs.append(
+                f"the value of {name} in <{self.name}> held unescaped quotes; they were kept in it"
+            )
+            return real
+        return end if end < limit and ">" not in self.text[begin:end] else -1
+
+    def _unterminated(self, name: str, begin: int) -> str:
+        limit = self.reader.next_tag(begin)
+        stop = self.text.find(">", begin, limit)
+        if stop < 0 and limit == len(self.text):
+            self.cut = True
+            self.position = limit
+            return self.text[begin:]
+        end = limit if stop < 0 else stop - (self.text[stop - 1] == "/" and stop > begin)
+        self.position = end
+        self.repairs.append(f"the value of {name} in <{self.name}> had no closing quote; it was closed there")
+        return self.text[begin:end].rstrip()

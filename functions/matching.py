@@ -1,0 +1,200 @@
+"""Finding the one place in a text that a model means, although it may have got white space wrong.
+
+Exact text comes first. Only where there is none, lines are compared without their indentation and blank
+lines, and the replacement takes the indentation that the text really has.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+
+_WORD = re.compile(r"\w+")
+_SHOWN = 5
+"""Most places or near misses told to the model."""
+_WIDTH = 200
+"""Longest line told to the model."""
+_COUNTED = 50
+"""Most places that are counted: a letter may stand in a text a million times."""
+_BLANK = " \t\r\n\f\v\xa0\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the searched text stands: `text[start:end]`, and what is to go there."""
+
+    start: int
+    end: int
+    replacement: str
+    warning: str | None = None
+
+
+class Mismatch(Exception):  # noqa: N818 - an outcome, not a defect
+    """The searched text is nowhere, or in several places; the message is for the model."""
+
+
+def locate(text: str, search: str, replacement: str, name: str) -> Place:
+    """The one place of `search` in `text`, with `replacement` in the line endings and indentation of it.
+
+    `name` is what messages call the search. Raises `Mismatch` if there is no such place, or more than one.
+    """
+    ending = "\r\n" if "\r\n" in text else "\n"
+    wanted, new = with_ending(search, ending), with_ending(replacement, ending)
+    starts = _occurrences(text, wanted)
+    if len(starts) == 1:
+        return _whole_lines(text, Place(starts[0], starts[0] + len(wanted), new))
+    if len(starts) > 1:
+        raise Mismatch(_ambiguous(text, [_line_of(text, start) for start in starts], name))
+    return _locate_lines(text, search, new, ending, name)
+
+
+def with_ending(text: str, ending: str) -> str:
+    """`text` with all its line endings made `ending`."""
+    plain = text.replace("\r\n", "\n")
+    return plain if ending == "\n" else plain.replace("\n", ending)
+
+
+def ambiguity(text: str, starts: list[int], name: str) -> str:
+    """The message for a text that was found at several places, given as offsets."""
+    return _ambiguous(text, [_line_of(text, start) for start in starts[: _COUNTED + 1]], name)
+
+
+def _occurrences(text: str, wanted: str) -> list[int]:
+    """The first offsets at which `wanted` begins, overlapping ones too: each could be meant."""
+    starts: list[int] = []
+    start = text.find(wanted)
+    while start >= 0 and len(starts) <= _COUNTED:
+        starts.append(start)
+        start = text.find(wanted, start + 1)
+    return starts
+
+
+def _whole_lines(text: str, place: Place) -> Place:
+    """Lines that are replaced by nothing go with their line ending, or an empty line would stay."""
+    leads = place.start == 0 or text[place.start - 1] == "\n"
+    ending = next((each for each in ("\r\n", "\n") if text.startswith(each, place.end)), "")
+    if place.replacement or not leads or text[place.start : place.end].endswith("\n"):
+        return place
+    return Place(place.start, place.end + len(ending), "", place.warning)
+
+
+def _line_of(text: str, offset: int) -> int:
+    """The 0-based line of an offset."""
+    return text.count("\n", 0, offset)
+
+
+def _locate_lines(text: str, search: str, new: str, ending: str, name: str) -> Place:
+    """The one run of lines that equals `search` but for white space around and blank lines between them."""
+    lines = text.split("\n")
+    bare = _bare_lines(text)
+    numbers = [number for number, line in enumerate(bare) if line]
+    wanted = [line for line in _bare_lines(search) if line]
+    runs = _runs([bare[number] for number in numbers], wanted) if wanted else []
+    if len(runs) > 1:
+        raise Mismatch(_ambiguous(text, [numbers[run] for run in runs], name))
+    if not runs:
+        return _locate_words(text, search, new, name, bare)
+    first, last = numbers[runs[0]], numbers[runs[0] + len(wanted) - 1]
+    start = sum(len(line) + 1 for line in lines[:first])
+    start += lines[first].startswith("\ufeff")
+    end = sum(len(line) + 1 for line in lines[:last]) + len(lines[last].removesuffix("\r"))
+    written = next(line for line in search.split("\n") if line.strip(_BLANK))
+    healed, warning = _heal(new, _indent(written), _indent(lines[first].removeprefix("\ufeff")), ending)
+    return _whole_lines(text, Place(start, end, healed, warning))
+
+
+def _runs(lines: list[str], wanted: list[str]) -> list[int]:
+    """Where the lines `wanted` stand one after another in `lines`."""
+    whole, part = "\n".join(["", *lines, ""]), "\n".join(["", *wanted, ""])
+    return [whole.count("\n", 0, start) for start in _occurrences(whole, part)]
+
+
+def _locate_words(text: str, search: str, new: str, name: str, bare: list[str]) -> Place:
+    """A search of one line with blanks around it may mean a part of a line, as `<<SEARCH old SEARCH` does."""
+    word = search.strip()
+    starts = _occurrences(text, word) if "\n" not in search and word != search else []
+    if len(starts) > 1:
+        raise Mismatch(ambiguity(text, starts, name))
+    if not starts:
+        raise Mismatch(_missing(text, search, name, bare))
+    return Place(
+        starts[0], starts[0] + len(word), new.strip(" \t"), f"{name}: blanks around the text were ignored"
+    )
+
+
+def _bare_lines(text: str) -> list[str]:
+    """Lines without white space and byte order mark around them."""
+    return [line.strip(_BLANK) for line in text.split("\n")]
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _heal(new: str, written: str, real: str, ending: str) -> tuple[str, str | None]:
+    """`new` with the indentation `written` in its lines exchanged for the `real` one, and a word about it."""
+    if written == real or not new:
+        return new, None
+    healed = [_exchange(line, written, real) if line.strip() else line for line in new.split(ending)]
+    return ending.join(healed), "indentation of the replacement was adjusted to the text"
+
+
+def _exchange(line: str, written: str, real: str) -> str:
+    return real + (line.removeprefix(written) if line.startswith(written) else line.lstrip())
+
+
+def _ambiguous(text: str, numbers: list[int], name: str) -> str:
+    """What to say of several places: their line numbers, and the first few with what stands around them."""
+    lines = text.split("\n")
+    places = f"{len(numbers)} places" if len(numbers) <= _COUNTED else f"more than {_COUNTED} places"
+    numbers = list(dict.fromkeys(numbers))
+    told = ", ".join(str(number + 1) for number in numbers)
+    shown = [
+        "\n".join(_numbered(lines, near) for near in range(max(0, number - 1), min(len(lines), number + 2)))
+        for number in numbers[:_SHOWN]
+    ]
+    return (
+        f"{name} matches {places}, in line {told}. Nothing was changed. "
+        "Repeat it with neighbouring lines that only the place you mean has:\n" + "\n…\n".join(shown)
+    )
+
+
+def _missing(text: str, search: str, name: str, bare: list[str]) -> str:
+    """What to say of a miss: what was searched, which line is not there, and those most like it."""
+    present = set(bare)
+    wanted = [line for line in _bare_lines(search) if line]
+    absent = next((line for line in wanted if line not in present), None)
+    head = f"{name} was not found. Nothing was changed. It searched for:\n{_clip(search, 1000)}\n"
+    advice = "Copy the lines from the entry as it is now, or replace it whole with <<REPLACE."
+    if absent is None:
+        places = ", ".join(str(bare.index(line) + 1) for line in wanted[:_SHOWN])
+        return f"{head}Its lines exist (lines {places}), but not one directly after another. {advice}"
+    lines = text.split("\n")
+    near = _nearest(absent, bare)
+    if not near:
+        return f"{head}No line resembles {_clip(absent, _WIDTH)!r}. {advice}"
+    shown = "\n".join(_numbered(lines, number) for number in near)
+    return f"{head}The lines nearest to {_clip(absent, _WIDTH)!r} are:\n{shown}\n{advice}"
+
+
+def _nearest(line: str, bare: list[str]) -> list[int]:
+    """The 0-based numbers of up to three lines most like `line`: by shared words first, which is cheap."""
+    words = set(_WORD.findall(line[:_WIDTH].lower()))
+    shared = [len(words.intersection(_WORD.findall(each[:_WIDTH].lower()))) for each in bare]
+    numbers = [number for number, each in enumerate(bare) if each]
+    likely = sorted(numbers, key=lambda number: -shared[number])[:30]
+    matcher = difflib.SequenceMatcher(None, "", line[:_WIDTH])
+    ratios = []
+    for number in likely:
+        matcher.set_seq1(bare[number][:_WIDTH])
+        ratios.append((matcher.ratio(), number))
+    return sorted(number for ratio, number in sorted(ratios, reverse=True)[:3] if ratio > 0.4)
+
+
+def _numbered(lines: list[str], number: int) -> str:
+    return f"{number + 1}: {_clip(lines[number].rstrip(), _WIDTH)}"
+
+
+def _clip(text: str, length: int) -> str:
+    return text if len(text) <= length else text[:length] + "…"

@@ -1,0 +1,147 @@
+"""Paths of entries: bare paths are files of the project, `scheme://…` names everything else.
+
+An entry has one canonical path, so that two spellings never make two entries. Globs travel through here
+before they are matched, which is why glob characters survive normalising.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from engine.functions import Function
+
+MAXIMUM_PATH = 512
+"""Longest path in code points."""
+SLUG_LENGTH = 80
+"""Code points of decoded text that go into a slug."""
+
+_COMPONENT = "-_.!~*'()"
+"""What JavaScript's encodeURIComponent leaves alone besides letters and digits."""
+_WEB_SCHEMES = frozenset({"http", "https"})
+_ESCAPES = re.compile(r"((?:%[0-9A-Fa-f]{2})+)")
+_SPACE = re.compile(r"\s")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_DRIVE = re.compile(r"[A-Za-z]:")
+_WILDCARD = re.compile(r"(?<!\\)(?:\\\\)*(?:[*?]|\[[!^]?(?:\w-\w)+_?\]|!\([^)]*\))")
+_WEB_WILDCARD = re.compile(r"(?<!\\)(?:\\\\)*\*")
+
+
+def path_scheme(path: str | None) -> str | None:
+    """The lower-case scheme before the first `://`; NULL for a bare path, which is a file of the project."""
+    if path is None:
+        return None
+    index = path.find("://")
+    return path[:index].lower() if index > 0 else None
+
+
+def path_normalize(path: str | None) -> str | None:
+    """The canonical spelling of `path` (idempotent).
+
+    Bare paths lose `./`, doubled slashes and inner `..`; `file://` is a bare path; other URIs get a lower
+    case scheme and each segment percent-encoded once. Of web addresses only the scheme changes.
+    """
+    if path is None:
+        return None
+    scheme = path_scheme(path)
+    if scheme is None:
+        return _normalize_bare(path)
+    rest = path[len(scheme) + 3 :]
+    if scheme == "file":
+        return path_normalize(rest)
+    if scheme in _WEB_SCHEMES:
+        return f"{scheme}://{rest}"
+    return f"{scheme}://{_encode_once(rest)}"
+
+
+def _normalize_bare(path: str) -> str:
+    """Segments without empty ones, `.` and what `..` takes back; absolute paths and regexes stay."""
+    if path.startswith("/") or not path:
+        return path
+    kept: list[str] = []
+    for segment in path.split("/"):
+        if segment in ("", "."):
+            continue
+        if segment == ".." and kept and kept[-1] != ".." and "*" not in kept[-1]:
+            kept.pop()
+        else:
+            kept.append(segment)
+    return "/".join(kept) or "."
+
+
+def _encode_once(rest: str) -> str:
+    """`rest` percent-encoded whether it was before or not; glob characters stay, escaped ones escaped."""
+    pieces = _ESCAPES.split(rest)
+    pieces[::2] = [quote(piece, safe=_COMPONENT + "/?[]{}", errors="replace") for piece in pieces[::2]]
+    pieces[1::2] = [_encode_escapes(piece) for piece in pieces[1::2]]
+    return "".join(pieces)
+
+
+def _encode_escapes(escapes: str) -> str:
+    """Escapes in canonical form; those that are no UTF-8 are ordinary text and are encoded themselves."""
+    try:
+        text = bytes.fromhex(escapes.replace("%", "")).decode()
+    except UnicodeDecodeError:
+        text = escapes
+    return quote(text, safe=_COMPONENT + "/")
+
+
+def path_slug(text: str | None) -> str | None:
+    """A path made of the first 80 characters of `text`, percent-encoded after the cut; '' if nothing is left.
+
+    White space becomes `_`, a comma begins a new segment, empty segments are dropped.
+    """
+    if text is None:
+        return None
+    cut = _SPACE.sub("_", text.strip()[:SLUG_LENGTH].rstrip()).replace(",", "/")
+    return "/".join(quote(part, safe=_COMPONENT, errors="replace") for part in cut.split("/") if part)
+
+
+def path_error(path: str | None) -> str | None:
+    """What is wrong with `path` as the name of an entry, as a sentence; NULL if nothing is."""
+    if path is None:
+        return None
+    if not path.strip():
+        return "path is empty: give the path of an entry"
+    if len(path) > MAXIMUM_PATH:
+        return f"path has {len(path)} characters, the limit is {MAXIMUM_PATH}: choose a shorter one"
+    if control := _CONTROL.search(path):
+        return f"path has the control character U+{ord(control[0]):04X}: leave it out"
+    return None if path_scheme(path) not in (None, "file") else _bare_error(path.removeprefix("file://"))
+
+
+def _bare_error(path: str) -> str | None:
+    """What is wrong with a bare path: it must name something inside the project, on any system."""
+    if path.startswith(("/", "\\")) or _DRIVE.match(path):
+        return f"path {path!r} is absolute: give it relative to the project root"
+    depth = 0
+    for segment in path.replace("\\", "/").split("/"):
+        if segment == "..":
+            depth -= 1
+        elif segment not in ("", ".", "**"):
+            depth += 1
+        if depth < 0:
+            return f"path leaves the project root: {path!r}; name a file inside it"
+    if depth == 0 and "*" not in path:
+        return f"path {path!r} is the project root itself: name a file inside it"
+    return None
+
+
+def path_is_pattern(path: str | None) -> int | None:
+    """1 if `path` is a glob over paths (`*`, `?`, `[a-z]`, `[!a-z]`, not escaped), else 0.
+
+    The `?` of a web address begins its query, and `[id]` is an ordinary folder name: neither makes a pattern.
+    """
+    if path is None:
+        return None
+    wildcard = _WEB_WILDCARD if path_scheme(path) in _WEB_SCHEMES else _WILDCARD
+    return int(wildcard.search(path) is not None)
+
+
+FUNCTIONS = (
+    Function("path_scheme", 1, path_scheme),
+    Function("path_normalize", 1, path_normalize),
+    Function("path_slug", 1, path_slug),
+    Function("path_error", 1, path_error),
+    Function("path_is_pattern", 1, path_is_pattern),
+)

@@ -1,0 +1,145 @@
+"""Whether a JSONPath or an XPath finds anything in a text.
+
+Both are written by models and run on what the world sent: parsers reach for neither network nor entities, and
+queries whose cost grows with the square of the document are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from typing import Any
+
+from engine.functions.regexes import limited
+
+MAXIMUM_TEXT = 2_000_000
+"""Code points of a document that is still parsed."""
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_DECLARATION = re.compile(r"^\ufeff?\s*<\?xml[^>]*\?>")
+_HTML = re.compile(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+_XPATH_WALK = re.compile(r"//|\b(?:descendant|ancestor|following|preceding)")
+
+
+def jsonpath_error(pattern: str) -> str | None:
+    """What is wrong with a JSONPath, NULL if nothing."""
+    bare = _QUOTED.sub("''", pattern)
+    if bare.count("..") > 2 or bare.count("$") > 1:
+        return f"JSONPath {pattern!r} walks the document too often: use at most two `..` and one `$`"
+    if "=~" in bare:
+        return f"JSONPath {pattern!r} uses `=~`: write search(@.name, 'regex')"
+    compiled = _compile_jsonpath(pattern)
+    return compiled if isinstance(compiled, str) else None
+
+
+def jsonpath_finds(pattern: str, text: str) -> bool | None:
+    """Whether `pattern` selects anything in the JSON document `text`; None if `text` is none."""
+    if len(text) > MAXIMUM_TEXT or not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    compiled = _compile_jsonpath(pattern)
+    if isinstance(compiled, str) or jsonpath_error(pattern):
+        return False
+    from jsonpath import JSONPathError
+
+    try:
+        return any(True for _ in compiled.finditer(document))
+    except (JSONPathError, RecursionError, TypeError, ValueError, LookupError, AttributeError):
+        return False
+
+
+@lru_cache(maxsize=256)
+def _compile_jsonpath(pattern: str) -> Any:
+    """The compiled path, or a sentence that says why there is none."""
+    from jsonpath import JSONPathError
+
+    try:
+        return _environment().compile(pattern)
+    except (JSONPathError, re.error, RecursionError, ValueError, LookupError, TypeError) as problem:
+        reason = str(problem).partition("\n")[0] or type(problem).__name__
+        return f"JSONPath {pattern!r} is not valid: {reason}; correct it"
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Any:
+    """JSONPath whose `match` and `search` have the time limit of every other regex here."""
+    from jsonpath import JSONPathEnvironment  # costs 80 ms, rarely needed
+    from jsonpath.function_extensions import ExpressionType, FilterFunction
+
+    class Search(FilterFunction):
+        """`search(value, regex)`: a hit anywhere."""
+
+        arg_types = [ExpressionType.VALUE, ExpressionType.VALUE]  # noqa: RUF012 - the library's declaration
+        return_type = ExpressionType.LOGICAL
+
+        def __call__(self, value: object, source: object) -> bool:
+            return isinstance(value, str) and isinstance(source, str) and limited(source).search(value) > 0
+
+    class Match(Search):
+        """`match(value, regex)`: the whole value."""
+
+        def __call__(self, value: object, source: object) -> bool:
+            return isinstance(value, str) and isinstance(source, str) and limited(source).fullmatch(value)
+
+    environment = JSONPathEnvironment()
+    environment.function_extensions["search"] = Search()
+    environment.function_extensions["match"] = Match()
+    return environment
+
+
+def xpath_error(pattern: str) -> str | None:
+    """What is wrong with an XPath, NULL if nothing."""
+    if len(_XPATH_WALK.findall(_QUOTED.sub("''", pattern))) > 2:
+        return f"XPath {pattern!r} walks the document too often: use at most two `//`"
+    compiled = _compile_xpath(pattern)
+    return compiled if isinstance(compiled, str) else None
+
+
+def xpath_finds(pattern: str, text: str) -> bool | None:
+    """Whether `pattern` selects anything in the XML or HTML document `text`; None if `text` is none."""
+    document = _parse_markup(text)
+    if document is None:
+        return None
+    compiled = _compile_xpath(pattern)
+    if isinstance(compiled, str) or xpath_error(pattern):
+        return False
+    from lxml import etree  # type: ignore[import-untyped]
+
+    try:
+        found = compiled(document)
+    except (etree.XPathError, ValueError, RecursionError):
+        return False
+    return bool(found) and found == found  # NaN is a number that found nothing
+
+
+@lru_cache(maxsize=256)
+def _compile_xpath(pattern: str) -> Any:
+    """The compiled path, or a sentence that says why there is none."""
+    from lxml import etree  # costs 50 ms, rarely needed
+
+    try:
+        return etree.XPath(pattern, regexp=False)
+    except (etree.XPathError, ValueError) as problem:
+        return f"XPath {pattern!r} is not valid: {problem}; correct it"
+
+
+def _parse_markup(text: str) -> Any:
+    """The root element of XML, or of what calls itself HTML; None for anything else."""
+    if len(text) > MAXIMUM_TEXT or not text.lstrip("\ufeff \t\r\n").startswith("<"):
+        return None
+    from lxml import etree
+
+    source = _DECLARATION.sub("", text).encode(errors="replace")
+    xml = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, encoding="utf-8")
+    html = etree.HTMLParser(no_network=True, encoding="utf-8")
+    for parser in (xml, html) if _HTML.search(text, 0, 2000) else (xml,):
+        try:
+            root = etree.fromstring(source, parser)
+        except (etree.XMLSyntaxError, ValueError):
+            continue
+        if root is not None:
+            return root
+    return None

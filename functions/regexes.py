@@ -1,0 +1,98 @@
+"""Regular expressions that a model wrote: compiled with bounds, run with a time limit.
+
+Python's own matcher can be made to run for years. Here a match that takes too long ends in "no match", and
+the expression is refused from then on, so that a query over many entries pays for it once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+TIME_LIMIT = 0.4
+"""Seconds one match may take."""
+MAXIMUM_SOURCE = 1000
+"""Longest expression in code points."""
+_MAXIMUM_REPEATS = 50_000
+"""Nested counts are multiplied out when an expression is compiled, and take memory accordingly."""
+_COUNT = re.compile(r"\{(\d+)")
+_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
+
+
+class Limited:
+    """A regular expression with a time limit.
+
+    `error` is a sentence if it does not compile or has run out of time; then nothing matches it any more.
+    """
+
+    def __init__(self, source: str, flags: str) -> None:
+        self.error: str | None = None
+        self._compiled: Any = None
+        if len(source) > MAXIMUM_SOURCE:
+            self.error = (
+                f"regex has {len(source)} characters, the limit is {MAXIMUM_SOURCE}: use a shorter one"
+            )
+        elif math.prod(int(count[:9]) or 1 for count in _COUNT.findall(source)) > _MAXIMUM_REPEATS:
+            self.error = f"regex {source!r} repeats too often: use smaller counts"
+        else:
+            self._compile(source, flags)
+        self._source = source
+
+    def _compile(self, source: str, flags: str) -> None:
+        """Compile with the flags of the slash notation; g, y, u and v only steer a search."""
+        import regex  # type: ignore[import-untyped]  # most runs never need it
+
+        combined = 0
+        for flag in flags:
+            combined |= _FLAGS.get(flag, 0)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._compiled = regex.compile(source, combined)
+        except (regex.error, ValueError, LookupError, OverflowError, RecursionError, MemoryError) as problem:
+            self.error = f"regex {source!r} is not valid: {problem or type(problem).__name__}; correct it"
+
+    def _within_limit(self, run: Callable[[Any], Any]) -> Any:
+        """What `run` makes of the compiled expression; None if there is none or its time ran out."""
+        if self.error is not None:
+            return None
+        try:
+            return run(self._compiled)
+        except (TimeoutError, MemoryError, RuntimeError):
+            self.error = f"regex {self._source!r} took longer than {TIME_LIMIT} s: use a simpler one"
+            return None
+
+    def search(self, text: str) -> int:
+        """The 1-based position of the first hit in `text`, 0 if there is none."""
+        hit = self._within_limit(lambda compiled: compiled.search(text, timeout=TIME_LIMIT))
+        return hit.start() + 1 if hit else 0
+
+    def fullmatch(self, text: str) -> bool:
+        """Whether all of `text` matches."""
+        return bool(self._within_limit(lambda compiled: compiled.fullmatch(text, timeout=TIME_LIMIT)))
+
+    def hits(self, text: str, limit: int) -> list[Any]:
+        """The first `limit` matches in `text`; none of them if the time ran out."""
+
+        def collect(compiled: Any) -> list[Any]:
+            found: Iterator[Any] = compiled.finditer(text, timeout=TIME_LIMIT)
+            return [hit for hit, _ in zip(found, range(limit), strict=False)]
+
+        return self._within_limit(collect) or []
+
+    def replace_all(self, replacement: str, text: str) -> str | None:
+        """`text` with every hit replaced by `replacement` as it stands; NULL if nothing was hit."""
+        done = self._within_limit(
+            lambda compiled: compiled.subn(lambda _: replacement, text, timeout=TIME_LIMIT)
+        )
+        return done[0] if done and done[1] else None
+
+
+@lru_cache(maxsize=256)
+def limited(source: str, flags: str = "") -> Limited:
+    """The shared `Limited` of an expression, so that one that ran out of time is known to."""
+    return Limited(source, flags)

@@ -1,0 +1,111 @@
+"""Substitutions in the notation of sed: `s/old/new/flags`, with other delimiters, one after another."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from engine.functions.regexes import limited
+
+MAXIMUM_HITS = 100_000
+_SUBSTITUTION = re.compile(r"s([/|#,:~!@%+])((?:\\.|(?!\1)[^\\\n])+)\1((?:\\.|(?!\1)[^\\\n])*)\1([gimsv]*)")
+_SEPARATOR = re.compile(r"(?:[ \t]*;[ \t]*|[ \t]*\r?\n[ \t]*)+|\s+(?=s[/|#,:~!@%+])")
+_ESCAPE = re.compile(r"\\(.)")
+_REGEX_SIGN = re.compile(r"[\\.*+?^$|()\[\]{}]")
+_ESCAPED = {"n": "\n", "t": "\t"}
+
+
+@dataclass(frozen=True, slots=True)
+class Substitution:
+    """`old` is literal text or a regular expression, whichever is found; `new` still has its escapes."""
+
+    old: str
+    new: str
+    flags: str
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether every place is meant rather than one."""
+        return "g" in self.flags
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A place in a text, from `start` up to `end`, and what goes there."""
+
+    start: int
+    end: int
+    new: str
+
+
+def parse_sed(text: str) -> list[Substitution] | None:
+    """The substitutions of which `text` consists, NULL if it has anything else in it or none."""
+    body = text.strip()
+    found: list[Substitution] = []
+    position = 0
+    while position < len(body):
+        if found:
+            separator = _SEPARATOR.match(body, position)
+            position = separator.end() if separator else position
+            if position == len(body):
+                break
+            if separator is None:
+                return None
+        match = _SUBSTITUTION.match(body, position)
+        if match is None:
+            return None
+        delimiter, old, new, flags = match.groups()
+        found.append(Substitution(old.replace("\\" + delimiter, delimiter), new, flags))
+        position = match.end()
+    return found or None
+
+
+def plain_text(written: str) -> str:
+    """What a part of a substitution means as literal text."""
+    return _ESCAPE.sub(_plain, written)
+
+
+def find_hits(substitution: Substitution, text: str) -> list[Hit]:
+    """Every place in `text` that `substitution` means: as literal text if that is there, else as a regex."""
+    if "i" not in substitution.flags:
+        for old in dict.fromkeys((substitution.old, plain_text(substitution.old))):
+            if found := _literal_hits(old, plain_text(substitution.new), text):
+                return found
+    if "i" not in substitution.flags and not _REGEX_SIGN.search(substitution.old):
+        return []
+    hits = limited(substitution.old, substitution.flags).hits(text, MAXIMUM_HITS)
+    return [Hit(hit.start(), hit.end(), _expand(substitution.new, hit.groups())) for hit in hits]
+
+
+def apply_hits(text: str, hits: list[Hit]) -> str:
+    """`text` with all `hits` put in; they are in order and do not overlap."""
+    pieces: list[str] = []
+    position = 0
+    for hit in hits:
+        pieces += (text[position : hit.start], hit.new)
+        position = hit.end
+    return "".join([*pieces, text[position:]])
+
+
+def _literal_hits(old: str, new: str, text: str) -> list[Hit]:
+    found: list[Hit] = []
+    start = text.find(old)
+    while start >= 0:
+        found.append(Hit(start, start + len(old), new))
+        start = text.find(old, start + len(old))
+    return found
+
+
+def _plain(escape: re.Match[str]) -> str:
+    """What a backslash and a character stand for."""
+    return _ESCAPED.get(escape[1], escape[1])
+
+
+def _expand(new: str, groups: tuple[str | None, ...]) -> str:
+    """A replacement with `\\1` … `\\9` filled in; `&` is an ampersand, as models mean it."""
+
+    def fill(escape: re.Match[str]) -> str:
+        number = int(escape[1]) if escape[1] in "123456789" else 0
+        return (groups[number - 1] or "") if 0 < number <= len(groups) else _plain(escape)
+
+    return _ESCAPE.sub(fill, new)

@@ -1,0 +1,188 @@
+"""Texts of entries: their digest, their lines, and the short form in which a summarized entry is shown."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+import warnings
+
+from engine.functions import Function
+from engine.functions.paths import path_scheme
+
+SUMMARY_LENGTH = 500
+"""Most code points of a summarized projection."""
+_TAIL_LINES = 20
+_TAIL_SCHEMES = frozenset({"sh", "env"})
+_PARSED_LENGTH = 100_000
+"""Python files above this many code points are skimmed, not parsed: a summary is made on every write."""
+_CODE = frozenset(
+    re.findall(
+        r"\w+",
+        "c cc cjs cpp cs cxx dart ex exs go h hh hpp java jl js jsx kt kts lua m mjs php pl pm ps1 py pyi rb "
+        "rs scala sh sol swift ts tsx vue zig",
+    )
+)
+_HEADING = re.compile(
+    r"^[ \t]*(?:(?:export|default|declare|public|private|protected|internal|static|final|abstract|async"
+    r"|inline|virtual|override|sealed|partial|open|data|unsafe|extern|pub(?:\([\w ]*\))?)[ \t]+)*"
+    r"(?:function\*?|class|struct|interface|enum|trait|impl|fn|func|fun|def|defmodule|module|namespace|protocol)"
+    r"[ \t<(][^\n]*",
+    re.MULTILINE,
+)
+
+
+def text_digest(text: str | None) -> str | None:
+    """The SHA-256 of `text` in UTF-8, as 64 hexadecimal digits."""
+    return None if text is None else hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def text_lines(text: str | None) -> int | None:
+    """How many lines `text` has: 0 for '', and a final newline ends a line rather than begin one."""
+    if text is None:
+        return None
+    return text.count("\n") + (text != "" and not text.endswith("\n"))
+
+
+def text_slice(text: str | None, line: int | None, limit: int | None) -> str | None:
+    """Lines of `text` as JSON ``{"text", "first", "last", "total"}``, counted from 1.
+
+    A negative `line` counts from the end, 0 and NULL are the first; `limit` is at least 1, NULL means to the
+    end. A slice that begins behind the end is empty with `first` and `last` 0.
+    """
+    if text is None:
+        return None
+    total = text_lines(text) or 0
+    wanted = 1 if line is None else line
+    first = max(1, total + wanted + 1 if wanted < 0 else wanted)
+    last = total if limit is None else min(total, first - 1 + max(1, limit))
+    if first > total:
+        first = last = 0
+    lines = text.split("\n")[first - 1 : last] if first else []
+    found = {"text": "\n".join(lines), "first": first, "last": last, "total": total}
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+
+
+def text_indent(text: str | None) -> str | None:
+    """`text` with a tab before each of its lines."""
+    if not text:
+        return text
+    body, end = (text[:-1], "\n") if text.endswith("\n") else (text, "")
+    return "\t" + body.replace("\n", "\n\t") + end
+
+
+def body_summary(path: str | None, body: str | None) -> str | None:
+    """The summarized projection of an entry, at most 500 code points.
+
+    Short bodies are shown whole; code by its symbols with line numbers, output of commands by its end,
+    everything else by its beginning. What was left out is counted in a line of its own. A NULL path is prose.
+    """
+    if body is None or len(body) <= SUMMARY_LENGTH:
+        return body
+    name = path or ""
+    if path_scheme(name) in _TAIL_SCHEMES:
+        return _tail(body)
+    suffix = name.rpartition(".")[2].lower()
+    if suffix in _CODE and (symbols := _python_symbols(body) if suffix == "py" else _headings(body)):
+        return _fit_symbols(symbols)
+    return _beginning(body)
+
+
+def _beginning(body: str) -> str:
+    """The first lines, or failing that words, that fit together with the line that says how much follows."""
+    room = SUMMARY_LENGTH - len(f"\n[… {len(body)} more characters]")
+    cut = body.rfind("\n", room // 2, room + 1)
+    if cut < 0:
+        cut = body.rfind(" ", room // 2, room + 1)
+    kept = body[: cut if cut > 0 else room].rstrip()
+    return f"{kept}\n[… {len(body) - len(kept)} more characters]"
+
+
+def _tail(body: str) -> str:
+    """The last lines of an output, cut from the front."""
+    end = len(body) - 1 if body.endswith("\n") else len(body)
+    start = end
+    for _ in range(_TAIL_LINES):
+        start = body.rfind("\n", 0, start)
+        if start < 0:
+            break
+    room = SUMMARY_LENGTH - len(f"[… {len(body)} earlier characters]\n") - (len(body) - end)
+    start = max(start + 1, end - room)
+    return f"[… {start} earlier characters]\n{body[start:]}"
+
+
+def _fit_symbols(symbols: list[str]) -> str:
+    """As many symbols as fit, and how many do not."""
+    room = SUMMARY_LENGTH - len(f"[… {len(symbols)} more symbols]")
+    kept: list[str] = []
+    for symbol in symbols:
+        room -= len(symbol) + 1
+        if room < 0:
+            kept.append(f"[… {len(symbols) - len(kept)} more symbols]")
+            break
+        kept.append(symbol)
+    return "\n".join(kept)
+
+
+def _headings(body: str) -> list[str]:
+    """Lines that look like the beginning of a definition in one of the common languages."""
+    found = []
+    line, position = 1, 0
+    for match in _HEADING.finditer(body):
+        line += body.count("\n", position, match.start())
+        position = match.start()
+        found.append(f"{line}: {_shorten(match[0])}")
+    return found
+
+
+def _shorten(heading: str) -> str:
+    """A heading without what opens its block, cut to a readable length, its indentation kept."""
+    return heading.rstrip().rstrip("{:").rstrip()[:120]
+
+
+def _python_symbols(body: str) -> list[str]:
+    """Classes and functions of a Python file; of one that does not parse, whatever looks like them."""
+    if len(body) > _PARSED_LENGTH:
+        return _headings(body)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _headings(body)
+    found: list[str] = []
+    _collect(tree.body, "", found)
+    return found
+
+
+def _collect(statements: list[ast.stmt], indent: str, found: list[str]) -> None:
+    """Append the definitions among `statements`, and those inside classes, to `found`."""
+    for node in statements:
+        if isinstance(node, ast.ClassDef):
+            bases = ", ".join(map(ast.unparse, node.bases))
+            found.append(f"{node.lineno}: {indent}class {node.name}{f'({bases})' if bases else ''}"[:120])
+            _collect(node.body, indent + "    ", found)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+            found.append(f"{node.lineno}: {indent}{keyword} {node.name}({_arguments(node.args)})"[:120])
+
+
+def _arguments(arguments: ast.arguments) -> str:
+    """The names of a function's arguments; annotations and defaults would crowd out other symbols."""
+    names = [argument.arg for argument in [*arguments.posonlyargs, *arguments.args]]
+    if arguments.vararg:
+        names.append(f"*{arguments.vararg.arg}")
+    elif arguments.kwonlyargs:
+        names.append("*")
+    names += [argument.arg for argument in arguments.kwonlyargs]
+    return ", ".join([*names, f"**{arguments.kwarg.arg}"] if arguments.kwarg else names)
+
+
+FUNCTIONS = (
+    Function("text_digest", 1, text_digest),
+    Function("text_lines", 1, text_lines),
+    Function("text_slice", 3, text_slice),
+    Function("text_indent", 1, text_indent),
+    Function("body_summary", 2, body_summary),
+)

@@ -1,0 +1,148 @@
+-- Vocabularies: the words that every other table is written in.
+-- Codes, names and their meaning stand here once and are joined or referenced by foreign keys, never repeated in a
+-- CHECK list or in Python. HTTP status codes are the one scale for results.
+-- spec: @vocabularies @settings
+
+-- tables
+
+create table if not exists statuses (
+    code integer primary key,
+    name text not null,
+    meaning text not null
+) strict;
+
+create table if not exists modes (
+    name text primary key,
+    meaning text not null
+) strict, without rowid;
+
+create table if not exists visibilities (
+    name text primary key,
+    rank integer not null,
+    meaning text not null
+) strict, without rowid;
+
+-- The states of an entry, a command and a proposal; a failed one takes its status from its outcome.
+create table if not exists states (
+    name text primary key,
+    status integer constraint states_status references statuses (code),
+    meaning text not null
+) strict, without rowid;
+
+-- Outcomes are keyed by the text before ':' (exit:3 counts as exit). One that strikes counts against the loop.
+create table if not exists outcomes (
+    name text primary key,
+    status integer not null constraint outcomes_status references statuses (code),
+    strikes integer not null constraint outcomes_strikes_flag check (strikes in (0, 1)),
+    meaning text not null
+) strict, without rowid;
+
+-- Who writes. A tier may do all that the tiers below it may.
+create table if not exists writer_tiers (
+    name text primary key,
+    rank integer not null constraint writer_tiers_rank_unique unique
+) strict, without rowid;
+
+-- Knobs of the whole file, each with a default; a loop's own configuration wins over them.
+create table if not exists settings (
+    name text primary key,
+    value text,
+    meaning text not null
+) strict, without rowid;
+
+-- seeds
+
+insert into statuses (code, name, meaning) values
+    (100, 'queued', 'waits in line'),
+    (102, 'running', 'is being worked on'),
+    (200, 'completed', 'done'),
+    (202, 'proposed', 'waits for a decision'),
+    (204, 'nothing to do', 'done, and nothing had to be done'),
+    (400, 'validation', 'malformed'),
+    (401, 'unauthorized', 'a key is missing or wrong'),
+    (403, 'permission', 'not allowed'),
+    (404, 'not found', 'there is no such thing'),
+    (405, 'method not allowed', 'that thing cannot be changed in this way'),
+    (409, 'conflict', 'the present state does not allow it'),
+    (413, 'overflow', 'too large'),
+    (415, 'unsupported', 'not text'),
+    (422, 'cannot be done', 'understood, and impossible'),
+    (429, 'rate limit', 'too many requests'),
+    (499, 'aborted', 'stopped before its end'),
+    (500, 'error', 'broke'),
+    (502, 'gateway', 'the provider cannot be reached'),
+    (503, 'unavailable', 'the provider is not ready'),
+    (504, 'timeout', 'took too long')
+on conflict (code) do update set name = excluded.name, meaning = excluded.meaning;
+
+insert into modes (name, meaning) values
+    ('ask', 'read only: no file is changed and no shell command is run'),
+    ('act', 'every tool is open')
+on conflict (name) do update set meaning = excluded.meaning;
+
+insert into visibilities (name, rank, meaning) values
+    ('archived', 0, 'not in context; found again by path, pattern or text'),
+    ('summarized', 1, 'path, header and summary are in context'),
+    ('visible', 2, 'the whole body is in context')
+on conflict (name) do update set rank = excluded.rank, meaning = excluded.meaning;
+
+insert into states (name, status, meaning) values
+    ('queued', 100, 'recorded, not yet dispatched'),
+    ('performing', 102, 'being dispatched'),
+    ('proposed', 202, 'waits for a decision'),
+    ('accepting', 202, 'accepted by a person, vetoes are asked'),
+    ('accepted', 102, 'decided, its effect is on the way'),
+    ('streaming', 102, 'still growing'),
+    ('resolved', 200, 'done'),
+    ('cancelled', 499, 'stopped before its end'),
+    ('failed', null, 'the outcome says why')
+on conflict (name) do update set status = excluded.status, meaning = excluded.meaning;
+
+insert into outcomes (name, status, strikes, meaning) values
+    ('not_found', 404, 0, 'nothing is there'),
+    ('conflict', 409, 0, 'the text or the state is not as expected'),
+    ('duplicate', 409, 0, 'the same is there already'),
+    ('aborted', 499, 0, 'a command before it failed'),
+    ('rejected', 403, 0, 'a person said no'),
+    ('cancelled', 499, 0, 'the loop was aborted'),
+    ('readonly', 403, 1, 'the file may be read only'),
+    ('permission', 403, 1, 'the writer may not do this'),
+    ('validation', 400, 1, 'malformed'),
+    ('method_not_allowed', 405, 1, 'this kind of entry cannot be changed so'),
+    ('overflow', 413, 1, 'too large'),
+    ('unsupported', 415, 1, 'not text'),
+    ('exit', 500, 1, 'the process ended with a code other than 0'),
+    ('timeout', 504, 1, 'the process took too long'),
+    ('interrupted', 499, 0, 'the engine was stopped while it ran; whether it finished is unknown'),
+    ('unparsed', 422, 0, 'the response held something that could not be read'),
+    ('status', 500, 1, 'an HTTP status follows'),
+    ('error', 500, 1, 'broke')
+on conflict (name) do update
+    set status = excluded.status, strikes = excluded.strikes, meaning = excluded.meaning;
+
+insert into writer_tiers (name, rank) values
+    ('model', 1), ('client', 2), ('plugin', 3), ('system', 4)
+on conflict (name) do update set rank = excluded.rank;
+
+insert into settings (name, value, meaning) values
+    ('budget_ceiling', '0.9', 'share of the context window that a packet may fill'),
+    ('context_length', '32768', 'context window of a model that names none, in tokens'),
+    ('token_divisor', '2', 'characters a token before a provider has reported usage'),
+    ('max_entry_tokens', '512', 'largest body of a known:// entry, in tokens'),
+    ('max_loop_turns', '99', 'turns after which a loop is stopped'),
+    ('max_commands', '99', 'commands of one response that are taken up'),
+    ('max_strikes', '3', 'turns with errors in a row after which a loop is stopped'),
+    ('min_cycles', '3', 'repetitions that count as a cycle'),
+    ('max_cycle_period', '4', 'longest cycle looked for, in turns'),
+    ('temperature', '0.1', 'sampling temperature of a run that names none'),
+    ('model', null, 'alias of the model of a run that names none'),
+    ('persona', 'default', 'persona of a run that names none'),
+    ('prompt_figures', '0', '1: the <prompt> carries token figures, at the price of the prefix cache'),
+    ('process_timeout', '45', 'seconds after which a process is stopped'),
+    ('process_output_bytes', '1000000', 'bytes of one output channel that are kept'),
+    ('file_max_bytes', '1000000', 'size above which a file is listed but not read'),
+    ('scan_max_files', '20000', 'files of a project above which a scan is refused'),
+    ('lease_seconds', '30', 'how long a driver that does not report is waited for'),
+    ('model_timeout', '300', 'seconds after which a model call is given up'),
+    ('model_deadline', '600', 'seconds for which transient model errors are retried')
+on conflict (name) do update set meaning = excluded.meaning;

@@ -1,0 +1,26 @@
+-- Models: the aliases by which runs name a model.
+-- A row is seeded from ENGINE_MODEL_<alias>, from configuration or by a client; keys never enter the file.
+-- spec: @models_table
+
+-- tables
+
+create table if not exists models (
+    id integer primary key,
+    alias text not null constraint models_alias_unique unique
+        constraint models_alias_not_empty check (trim(alias) <> ''),
+    -- provider/name, scripted:FILE, replay:DB#RUN or local
+    actual text not null constraint models_actual_not_empty check (trim(actual) <> ''),
+    context_length integer
+        constraint models_context_length_range check (context_length is null or context_length >= 256),
+    -- which sections and texts a packet has: full, or compact for small local models
+    profile text not null default 'full' constraint models_profile check (profile in ('full', 'compact')),
+    origin text not null default 'client'
+        constraint models_origin check (origin in ('client', 'environment', 'built-in')),
+    created_at integer not null
+) strict;
+
+-- seeds
+
+insert into models (alias, actual, context_length, profile, origin, created_at) values
+    ('local', 'local', 4096, 'compact', 'built-in', 0)
+on conflict (alias) do nothing;

@@ -1,0 +1,215 @@
+-- Runs and loops: the lifetime of an agent and its queue of prompts.
+-- Every prompt opens a loop; loops of one run wait in line and exactly one is active. A loop ends with the status to which
+-- its last turn was judged; what is queued behind it survives an abort. A run is never over: a new prompt goes on with it.
+-- spec: @runs_table @loops_table @run_state_machine
+
+-- tables
+
+create table if not exists run_transitions (
+    from_status integer not null constraint run_transitions_from references statuses (code),
+    to_status integer not null constraint run_transitions_to references statuses (code),
+    primary key (from_status, to_status)
+) strict, without rowid;
+
+create table if not exists loop_transitions (
+    from_status integer not null constraint loop_transitions_from references statuses (code),
+    to_status integer not null constraint loop_transitions_to references statuses (code),
+    primary key (from_status, to_status)
+) strict, without rowid;
+
+create table if not exists runs (
+    id integer primary key,
+    project_id integer not null constraint runs_project references projects (id),
+    parent_run_id integer constraint runs_parent references runs (id),
+    -- the parent's turn that a fork continues from
+    forked_at integer,
+    alias text not null constraint runs_alias_unique unique
+        constraint runs_alias_form check (alias <> '' and alias not glob '*[^a-zA-Z0-9_.-]*'),
+    model text,
+    persona text not null default 'default',
+    temperature real
+        constraint runs_temperature_range check (temperature is null or temperature between 0 and 2),
+    context_limit integer
+        constraint runs_context_limit_range check (context_limit is null or context_limit >= 256),
+    status integer not null default 100 constraint runs_status references statuses (code),
+    -- turn numbers are absolute along a line of forks
+    next_turn integer not null default 1,
+    next_loop integer not null default 1,
+    -- answers and final failures of its model so far: the position of a scripted or replayed model
+    responses integer not null default 0,
+    created_at integer not null,
+    updated_at integer not null
+) strict;
+
+create index if not exists idx_runs_parent_run_id on runs (parent_run_id);
+create index if not exists idx_runs_project_id on runs (project_id);
+
+-- The scopes in which a run looks a path up: its own, those of the runs it was forked from, its project's, the global one.
+create table if not exists run_scopes (
+    run_id integer not null constraint run_scopes_run references runs (id) on delete cascade,
+    scope text not null,
+    -- own: where the run writes entries of that kind; inherited: where it found them
+    kind text not null constraint run_scopes_kind check (kind in ('run', 'project', 'global', 'inherited')),
+    primary key (run_id, scope)
+) strict, without rowid;
+
+create table if not exists loops (
+    id integer primary key,
+    run_id integer not null constraint loops_run references runs (id) on delete cascade,
+    sequence integer not null,
+    mode text not null constraint loops_mode references modes (name),
+    model text,
+    prompt text not null constraint loops_prompt_not_empty check (trim(prompt) <> ''),
+    -- yolo, no_repo, no_web, no_interaction, no_proposals, max_turns
+    config text not null default '{}' constraint loops_config_json check (json_valid(config)),
+    status integer not null default 100 constraint loops_status references statuses (code),
+    -- why it ended, where the status alone does not say it
+    reason text,
+    answer text,
+    streak integer not null default 0,
+    -- characters a token, frozen when the loop starts
+    divisor real not null default 2,
+    context_size integer,
+    created_at integer not null,
+    started_at integer,
+    ended_at integer,
+    constraint loops_sequence_per_run unique (run_id, sequence)
+) strict;
+
+create unique index if not exists idx_loops_one_active on loops (run_id) where status = 102;
+create index if not exists idx_loops_queued on loops (run_id, sequence) where status = 100;
+
+-- seeds
+
+insert or ignore into run_transitions (from_status, to_status) values
+    (100, 102), (100, 499),
+    (102, 200), (102, 202), (102, 500), (102, 499),
+    (202, 102), (202, 200), (202, 499), (202, 500),
+    (200, 102), (200, 499),
+    (500, 102), (500, 499),
+    (499, 102);
+
+insert or ignore into loop_transitions (from_status, to_status) values
+    (100, 102), (100, 499),
+    (102, 200), (102, 204), (102, 413), (102, 422), (102, 499), (102, 500);
+
+-- views
+
+-- The loop that each idle run would take up next: the oldest one queued, where none is active.
+create view next_loops as
+select run_id, min(sequence) as sequence
+from loops
+where status = 100
+    and run_id not in (select run_id from loops where status = 102)
+group by run_id;
+
+-- The status that a run takes when a loop ends: what the loop could not do does not break the run.
+create view run_status_after_loop as
+select
+    code as loop_status,
+    case code when 204 then 200 when 422 then 200 when 413 then 500 else code end as run_status
+from statuses
+where code in (200, 204, 413, 422, 499, 500);
+
+-- One flag of a loop, as configured for it.
+create view loop_flags as
+select
+    l.id as loop_id,
+    l.run_id,
+    f.key as flag
+from loops as l
+join json_each(l.config) as f
+where f.value in (1, '1', 'true');
+
+-- triggers
+
+-- A run moves only along the edges of run_transitions.
+create trigger runs__guard_transition
+before update of status on runs
+when new.status <> old.status
+    and not exists (
+        select 1 from run_transitions as t where t.from_status = old.status and t.to_status = new.status
+    )
+begin
+    select fail(409, 'run ' || old.alias || ': cannot go from ' || old.status || ' to ' || new.status);
+end;
+
+create trigger runs__guard_persona
+before update of persona on runs
+when new.persona <> old.persona
+begin
+    select fail(409, 'run ' || old.alias || ': the persona is chosen when a run starts; start a new run to change it');
+end;
+
+create trigger runs__guard_alias
+before insert on runs
+when new.alias = '' or new.alias glob '*[^a-zA-Z0-9_.-]*'
+begin
+    select fail(400, 'run ' || quote(new.alias) || ': an alias has letters, digits, ''_'', ''-'' and ''.'' only');
+end;
+
+-- A new run looks paths up in its own scope, its project's and the global one; a fork in its parent's scopes too.
+create trigger runs__open_scopes
+after insert on runs
+begin
+    insert into run_scopes (run_id, scope, kind) values
+        (new.id, 'run:' || new.id, 'run'),
+        (new.id, 'project:' || new.project_id, 'project'),
+        (new.id, 'global', 'global');
+    insert or ignore into run_scopes (run_id, scope, kind)
+    select new.id, scope, 'inherited'
+    from run_scopes
+    where run_id = new.parent_run_id and new.forked_at is not null;
+    insert into events (at, run_id, kind, detail)
+    values (new.created_at, new.id, 'run.created', json_object('alias', new.alias, 'parent', new.parent_run_id));
+end;
+
+create trigger runs__record_status
+after update of status on runs
+when new.status <> old.status
+begin
+    insert into events (at, run_id, kind, detail)
+    values (now(), new.id, 'run.status', json_object('from', old.status, 'to', new.status));
+end;
+
+create trigger loops__guard_prompt
+before insert on loops
+when trim(new.prompt, char(32, 9, 10, 13)) = ''
+begin
+    select fail(400, 'prompt of run ' || (select alias from runs where id = new.run_id) || ': is empty; say what to do');
+end;
+
+-- A loop moves only along the edges of loop_transitions.
+create trigger loops__guard_transition
+before update of status on loops
+when new.status <> old.status
+    and not exists (
+        select 1 from loop_transitions as t where t.from_status = old.status and t.to_status = new.status
+    )
+begin
+    select fail(
+        409,
+        'loop ' || old.sequence || ' of run ' || (select alias from runs where id = old.run_id)
+        || ': cannot go from ' || old.status || ' to ' || new.status
+    );
+end;
+
+-- A loop that starts or ends takes its run along.
+create trigger loops__move_the_run
+after update of status on loops
+when new.status <> old.status
+begin
+    insert into events (at, run_id, kind, detail)
+    values (
+        now(), new.run_id, 'loop.status',
+        json_object('loop', new.sequence, 'from', old.status, 'to', new.status, 'reason', new.reason)
+    );
+    update runs
+    set status = coalesce((select run_status from run_status_after_loop where loop_status = new.status), new.status),
+        updated_at = now()
+    where id = new.run_id;
+    update loops
+    set started_at = case new.status when 102 then now() else started_at end,
+        ended_at = case new.status when 102 then null else now() end
+    where id = new.id;
+end;

@@ -1,0 +1,284 @@
+-- Turns: one round trip with the model each.
+-- The driver begins a turn, stores the packet it sends and then the response; the rules below do the rest. The phase
+-- says what has to happen next, so a turn that was cut off by a kill goes on where it stood.
+-- spec: @turns_table @turn_phases @leases
+
+-- tables
+
+create table if not exists turn_phases (
+    name text primary key,
+    meaning text not null
+) strict, without rowid;
+
+create table if not exists turn_transitions (
+    from_phase text not null constraint turn_transitions_from references turn_phases (name),
+    to_phase text not null constraint turn_transitions_to references turn_phases (name),
+    primary key (from_phase, to_phase)
+) strict, without rowid;
+
+create table if not exists turns (
+    id integer primary key,
+    run_id integer not null constraint turns_run references runs (id) on delete cascade,
+    loop_id integer not null constraint turns_loop references loops (id) on delete cascade,
+    sequence integer not null,
+    phase text not null default 'assembling' constraint turns_phase references turn_phases (name),
+    -- 102 while the turn is open and when the loop goes on after it; else the status that it ended its loop with
+    status integer not null default 102 constraint turns_status references statuses (code),
+    -- the fencing token of the driver; a write with a stale one is refused
+    lease text,
+    -- what the model said
+    response text,
+    reasoning text,
+    -- what the parser made of it: prose outside commands, and its warnings
+    prose text,
+    warnings text,
+    -- what it cost; context_* are of the packet as sent, *_tokens as reported by the provider
+    context_chars integer,
+    context_tokens integer,
+    prompt_tokens integer,
+    cached_tokens integer,
+    completion_tokens integer,
+    reasoning_tokens integer,
+    cost real,
+    -- the clock (events.id) when the packet was assembled: what the model saw is what was live then
+    seen_at integer,
+    fingerprint text,
+    streak integer not null default 0,
+    -- which step of the ladder has been taken for this packet
+    ladder integer not null default 0,
+    -- 1: the provider refused this turn's packet as too long
+    refused integer not null default 0,
+    -- 1: the project's files were looked at for this turn
+    scanned integer not null default 0,
+    ms_model integer,
+    ms_engine integer,
+    created_at integer not null,
+    ended_at integer,
+    constraint turns_sequence_per_run unique (run_id, sequence)
+) strict;
+
+create index if not exists idx_turns_loop_id_sequence on turns (loop_id, sequence);
+create unique index if not exists idx_turns_one_open on turns (run_id) where phase <> 'judged';
+
+-- One driver a run: whoever holds the lease. The token fences every write of the driver.
+create table if not exists leases (
+    run_id integer primary key constraint leases_run references runs (id) on delete cascade,
+    token text not null,
+    -- boot id, process id and start time, as JSON: a holder that is provably dead is replaced at once
+    holder text not null,
+    expires_at integer not null,
+    -- 1: the run was aborted under its driver, who stops at the next look
+    aborted integer not null default 0
+) strict;
+
+-- Failures that have no command to attach to: an unreadable response, a model that failed, a packet that did not fit.
+create table if not exists turn_errors (
+    id integer primary key,
+    turn_id integer not null constraint turn_errors_turn references turns (id) on delete cascade,
+    status integer not null constraint turn_errors_status references statuses (code),
+    message text not null,
+    -- the last part of its path in the log; from the message where null
+    slug text,
+    -- 1: told to the model, does not count as a strike
+    soft integer not null default 0 constraint turn_errors_soft_flag check (soft in (0, 1)),
+    detail text constraint turn_errors_detail_json check (detail is null or json_valid(detail))
+) strict;
+
+create index if not exists idx_turn_errors_turn_id on turn_errors (turn_id);
+
+-- seeds
+
+insert into turn_phases (name, meaning) values
+    ('assembling', 'begun; its packet has to be rendered'),
+    ('asking', 'the packet is stored; the model has to be asked'),
+    ('answered', 'the response is stored; its commands have to be dispatched'),
+    ('dispatching', 'commands are under way, or wait for an effect or a decision'),
+    ('judging', 'what went wrong is noted'),
+    ('voting', 'everybody votes on how to go on'),
+    ('judged', 'over')
+on conflict (name) do update set meaning = excluded.meaning;
+
+insert or ignore into turn_transitions (from_phase, to_phase) values
+    ('assembling', 'asking'), ('assembling', 'judging'), ('assembling', 'judged'),
+    ('asking', 'assembling'), ('asking', 'answered'), ('asking', 'judging'), ('asking', 'judged'),
+    ('answered', 'dispatching'), ('answered', 'judged'),
+    ('dispatching', 'judging'), ('dispatching', 'judged'),
+    ('judging', 'voting'), ('voting', 'judged'), ('judging', 'judged');
+
+-- views
+
+-- Begin the next turn of a run: insert into begin_turns (run, lease). Takes up the queued loop if none is active.
+create view begin_turns as
+select r.alias as run, t.lease
+from turns as t
+join runs as r on r.id = t.run_id
+where t.phase <> 'judged';
+
+-- Runs with a driver, in words.
+create view live_leases as
+select r.alias as run, l.token, l.holder, l.expires_at
+from leases as l
+join runs as r on r.id = l.run_id;
+
+-- Take the lease of a run: insert into lease_claims (run, token, holder, replaces). 'replaces' is the token of a holder that
+-- the claimant knows to be dead.
+create view lease_claims as
+select run, token, holder, null as replaces
+from live_leases;
+
+-- triggers
+
+create trigger lease_claims__claim
+instead of insert on lease_claims
+begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
+    select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
+    from leases as l
+    join runs as r on r.id = l.run_id
+    where r.alias = new.run and l.expires_at > now() and l.token is not new.replaces;
+    insert into leases (run_id, token, holder, expires_at)
+    select
+        id, new.token, new.holder,
+        now() + 1000 * (select cast(value as integer) from settings where name = 'lease_seconds')
+    from runs
+    where alias = new.run
+    on conflict (run_id) do update
+        set token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at, aborted = 0;
+    update turns
+    set lease = new.token
+    where phase <> 'judged' and run_id = (select id from runs where alias = new.run);
+end;
+
+-- A write that does not carry the token of the lease in force is refused.
+create trigger turns__guard_lease_on_begin
+before insert on turns
+when exists (select 1 from leases as l where l.run_id = new.run_id and l.token is not new.lease and l.expires_at > now())
+begin
+    select fail(409, 'run ' || alias || ': another process drives it; wait for it or stop it')
+    from runs
+    where id = new.run_id;
+end;
+
+create trigger turns__guard_lease
+before update of response, phase, lease, context_chars on turns
+when new.lease is not null
+    and not exists (select 1 from leases as l where l.run_id = new.run_id and l.token = new.lease)
+    and old.phase <> 'judged' and new.phase <> 'judged'
+begin
+    select fail(409, 'run ' || alias || ': the lease is lost, another process drives it')
+    from runs
+    where id = new.run_id;
+end;
+
+create trigger turns__guard_transition
+before update of phase on turns
+when new.phase <> old.phase
+    and not exists (
+        select 1 from turn_transitions as t where t.from_phase = old.phase and t.to_phase = new.phase
+    )
+begin
+    select fail(
+        409,
+        'turn ' || old.sequence || ' of run ' || (select alias from runs where id = old.run_id)
+        || ': cannot go from ' || old.phase || ' to ' || new.phase
+    );
+end;
+
+-- A response is stored once and only where one is awaited: a late one is kept, and changes nothing.
+create trigger turns__guard_response
+before update of response on turns
+when old.response is not null and new.response is not old.response
+begin
+    select fail(409, 'turn ' || old.sequence || ' of run ' || (select alias from runs where id = old.run_id)
+        || ': has its response already');
+end;
+
+create trigger begin_turns__begin
+instead of insert on begin_turns
+begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
+    select fail(409, 'run ' || new.run || ': nothing to do; give it a prompt')
+    where not exists (
+        select 1
+        from loops as l
+        join runs as r on r.id = l.run_id
+        where r.alias = new.run and l.status in (100, 102)
+    );
+    update loops
+    set status = 102,
+        divisor = (select divisor from run_divisors where run_id = loops.run_id),
+        context_size = (select context_size from run_context_sizes where run_id = loops.run_id)
+    where (run_id, sequence) in (
+        select n.run_id, n.sequence
+        from next_loops as n
+        join runs as r on r.id = n.run_id
+        where r.alias = new.run
+    );
+    insert into turns (run_id, loop_id, sequence, lease, created_at)
+    select r.id, l.id, r.next_turn, new.lease, now()
+    from runs as r
+    join loops as l on l.run_id = r.id and l.status = 102
+    where r.alias = new.run;
+end;
+
+-- A turn takes the next number of its run; on a loop's first turn the prompt becomes an entry.
+create trigger turns__open
+after insert on turns
+begin
+    update runs
+    set next_turn = new.sequence + 1, status = 102
+    where id = new.run_id;
+    insert into entry_writes (run_id, path, body, attributes, state, writer, turn, loop_id)
+    select
+        l.run_id,
+        'prompt://' || new.sequence,
+        l.prompt,
+        json_object('mode', l.mode),
+        'resolved',
+        'plugin',
+        new.sequence,
+        l.id
+    from loops as l
+    where l.id = new.loop_id
+        and not exists (select 1 from turns as t where t.loop_id = new.loop_id and t.id <> new.id);
+    insert into events (at, run_id, turn_id, kind, detail)
+    values (new.created_at, new.run_id, new.id, 'turn.begun', json_object('turn', new.sequence));
+end;
+
+-- An error is an entry of the log, where the model reads it.
+create trigger turn_errors__write_entry
+after insert on turn_errors
+begin
+    insert into entry_writes (run_id, path, body, attributes, state, outcome, writer, turn, loop_id)
+    select
+        t.run_id,
+        'log://turn_' || t.sequence || '/error/' || coalesce(new.slug, path_slug(new.message) || case
+            when exists (
+                select 1
+                from entries as e
+                where e.scope = 'run:' || t.run_id
+                    and e.path = 'log://turn_' || t.sequence || '/error/' || path_slug(new.message)
+            ) then '_' || new.id
+            else ''
+        end),
+        new.message,
+        json_patch(coalesce(new.detail, '{}'), json_object('action', 'error', 'status', new.status)),
+        case new.soft when 1 then 'resolved' else 'failed' end,
+        case new.soft when 0 then 'status:' || new.status end,
+        'system',
+        t.sequence,
+        t.loop_id
+    from turns as t
+    where t.id = new.turn_id;
+end;
+
+-- A lease that is given back leaves no token on the turn that it guarded.
+create trigger leases__release
+after delete on leases
+begin
+    update turns
+    set lease = null
+    where run_id = old.run_id and phase <> 'judged';
+end;

@@ -1,0 +1,394 @@
+-- Commands: the one door. Whatever anybody asks of the engine is a row here.
+-- A command of the model is recorded with its turn and performed when the turn is dispatched; one of a client, a plugin or
+-- the system is performed at once. A command is refused, performed, or waits for a decision or an effect; the model reads
+-- how it went at log://turn_N/action/slug. To add a tool: a row in tools and a trigger on commands that go to 'performing'.
+-- spec: @commands @primitives @dispatch_path @failure_reporting
+
+-- tables
+
+create table if not exists tools (
+    name text primary key,
+    -- the order in which the model is told of it
+    ordinal integer not null,
+    -- 1: a turn that used it goes on to look at what came of it
+    gathers integer not null default 0 constraint tools_gathers_flag check (gathers in (0, 1)),
+    -- 1: advertised to the model
+    advertised integer not null default 1 constraint tools_advertised_flag check (advertised in (0, 1)),
+    modes text not null default '["ask","act"]' constraint tools_modes_json check (json_valid(modes)),
+    -- flags of a loop that take the tool away
+    hidden_by text not null default '[]' constraint tools_hidden_by_json check (json_valid(hidden_by)),
+    -- JSON Schema of its arguments
+    schema text not null default '{"type":"object"}' constraint tools_schema_json check (json_valid(schema)),
+    meaning text not null,
+    -- what the model is told; the template tools/<name>.md where null
+    doc text
+) strict, without rowid;
+
+create table if not exists commands (
+    id integer primary key,
+    -- chosen by the caller; the same one again is the same command
+    request_id text constraint commands_request_id_unique unique,
+    run_id integer not null constraint commands_run references runs (id) on delete cascade,
+    loop_id integer,
+    turn_id integer constraint commands_turn references turns (id) on delete cascade,
+    ordinal integer not null default 0,
+    writer text not null constraint commands_writer references writer_tiers (name),
+    action text not null,
+    path text,
+    destination text,
+    body text,
+    attributes text not null default '{}' constraint commands_attributes_json check (json_valid(attributes)),
+    state text not null default 'queued' constraint commands_state references states (name),
+    outcome text,
+    -- what came of it, for people and for the model
+    message text,
+    -- where the model reads it
+    log_path text,
+    -- 1: kept out of the model's view
+    quiet integer not null default 0,
+    created_at integer not null default 0
+) strict;
+
+create index if not exists idx_commands_turn_id_ordinal on commands (turn_id, ordinal);
+create index if not exists idx_commands_run_id on commands (run_id);
+create index if not exists idx_commands_unfinished on commands (turn_id)
+where state in ('performing', 'proposed', 'accepting', 'accepted');
+create index if not exists idx_commands_failed on commands (turn_id) where state in ('failed', 'cancelled');
+
+-- The entries that a command works on, while it works.
+create table if not exists command_targets (
+    command_id integer not null,
+    entry_id integer not null,
+    path text not null,
+    primary key (command_id, entry_id)
+) strict, without rowid;
+
+-- seeds
+
+insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema, meaning) values
+    ('get', 10, 1, 1, '["ask","act"]', '[]', '{"type":"object","properties":{"path":{"type":"string"},"body":{"type":"string"},"line":{"type":"integer"},"limit":{"type":"integer"},"manifest":{"type":"boolean"},"tags":{"type":"string"},"visibility":{"type":"string","enum":["visible","summarized","archived"]}},"required":["path"]}', 'read: make entries visible'),
+    ('set', 20, 0, 1, '["ask","act"]', '[]', '{"type":"object","properties":{"path":{"type":"string"},"body":{"type":"string"},"tags":{"type":"string"},"visibility":{"type":"string","enum":["visible","summarized","archived"]},"manifest":{"type":"boolean"},"filter":{"type":"string"}},"required":["path"]}', 'write or edit an entry, or change its visibility'),
+    ('think', 30, 0, 1, '["ask","act"]', '[]', '{"type":"object","properties":{"body":{"type":"string"}},"required":["body"]}', 'reason, without effect'),
+    ('env', 40, 1, 1, '["ask","act"]', '["no_proposals"]', '{"type":"object","properties":{"body":{"type":"string"}},"required":["body"]}', 'run a command that only reads'),
+    ('sh', 50, 1, 1, '["act"]', '["no_proposals"]', '{"type":"object","properties":{"body":{"type":"string"}},"required":["body"]}', 'run a shell command'),
+    ('rm', 60, 0, 1, '["ask","act"]', '[]', '{"type":"object","properties":{"path":{"type":"string"},"body":{"type":"string"},"manifest":{"type":"boolean"}},"required":["path"]}', 'remove entries'),
+    ('cp', 70, 0, 1, '["ask","act"]', '[]', '{"type":"object","properties":{"path":{"type":"string"},"to":{"type":"string"},"visibility":{"type":"string"}},"required":["path","to"]}', 'copy an entry'),
+    ('mv', 80, 0, 1, '["ask","act"]', '[]', '{"type":"object","properties":{"path":{"type":"string"},"to":{"type":"string"},"visibility":{"type":"string"}},"required":["path"]}', 'move an entry'),
+    ('search', 90, 1, 0, '["ask","act"]', '["no_web"]', '{"type":"object","properties":{"body":{"type":"string"},"results":{"type":"integer"}},"required":["body"]}', 'search the web'),
+    ('update', 100, 0, 1, '["ask","act"]', '[]', '{"type":"object","properties":{"body":{"type":"string"},"status":{"type":"integer"}},"required":["body","status"]}', 'say that the loop goes on or is over'),
+    ('ask_user', 110, 1, 1, '["ask","act"]', '["no_interaction","no_proposals","yolo"]', '{"type":"object","properties":{"body":{"type":"string"},"options":{"type":"string"}},"required":["body"]}', 'ask the person a question')
+on conflict (name) do update
+    set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised,
+        modes = excluded.modes, hidden_by = excluded.hidden_by, schema = excluded.schema, meaning = excluded.meaning;
+
+-- views
+
+-- The tools that the model has in a loop, in the order in which it is told of them.
+create view loop_tools as
+select
+    l.id as loop_id,
+    t.name,
+    t.ordinal,
+    t.gathers,
+    t.doc,
+    t.schema
+from loops as l
+join tools as t
+where t.advertised
+    and l.mode in (select value from json_each(t.modes))
+    and not exists (
+        select 1
+        from json_each(t.hidden_by) as h
+        join loop_flags as f on f.loop_id = l.id and f.flag = h.value
+    );
+
+-- Why a command may not be performed, judged when its turn comes; the least rank is told.
+create view command_refusals as
+select c.id as command_id, 10 as rank, 'validation' as outcome,
+    'There is no tool <' || c.action || '>. Tools: ' || (
+        select group_concat(name, ', ') from (select name from loop_tools where loop_id = c.loop_id order by ordinal)
+    ) || '.' as message
+from commands as c
+where c.writer = 'model' and c.action not in (select name from tools)
+union all
+select c.id, 15, 'permission', 'The tool <' || c.action || '> is not open in this loop (mode ' || l.mode || ').'
+from commands as c
+join loops as l on l.id = c.loop_id
+where c.writer = 'model'
+    and c.action in (select name from tools)
+    and c.action not in (select name from loop_tools where loop_id = c.loop_id)
+union all
+select c.id, 20, 'validation', 'Invalid path: ' || coalesce(path_error(c.path), path_error(c.destination))
+from commands as c
+where coalesce(path_error(c.path), path_error(c.destination)) is not null
+    and c.action in ('get', 'set', 'rm', 'cp', 'mv')
+union all
+-- what only reads is never refused; what writes needs a scheme that is writable by its writer
+select c.id, 30, 'permission',
+    '403: writer "' || c.writer || '" not permitted for scheme "' || coalesce(path_scheme(w.path), 'file') || '"'
+from commands as c
+join (
+    select id, path from commands where action in ('set', 'rm', 'mv')
+    union all
+    select id, destination from commands where action in ('cp', 'mv') and destination is not null
+) as w on w.id = c.id
+where w.path is not null
+    and not path_is_pattern(w.path)
+    and not exists (
+        select 1
+        from scheme_writers as sw
+        where sw.writer = c.writer
+            and sw.scheme = coalesce(
+                (select name from schemes where name = coalesce(path_scheme(w.path), 'file')), '*'
+            )
+    )
+    -- a state change on a proposed entry is a decision, open to every client
+    and not (c.writer <> 'model' and json_extract(c.attributes, '$.state') is not null
+        and exists (select 1 from proposals as p where p.run_id = c.run_id and p.path = w.path))
+union all
+select c.id, 40, 'permission', 'Rejected: ask mode changes no file (' || coalesce(c.destination, c.path) || ').'
+from commands as c
+join loops as l on l.id = c.loop_id
+where c.writer = 'model'
+    and l.mode = 'ask'
+    and (
+        (c.action = 'set' and path_scheme(c.path) is null and coalesce(c.body, '') <> '')
+        or (c.action in ('rm', 'mv') and path_scheme(c.path) is null
+            and not (c.action = 'mv' and c.destination is null)
+            and json_extract(c.attributes, '$.manifest') is null)
+        or (c.action in ('cp', 'mv') and c.destination is not null and path_scheme(c.destination) is null)
+    );
+
+-- What a caller of the verbs reads: one row a command, by request_id.
+create view command_results as
+select
+    r.alias as run,
+    c.id as command_id,
+    c.request_id,
+    t.sequence as turn,
+    c.ordinal,
+    c.writer,
+    c.action,
+    c.path,
+    c.destination,
+    c.state,
+    c.outcome,
+    coalesce(
+        st.status,
+        case when c.outcome like 'status:%' then cast(substr(c.outcome, 8) as integer) end,
+        (select o.status from outcomes as o where o.name = substr(c.outcome, 1, instr(c.outcome || ':', ':') - 1)),
+        500
+    ) as status,
+    c.message
+from commands as c
+join runs as r on r.id = c.run_id
+join states as st on st.name = c.state
+left join turns as t on t.id = c.turn_id;
+
+-- Whether a command's path means many entries: it has the shape of a pattern and no entry is called just that.
+create view command_patterns as
+select
+    c.id as command_id,
+    coalesce(
+        json_extract(c.attributes, '$.pattern'),
+        path_is_pattern(c.path)
+        and not exists (select 1 from run_paths as p where p.run_id = c.run_id and p.path = c.path),
+        1
+    ) as is_pattern,
+    -- the text that a body must hold
+    case
+        when c.action in ('get', 'rm') and c.path is not null then nullif(c.body, '')
+        else json_extract(c.attributes, '$.filter')
+    end as filter
+from commands as c;
+
+-- A command's entries, one a line, with what each costs; for listings.
+create view target_lines as
+select
+    t.command_id,
+    t.path,
+    '* ' || t.path || ' - ' || token_estimate(c.chars, v.divisor) || ' tokens' as line
+from command_targets as t
+join commands as m on m.id = t.command_id
+left join loops as v on v.id = m.loop_id
+join run_views as w on w.run_id = m.run_id and w.entry_id = t.entry_id
+join entries as e on e.id = t.entry_id
+left join contents as c on c.id = coalesce(w.content_id, e.content_id)
+order by t.command_id, t.path;
+
+-- Find the entries that a command is about: insert into target_finds (command_id).
+create view target_finds as
+select command_id
+from command_targets;
+
+-- Perform one recorded command: insert into command_steps (command_id, turn_id).
+create view command_steps as
+select id as command_id, turn_id
+from commands
+where state = 'queued';
+
+-- triggers
+
+-- Where the model will read it: log://turn_N/action/slug, numbered when taken.
+create trigger commands__name_the_log
+after insert on commands
+when new.turn_id is not null and new.log_path is null
+begin
+    update commands
+    set log_path = (
+        select
+            p.path || case
+                when exists (select 1 from commands as o where o.turn_id = new.turn_id and o.log_path = p.path)
+                    then '_' || new.ordinal
+                else ''
+            end
+        from (
+            select 'log://turn_' || t.sequence || '/' || new.action || '/'
+                || coalesce(nullif(path_slug(coalesce(new.path, new.body, '')), ''), '_') as path
+            from turns as t
+            where t.id = new.turn_id
+        ) as p
+    )
+    where id = new.id;
+end;
+
+-- A command that comes from outside a turn is performed at once, or refused with nothing left behind.
+create trigger commands__perform_now
+after insert on commands
+when new.turn_id is null and new.state = 'queued'
+begin
+    select fail((select status from outcomes where name = r.outcome), new.action || ' ' || coalesce(new.path, '') || ': ' || r.message)
+    from command_refusals as r
+    where r.command_id = new.id
+    order by r.rank
+    limit 1;
+    insert into target_finds (command_id) values (new.id);
+    update commands
+    set state = 'performing'
+    where id = new.id;
+end;
+
+create trigger target_finds__fill
+instead of insert on target_finds
+begin
+    insert into command_targets (command_id, entry_id, path)
+    select c.id, p.entry_id, p.path
+    from commands as c
+    join command_patterns as s on s.command_id = c.id
+    join run_paths as p on p.run_id = c.run_id and p.path = c.path
+    where c.id = new.command_id
+        and c.action in ('get', 'set', 'rm', 'cp', 'mv')
+        and not s.is_pattern
+        and (
+            s.filter is null
+            or pattern_search(
+                s.filter, (select b.body from entry_bodies as b where b.run_id = c.run_id and b.entry_id = p.entry_id)
+            ) > 0
+        );
+    insert into command_targets (command_id, entry_id, path)
+    select c.id, b.entry_id, b.path
+    from commands as c
+    join command_patterns as s on s.command_id = c.id and s.is_pattern
+    join entry_bodies as b on b.run_id = c.run_id
+    join schemes as k on k.name = b.kind and k.model_visible
+    where c.id = new.command_id
+        and c.action in ('get', 'set', 'rm', 'cp', 'mv')
+        and (c.path is not null or json_extract(c.attributes, '$.tags') is not null)
+        and (
+            c.path is null
+            or (coalesce(path_scheme(c.path), '') = coalesce(b.scheme, '') and pattern_match(c.path, b.path))
+        )
+        and (s.filter is null or pattern_search(s.filter, b.body) > 0)
+        and (
+            c.action <> 'get'
+            or json_extract(c.attributes, '$.tags') is null
+            or tags_match(json_extract(c.attributes, '$.tags'), json_extract(b.attributes, '$.tags'))
+        );
+end;
+
+-- One command of a turn: aborted after a failure, refused, or performed. An update is heard in any case.
+create trigger command_steps__perform
+instead of insert on command_steps
+when not exists (
+        select 1
+        from commands
+        where turn_id = new.turn_id and state in ('performing', 'proposed', 'accepting', 'accepted')
+    )
+begin
+    update commands
+    set state = 'failed',
+        outcome = 'aborted',
+        message = 'Aborted: the <' || (
+            select f.action
+            from commands as f
+            where f.turn_id = new.turn_id and f.state in ('failed', 'cancelled')
+            order by f.ordinal
+            limit 1
+        ) || '> before it failed.'
+    where id = new.command_id
+        and state = 'queued'
+        and action <> 'update'
+        and exists (
+            select 1 from commands as f where f.turn_id = new.turn_id and f.state in ('failed', 'cancelled')
+        );
+    update commands
+    set state = 'failed',
+        (outcome, message) = (
+            select r.outcome, r.message
+            from command_refusals as r
+            where r.command_id = new.command_id
+            order by r.rank
+            limit 1
+        )
+    where id = new.command_id
+        and state = 'queued'
+        and exists (select 1 from command_refusals as r where r.command_id = new.command_id);
+    insert into target_finds (command_id)
+    select id
+    from commands
+    where id = new.command_id and state = 'queued';
+    update commands
+    set state = 'performing'
+    where id = new.command_id and state = 'queued';
+end;
+
+-- What came of a command is written where the model reads it. A proposal is there too, and hidden while it is open.
+create trigger commands__write_the_log
+after update of state on commands
+when new.state in ('proposed', 'resolved', 'failed', 'cancelled')
+    and new.state <> old.state
+    and new.turn_id is not null
+    and new.log_path is not null
+begin
+    insert into entry_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id)
+    select
+        new.run_id,
+        new.log_path,
+        coalesce(new.message, ''),
+        json_patch(
+            json_object('action', new.action, 'target', coalesce(new.path, substr(new.body, 1, 120))),
+            json_object(
+                'tags', json_extract(new.attributes, '$.tags'),
+                'to', new.destination,
+                'status', case new.action when 'update' then json_extract(new.attributes, '$.status') end
+            )
+        ),
+        case when new.quiet then 'archived' else 'visible' end,
+        new.state,
+        new.outcome,
+        'system',
+        t.sequence,
+        new.loop_id
+    from turns as t
+    where t.id = new.turn_id;
+    delete from command_targets
+    where command_id = new.id;
+end;
+
+-- A request that was made before is the same command: nothing is done again.
+create trigger commands__forget_repeats
+before insert on commands
+when new.request_id is not null and exists (select 1 from commands where request_id = new.request_id)
+begin
+    select raise(ignore);
+end;

@@ -1,0 +1,290 @@
+-- set: write, edit, or change what is seen.
+-- The body says how: markers edit, anything else replaces. An entry of the engine is written at once; a file becomes a
+-- proposal with a diff, because the world is changed only by decision. Without a body, set moves visibility and attributes.
+-- spec: @verb_set @edit_syntax @size_gate
+
+-- views
+
+-- Put a body under a path on behalf of a command: insert into entry_puts (command_id, path, body, attributes, visibility,
+-- message). A file becomes a proposal; a gate or a permission that does not hold fails the command.
+create view entry_puts as
+select
+    id as command_id, path, body, attributes, null as visibility, message, null as edit
+from commands
+where false;
+
+-- The attributes of a command that are kept on the entry it writes.
+create view kept_attributes as
+select
+    c.id as command_id,
+    nullif(
+        json_patch(
+            coalesce(json_extract(c.attributes, '$.attributes'), '{}'),
+            json_object(
+                'tags', substr(json_extract(c.attributes, '$.tags'), 1, 80),
+                'summary', substr(json_extract(c.attributes, '$.summary'), 1, 80)
+            )
+        ), '{}'
+    ) as attributes
+from commands as c;
+
+-- triggers
+
+create trigger commands__perform_set
+after update of state on commands
+when new.state = 'performing' and new.action = 'set' and coalesce(path_scheme(new.path), '') <> 'run'
+begin
+    update commands
+    set state = 'failed',
+        outcome = 'validation',
+        message = 'set needs a path: <set path="known://topic">text</set>.'
+    where id = new.id and coalesce(new.path, '') = '';
+    update commands
+    set state = 'failed',
+        outcome = 'method_not_allowed',
+        message = 'log:// is a record and cannot be rewritten; keep what you learned in known://.'
+    where id = new.id
+        and state = 'performing'
+        and new.writer = 'model'
+        and path_scheme(new.path) = 'log'
+        and coalesce(new.body, '') <> '';
+    -- a misspelt visibility must not be taken for an empty body
+    update commands
+    set state = 'failed',
+        outcome = 'validation',
+        message = 'Invalid visibility "' || json_extract(new.attributes, '$.visibility')
+            || '": it is visible, summarized or archived.'
+    where id = new.id
+        and state = 'performing'
+        and json_extract(new.attributes, '$.visibility') not in (select name from visibilities);
+    -- a manifest lists and changes nothing
+    update commands
+    set state = 'resolved',
+        message = 'MANIFEST set path="' || new.path || '": '
+            || (select count(*) from command_targets where command_id = new.id) || ' matched'
+            || coalesce(
+                char(10) || (
+                    select group_concat(line, char(10)) from (select line from target_lines where command_id = new.id)
+                ), ''
+            )
+    where id = new.id and state = 'performing' and json_extract(new.attributes, '$.manifest') is not null;
+    -- a decision on what was proposed under that path
+    insert into resolutions (run_id, path, decision, body, reason, decided_by, created_at)
+    select
+        new.run_id,
+        new.path,
+        case json_extract(new.attributes, '$.state') when 'resolved' then 'accept' when 'failed' then 'error' else 'reject' end,
+        new.body,
+        json_extract(new.attributes, '$.outcome'),
+        new.writer,
+        now()
+    where json_extract(new.attributes, '$.state') in ('resolved', 'failed', 'cancelled')
+        and new.writer <> 'model'
+        and exists (
+            select 1 from proposals as p where p.run_id = new.run_id and p.path = new.path and p.state = 'proposed'
+        )
+        and (select state from commands where id = new.id) = 'performing';
+    update commands
+    set state = 'resolved', message = 'decided'
+    where id = new.id
+        and state = 'performing'
+        and json_extract(new.attributes, '$.state') in ('resolved', 'failed', 'cancelled')
+        and exists (
+            select 1 from resolutions as s where s.run_id = new.run_id and s.path = new.path
+        );
+    -- visibility and attributes without a body
+    update commands
+    set state = 'failed', outcome = 'not_found', message = new.path || ' not found'
+    where id = new.id
+        and state = 'performing'
+        and new.body is null
+        and not exists (select 1 from command_targets where command_id = new.id);
+    update commands
+    set state = 'failed',
+        outcome = 'permission',
+        message = '403: writer "' || new.writer || '" not permitted for ' || (
+            select group_concat(t.path, ', ')
+            from command_targets as t
+            join entries as e on e.id = t.entry_id
+            where t.command_id = new.id
+                and not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = new.writer)
+        )
+    where id = new.id
+        and state = 'performing'
+        and exists (
+            select 1
+            from command_targets as t
+            join entries as e on e.id = t.entry_id
+            where t.command_id = new.id
+                and not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = new.writer)
+        );
+    insert into entry_writes (run_id, path, attributes, visibility, state, outcome, writer, turn)
+    select
+        new.run_id,
+        t.path,
+        (select attributes from kept_attributes where command_id = new.id),
+        json_extract(new.attributes, '$.visibility'),
+        json_extract(new.attributes, '$.state'),
+        json_extract(new.attributes, '$.outcome'),
+        new.writer,
+        (select sequence from turns where id = new.turn_id)
+    from command_targets as t
+    where t.command_id = new.id
+        and new.body is null
+        and (select state from commands where id = new.id) = 'performing';
+    update commands
+    set state = 'resolved',
+        message = (
+            select group_concat(path, ', ') from (
+                select path from command_targets where command_id = new.id order by path limit 20
+            )
+        ) || case
+            when (select count(*) from command_targets where command_id = new.id) > 20 then ', …'
+            else ''
+        end || ' set' || coalesce(' to ' || json_extract(new.attributes, '$.visibility'), '')
+    where id = new.id and state = 'performing' and new.body is null;
+    -- one body for many entries
+    update commands
+    set state = 'failed',
+        outcome = 'validation',
+        message = 'files are written one at a time; name one path.'
+    where id = new.id
+        and state = 'performing'
+        and path_scheme(new.path) is null
+        and exists (select 1 from command_patterns as p where p.command_id = new.id and p.is_pattern);
+    insert into entry_puts (command_id, path, body, attributes, visibility, edit)
+    select
+        new.id,
+        t.path,
+        new.body,
+        k.attributes,
+        json_extract(new.attributes, '$.visibility'),
+        edit_apply(b.body, new.body)
+    from command_targets as t
+    join entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
+    join kept_attributes as k on k.command_id = new.id
+    where t.command_id = new.id
+        and exists (select 1 from command_patterns as p where p.command_id = new.id and p.is_pattern)
+        and (select state from commands where id = new.id) = 'performing';
+    update commands
+    set state = 'resolved',
+        message = (select count(*) from command_targets where command_id = new.id) || ' matched' || coalesce(
+            char(10) || (
+                select group_concat(line, char(10)) from (select line from target_lines where command_id = new.id)
+            ), ''
+        )
+    where id = new.id
+        and state = 'performing'
+        and exists (select 1 from command_patterns as p where p.command_id = new.id and p.is_pattern);
+    -- one entry
+    insert into entry_puts (command_id, path, body, attributes, visibility, edit)
+    select
+        new.id,
+        new.path,
+        new.body,
+        k.attributes,
+        coalesce(json_extract(new.attributes, '$.visibility'), case when path_scheme(new.path) is not null then 'visible' end),
+        case
+            when json_extract(new.attributes, '$.append') = 1
+                then json_object('state', 'resolved', 'body', coalesce(b.body, '') || new.body)
+            -- what an app writes is what it means; only the model's text is read for markers
+            when new.writer <> 'model' then json_object('state', 'resolved', 'body', new.body)
+            else edit_apply(case when coalesce(json_extract(b.attributes, '$.kind'), '') <> 'missing' then b.body end, new.body)
+        end
+    from kept_attributes as k
+    left join run_paths as p on p.run_id = new.run_id and p.path = new.path
+    left join entry_bodies as b on b.run_id = p.run_id and b.entry_id = p.entry_id
+    where k.command_id = new.id and (select state from commands where id = new.id) = 'performing';
+    update commands
+    set state = 'resolved', message = coalesce(message, '')
+    where id = new.id and state = 'performing';
+end;
+
+create trigger entry_puts__put
+instead of insert on entry_puts
+begin
+    -- an edit that did not apply
+    update commands
+    set state = 'failed',
+        outcome = json_extract(new.edit, '$.outcome'),
+        message = json_extract(new.edit, '$.message')
+    where id = new.command_id and state = 'performing' and json_extract(new.edit, '$.state') = 'failed';
+    -- the gates, whichever way a body comes in
+    update commands
+    set state = 'failed',
+        outcome = 'overflow:' || token_count(json_extract(new.edit, '$.body')),
+        message = new.path || ': ' || token_count(json_extract(new.edit, '$.body')) || ' tokens are too many, '
+            || (select value from settings where name = 'max_entry_tokens')
+            || ' is the limit; keep one fact an entry and write several.'
+    where id = new.command_id
+        and state = 'performing'
+        and exists (select 1 from schemes where name = path_scheme(new.path) and gated)
+        and token_count(json_extract(new.edit, '$.body'))
+        > (select cast(value as integer) from settings where name = 'max_entry_tokens');
+    update commands
+    set state = 'failed',
+        outcome = 'duplicate',
+        message = new.path || ': the same question is open at ' || d.path
+    from entry_bodies as d
+    where commands.id = new.command_id
+        and commands.state = 'performing'
+        and path_scheme(new.path) = 'unknown'
+        and d.run_id = commands.run_id
+        and d.kind = 'unknown'
+        and d.visibility <> 'archived'
+        and d.path <> new.path
+        and d.body = json_extract(new.edit, '$.body');
+    -- a file is changed by decision only; its new text waits beside the proposal
+    insert into contents (body, summary, chars, summary_chars, lines)
+    select
+        b.body, body_summary(new.path, b.body), length(b.body), length(body_summary(new.path, b.body)), text_lines(b.body)
+    from (select json_extract(new.edit, '$.body') as body) as b
+    join commands as c on c.id = new.command_id and c.state = 'performing'
+    where path_scheme(new.path) is null;
+    insert into proposals (
+        command_id, run_id, turn_id, loop_id, ordinal, path, kind, action, target, content_id, detail, state, created_at
+    )
+    select
+        c.id, c.run_id, c.turn_id, c.loop_id,
+        (select count(*) from proposals as o where o.command_id = c.id),
+        coalesce(c.log_path, 'log://commands/' || c.id),
+        'file_write',
+        c.action,
+        new.path,
+        (select max(id) from contents),
+        json_object(
+            'before', (select hash from entries where id = p.entry_id),
+            'exists', p.entry_id is not null and coalesce(json_extract(b.attributes, '$.kind'), '') <> 'missing',
+            'visibility', new.visibility,
+            'attributes', json(new.attributes),
+            'diff', edit_diff(
+                new.path,
+                case when coalesce(json_extract(b.attributes, '$.kind'), '') <> 'missing' then b.body end,
+                json_extract(new.edit, '$.body')
+            )
+        ),
+        'proposed',
+        now()
+    from commands as c
+    left join run_paths as p on p.run_id = c.run_id and p.path = new.path
+    left join entry_bodies as b on b.run_id = p.run_id and b.entry_id = p.entry_id
+    where c.id = new.command_id and c.state = 'performing' and path_scheme(new.path) is null;
+    insert into entry_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id)
+    select
+        c.run_id,
+        new.path,
+        json_extract(new.edit, '$.body'),
+        new.attributes,
+        new.visibility,
+        coalesce(json_extract(c.attributes, '$.state'), 'resolved'),
+        json_extract(c.attributes, '$.outcome'),
+        c.writer,
+        (select sequence from turns where id = c.turn_id),
+        c.loop_id
+    from commands as c
+    where c.id = new.command_id and c.state = 'performing' and path_scheme(new.path) is not null;
+    -- what the parser of edits had to repair
+    update commands
+    set message = (select group_concat(value, char(10)) from json_each(new.edit, '$.warnings'))
+    where id = new.command_id and state = 'performing' and json_array_length(new.edit, '$.warnings') > 0;
+end;

@@ -1,0 +1,158 @@
+-- The verbs for people and apps: insert into verb_set, verb_get, verb_rm, verb_cp, verb_mv, verb_update.
+-- All are write-only views over commands with one contract: run, path, "to", body, visibility, state, outcome, attributes,
+-- append, pattern, filter, request_id. What came of it is read from command_results by request_id.
+-- spec: @verb_views @write_contract @surfaces
+
+-- views
+
+create view verb_set as
+-- Write an entry: insert into verb_set (run, path, body) values ('demo', 'known://fact', 'text').
+select
+    null as run, null as path, null as "to", null as body, null as visibility, null as state, null as outcome,
+    null as attributes, null as append, null as pattern, null as filter, null as request_id
+where false;
+
+create view verb_get as
+-- Make entries visible: insert into verb_get (run, path) values ('demo', 'src/**').
+select * from verb_set;
+
+create view verb_rm as
+-- Remove entries from a run's view.
+select * from verb_set;
+
+create view verb_cp as
+-- Copy an entry to the path "to".
+select * from verb_set;
+
+create view verb_mv as
+-- Move an entry to the path "to", or with a visibility and no "to" change what is seen.
+select * from verb_set;
+
+create view verb_update as
+-- Record a signal; the status stands in attributes.
+select * from verb_set;
+
+-- What the six views have in common: insert into verb_calls (action, …).
+create view verb_calls as
+select
+    null as action, null as run, null as path, null as destination, null as body, null as visibility, null as state,
+    null as outcome, null as attributes, null as append, null as pattern, null as filter, null as request_id
+where false;
+
+-- triggers
+
+create trigger verb_calls__call
+instead of insert on verb_calls
+when new.request_id is null or not exists (select 1 from commands where request_id = new.request_id)
+begin
+    select fail(400, new.action || ': attributes are a JSON object, not ' || quote(new.attributes))
+    where new.attributes is not null and coalesce(json_valid(new.attributes), 0) = 0;
+    select fail(400, new.action || ' ' || coalesce(new.path, '') || ': visibility is visible, summarized or archived, not '
+        || quote(new.visibility))
+    where new.visibility is not null and new.visibility not in (select name from visibilities);
+    select fail(400, new.action || ' ' || coalesce(new.path, '') || ': there is no state ' || quote(new.state))
+    where new.state is not null and new.state not in (select name from states);
+    insert into run_openings (alias, attributes)
+    select substr(new.path, 7), coalesce(new.attributes, '{}')
+    where new.action = 'set' and new.path like 'run://_%' and new.state is null;
+    select fail(404, 'run ' || quote(coalesce(new.run, substr(new.path, 7))) || ': there is no such run; see ''engine runs''')
+    where not exists (
+        select 1
+        from runs
+        where alias = case when new.path like 'run://_%' then substr(new.path, 7) else new.run end
+    );
+    insert into commands (
+        request_id, run_id, writer, action, path, destination, body, attributes, created_at
+    )
+    select
+        new.request_id, r.id, 'client', new.action, path_normalize(new.path), path_normalize(new.destination), new.body,
+        json_patch('{}', json_object(
+            'visibility', new.visibility,
+            'state', new.state,
+            'outcome', new.outcome,
+            'append', new.append,
+            'pattern', new.pattern,
+            'filter', new.filter,
+            'tags', json_extract(new.attributes, '$.tags'),
+            'status', json_extract(new.attributes, '$.status'),
+            'line', json_extract(new.attributes, '$.line'),
+            'limit', json_extract(new.attributes, '$.limit'),
+            'manifest', json_extract(new.attributes, '$.manifest'),
+            'attributes', json(new.attributes)
+        )),
+        now()
+    from runs as r
+    where r.alias = case when new.path like 'run://_%' then substr(new.path, 7) else new.run end;
+end;
+
+create trigger verb_set__call
+instead of insert on verb_set
+begin
+    insert into verb_calls (
+        action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id
+    )
+    values (
+        'set', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
+        new.pattern, new.filter, new.request_id
+    );
+end;
+
+create trigger verb_get__call
+instead of insert on verb_get
+begin
+    insert into verb_calls (
+        action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id
+    )
+    values (
+        'get', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
+        new.pattern, new.filter, new.request_id
+    );
+end;
+
+create trigger verb_rm__call
+instead of insert on verb_rm
+begin
+    insert into verb_calls (
+        action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id
+    )
+    values (
+        'rm', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
+        new.pattern, new.filter, new.request_id
+    );
+end;
+
+create trigger verb_cp__call
+instead of insert on verb_cp
+begin
+    insert into verb_calls (
+        action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id
+    )
+    values (
+        'cp', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
+        new.pattern, new.filter, new.request_id
+    );
+end;
+
+create trigger verb_mv__call
+instead of insert on verb_mv
+begin
+    insert into verb_calls (
+        action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id
+    )
+    values (
+        'mv', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
+        new.pattern, new.filter, new.request_id
+    );
+end;
+
+create trigger verb_update__call
+instead of insert on verb_update
+begin
+    insert into verb_calls (
+        action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id
+    )
+    values (
+        'update', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
+        new.pattern, new.filter, new.request_id
+    );
+end;

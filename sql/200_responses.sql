@@ -1,0 +1,72 @@
+-- Responses: what the model said becomes commands.
+-- The response is committed before anything is made of it. It is parsed by a function that never raises; every command is
+-- recorded, every repair of the parser is told to the model once, in the log.
+-- spec: @record @healing
+
+-- triggers
+
+-- A stored response waits for its dispatch.
+create trigger turns__take_response
+after update of response on turns
+when old.response is null and new.response is not null and new.phase = 'asking'
+begin
+    update turns
+    set phase = 'answered'
+    where id = new.id;
+    insert into events (at, run_id, turn_id, kind)
+    values (now(), new.run_id, new.id, 'turn.answered');
+end;
+
+-- Record: the commands of the response in their order, and what the parser had to repair.
+create trigger turns__record
+after update of phase on turns
+when new.phase = 'dispatching' and old.phase = 'answered'
+begin
+    insert into parsed_responses (turn_id, parsed)
+    select
+        new.id,
+        response_parse(
+            new.response,
+            (
+                select json_group_array(name)
+                from (select name from tools order by ordinal)
+            ),
+            cast((select value from settings where name = 'max_commands') as integer)
+        );
+end;
+
+create view parsed_responses as
+select id as turn_id, null as parsed
+from turns
+where false;
+
+create trigger parsed_responses__record
+instead of insert on parsed_responses
+begin
+    update turns
+    set prose = json_extract(new.parsed, '$.text'),
+        warnings = nullif(json_extract(new.parsed, '$.warnings'), '[]'),
+        reasoning = nullif(
+            trim(coalesce(reasoning, '') || char(10) || coalesce(json_extract(new.parsed, '$.reasoning'), ''), char(10)), ''
+        )
+    where id = new.turn_id;
+    insert into commands (
+        run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, created_at
+    )
+    select
+        t.run_id, t.loop_id, t.id, c.key, 'model',
+        json_extract(c.value, '$.action'),
+        path_normalize(json_extract(c.value, '$.path')),
+        path_normalize(json_extract(c.value, '$.destination')),
+        json_extract(c.value, '$.body'),
+        coalesce(json_extract(c.value, '$.attributes'), '{}'),
+        now()
+    from turns as t
+    join json_each(new.parsed, '$.commands') as c
+    where t.id = new.turn_id
+    order by c.key;
+    insert into turn_errors (turn_id, status, message, soft)
+    select new.turn_id, 422, w.value, 1
+    from json_each(new.parsed, '$.warnings') as w
+    order by w.key;
+end;

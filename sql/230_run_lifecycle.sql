@@ -1,0 +1,203 @@
+-- The life of a run, told in entries: set run://alias starts, prompts, configures, forks and cancels.
+-- A body is a prompt and opens a loop; attributes configure; state 'cancelled' aborts the active loop, what is queued stays.
+-- spec: @runs_are_entries @fork @abort @personas
+
+-- tables
+
+create table if not exists personas (
+    name text primary key,
+    body text not null
+) strict, without rowid;
+
+-- views
+
+-- Make sure that a run is there: insert into run_openings (alias, attributes). A fork takes its parent's views along.
+create view run_openings as
+select alias, null as attributes
+from runs;
+
+-- Copy a parent's views to its fork: insert into run_forks (run_id).
+create view run_forks as
+select id as run_id
+from runs
+where false;
+
+-- Stop what a run is doing: insert into run_aborts (run_id, reason).
+create view run_aborts as
+select id as run_id, null as reason
+from runs
+where false;
+
+-- triggers
+
+create trigger run_openings__open
+instead of insert on run_openings
+when not exists (select 1 from runs where alias = new.alias)
+begin
+    select fail(404, 'run ' || quote(json_extract(new.attributes, '$.fork')) || ': there is no such run to fork')
+    where json_extract(new.attributes, '$.fork') is not null
+        and not exists (select 1 from runs where alias = json_extract(new.attributes, '$.fork'));
+    select fail(404, 'run ' || r.alias || ': has no turn ' || json_extract(new.attributes, '$.at') || '; it has '
+        || (r.next_turn - 1) || ' turns')
+    from runs as r
+    where r.alias = json_extract(new.attributes, '$.fork')
+        and json_extract(new.attributes, '$.at') is not null
+        and not exists (
+            select 1
+            from turns as t
+            where t.run_id = r.id and t.sequence = json_extract(new.attributes, '$.at') and t.seen_at is not null
+        );
+    insert into projects (name, root, created_at)
+    select
+        coalesce(json_extract(new.attributes, '$.project'), json_extract(new.attributes, '$.root'), 'default'),
+        json_extract(new.attributes, '$.root'),
+        now()
+    where json_extract(new.attributes, '$.fork') is null
+        and not exists (
+            select 1
+            from projects
+            where root is json_extract(new.attributes, '$.root')
+                and (json_extract(new.attributes, '$.project') is null or name = json_extract(new.attributes, '$.project'))
+        )
+    on conflict do nothing;
+    insert into runs (
+        project_id, parent_run_id, forked_at, alias, model, persona, temperature, context_limit, next_turn, created_at,
+        updated_at
+    )
+    select
+        coalesce(
+            p.project_id,
+            (select id from projects where name = json_extract(new.attributes, '$.project')),
+            (select id from projects where root is json_extract(new.attributes, '$.root') order by id limit 1)
+        ),
+        p.id,
+        case when p.id is not null then coalesce(json_extract(new.attributes, '$.at'), p.next_turn) end,
+        new.alias,
+        coalesce(json_extract(new.attributes, '$.model'), p.model),
+        coalesce(
+            json_extract(new.attributes, '$.persona'), p.persona,
+            (select value from settings where name = 'persona'), 'default'
+        ),
+        coalesce(json_extract(new.attributes, '$.temperature'), p.temperature),
+        coalesce(json_extract(new.attributes, '$.context_limit'), p.context_limit),
+        coalesce(json_extract(new.attributes, '$.at'), p.next_turn, 1),
+        now(),
+        now()
+    from (select 1)
+    left join runs as p on p.alias = json_extract(new.attributes, '$.fork');
+    insert into run_forks (run_id)
+    select id
+    from runs
+    where alias = new.alias and parent_run_id is not null;
+end;
+
+-- A fork pins what its parent had pinned: no body is copied, and neither side's write is seen by the other.
+create trigger run_forks__copy_views
+instead of insert on run_forks
+begin
+    insert into events (at, run_id, kind, detail)
+    select now(), r.id, 'run.forked', json_object('parent', p.alias, 'at', r.forked_at)
+    from runs as r
+    join runs as p on p.id = r.parent_run_id
+    where r.id = new.run_id;
+    insert into run_views (
+        run_id, entry_id, content_id, attributes, visibility, state, outcome, writer, loop_id, turn, touched,
+        write_count, since
+    )
+    select
+        r.id, v.entry_id, v.content_id, v.attributes, v.visibility,
+        case when v.state in ('streaming', 'proposed') then 'cancelled' else v.state end,
+        case when v.state in ('streaming', 'proposed') then 'interrupted' else v.outcome end,
+        v.writer, null, v.turn, v.touched, v.write_count,
+        (select max(id) from events)
+    from runs as r
+    join runs as p on p.id = r.parent_run_id
+    join run_views as v on v.run_id = p.id
+    where r.id = new.run_id and r.forked_at = p.next_turn;
+    -- from a past turn: what that turn's packet showed, which was live at its clock
+    insert into run_views (
+        run_id, entry_id, content_id, attributes, visibility, state, outcome, writer, loop_id, turn, touched,
+        write_count, since
+    )
+    select
+        r.id, h.entry_id, h.content_id, h.attributes, h.visibility,
+        case when h.state in ('streaming', 'proposed') then 'cancelled' else h.state end,
+        case when h.state in ('streaming', 'proposed') then 'interrupted' else h.outcome end,
+        'system', null, h.turn, h.turn, 1,
+        (select max(id) from events)
+    from runs as r
+    join turns as t on t.run_id = r.parent_run_id and t.sequence = r.forked_at
+    join run_history as h on h.run_id = r.parent_run_id and h.began <= t.seen_at and t.seen_at < h.ended
+    where r.id = new.run_id
+        and r.forked_at <> (select next_turn from runs where id = r.parent_run_id);
+end;
+
+create trigger run_aborts__abort
+instead of insert on run_aborts
+begin
+    update leases
+    set aborted = 1
+    where run_id = new.run_id;
+    update commands
+    set state = 'cancelled', outcome = 'cancelled', message = coalesce(message, 'Cancelled: the loop was aborted.')
+    where run_id = new.run_id and state in ('queued', 'performing', 'proposed', 'accepting', 'accepted');
+    update proposals
+    set state = 'cancelled', outcome = 'cancelled', decided_at = now()
+    where run_id = new.run_id and state in ('proposed', 'accepting', 'accepted');
+    insert into effect_results (effect_id, state, outcome, message, lease)
+    select f.id, 'cancelled', 'cancelled', 'the loop was aborted', (select token from leases where run_id = f.run_id)
+    from effects as f
+    where f.run_id = new.run_id and f.state in ('pending', 'started');
+    update turns
+    set phase = 'judged', status = 499, ended_at = now()
+    where run_id = new.run_id and phase <> 'judged';
+    update loops
+    set status = 499, reason = coalesce(new.reason, 'aborted')
+    where run_id = new.run_id and status = 102;
+    update runs
+    set status = 499
+    where id = new.run_id and status <> 499;
+end;
+
+create trigger commands__perform_set_run
+after update of state on commands
+when new.state = 'performing' and new.action = 'set' and path_scheme(new.path) = 'run'
+begin
+    select fail(400, 'run://' || (select alias from runs where id = new.run_id) || ': mode is ask or act')
+    where json_extract(new.attributes, '$.attributes.mode') not in (select name from modes);
+    select fail(404, 'persona ' || quote(json_extract(new.attributes, '$.attributes.persona')) || ': there is none of that name; there are '
+        || (select group_concat(name, ', ') from personas))
+    where json_extract(new.attributes, '$.attributes.persona') is not null
+        and json_extract(new.attributes, '$.attributes.persona') not in (select name from personas);
+    update runs
+    set model = coalesce(json_extract(new.attributes, '$.attributes.model'), model),
+        temperature = coalesce(json_extract(new.attributes, '$.attributes.temperature'), temperature),
+        context_limit = coalesce(json_extract(new.attributes, '$.attributes.context_limit'), context_limit),
+        persona = coalesce(json_extract(new.attributes, '$.attributes.persona'), persona),
+        updated_at = now()
+    where id = new.run_id and json_extract(new.attributes, '$.attributes') is not null;
+    insert into run_aborts (run_id, reason)
+    select new.run_id, json_extract(new.attributes, '$.outcome')
+    where json_extract(new.attributes, '$.state') = 'cancelled';
+    insert into loops (run_id, sequence, mode, model, prompt, config, created_at)
+    select
+        r.id,
+        r.next_loop,
+        coalesce(json_extract(new.attributes, '$.attributes.mode'), 'act'),
+        coalesce(json_extract(new.attributes, '$.attributes.model'), r.model),
+        new.body,
+        (
+            select coalesce(json_group_object(f.key, f.value), '{}')
+            from json_each(coalesce(json_extract(new.attributes, '$.attributes'), '{}')) as f
+            where f.key in ('yolo', 'no_repo', 'no_web', 'no_interaction', 'no_proposals', 'max_turns')
+        ),
+        now()
+    from runs as r
+    where r.id = new.run_id and new.body is not null;
+    update runs
+    set next_loop = next_loop + 1
+    where id = new.run_id and new.body is not null;
+    update commands
+    set state = 'resolved', message = ''
+    where id = new.id and state = 'performing';
+end;

@@ -1,0 +1,160 @@
+-- The driver: what has to be done next for each run.
+-- The shell asks next_steps and does what it says, one step after the other; it never decides. That is also how a run goes
+-- on after a kill: the first step of the new process is the one that the old one did not finish.
+-- spec: @next_steps @model_calls @model_failures
+
+-- tables
+
+create table if not exists model_calls (
+    id integer primary key,
+    run_id integer not null constraint model_calls_run references runs (id) on delete cascade,
+    turn_id integer not null constraint model_calls_turn references turns (id) on delete cascade,
+    attempt integer not null,
+    model text not null,
+    started_at integer not null,
+    ended_at integer,
+    -- open, answered, failed, or interrupted by the end of the process that made it
+    state text not null default 'open'
+        constraint model_calls_state check (state in ('open', 'answered', 'failed', 'interrupted')),
+    -- HTTP status of a failure
+    status integer,
+    message text
+) strict;
+
+create index if not exists idx_model_calls_turn_id on model_calls (turn_id);
+
+-- What a failed call means for the loop: a status that ends it, or null for a strike.
+create table if not exists model_failures (
+    status integer primary key constraint model_failures_status references statuses (code),
+    loop_status integer constraint model_failures_loop_status references statuses (code),
+    meaning text not null
+) strict;
+
+-- seeds
+
+insert into model_failures (status, loop_status, meaning) values
+    (400, 500, 'the provider refuses the request'),
+    (401, 500, 'the key is missing or wrong'),
+    (403, 500, 'the key may not use the model'),
+    (404, 500, 'there is no such model'),
+    (413, null, 'the packet is too long for the model: it is demoted once, then the loop ends'),
+    (422, 500, 'the provider cannot process the request'),
+    (429, 500, 'too many requests, for longer than the deadline'),
+    (499, 499, 'aborted'),
+    (500, 500, 'the provider broke'),
+    (502, 500, 'the provider cannot be reached'),
+    (503, 500, 'the provider is not ready'),
+    (504, null, 'the provider took too long: a strike')
+on conflict (status) do update set loop_status = excluded.loop_status, meaning = excluded.meaning;
+
+-- views
+
+create view next_steps as
+-- What the driver has to do next: begin, scan, render, ask, dispatch, perform,
+-- recover, wait for a decision, or end.
+select
+    r.id as run_id,
+    r.alias as run,
+    t.id as turn_id,
+    t.sequence as turn,
+    case
+        when t.id is null and exists (select 1 from loops as l where l.run_id = r.id and l.status in (100, 102))
+            then 'begin'
+        when t.id is null then 'end'
+        when t.phase = 'assembling' and exists (select 1 from scan_requests as q where q.turn_id = t.id) then 'scan'
+        when t.phase = 'assembling' then 'render'
+        when t.phase = 'asking' then 'ask'
+        when t.phase = 'answered' then 'dispatch'
+        when exists (select 1 from effects as f where f.run_id = r.id and f.state = 'started' and f.kind = 'process')
+            then 'recover'
+        when exists (select 1 from effects as f where f.run_id = r.id and f.state in ('pending', 'started'))
+            then 'perform'
+        when exists (select 1 from proposals as p where p.run_id = r.id and p.state = 'proposed')
+            then 'wait'
+        else 'dispatch'
+    end as step
+from runs as r
+left join turns as t on t.run_id = r.id and t.phase <> 'judged';
+
+-- Runs that a resume takes up: a queued prompt, an active loop without a driver, or a decided wait. Not what was aborted.
+create view resumable_runs as
+select r.id as run_id, r.alias as run, r.status, n.step
+from runs as r
+join next_steps as n on n.run_id = r.id
+where n.step not in ('end', 'wait')
+    and not exists (select 1 from leases as l where l.run_id = r.id and l.expires_at > now());
+
+-- The call that is open for a turn, with all that the adapter needs.
+create view model_requests as
+select
+    t.id as turn_id,
+    t.run_id,
+    r.alias as run,
+    coalesce(l.model, r.model) as model,
+    coalesce(m.actual, l.model, r.model) as actual,
+    coalesce(m.profile, 'full') as profile,
+    coalesce(r.temperature, (select cast(value as real) from settings where name = 'temperature')) as temperature,
+    max(
+        cast(z.context_size * (select cast(value as real) from settings where name = 'budget_ceiling') as integer)
+        - coalesce(t.context_tokens, 0),
+        1024
+    ) as max_tokens,
+    r.responses as position,
+    (select cast(value as real) from settings where name = 'model_timeout') as timeout_s,
+    (select cast(value as real) from settings where name = 'model_deadline') as deadline_s
+from turns as t
+join runs as r on r.id = t.run_id
+join loops as l on l.id = t.loop_id
+join run_context_sizes as z on z.run_id = r.id
+left join models as m on m.alias = coalesce(l.model, r.model);
+
+-- triggers
+
+-- A turn has at most one open call: one left over from a process that died was interrupted.
+create trigger model_calls__replace_the_open_one
+before insert on model_calls
+begin
+    update model_calls
+    set state = 'interrupted', ended_at = now()
+    where turn_id = new.turn_id and state = 'open';
+end;
+
+create trigger turns__answer_the_call
+after update of response on turns
+when old.response is null and new.response is not null
+begin
+    update model_calls
+    set state = 'answered', ended_at = now()
+    where turn_id = new.id and state = 'open';
+    update runs
+    set responses = responses + 1
+    where id = new.run_id;
+end;
+
+-- A call that failed for good: told in the log; too long a packet is demoted and sent once more.
+create trigger model_calls__take_failure
+after update of state on model_calls
+when new.state = 'failed' and old.state = 'open'
+begin
+    update runs
+    set responses = responses + 1
+    where id = new.run_id;
+    insert into turn_errors (turn_id, status, message, detail)
+    select new.turn_id, k.status, new.message, '{"source":"model"}'
+    from model_failures as k
+    where k.status = new.status
+        and k.status <> 413;
+    update turns
+    set phase = 'judging'
+    where id = new.turn_id and phase = 'asking' and new.status <> 413;
+    update turns
+    set phase = 'assembling'
+    where id = new.turn_id and phase = 'asking' and new.status = 413;
+    insert into ladder_steps (turn_id, from_step)
+    select id, case when refused then 3 else ladder end
+    from turns
+    where id = new.turn_id and new.status = 413;
+    update turns
+    set refused = 1
+    where id = new.turn_id and new.status = 413;
+end;

@@ -1,0 +1,191 @@
+-- Context: what a run has in view, as the text that the packet prints.
+-- An entry is shown as a header of metadata, its path and its body. The views below give each form with its length, so the
+-- figures of the budget are those of the very text that is sent.
+-- spec: @context @token_accounting
+
+-- views
+
+-- The context window of each run: the smaller of its own limit and its model's.
+create view run_context_sizes as
+select
+    r.id as run_id,
+    min(
+        coalesce(r.context_limit, m.context_length, cast(s.value as integer)),
+        coalesce(m.context_length, r.context_limit, cast(s.value as integer))
+    ) as context_size
+from runs as r
+join settings as s on s.name = 'context_length'
+left join models as m on m.alias = r.model;
+
+-- Characters a token: the setting until a provider has reported usage, then what the run has measured, a little less.
+create view run_divisors as
+select
+    r.id as run_id,
+    coalesce(
+        (
+            select min(max(0.98 * sum(u.context_chars) / sum(u.prompt_tokens), 1.0), 8.0)
+            from (
+                select t.context_chars, t.prompt_tokens
+                from turns as t
+                where t.run_id = r.id and t.prompt_tokens > 0 and t.context_chars > 0
+                order by t.sequence desc
+                limit 50
+            ) as u
+        ),
+        (select cast(value as real) from settings where name = 'token_divisor')
+    ) as divisor
+from runs as r;
+
+-- The rows in context with the parts of their text. Proposed entries wait outside.
+create view context_rows as
+select
+    v.run_id,
+    v.entry_id,
+    e.path,
+    e.kind,
+    s.category,
+    v.visibility,
+    v.turn,
+    v.touched,
+    coalesce(c.body, '') as body,
+    coalesce(c.summary, c.body, '') as summary,
+    coalesce(c.chars, 0) as chars,
+    coalesce(c.summary_chars, 0) as summary_chars,
+    case s.category
+        when 'logging' then json_patch('{}', json_object(
+            'turn', v.turn,
+            'action', v.attributes ->> '$.action',
+            'target', v.attributes ->> '$.target',
+            'to', v.attributes ->> '$.to',
+            'status', coalesce(
+                case when v.state = 'failed' and o.name <> 'status' then o.status end,
+                v.attributes ->> '$.status',
+                nullif(st.status, 200)
+            ),
+            'outcome', v.outcome,
+            'tags', v.attributes ->> '$.tags'
+        ))
+        else json_patch('{}', json_object(
+            'turn', v.turn,
+            'status', nullif(coalesce(st.status, o.status), 200),
+            'state', nullif(v.state, 'resolved'),
+            'outcome', v.outcome,
+            'command', coalesce(v.attributes, e.attributes) ->> '$.command',
+            'channel', coalesce(v.attributes, e.attributes) ->> '$.channel',
+            'summary', coalesce(v.attributes, e.attributes) ->> '$.summary',
+            'tags', coalesce(v.attributes, e.attributes) ->> '$.tags',
+            'lines', nullif(coalesce(c.lines, 0), 0)
+        ))
+    end as header
+from run_views as v
+join entries as e on e.id = v.entry_id
+join schemes as s on s.name = e.kind
+join states as st on st.name = v.state
+left join outcomes as o on v.outcome is not null and o.name = substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1)
+left join contents as c on c.id = coalesce(v.content_id, e.content_id)
+where v.visibility <> 'archived' and v.state <> 'proposed' and s.model_visible;
+
+-- The same with the text itself. tokens= is what making an entry visible costs and what demoting it frees.
+create view context_texts as
+select
+    run_id, entry_id, path, kind, category, visibility, turn, touched, body, summary,
+    case
+        when category = 'logging' then header
+        else substr(header, 1, length(header) - 1) || ',"tokens":' || tokens || '}'
+    end || ' <<:::' || path as head,
+    ':::' || path as foot,
+    full_chars,
+    summary_text_chars
+from (
+    select
+        w.*,
+        token_estimate(length(w.header) + 2 * length(w.path) + w.chars + 12, l.divisor) as tokens,
+        length(w.header) + 2 * length(w.path) + w.chars + 20 as full_chars,
+        length(w.header) + 2 * length(w.path) + w.summary_chars + 20 as summary_text_chars
+    from context_rows as w
+    join loops as l on l.run_id = w.run_id and l.status = 102
+);
+
+create view packet_prompt as
+-- The task: the prompt of the active loop.
+select
+    t.id as turn_id,
+    l.mode,
+    case c.visibility when 'visible' then c.body else c.summary end as text,
+    case when l.mode = 'ask' then ' warn="File editing disallowed."' else '' end as warning,
+    case
+        when (select value from settings where name = 'prompt_figures') = '1'
+            then ' tokenUsage="' || token_estimate(t.context_chars, l.divisor) || '" tokensFree="'
+                || max(b.ceiling - token_estimate(t.context_chars, l.divisor), 0) || '"'
+        else ''
+    end as figures
+from turns as t
+join loops as l on l.id = t.loop_id
+join loop_ceilings as b on b.loop_id = l.id
+join context_texts as c on c.run_id = t.run_id and c.category = 'prompt'
+where c.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id);
+
+create view packet_summary as
+-- What the model knows to exist: a line of metadata and a short text for each entry of data.
+select
+    t.id as turn_id,
+    c.entry_id,
+    c.head || char(10) || c.summary || char(10) || c.foot as text
+from turns as t
+join context_texts as c on c.run_id = t.run_id
+where c.category = 'data'
+order by c.kind <> 'skill', c.turn, c.entry_id;
+
+create view packet_visible as
+-- What the model is reading: the whole bodies.
+select
+    t.id as turn_id,
+    c.entry_id,
+    c.head || char(10) || c.body || char(10) || c.foot as text
+from turns as t
+join context_texts as c on c.run_id = t.run_id
+where c.category = 'data' and c.visibility = 'visible'
+order by c.kind <> 'skill', c.turn, c.entry_id;
+
+create view packet_log as
+-- What has happened, in order, and the prompts before this one. Texts of the model are indented.
+select
+    t.id as turn_id,
+    c.entry_id,
+    c.head || case
+        when c.body = '' then ''
+        else char(10) || char(9) || replace(
+            case c.visibility when 'visible' then c.body else c.summary end, char(10), char(10) || char(9)
+        )
+    end || char(10) || c.foot as text
+from turns as t
+join context_texts as c on c.run_id = t.run_id
+where c.category = 'logging'
+    or (
+        c.category = 'prompt'
+        and c.path <> 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id)
+    )
+order by c.turn, c.entry_id;
+
+create view packet_unknowns as
+-- The questions that are open.
+select
+    t.id as turn_id,
+    c.entry_id,
+    c.head || char(10) || case c.visibility when 'visible' then c.body else c.summary end || char(10) || c.foot as text
+from turns as t
+join context_texts as c on c.run_id = t.run_id
+where c.category = 'unknown'
+order by c.turn, c.entry_id;
+
+-- The ceiling of a loop in tokens.
+create view loop_ceilings as
+select
+    l.id as loop_id,
+    l.run_id,
+    l.divisor,
+    z.context_size,
+    cast(z.context_size * cast(s.value as real) as integer) as ceiling
+from loops as l
+join run_context_sizes as z on z.run_id = l.run_id
+join settings as s on s.name = 'budget_ceiling';

@@ -1,0 +1,67 @@
+-- The compact packet, for a small local model: the one file that fits the question best, and the question.
+-- A small model cannot choose well among files, so the full-text index chooses for it. What it chooses is made visible like
+-- anything else that is read.
+-- spec: @compact_profile
+
+-- views
+
+-- How well the files of a run's project match the prompt of its active loop; rank is more negative for better ones.
+create view file_matches as
+select
+    t.id as turn_id,
+    v.entry_id,
+    e.path,
+    f.rank as rank
+from turns as t
+join loops as l on l.id = t.loop_id
+join content_search (search_query(l.prompt)) as f
+join run_views as v on v.run_id = t.run_id
+join entries as e on e.id = v.entry_id and coalesce(v.content_id, e.content_id) = f.rowid;
+
+create view packet_compact as
+-- One row a part: the file that is read, what happened, the prompt.
+select
+    t.id as turn_id,
+    case c.category when 'data' then 'file' when 'prompt' then 'prompt' else 'log' end as part,
+    c.path,
+    case when c.visibility = 'visible' then c.body else c.summary end as body
+from turns as t
+join context_texts as c on c.run_id = t.run_id
+where (c.category = 'data' and c.visibility = 'visible')
+    or (c.category = 'logging' and c.body <> '' and c.path not like 'log://turn_0/%')
+    or c.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id)
+order by part <> 'file', part = 'prompt', c.turn, c.entry_id;
+
+-- triggers
+
+-- On a loop's first turn the best match becomes visible, in place of what earlier loops read.
+create trigger packet_preparations__choose_file
+instead of insert on packet_preparations
+when exists (
+        select 1
+        from turns as t
+        join loops as l on l.id = t.loop_id
+        join runs as r on r.id = t.run_id
+        join models as m on m.alias = coalesce(l.model, r.model) and m.profile = 'compact'
+        where t.id = new.turn_id
+            and not exists (select 1 from turns as o where o.loop_id = t.loop_id and o.sequence < t.sequence)
+    )
+begin
+    update run_views
+    set visibility = 'archived', since = (select max(id) + 1 from events)
+    where run_id = (select run_id from turns where id = new.turn_id)
+        and visibility <> 'archived'
+        and entry_id in (select id from entries where kind = 'file');
+    update run_views
+    set visibility = 'visible',
+        since = (select max(id) + 1 from events),
+        touched = (select sequence from turns where id = new.turn_id)
+    where run_id = (select run_id from turns where id = new.turn_id)
+        and entry_id = (
+            select m.entry_id
+            from file_matches as m
+            where m.turn_id = new.turn_id
+            order by m.rank, m.path
+            limit 1
+        );
+end;

@@ -1,0 +1,271 @@
+-- Files: the project's files as entries of project scope.
+-- The driver reports what it finds on disk; what differs becomes the head of the entry that every run of the project
+-- follows. A file is archived until the model asks for it, so a large project costs nothing but its manifest.
+-- spec: @files @project_manifest @filesystem_freshness
+
+-- tables
+
+-- What the last look at the disk found; unchanged size and time mean that nothing is read again.
+create table if not exists file_stats (
+    project_id integer not null constraint file_stats_project references projects (id) on delete cascade,
+    path text not null,
+    kind text not null
+        constraint file_stats_kind check (kind in ('text', 'binary', 'too_large', 'unreadable', 'missing')),
+    size integer not null,
+    mtime_ns integer not null,
+    sha256 text,
+    primary key (project_id, path)
+) strict, without rowid;
+
+-- views
+
+create view project_files as
+-- The files of each project, as the last scan found them, with the constraint that holds.
+select
+    p.name as project,
+    p.root,
+    f.path,
+    f.kind,
+    f.size,
+    c.chars,
+    c.lines,
+    f.sha256
+from file_stats as f
+join projects as p on p.id = f.project_id
+left join entries as e on e.scope = 'project:' || p.id and e.path = f.path
+left join contents as c on c.id = e.content_id
+where f.kind <> 'missing';
+
+-- Files that are there and cannot be shown, and why.
+create view unreadable_entries as
+select
+    e.id as entry_id,
+    case f.kind when 'too_large' then 'overflow' when 'missing' then 'not_found' else 'unsupported' end as outcome,
+    f.path || case f.kind
+        when 'too_large' then ': ' || f.size || ' bytes are too many to read whole; look into it with <env>'
+        when 'binary' then ': is a binary file, ' || f.size || ' bytes'
+        when 'missing' then ' not found'
+        else ': cannot be read'
+    end as message
+from file_stats as f
+join entries as e on e.scope = 'project:' || f.project_id and e.path = f.path
+where f.kind <> 'text';
+
+-- Report a file: insert into file_reads (project_id, path, kind, size, mtime_ns, sha256, text).
+create view file_reads as
+select project_id, path, kind, size, mtime_ns, sha256, null as text
+from file_stats;
+
+-- Bring a run's views in line with the project's files: insert into file_syncs (run_id, turn_id).
+create view file_syncs as
+select run_id, id as turn_id
+from turns;
+
+-- A file effect that succeeded: insert into file_ends (effect_id).
+create view file_ends as
+select id as effect_id
+from effects;
+
+-- Files that a run has in context: those are looked at before each packet.
+create view watched_files as
+select
+    v.run_id,
+    r.project_id,
+    f.path,
+    f.size,
+    f.mtime_ns
+from run_views as v
+join runs as r on r.id = v.run_id
+join entries as e on e.id = v.entry_id and e.kind = 'file'
+join file_stats as f on f.project_id = r.project_id and f.path = e.path
+where v.visibility <> 'archived';
+
+-- Turns before whose packet the whole project has to be looked at: a loop's first, and those after a process ran.
+create view scan_requests as
+select
+    t.id as turn_id,
+    t.run_id,
+    r.project_id,
+    p.root
+from turns as t
+join runs as r on r.id = t.run_id
+join projects as p on p.id = r.project_id
+where t.phase = 'assembling'
+    and not t.scanned
+    and p.root is not null
+    and not exists (select 1 from loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo')
+    and (
+        not exists (select 1 from turns as o where o.loop_id = t.loop_id and o.sequence < t.sequence)
+        or exists (
+            select 1
+            from turns as o
+            join effects as f on f.turn_id = o.id and f.kind = 'process'
+            where o.run_id = t.run_id and o.sequence = t.sequence - 1
+        )
+    );
+
+-- triggers
+
+create trigger file_reads__take
+instead of insert on file_reads
+begin
+    insert into entries (scope, path, scheme, kind)
+    values ('project:' || new.project_id, new.path, null, 'file')
+    on conflict (scope, path) do nothing;
+    insert into contents (body, summary, chars, summary_chars, lines)
+    select
+        new.text,
+        case when length(new.text) > 500 then body_summary(new.path, new.text) end,
+        length(new.text),
+        case when length(new.text) > 500 then length(body_summary(new.path, new.text)) else length(new.text) end,
+        text_lines(new.text)
+    from entries as e
+    where e.scope = 'project:' || new.project_id
+        and e.path = new.path
+        and new.text is not null
+        and e.hash is not new.sha256;
+    update entries
+    set content_id = case when new.text is null then null else (select max(id) from contents) end,
+        hash = new.sha256,
+        attributes = case when new.kind <> 'text' then json_object('kind', new.kind) end,
+        since = (select coalesce(max(id), 0) + 1 from events)
+    where scope = 'project:' || new.project_id
+        and path = new.path
+        and (
+            hash is not new.sha256
+            or coalesce(json_extract(attributes, '$.kind'), 'text') <> new.kind
+        );
+    insert into file_stats (project_id, path, kind, size, mtime_ns, sha256)
+    values (new.project_id, new.path, new.kind, new.size, new.mtime_ns, new.sha256)
+    on conflict (project_id, path) do update
+        set kind = excluded.kind, size = excluded.size, mtime_ns = excluded.mtime_ns, sha256 = excluded.sha256;
+end;
+
+create trigger file_syncs__sync
+instead of insert on file_syncs
+begin
+    update turns
+    set scanned = 1
+    where id = new.turn_id;
+    delete from run_views
+    where run_id = new.run_id
+        and entry_id in (
+            select e.id
+            from file_stats as f
+            join runs as r on r.id = new.run_id and r.project_id = f.project_id
+            join entries as e on e.scope = 'project:' || f.project_id and e.path = f.path
+            where f.kind = 'missing'
+        );
+    insert into run_views (run_id, entry_id, visibility, state, writer, turn, touched, since)
+    select
+        new.run_id, e.id, s.default_visibility, 'resolved', 'system', 0, 0,
+        (select coalesce(max(id), 0) + 1 from events)
+    from runs as r
+    join file_stats as f on f.project_id = r.project_id and f.kind <> 'missing'
+    join entries as e on e.scope = 'project:' || r.project_id and e.path = f.path
+    join schemes as s on s.name = 'file'
+    where r.id = new.run_id
+        and not exists (select 1 from run_views as v where v.run_id = new.run_id and v.entry_id = e.id);
+    insert into entry_writes (run_id, path, body, attributes, visibility, state, writer, turn)
+    select
+        new.run_id,
+        'log://turn_0/repo/manifest',
+        m.body,
+        json_object('action', 'repo', 'target', 'manifest'),
+        'visible',
+        'resolved',
+        'system',
+        0
+    from (
+        select group_concat(line, char(10)) as body
+        from (
+            select '* ' || f.path || ' - ' || token_estimate(c.chars, 2) || ' tokens' as line
+            from runs as r
+            join file_stats as f on f.project_id = r.project_id and f.kind <> 'missing'
+            join entries as e on e.scope = 'project:' || r.project_id and e.path = f.path
+            left join contents as c on c.id = e.content_id
+            where r.id = new.run_id
+            order by f.path
+        )
+    ) as m
+    where m.body is not null
+        and not exists (
+            select 1 from run_paths where run_id = new.run_id and path = 'log://turn_0/repo/manifest'
+        );
+end;
+
+-- A file that was written is its entry's head; one that is new belongs to the project from now on.
+create trigger file_ends__take
+instead of insert on file_ends
+begin
+    insert into file_constraints (project_id, pattern, visibility, created_at)
+    select r.project_id, p.target, 'add', now()
+    from effects as f
+    join proposals as p on p.id = f.proposal_id
+    join runs as r on r.id = f.run_id
+    where f.id = new.effect_id
+        and f.kind = 'file_write'
+        and not coalesce(json_extract(p.detail, '$.exists'), 0)
+    on conflict (project_id, pattern) do nothing;
+    insert into entry_writes (run_id, path, content_id, attributes, visibility, state, writer, turn, loop_id)
+    select
+        f.run_id,
+        p.target,
+        p.content_id,
+        json_patch(coalesce(json_extract(p.detail, '$.attributes'), '{}'), '{"kind":null}'),
+        json_extract(p.detail, '$.visibility'),
+        'resolved',
+        m.writer,
+        t.sequence,
+        m.loop_id
+    from effects as f
+    join proposals as p on p.id = f.proposal_id
+    join commands as m on m.id = f.command_id
+    left join turns as t on t.id = f.turn_id
+    where f.id = new.effect_id and f.kind = 'file_write';
+    update entries
+    set hash = (select json_extract(x.detail, '$.sha256') from effect_results as x where x.effect_id = new.effect_id)
+    where (scope, path) in (
+        select 'project:' || r.project_id, p.target
+        from effects as f
+        join proposals as p on p.id = f.proposal_id
+        join runs as r on r.id = f.run_id
+        where f.id = new.effect_id and f.kind = 'file_write'
+    );
+    insert into file_stats (project_id, path, kind, size, mtime_ns, sha256)
+    select
+        r.project_id,
+        p.target,
+        case f.kind when 'file_write' then 'text' else 'missing' end,
+        coalesce(json_extract(x.detail, '$.size'), 0),
+        coalesce(json_extract(x.detail, '$.mtime_ns'), 0),
+        json_extract(x.detail, '$.sha256')
+    from effects as f
+    join proposals as p on p.id = f.proposal_id
+    join runs as r on r.id = f.run_id
+    join effect_results as x on x.effect_id = f.id
+    where f.id = new.effect_id
+    on conflict (project_id, path) do update
+        set kind = excluded.kind, size = excluded.size, mtime_ns = excluded.mtime_ns, sha256 = excluded.sha256;
+    update entries
+    set content_id = null,
+        hash = null,
+        attributes = '{"kind":"missing"}',
+        since = (select max(id) + 1 from events)
+    where (scope, path) in (
+        select 'project:' || r.project_id, p.target
+        from effects as f
+        join proposals as p on p.id = f.proposal_id
+        join runs as r on r.id = f.run_id
+        where f.id = new.effect_id and f.kind = 'file_delete'
+    );
+    delete from run_views
+    where (run_id, entry_id) in (
+        select f.run_id, e.id
+        from effects as f
+        join proposals as p on p.id = f.proposal_id
+        join runs as r on r.id = f.run_id
+        join entries as e on e.scope = 'project:' || r.project_id and e.path = p.target
+        where f.id = new.effect_id and f.kind = 'file_delete'
+    );
+end;

@@ -1,0 +1,192 @@
+-- Views for people: runs, logs and timelines for any program that can read SQLite.
+-- They call no function of the engine's own, so the stock shell answers them.
+-- spec: @people_views @run_state_view
+
+-- views
+
+create view run_overview as
+-- One row a run: select * from run_overview.
+select
+    r.alias as run,
+    p.name as project,
+    r.model,
+    r.status,
+    (select count(*) from loops as l where l.run_id = r.id) as loops,
+    (select count(*) from turns as t where t.run_id = r.id) as turns,
+    (select l.answer from loops as l where l.run_id = r.id and l.answer is not null order by l.sequence desc limit 1)
+        as answer,
+    (select coalesce(sum(t.cost), 0) from turns as t where t.run_id = r.id) as cost,
+    strftime('%Y-%m-%d %H:%M:%S', r.created_at / 1000.0, 'unixepoch') as created_at,
+    strftime('%Y-%m-%d %H:%M:%S', r.updated_at / 1000.0, 'unixepoch') as updated_at,
+    (select o.alias from runs as o where o.id = r.parent_run_id) as parent
+from runs as r
+join projects as p on p.id = r.project_id;
+
+create view run_log as
+-- What was asked for and what came of it, in order: select * from run_log where run = 'demo'.
+select
+    r.alias as run,
+    t.sequence as turn,
+    c.ordinal,
+    c.writer,
+    c.action,
+    coalesce(c.path, substr(c.body, 1, 120)) as target,
+    c.state,
+    c.outcome,
+    coalesce(
+        case when c.action = 'update' and c.state = 'resolved' then json_extract(c.attributes, '$.status') end,
+        st.status,
+        case when c.outcome like 'status:%' then cast(substr(c.outcome, 8) as integer) end,
+        (select o.status from outcomes as o where o.name = substr(c.outcome, 1, instr(c.outcome || ':', ':') - 1)),
+        500
+    ) as status,
+    coalesce(c.message, '') as body,
+    c.log_path as path
+from commands as c
+join runs as r on r.id = c.run_id
+join states as st on st.name = c.state
+left join turns as t on t.id = c.turn_id
+union all
+select
+    r.alias, t.sequence, 1000 + e.id - (select min(x.id) from turn_errors as x where x.turn_id = t.id), 'system', 'error',
+    e.slug, case e.soft when 1 then 'resolved' else 'failed' end,
+    case e.soft when 0 then 'status:' || e.status end, e.status, e.message,
+    'log://turn_' || t.sequence || '/error/' || coalesce(e.slug, '')
+from turn_errors as e
+join turns as t on t.id = e.turn_id
+join runs as r on r.id = t.run_id
+order by 1, 2, 3;
+
+create view turn_timeline as
+-- One row a turn with what it did, how full its packet was and what it cost.
+select
+    r.alias as run,
+    l.sequence as loop,
+    t.sequence as turn,
+    l.mode,
+    coalesce(l.model, r.model) as model,
+    t.status,
+    (select count(*) from commands as c where c.turn_id = t.id) as commands,
+    (select count(*) from turn_errors as e where e.turn_id = t.id)
+    + (select count(*) from commands as c where c.turn_id = t.id and c.state = 'failed') as errors,
+    t.streak as strikes,
+    t.context_tokens,
+    t.prompt_tokens,
+    t.cached_tokens,
+    t.completion_tokens,
+    t.reasoning_tokens,
+    t.cost,
+    t.ms_model,
+    t.ms_engine,
+    (select p.sha256 from packets as p where p.turn_id = t.id and p.role = 'user') as packet_sha256,
+    t.phase
+from turns as t
+join runs as r on r.id = t.run_id
+join loops as l on l.id = t.loop_id
+order by 1, 3;
+
+create view loop_list as
+-- One row a prompt: what was asked, how it ended, the answer.
+select
+    r.alias as run,
+    l.sequence as loop,
+    l.mode,
+    coalesce(l.model, r.model) as model,
+    l.prompt,
+    l.status,
+    l.reason,
+    l.answer,
+    (select count(*) from turns as t where t.loop_id = l.id) as turns,
+    l.streak as strikes
+from loops as l
+join runs as r on r.id = l.run_id
+order by 1, 2;
+
+create view run_state as
+-- One row a run, as a program wants it: turn, status, latest answer, and history, unknowns and telemetry as JSON.
+select
+    r.alias as run,
+    r.next_turn - 1 as turn,
+    r.status,
+    coalesce(
+        (select l.answer from loops as l where l.run_id = r.id and l.answer is not null order by l.sequence desc limit 1), ''
+    ) as answer,
+    (
+        select json_group_array(json_object(
+            'tool', h.action, 'path', h.path, 'status', h.status, 'body', h.body, 'turn', h.turn, 'target', h.target
+        ))
+        from (select * from run_log as g where g.run = r.alias order by g.turn, g.ordinal) as h
+    ) as history,
+    (
+        select json_group_array(json_object('path', u.path, 'body', u.body))
+        from known_entries as u
+        where u.run = r.alias and u.category = 'unknown' and u.visibility <> 'archived'
+    ) as unknowns,
+    (
+        select json_object(
+            'context_tokens', coalesce(
+                (select t.context_tokens from turns as t where t.run_id = r.id and t.context_tokens is not null
+                order by t.sequence desc limit 1), 0
+            ),
+            'context_size', (select z.context_size from run_context_sizes as z where z.run_id = r.id),
+            'prompt_tokens', coalesce(sum(s.prompt_tokens), 0),
+            'cached_tokens', coalesce(sum(s.cached_tokens), 0),
+            'completion_tokens', coalesce(sum(s.completion_tokens), 0),
+            'reasoning_tokens', coalesce(sum(s.reasoning_tokens), 0),
+            'cost', coalesce(sum(s.cost), 0),
+            'turns', count(*),
+            'ms_model', coalesce(sum(s.ms_model), 0),
+            'ms_engine', coalesce(sum(s.ms_engine), 0)
+        )
+        from turns as s
+        where s.run_id = r.id
+    ) as telemetry
+from runs as r;
+
+create view audit_entries as
+-- Runs, packets and responses in the form of entries, under their paths.
+select r.alias as run, 'run://' || r.alias as path, null as turn, l.prompt as body, r.status
+from runs as r
+left join loops as l on l.run_id = r.id and l.sequence = r.next_loop - 1
+union all
+select p.run, p.role || '://' || p.turn, p.turn, p.text, 200
+from packet_texts as p
+union all
+select r.alias, 'assistant://' || t.sequence, t.sequence, t.response, t.status
+from turns as t
+join runs as r on r.id = t.run_id
+where t.response is not null
+union all
+select r.alias, 'reasoning://' || t.sequence, t.sequence, t.reasoning, t.status
+from turns as t
+join runs as r on r.id = t.run_id
+where t.reasoning is not null;
+
+create view loop_results as
+-- How each prompt ended, or 202 while its run waits, with what it used.
+select
+    r.alias as run,
+    l.sequence as loop,
+    case when l.status = 102 and r.status = 202 then 202 else l.status end as status,
+    l.answer,
+    l.reason,
+    count(t.id) as turns,
+    coalesce(sum(t.prompt_tokens), 0) as prompt_tokens,
+    coalesce(sum(t.cached_tokens), 0) as cached_tokens,
+    coalesce(sum(t.completion_tokens), 0) as completion_tokens,
+    coalesce(sum(t.reasoning_tokens), 0) as reasoning_tokens,
+    coalesce(sum(t.cost), 0.0) as cost
+from runs as r
+join loops as l on l.run_id = r.id
+left join turns as t on t.loop_id = l.id
+group by l.id;
+
+create view model_choices as
+-- The model that a prompt takes when none is named: the run's own, else the setting.
+select r.alias as run, coalesce(r.model, s.value) as model
+from runs as r
+join settings as s on s.name = 'model'
+union all
+select null, value
+from settings
+where name = 'model';

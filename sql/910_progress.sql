@@ -1,0 +1,56 @@
+-- Progress: the events of a run as a person at a terminal wants to see them.
+-- spec: @run_progress
+
+-- views
+
+create view run_progress as
+-- What happened since: select * from run_progress where run = 'demo' and event_id > :last order by event_id.
+select
+    r.alias as run, ev.id as event_id, 'turn' as type, t.sequence as turn, t.context_tokens,
+    cast(z.context_size * (select cast(value as real) from settings where name = 'budget_ceiling') as integer) as ceiling,
+    (select coalesce(sum(s.cost), 0) from turns as s where s.run_id = r.id) as cost,
+    null as action, null as target, null as status, null as outcome, null as body, null as path
+from events as ev
+join turns as t on t.id = ev.turn_id
+join runs as r on r.id = ev.run_id
+join run_context_sizes as z on z.run_id = r.id
+where ev.kind = 'turn.asked'
+union all
+select
+    r.alias, ev.id, 'command', t.sequence, null, null, null, c.action, coalesce(c.path, c.body),
+    coalesce(case when c.action = 'update' and c.state = 'resolved' then json_extract(c.attributes, '$.status') end, k.status),
+    c.outcome, c.message, c.log_path
+from events as ev
+join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since = ev.id
+join entries as e on e.id = ev.entry_id and e.kind = 'log'
+join commands as c on c.turn_id = ev.turn_id and c.log_path = e.path
+join command_results as k on k.command_id = c.id
+join turns as t on t.id = ev.turn_id
+join runs as r on r.id = ev.run_id
+where ev.kind in ('entry.created', 'entry.written') and c.state in ('resolved', 'failed', 'cancelled')
+union all
+select
+    r.alias, ev.id, 'error', t.sequence, null, null, null, 'error', json_extract(v.attributes, '$.target'),
+    json_extract(v.attributes, '$.status'), v.outcome, b.body, e.path
+from events as ev
+join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since = ev.id
+join entries as e on e.id = ev.entry_id and e.kind = 'log'
+left join contents as b on b.id = v.content_id
+join turns as t on t.id = ev.turn_id
+join runs as r on r.id = ev.run_id
+where ev.kind in ('entry.created', 'entry.written') and json_extract(v.attributes, '$.action') = 'error'
+union all
+select
+    r.alias, ev.id, 'proposal', t.sequence, null, null, null, null, json_extract(ev.detail, '$.target'), 202, null, null,
+    json_extract(ev.detail, '$.path')
+from events as ev
+join runs as r on r.id = ev.run_id
+left join turns as t on t.id = ev.turn_id
+where ev.kind = 'proposal.opened'
+union all
+select
+    r.alias, ev.id, 'loop', null, null, null, null, null, null, json_extract(ev.detail, '$.to'), null,
+    json_extract(ev.detail, '$.reason'), null
+from events as ev
+join runs as r on r.id = ev.run_id
+where ev.kind = 'loop.status' and json_extract(ev.detail, '$.to') <> 102;

@@ -1,0 +1,74 @@
+-- Invariants: what must always hold. Each view returns the rows that break one, so each must be empty.
+-- spec: @invariants
+
+-- views
+
+create view invariant_one_view_per_path as
+-- A run sees a path once.
+select v.run_id, e.path, count(*) as views
+from run_views as v
+join entries as e on e.id = v.entry_id
+group by v.run_id, e.path
+having count(*) > 1;
+
+create view invariant_pins as
+-- Entries of run scope are pinned; entries of project and global scope follow their head.
+select v.run_id, e.path
+from run_views as v
+join entries as e on e.id = v.entry_id
+where (e.scope like 'run:%') <> (v.content_id is not null)
+    and not (e.scope like 'run:%' and v.content_id is null and v.state = 'streaming');
+
+create view invariant_history as
+-- The past of a view ends where its present begins, without gaps before it.
+select h.run_id, h.entry_id
+from run_view_versions as h
+join run_views as v on v.run_id = h.run_id and v.entry_id = h.entry_id
+where h.ended > v.since or h.began >= h.ended;
+
+create view invariant_loop_of_a_run as
+-- A run that is at work has an active loop; one that is not has none.
+select r.alias, r.status
+from runs as r
+where (r.status in (102, 202)) <> exists (select 1 from loops as l where l.run_id = r.id and l.status = 102);
+
+create view invariant_judged_turns as
+-- A judged turn has no command under way, and its status is that of its verdict.
+select t.id
+from turns as t
+join commands as c on c.turn_id = t.id
+where t.phase = 'judged' and c.state in ('queued', 'performing', 'proposed', 'accepting', 'accepted');
+
+create view invariant_open_turns as
+-- An open turn belongs to the active loop.
+select t.id
+from turns as t
+join loops as l on l.id = t.loop_id
+where t.phase <> 'judged' and l.status <> 102;
+
+create view invariant_settled_commands as
+-- A command is settled when none of its proposals is open, and waits while one is.
+select c.id
+from commands as c
+join proposals as p on p.command_id = c.id
+where p.state in ('proposed', 'accepting', 'accepted') and c.state in ('resolved', 'failed', 'cancelled');
+
+create view invariant_settled_effects as
+-- An effect is open only while its proposal is.
+select f.id
+from effects as f
+join proposals as p on p.id = f.proposal_id
+where f.state in ('pending', 'started') and p.state <> 'accepted';
+
+create view invariant_content_figures as
+-- The lengths that are kept are the lengths that are.
+select id
+from contents
+where chars <> length(body) or summary_chars <> length(coalesce(summary, body));
+
+create view invariant_scratch as
+-- Nothing is left of what commands worked on.
+select command_id
+from command_targets as t
+join commands as c on c.id = t.command_id
+where c.state in ('resolved', 'failed', 'cancelled');

@@ -1,0 +1,1 @@
+"""Jinja templates: packets, sections, tool documents, personas."""

@@ -1,0 +1,48 @@
+"""What every test shares: `.test` files are collected, databases are fresh, all end in the same audit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# tests/engine would hide the package `engine` if this folder stood before the project's on the path.
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from audit import audit
+from sqltest import SqlFile
+
+import engine
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SqlFile | None:
+    """Collect `.test` files."""
+    return SqlFile.from_parent(parent, path=file_path) if file_path.suffix == ".test" else None
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[engine.Database]:
+    """A fresh database at ``tmp_path / "t.db"``, closed and audited when the test ends."""
+    path = tmp_path / "t.db"
+    database = engine.open(path)
+    try:
+        yield database
+    finally:
+        database.close()
+    audit(path)
+
+
+@pytest.fixture
+def workspace_dir(tmp_path: Path) -> Path:
+    """A folder ``tmp_path / "workspace"`` with five small files: notes, settings, two of code, one binary."""
+    root = tmp_path / "workspace"
+    (root / "src").mkdir(parents=True)
+    (root / "notes.md").write_text("# Notes\n\nThe port is 8080.\nThe owner is Ada.\n", encoding="utf-8")
+    (root / "settings.ini").write_text("[server]\nport = 8080\nhost = localhost\n", encoding="utf-8")
+    (root / "src" / "main.py").write_text('def main() -> None:\n    print("hello")\n', encoding="utf-8")
+    (root / "src" / "util.py").write_text("LIMIT = 10\n", encoding="utf-8")
+    (root / "logo.bin").write_bytes(b"\x89\x00\x01\x02")
+    return root

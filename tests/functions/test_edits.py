@@ -1,0 +1,384 @@
+"""What edits promise: 1. markers, 2. parse errors, 3. matching, 4. what stays, 5. sed, 6. diffs, 7. speed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine.functions.edits import edit_apply, edit_diff, edit_parse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+MARKED = st.lists(
+    st.sampled_from(
+        ["<<SEARCH", "SEARCH", "<<REPLACE", "REPLACE", "<<NEW", "NEW", "<<DELETE", "DELETE", "<<EOF", "EOF"]
+        + ["<<APPEND1", "APPEND1", "<<:::a", "\n", " ", "text", "s/a/b/", ">", "\r\n", "\ufeff", "é"]
+    ),
+    max_size=20,
+).map("".join)
+LINES = st.lists(st.text(alphabet="ab \t", max_size=4), max_size=12)
+
+
+def parsed(body: str) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(edit_parse(body) or "")
+    return result
+
+
+def operations(body: str) -> list[tuple[str, ...]]:
+    found = parsed(body)
+    assert found["error"] is None
+    return [tuple(each.values()) for each in found["operations"]]
+
+
+def applied(current: str | None, body: str) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(edit_apply(current, body) or "")
+    return result
+
+
+def edited(current: str | None, body: str) -> str | None:
+    result = applied(current, body)
+    assert result["state"] == "resolved", result
+    assert result["changed"] == (result["body"] != current)
+    text: str | None = result["body"]
+    return text
+
+
+def conflict(current: str | None, body: str) -> str:
+    result = applied(current, body)
+    assert (result["state"], result["outcome"]) == ("failed", "conflict")
+    return str(result["message"])
+
+
+def pair(search: str, replace: str) -> str:
+    return f"<<SEARCH\n{search}\nSEARCH\n<<REPLACE\n{replace}\nREPLACE"
+
+
+def test_null_stays_null() -> None:
+    assert edit_parse(None) is edit_apply("a", None) is edit_diff(None, "a", "b") is None
+
+
+# 1. markers
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("<<NEW\ntext\nNEW", [("new", "text")]),
+        ("<<NEW\n\ntext\n\nNEW", [("new", "\ntext\n")]),
+        ("<<APPEND extra APPEND", [("append", " extra ")]),
+        ("<<PREPEND\na\nPREPEND\n<<APPEND\nb\nAPPEND", [("prepend", "a"), ("append", "b")]),
+        ("<<DELETE\nold\nDELETE", [("delete", "old")]),
+        ("<<REPLACE\nall\nREPLACE", [("replace", "all")]),
+        ("<<EOF\nall\nEOF", [("replace", "all")]),
+        ("<<NEWS\nall\nNEWS", [("new", "all")]),
+        (pair("a", "b"), [("edit", "a", "b")]),
+        ("<<SEARCH a SEARCH<<REPLACE b REPLACE", [("edit", " a ", " b ")]),
+        ("<<SEARCH\na\nSEARCH and\n<<REPLACE2\nb\nREPLACE2", [("edit", "a", "b")]),
+        (pair("a", "b") + "\n" + pair("c", "d"), [("edit", "a", "b"), ("edit", "c", "d")]),
+        ("<<REPLACE\nREPLACE", [("replace", "")]),
+        ("<<SEARCH\n\told\n  SEARCH\n<<REPLACE\n\tnew\n  REPLACE", [("edit", "\told", "\tnew")]),
+        (
+            "<<DOC1\nThe opener <<SEARCH and its SEARCH.\nDOC1",
+            [("replace", "The opener <<SEARCH and its SEARCH.")],
+        ),
+        ("<<NEW\nThis is a NEW file\nNEW", [("new", "This is a NEW file")]),
+        ("<<REPLACE\none REPLACE\n<<APPEND\ntwo\nAPPEND", [("replace", "one "), ("append", "two")]),
+        ("<<NEW\r\na\r\nb\r\nNEW\r\n", [("new", "a\r\nb")]),
+        ("Here it is: <<NEW text NEW", [("new", " text ")]),
+        ("<body><<NEW\ntext\nNEW</body>", [("new", "text")]),
+    ],
+)
+def test_markers_name_their_operation(body: str, expected: list[tuple[str, ...]]) -> None:
+    assert operations(body) == expected
+    assert parsed(body)["plain"] is False
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "plain text",
+        "<<:::known://a\ntext\n:::known://a",
+        "vec<<SEARCH",
+        "#!/bin/sh\ncat <<EOF\nhello\nEOF\n",
+        "cout <<NEWLINE <<endl;",
+        "cout\n  << NEW\n",
+        "<<Name>> is a placeholder",
+        "x = 1 <<SHIFT",
+    ],
+)
+def test_text_without_markers_is_plain(body: str) -> None:
+    assert parsed(body) == {"plain": True, "operations": [], "warnings": [], "error": None}
+    assert edited("old", body) == body
+
+
+def test_a_last_marker_left_open_takes_the_rest_and_warns() -> None:
+    found = parsed("<<NEW\ntext\nmore")
+    assert [each["body"] for each in found["operations"]] == ["text\nmore"]
+    assert "was not closed" in found["warnings"][0]
+    assert applied(None, "<<NEW\ntext")["warnings"]
+
+
+# 2. parse errors
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        ("<<SEARCH\na\nSEARCH", "nothing follows"),
+        ("<<SEARCH\na\nSEARCH\n<<DELETE\nb\nDELETE", "<<DELETE follows"),
+        ("<<SEARCH\na\n", "no closing SEARCH"),
+        ("<<NEW\na\n<<APPEND\nb\nAPPEND", "no closing NEW before <<APPEND"),
+    ],
+)
+def test_a_parse_error_says_what_to_write(body: str, complaint: str) -> None:
+    error = parsed(body)["error"]
+    assert complaint in error
+    assert "\n<<" in error
+    failed = applied("a", body)
+    assert (failed["state"], failed["outcome"], failed["message"]) == ("failed", "validation", error)
+
+
+# 3. matching
+
+
+def test_an_exact_search_changes_its_one_place() -> None:
+    assert edited("one\ntwo\nthree\n", pair("two", "2\n2b")) == "one\n2\n2b\nthree\n"
+
+
+def test_edits_apply_to_the_running_text() -> None:
+    assert edited("a\n", pair("a", "b") + pair("b", "c") + "<<APPEND\nend\nAPPEND") == "c\nend"
+
+
+def test_one_miss_undoes_all() -> None:
+    assert "edit 2 of 2" in conflict("a\n", pair("a", "b") + pair("zzz", "c"))
+
+
+def test_ambiguous_search_is_a_conflict_with_line_numbers() -> None:
+    message = conflict("x\na = 1\ny\nz\na = 1\n", pair("a = 1", "a = 2"))
+    assert "2 places, in line 2, 5" in message
+    assert "1: x\n2: a = 1\n3: y" in message
+
+
+def test_a_letter_that_is_everywhere_is_told_quickly() -> None:
+    begin = time.perf_counter()
+    assert "more than 50 places" in conflict("a" * 1_000_000, pair("a", "b"))
+    assert time.perf_counter() - begin < 1
+
+
+def test_a_miss_shows_the_nearest_lines() -> None:
+    text = "def alpha(x):\n    return x + 1\n\ndef beta(y):\n    return y\n"
+    message = conflict(text, pair("def alpha(z):", "def gamma():"))
+    assert "def alpha(z):" in message
+    assert "1: def alpha(x):" in message
+
+
+def test_a_miss_of_scattered_lines_says_they_are_apart() -> None:
+    assert "not one directly after another" in conflict("a1\nb1\nc1\n", pair("a1\nc1", "x"))
+
+
+def test_white_space_is_forgiven_where_exact_finds_nothing() -> None:
+    assert edited("if x:\n    a = 1\n\n    b = 2\n", pair("a = 1  \n b = 2", "c = 3")) == "if x:\n    c = 3\n"
+
+
+def test_ambiguity_counts_without_white_space_too() -> None:
+    assert "2 places" in conflict("  a\n  b\n   a\n   b\n", pair("a\nb", "c"))
+
+
+def test_the_replacement_takes_the_real_indentation() -> None:
+    result = applied("class A:\n\tdef f():\n\t\tx\n", pair("def f():\n    x", "def f():\n    y"))
+    assert result["body"] == "class A:\n\tdef f():\n\t    y\n"
+    assert "indentation" in result["warnings"][0]
+
+
+def test_a_search_in_one_line_may_mean_a_word() -> None:
+    assert edited("call(old, x)\n", "<<SEARCH old SEARCH<<REPLACE new REPLACE") == "call(new, x)\n"
+
+
+@pytest.mark.parametrize(("current", "expected"), [("a", "a\nb\n"), ("a\n", "a\nb\n"), ("", "b\n")])
+def test_an_empty_search_appends_lines(current: str, expected: str) -> None:
+    assert edited(current, pair("", "b")) == expected
+    assert edited(current, pair("  ", "b")) == expected
+
+
+def test_deleted_lines_leave_no_empty_line() -> None:
+    assert edited("a\nb\nc\n", "<<DELETE\nb\nDELETE") == "a\nc\n"
+    assert edited("a\r\nb\r\nc\r\n", pair("b", "")) == "a\r\nc\r\n"
+    assert edited("a b c\n", "<<DELETE\nb \nDELETE") == "a c\n"
+    assert edited("one two", "<<DELETE two DELETE") == "one "
+
+
+# 4. what stays untouched, and what is not there
+
+
+def test_a_missing_entry_takes_the_replacement() -> None:
+    assert edited(None, pair("old", "new")) == "new"
+    assert edited(None, pair("old", "new\n") + pair("older", "newer")) == "new\nnewer"
+    assert edited(None, "<<NEW\na\nNEW" + pair("a", "b")) == "b"
+    assert edited(None, "<<APPEND\na\nAPPEND") == "a"
+
+
+def test_deleting_from_a_missing_entry_does_nothing() -> None:
+    assert edited(None, "<<DELETE\na\nDELETE") is None
+    assert edited(None, "<<DELETE\na\nDELETE<<NEW\nb\nNEW") == "b"
+
+
+@pytest.mark.parametrize("special", ["$&", "$$", "\\1", "\\g<0>", "%s", "{}"])
+def test_replacements_are_plain_text(special: str) -> None:
+    assert edited("a b c\n", pair("b", special)) == f"a {special} c\n"
+
+
+def test_windows_line_endings_are_kept() -> None:
+    assert edited("a\r\nb\r\nc\r\n", pair("a\nb", "x\ny")) == "x\r\ny\r\nc\r\n"
+    assert edited("a\r\n  b\r\n", pair("b ", "x\ny")) == "a\r\n  x\r\n  y\r\n"
+    assert edited("a\r\n", "<<APPEND\nb\nc\nAPPEND") == "a\r\nb\r\nc"
+
+
+def test_a_missing_final_newline_and_a_byte_order_mark_are_kept() -> None:
+    assert edited("\ufeffa\n\tb", pair("b", "ü")) == "\ufeffa\n\tü"
+    assert edited("\ufeff  a\nb", pair(" a\nb", "c")).startswith("\ufeff")  # type: ignore[union-attr]
+    assert edited("\ufeffa", "<<PREPEND\nx\nPREPEND") == "\ufeffxa"
+
+
+@given(LINES, LINES, LINES, st.sampled_from(["\n", "\r\n"]))
+def test_an_edit_and_its_inverse_give_the_original(
+    before: list[str], after: list[str], filler: list[str], ending: str
+) -> None:
+    old, new = "\n".join(["<1>", *filler, "</1>"]), "\n".join(["<2>", *reversed(filler), "</2>"])
+    text = ending.join([*before, *old.split("\n"), *after])
+    changed = edited(text, pair(old, new))
+    assert changed == ending.join([*before, *new.split("\n"), *after])
+    assert edited(changed, pair(new, old)) == text
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.one_of(st.none(), st.text(max_size=80), MARKED), st.one_of(st.text(max_size=80), MARKED))
+def test_no_text_ever_raises(current: str | None, body: str) -> None:
+    assert parsed(body).keys() == {"plain", "operations", "warnings", "error"}
+    result = applied(current, body)
+    assert result["state"] in ("resolved", "failed")
+    if result["state"] == "failed":
+        assert result["message"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<<NEW1 " * 100_000,
+        "\n<<A" * 200_000,
+        "<<NEW\nNEW a\n" * 50_000,
+        "".join(f"<<NEW{n} " for n in range(50_000)),
+    ],
+)
+def test_hostile_markers_cost_linear_time(body: str) -> None:
+    begin = time.perf_counter()
+    edit_parse(body)
+    assert time.perf_counter() - begin < 3
+
+
+# 5. sed
+
+
+@pytest.mark.parametrize(
+    ("current", "body", "expected"),
+    [
+        ("a b c\n", "s/b/x/", "a x c\n"),
+        ("a b b\n", "s/b/x/g", "a x x\n"),
+        ("/usr/bin\n", "s|/usr/bin|/opt|", "/opt\n"),
+        ("/usr/bin\n", "s/\\/usr\\/bin/\\/opt/", "/opt\n"),
+        ("a b\n", "s/a/1/; s/b/2/", "1 2\n"),
+        ("a b\n", "\ns/a/1/\ns#b#2#\n", "1 2\n"),
+        ("v1.2\n", "s/v1\\.2/v1.3/", "v1.3\n"),
+        ("x = 10\n", "s/x = (\\d+)/y = \\1/", "y = 10\n"),
+        ("Hello\n", "s/hello/bye/i", "bye\n"),
+        ("a\n", "s/a/b \\& c\\nd/", "b & c\nd\n"),
+        ("a\n", "s/a/b && c/", "b && c\n"),
+        ("a\n", "s/x/y/ is how sed writes it", "s/x/y/ is how sed writes it"),
+    ],
+)
+def test_a_body_of_substitutions_edits_an_entry(current: str, body: str, expected: str) -> None:
+    assert edited(current, body) == expected
+
+
+def test_substitutions_are_the_text_of_an_entry_that_does_not_exist() -> None:
+    assert edited(None, "s/a/b/") == "s/a/b/"
+
+
+def test_a_substitution_must_mean_one_place() -> None:
+    assert "add the flag g" in conflict("a\na\n", "s/a/b/")
+    assert "not found" in conflict("a\n", "s/zz/b/")
+
+
+# 6. diffs
+
+
+def test_a_diff_has_context_and_headers() -> None:
+    before = "".join(f"{number}\n" for number in range(1, 11))
+    assert edit_diff("src/a.txt", before, before.replace("5\n", "five\n")) == (
+        "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n"
+    )
+
+
+def test_a_diff_tells_new_and_removed_files() -> None:
+    assert edit_diff("a", None, "x\n") == "--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+x\n"
+    assert edit_diff("a", "x\n", None) == "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+    assert edit_diff("a", "x", "x") == edit_diff("a", None, None) == ""
+
+
+def test_a_diff_tells_of_a_missing_final_newline() -> None:
+    mark = "\\ No newline at end of file\n"
+    assert edit_diff("a", "x", "x\n") == f"--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n{mark}+x\n"
+    assert edit_diff("a", "a\nx", "b\nx") == f"--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-a\n+b\n x\n{mark}"
+
+
+def _patched(folder: Path, before: str, diff: str) -> str:
+    target = folder / "f"
+    target.write_bytes(before.encode())
+    subprocess.run(["git", "apply", "-"], cwd=folder, input=diff.encode(), check=True, capture_output=True)
+    return target.read_bytes().decode()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a\nb\nc\n", "a\nc\n"),
+        ("a\nb", "a\nb\nc"),
+        ("x\n" * 50 + "end", "y\n" + "x\n" * 49 + "end\n"),
+        ("\n".join(map(str, range(100))), "\n".join(map(str, range(3, 120, 1)))),
+        ("a\r\nb\r\n", "a\r\nc\r\n"),
+        ("b\n", "a\nb\n"),
+    ],
+)
+def test_git_applies_the_diff(tmp_path: Path, before: str, after: str) -> None:
+    assert _patched(tmp_path, before, edit_diff("f", before, after) or "") == after
+
+
+# 7. speed
+
+
+def test_a_hundred_edits_of_a_long_file_take_under_a_second() -> None:
+    text = "".join(f"    value_{number} = compute({number})\n" for number in range(5000))
+    body = "\n".join(
+        pair(
+            f"value_{n} = compute({n})" if n % 100 else f"  value_{n}  = compute({n})".replace("  =", " ="),
+            "pass",
+        )
+        for n in range(0, 5000, 50)
+    )
+    begin = time.perf_counter()
+    result = edited(text, body) or ""
+    assert time.perf_counter() - begin < 1
+    assert result.count("    pass\n") == 100
+
+
+def test_the_diff_of_a_small_change_in_a_long_file_is_quick() -> None:
+    before = "".join(f"line {number}\n" for number in range(5000))
+    after = before.replace("line 70\n", "line seventy\n").replace("line 4000\n", "")
+    begin = time.perf_counter()
+    assert edit_diff("a", before, before) == ""
+    assert "+line seventy\n" in (edit_diff("a", before, after) or "")
+    assert time.perf_counter() - begin < 0.3

@@ -1,0 +1,165 @@
+"""What paths promise: 1. schemes, 2. one canonical spelling, 3. slugs, 4. refusals, 5. what is a glob."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from engine.functions.paths import path_error, path_is_pattern, path_normalize, path_scheme, path_slug
+from hypothesis import given
+from hypothesis import strategies as st
+
+ANY_PATH = st.one_of(
+    st.text(max_size=60),
+    st.text(alphabet="abA%2F/.?*[]!()%:\\ é", max_size=40),
+    st.text(alphabet="ab%2Ff3./ é?*[]", max_size=40).map(lambda rest: "Known://" + rest),
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "scheme"),
+    [
+        ("known://a", "known"),
+        ("HTTPS://x", "https"),
+        ("src/a.py", None),
+        ("://a", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_the_scheme_stands_before_the_first_separator(path: str | None, scheme: str | None) -> None:
+    assert path_scheme(path) == scheme
+
+
+@pytest.mark.parametrize(
+    ("path", "canonical"),
+    [
+        ("./x", "x"),
+        ("a//b/./c", "a/b/c"),
+        ("a/../b", "b"),
+        ("../x", "../x"),
+        ("src/**/*.py", "src/**/*.py"),
+        ("file://./x", "x"),
+        ("FILE://src//a b.py", "src/a b.py"),
+        ("KNOWN://Plan A", "known://Plan%20A"),
+        ("known://Plan%20A", "known://Plan%20A"),
+        ("known://é/%C3%A9", "known://%C3%A9/%C3%A9"),
+        ("known://a%2Fb", "known://a/b"),
+        ("known://*/[x]?", "known://*/[x]?"),
+        ("known://what%3F", "known://what%3F"),
+        ("known://100%", "known://100%25"),
+        ("known://%zz%FF", "known://%25zz%25FF"),
+        ("HTTPS://Example.org/A?q=%zz&r=[1]", "https://Example.org/A?q=%zz&r=[1]"),
+        ("/.*\\.md$/", "/.*\\.md$/"),
+        (None, None),
+    ],
+)
+def test_one_spelling_is_canonical(path: str | None, canonical: str | None) -> None:
+    assert path_normalize(path) == canonical
+
+
+@given(ANY_PATH)
+def test_normalizing_twice_changes_nothing_more(path: str) -> None:
+    once = path_normalize(path)
+    assert path_normalize(once) == once
+
+
+@given(ANY_PATH)
+def test_a_path_that_is_fine_stays_fine_when_normalized(path: str) -> None:
+    normal = path_normalize(path)
+    assert normal is not None
+    if path_error(path) is None and len(normal) <= 512:
+        assert path_error(normal) is None
+
+
+@given(ANY_PATH)
+def test_normalizing_neither_makes_nor_unmakes_a_glob(path: str) -> None:
+    if "\\" not in path and ".." not in path:
+        assert path_is_pattern(path_normalize(path)) == path_is_pattern(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "slug"),
+    [
+        ("ls -la", "ls_-la"),
+        ("a,b, c", "a/b/_c"),
+        ("first\nsecond\n", "first_second"),
+        ("/src//x/", "src/x"),
+        ("what? é", "what%3F_%C3%A9"),
+        ("it's (ok)!*~", "it's_(ok)!*~"),
+        (" , ,", "_"),
+        ("", ""),
+        (None, None),
+    ],
+)
+def test_a_slug_is_readable_and_encoded(text: str | None, slug: str | None) -> None:
+    assert path_slug(text) == slug
+
+
+def test_a_slug_is_cut_before_it_is_encoded() -> None:
+    assert path_slug("é" * 100) == "%C3%A9" * 80
+
+
+@given(st.text(max_size=120))
+def test_a_slug_makes_a_canonical_path(text: str) -> None:
+    path = f"log://turn_1/set/{path_slug(text)}"
+    assert path_normalize(path) == path
+
+
+@pytest.mark.parametrize(
+    ("path", "complaint"),
+    [
+        ("", "empty"),
+        (" ", "empty"),
+        ("x" * 513, "513 characters"),
+        ("a\x00b", "U+0000"),
+        ("known://a\nb", "U+000A"),
+        ("/etc/passwd", "absolute"),
+        ("\\share", "absolute"),
+        ("C:\\x", "absolute"),
+        ("file:///etc/passwd", "absolute"),
+        ("../x", "path leaves the project root"),
+        ("a/../../x", "path leaves the project root"),
+        ("a\\..\\..\\x", "path leaves the project root"),
+        ("**/../x", "path leaves the project root"),
+        (".", "project root itself"),
+    ],
+)
+def test_a_bad_path_is_refused_with_its_reason(path: str, complaint: str) -> None:
+    assert complaint in (path_error(path) or "")
+
+
+@pytest.mark.parametrize(
+    "path", ["a", "a/../b", "..a/b", "known://../x", "**", "https://x/y", "x" * 512, ".env", None]
+)
+def test_a_good_path_has_no_error(path: str | None) -> None:
+    assert path_error(path) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern"),
+    [
+        ("*.py", 1),
+        ("a?", 1),
+        ("x[0-9].md", 1),
+        ("x[!a-z]", 1),
+        ("known://*", 1),
+        ("app/[id]/page.tsx", 0),
+        ("app/[user-id]/page.tsx", 0),
+        ("a\\*b", 0),
+        ("a\\\\*b", 1),
+        ("https://x/y?q=1", 0),
+        ("https://x/*", 1),
+        ("plain", 0),
+        (None, None),
+    ],
+)
+def test_only_wildcards_make_a_pattern(path: str | None, pattern: int | None) -> None:
+    assert path_is_pattern(path) == pattern
+
+
+def test_ten_thousand_paths_are_normalized_at_once() -> None:
+    begin = time.perf_counter()
+    for number in range(10_000):
+        path_normalize(f"known://plans/a b/{number}")
+    assert time.perf_counter() - begin < 1

@@ -1,0 +1,192 @@
+"""Collects `.test` files: SQL behaviour in sqllogictest form, each file against a fresh database.
+
+A file is a header of ``# key: value`` lines (`description` and `spec` are required) and records
+parted by blank lines. A record is ``statement ok``, ``statement error`` or ``query``, then SQL on
+one or more lines, then, except for ``statement ok``, ``----`` and what is expected: text that the
+first line of the error contains, or one line a row, its values parted by two spaces. A lone
+``# stdlib`` in the header runs the file through Python's own `sqlite3` as well.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby, takewhile
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from audit import audit
+
+import engine
+from engine.errors import EngineError
+
+KINDS = ("statement ok", "statement error", "query")
+RULE = "----"
+# All that Python's sqlite3 tells of an error raised by a registered function.
+STDLIB_HIDES = "user-defined function raised exception"
+
+Execute = Callable[[str], list[tuple[Any, ...]]]
+
+
+class BadTestFile(Exception):
+    """A `.test` file that is not written as this module's docstring says; the text names the line."""
+
+
+class RecordFailed(Exception):
+    """A record whose outcome is not the expected one; the text names file, line and both outcomes."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record: what `kind` it is, the `line` (from 1) it starts at, its SQL and the `expected` lines."""
+
+    kind: str
+    line: int
+    sql: str
+    expected: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Script:
+    """A parsed file: its header (`key` to text, flags to the empty text) and its records in order."""
+
+    header: dict[str, str]
+    records: tuple[Record, ...]
+
+
+def parse_script(text: str) -> Script:
+    """Parse the `text` of a `.test` file; raise `BadTestFile` where it is malformed."""
+    header: dict[str, str] = {}
+    records: list[Record] = []
+    for block in _blocks(text):
+        comments = [line for _, line in takewhile(lambda item: item[1].startswith("#"), block)]
+        if not records:
+            header.update(_header(comments))
+        if lines := block[len(comments) :]:
+            records.append(_record(lines))
+    for key in ("description", "spec"):
+        if not header.get(key):
+            raise BadTestFile(f"the header has no '# {key}: ...'")
+    if not records:
+        raise BadTestFile("there is no record in it")
+    return Script(header, tuple(records))
+
+
+def _blocks(text: str) -> Iterator[list[tuple[int, str]]]:
+    numbered = enumerate(text.splitlines(), 1)
+    for filled, group in groupby(numbered, key=lambda item: bool(item[1].strip())):
+        if filled:
+            yield list(group)
+
+
+def _header(comments: list[str]) -> dict[str, str]:
+    pairs = (comment.lstrip("# ").partition(":") for comment in comments)
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _record(lines: list[tuple[int, str]]) -> Record:
+    number, kind = lines[0]
+    body = [line for _, line in lines[1:]]
+    if kind not in KINDS:
+        raise BadTestFile(f"line {number}: {kind!r} is none of {', '.join(KINDS)}")
+    if RULE in body and kind == "statement ok":
+        raise BadTestFile(f"line {number}: 'statement ok' expects nothing, yet there is a {RULE}")
+    if RULE not in body and kind != "statement ok":
+        raise BadTestFile(f"line {number}: {kind!r} has no {RULE} with what is expected")
+    cut = body.index(RULE) if RULE in body else len(body)
+    sql, expected = "\n".join(body[:cut]), tuple(body[cut + 1 :])
+    if not sql.strip():
+        raise BadTestFile(f"line {number}: there is no SQL")
+    if kind == "statement error" and len(expected) != 1:
+        raise BadTestFile(f"line {number}: 'statement error' expects one line of message")
+    return Record(kind, number, sql, expected)
+
+
+def shown(value: object) -> str:
+    """`value` of a column as a `.test` file writes it: ``NULL``, ``(empty)``, ``x'00ff'``, one line."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bytes):
+        return f"x'{value.hex()}'"
+    return str(value).replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t") or "(empty)"
+
+
+def run_record(record: Record, execute: Execute) -> None:
+    """Run one record through `execute`; raise `RecordFailed` if it does not come out as expected."""
+    try:
+        rows = execute(record.sql)
+    except (apsw.Error, sqlite3.Error, EngineError) as error:
+        message = (str(error).splitlines() or [""])[0]
+        if record.kind != "statement error":
+            raise RecordFailed(f"{record.kind}: error: {message}") from error
+        if record.expected[0] not in message and message != STDLIB_HIDES:
+            raise RecordFailed(f"expected error: {record.expected[0]}\n     got error: {message}") from error
+        return
+    if record.kind == "statement error":
+        raise RecordFailed(f"expected error: {record.expected[0]}\nbut it succeeded")
+    got = tuple("  ".join(map(shown, row)) for row in rows)
+    if record.kind == "query" and got != record.expected:
+        raise RecordFailed("\n".join(["expected:", *record.expected, "got:", *got]))
+
+
+class SqlFile(pytest.File):
+    """A `.test` file: one item for apsw and, where its header asks for it, one for the standard library."""
+
+    def collect(self) -> Iterator[SqlItem]:
+        """Yield the items; raise `BadTestFile` for a malformed file."""
+        script = parse_script(self.path.read_text(encoding="utf-8"))
+        yield SqlItem.from_parent(self, name="apsw", script=script)
+        if "stdlib" in script.header:
+            yield SqlItem.from_parent(self, name="stdlib", script=script)
+
+
+class SqlItem(pytest.Item):
+    """All records of one file, in order, against a fresh database, audited at the end."""
+
+    def __init__(self, *, script: Script, **given: Any) -> None:
+        super().__init__(**given)
+        self.script = script
+
+    def runtest(self) -> None:
+        """Run the records with the driver that the item is named after, then audit the file."""
+        with tempfile.TemporaryDirectory(prefix="sqltest-") as folder:
+            path = Path(folder) / "t.db"
+            {"apsw": self._with_apsw, "stdlib": self._with_stdlib}[self.name](path)
+            audit(path)
+
+    def _with_apsw(self, path: Path) -> None:
+        db = engine.open(path)
+        try:
+            self._run(lambda sql: db.connection.execute(sql).fetchall())
+        finally:
+            db.close()
+
+    def _with_stdlib(self, path: Path) -> None:
+        engine.open(path).close()
+        connection = sqlite3.connect(path, isolation_level=None)
+        try:
+            engine.register(connection)
+            self._run(lambda sql: connection.execute(sql).fetchall())
+        finally:
+            connection.close()
+
+    def _run(self, execute: Execute) -> None:
+        for record in self.script.records:
+            try:
+                run_record(record, execute)
+            except RecordFailed as failure:
+                raise RecordFailed(f"{self.path.name}:{record.line}\n{record.sql}\n\n{failure}") from failure
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The plain text of a failed record or audit; anything else as pytest shows it."""
+        if excinfo.errisinstance((RecordFailed, AssertionError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the item stands and what it claims: its description."""
+        return self.path, 0, f"{self.name}: {self.script.header['description']}"
