@@ -1,18 +1,18 @@
 """Tool calls in the dialects that models were trained on, read into names and arguments.
 
-Known are: JSON objects and lists of them (OpenAI), `<tool_call>` and `<|tool_call>call:NAME{…}` (Qwen, Hermes,
-Gemma), `<tool_use>` and `<invoke>` (Anthropic), `<function=NAME>` (Qwen Coder), `[TOOL_CALLS]` (Mistral), channels
+Known are: JSON objects and lists of them (OpenAI), `<tool_call>` and `<|tool_call>call:NAME{…}` (Qwen, Hermes),
+`<tool_use>` and `<invoke>` (Anthropic), `<function=NAME>` (Qwen Coder), `[TOOL_CALLS]` (Mistral), channels
 (Harmony, Gemma) and `<start_function_call>` (FunctionGemma).
 """
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from engine.functions.markup_tags import FLAGS, NAMESPACE, skip_space
+from engine.functions.dialect_values import Values, calls_in
+from engine.functions.markup_grammar import FLAGS, NAMESPACE, skip_space
 
 _KEYS = r"\"(?:name|function|function_call|tool_calls|tool|type|id|arguments|parameters)\"\s*:"
 # The heads of foreign calls, without their first character; one group for each first character.
@@ -28,14 +28,8 @@ CONTROLS = (
     r"|(?:start|end)_of_turn>|(?:start|end)_function_response>|\|/?[\w/.-]{1,40}\|?>|/?[\w.-]{1,40}\|>"
 )
 
-# Wrappings inside wrappings: a list of tool_calls of functions, and one to spare.
-_DEEPEST = 5
-_DECODER = json.JSONDecoder(strict=False)
 _NAMED = re.compile(r"(?:\[\s*)?\{\s*\"name\"\s*:\s*\"([\w.:-]+)\"\s*,\s*\"(?:arguments|parameters)\"")
 _CALL = re.compile(r"call:\s*([\w.:-]+)\s*(?=\{)")
-_KEY = re.compile(r"[\s,]*[\"']?([\w.-]+)[\"']?\s*:\s*")
-_STRING = re.compile(r"<escape>|<\|\"\|>|'")
-_RAW = re.compile(r"[^,}\]<]*")
 _END = re.compile(
     r"\s*(?:</tool_calls?>|<tool_call\|>|<\|/?tool_call(?:_end)?\|>|</tool_use>|<end_function_call>)",
     re.IGNORECASE,
@@ -64,7 +58,7 @@ _GEMMA_CHANNEL_END = re.compile(r"<channel\|>")
 
 
 class ForeignCall(NamedTuple):
-    """A call: the tool's name in lower case, its arguments as a JSON value, the slice that it was read from."""
+    """A call: its tool in lower case, its arguments as a JSON value, the slice that it was read from."""
 
     name: str
     arguments: Any
@@ -92,7 +86,7 @@ class Dialects:
     def __init__(self, text: str, names: frozenset[str]) -> None:
         self.text = text
         self.names = names
-        self._barren = 0
+        self.values = Values(text)
         self._missing = set[str]()
 
     def read(self, start: int, head: str) -> Reading | None:
@@ -158,7 +152,7 @@ class Dialects:
         found = _MISTRAL.match(self.text, position)
         if found is None:
             return Reading(position, problem="it holds no call")
-        value, end = self._decoded(found.end())
+        value, end = self.values.decoded(found.end())
         if end < 0:
             return Reading(position, problem="its arguments are not valid JSON")
         return self._named(found[1], value, start, end)
@@ -170,7 +164,7 @@ class Dialects:
         value: object = {}
         end = found.end()
         if found[2] and not self.text.startswith("</", end):
-            value, end = self._decoded(end)
+            value, end = self.values.decoded(end)
         if end < 0:
             return Reading(position, problem="its input is not valid JSON")
         closing = _TOOL_USE_END.match(self.text, end)
@@ -223,7 +217,7 @@ class Dialects:
         return found
 
     def _addressed(self, name: str, start: int, position: int) -> Reading:
-        value, end = self._decoded(skip_space(self.text, position))
+        value, end = self.values.decoded(skip_space(self.text, position))
         if end < 0:
             return Reading(position, problem="its arguments are not valid JSON")
         return self._named(name, value, start, self._after_message(end))
@@ -233,7 +227,7 @@ class Dialects:
         return closing.end() if closing and closing[0] not in ("<|start|>", "<|channel|>") else end
 
     def _json(self, start: int, position: int) -> Reading:
-        """The calls of a JSON object, or of a list: read item by item, so that a broken one spares those before."""
+        """The calls of a JSON object or list; read item by item, so that a broken one spares those before."""
         if self.text[position] == "{":
             return self._json_item(start, position)
         reading, position = Reading(position), position + 1
@@ -252,95 +246,23 @@ class Dialects:
             position += self.text.startswith(",", position)
 
     def _json_item(self, start: int, position: int) -> Reading:
-        value, end = self._decoded(position)
+        value, end = self.values.decoded(position)
         if end < 0:
             return Reading(position, problem="it is not valid JSON")
         reading = Reading(end)
-        for name, arguments in _calls_in(value):
+        for name, arguments in calls_in(value):
             one = self._named(name, arguments, start, end)
             reading.calls += one.calls
             reading.unknown += one.unknown
         return reading
 
-    def _decoded(self, position: int) -> tuple[object, int]:
-        """The JSON value at `position` and where it ends; (None, -1) when there is none."""
-        if position < self._barren or not self.text.startswith(("{", "["), position):
-            return None, -1
-        try:
-            return _DECODER.raw_decode(self.text, position)
-        except json.JSONDecodeError as error:
-            self._barren = error.pos
-        except RecursionError:
-            self._barren = len(self.text)
-        return None, -1
-
     def _gemma(self, start: int, found: re.Match[str]) -> Reading:
-        value, end = self._decoded(found.end())
+        value, end = self.values.decoded(found.end())
         if end < 0:
-            value, end = self._loose_object(found.end() + 1)
+            value, end = self.values.loose_object(found.end() + 1)
         if end < 0:
             return Reading(found.end(), problem=f"the arguments of {found[1]!r} do not end")
         return self._named(found[1], value, start, end)
-
-    def _loose_object(self, position: int) -> tuple[object, int]:
-        """`key:value,…}`, keys unquoted, strings between `<escape>` or `<|"|>`; and where it ends, or -1."""
-        values = dict[str, object]()
-        while key := _KEY.match(self.text, position):
-            values[key[1]], position = self._loose_value(key.end())
-            if position < 0:
-                return None, -1
-        position = skip_space(self.text, position)
-        return values, position + 1 if self.text.startswith("}", position) else -1
-
-    def _loose_value(self, position: int) -> tuple[object, int]:
-        text = self.text
-        delimiter = _STRING.match(text, position)
-        if delimiter:
-            end = text.find(delimiter[0], delimiter.end())
-            return text[delimiter.end() : end], end + len(delimiter[0]) if end >= 0 else -1
-        if text.startswith('"', position):
-            try:
-                return _DECODER.raw_decode(text, position)
-            except ValueError:
-                return None, -1
-        if text.startswith("[", position):
-            return self._loose_list(position + 1)
-        raw = _RAW.match(text, position)
-        end = raw.end() if raw else position
-        return text[position:end].strip(), end
-
-    def _loose_list(self, position: int) -> tuple[object, int]:
-        items = list[object]()
-        while True:
-            position = skip_space(self.text, position)
-            if self.text.startswith("]", position):
-                return items, position + 1
-            if position >= len(self.text) or self.text[position] in "[}":
-                return None, -1  # lists in lists are in no tool's arguments
-            item, position = self._loose_value(position)
-            if position < 0:
-                return None, -1
-            items.append(item)
-            position = skip_space(self.text, position)
-            position += self.text.startswith(",", position)
-
-
-def _calls_in(value: object, depth: int = 0) -> list[tuple[str, object]]:
-    """The names and arguments of the calls that a JSON value spells, in any of the wrappings in use."""
-    if depth > _DEEPEST:
-        return []
-    if isinstance(value, list):
-        return [call for item in value for call in _calls_in(item, depth + 1)]
-    if not isinstance(value, dict):
-        return []
-    for wrapper in ("tool_calls", "function", "function_call"):
-        if isinstance(value.get(wrapper), dict | list):
-            return _calls_in(value[wrapper], depth + 1)
-    name = next((value[key] for key in ("name", "function", "tool") if isinstance(value.get(key), str)), None)
-    for key in ("arguments", "parameters", "input", "args"):
-        if name and isinstance(value.get(key), dict | str):
-            return [(name, value[key])]
-    return []
 
 
 def _inner_lines(value: str) -> str:

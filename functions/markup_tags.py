@@ -1,37 +1,18 @@
-"""Tags of the model's markup: the words that count as tools, and how an open tag is read.
+"""Open tags of the model's markup, read forgivingly.
 
-Reading is forgiving: a value may lack its closing quote, hold quotes of its own, use curly or escaped ones, or
-none; a tag may lack its `>`. What was mended is told in `Tag.repairs`.
+A value may lack its closing quote, hold quotes of its own, use curly or escaped ones, or none; a tag may lack its
+`>`. What was mended is told in `Tag.repairs`.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
-DEFAULT_TOOLS = (
-    "get",
-    "set",
-    "rm",
-    "cp",
-    "mv",
-    "sh",
-    "env",
-    "search",
-    "ask_user",
-    "update",
-    "think",
-)
-REASONING = frozenset({"think", "thinking"})
-NAMESPACE = r"(?:[A-Za-z_][\w-]{0,40}[:.]){0,3}"
-_BOUNDARY = r"(?=[\s/><]|\Z)"
-# ASCII, or `ſet` would count as `set`.
-FLAGS = re.ASCII | re.IGNORECASE
+from engine.functions.markup_grammar import Grammar, skip_space
 
-_SPACE = re.compile(r"\s*")
 _PLAIN = re.compile(r"\s+([^\s=<>/\"'`]+)=\"([^\"<]*)\"(?=[\s/>])")
 _NAME = re.compile(r"[^\s=<>/\"'`]+")
 _EQUALS = re.compile(r"\s*=\s*")
@@ -43,53 +24,6 @@ _CLOSING = {"\u201c": "\u201d", "\u2018": "\u2019"}
 # What stands after a quote that really ends a value: the end of the tag, or the next attribute.
 _AFTER_VALUE = r"(?=\s*/?>|\s+[\w:.-]+\s*(?:=|/?>))"
 _AFTER = re.compile(_AFTER_VALUE)
-
-
-def skip_space(text: str, position: int) -> int:
-    """The first index at or after `position` that holds no white space; the length of `text` if none does."""
-    found = _SPACE.match(text, position)
-    return found.end() if found else position
-
-
-def begins_line(text: str, position: int) -> bool:
-    """Does only white space (at most 80 characters of it) stand before `position` on its line?"""
-    line = text.rfind("\n", max(0, position - 80), position)
-    return not text[max(line + 1, position - 80, 0) : position].strip()
-
-
-class Grammar:
-    """The tool names in force, lower case, and the patterns made of them."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.names = frozenset(names)
-        words = sorted(self.names | REASONING, key=lambda word: (-len(word), word))
-        alternatives = "|".join(re.escape(word) for word in words)
-        self.tag_pattern = rf"(?P<slash>/?){NAMESPACE}(?P<name>{alternatives}){_BOUNDARY}"
-        self._own: dict[str, re.Pattern[str]] = {}
-
-    @cached_property
-    def tag(self) -> re.Pattern[str]:
-        """Matches the head of any tool's tag; groups `slash` and `name`."""
-        return re.compile("<" + self.tag_pattern, FLAGS)
-
-    def own(self, name: str) -> re.Pattern[str]:
-        """Matches the head of an open tag, or a whole closing tag (then with the group `close`), of `name`."""
-        if name not in self._own:
-            word = NAMESPACE + re.escape(name)
-            pattern = rf"<(?:(?P<close>/{word}\s*(?:>|\Z))|{word}{_BOUNDARY})"
-            self._own[name] = re.compile(pattern, FLAGS)
-        return self._own[name]
-
-
-@lru_cache(maxsize=64)
-def grammar_of(tools: str | None) -> Grammar:
-    """The grammar of a JSON array of tool names, of `DEFAULT_TOOLS` for None; else raises ValueError."""
-    if tools is None:
-        return Grammar(DEFAULT_TOOLS)
-    names = json.loads(tools)
-    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
-        raise ValueError("the tools are not a JSON array of names")
-    return Grammar(tuple(name.lower() for name in names))
 
 
 class Shape(Enum):
@@ -148,7 +82,7 @@ class TagReader:
         return self._next_tag[1]
 
     def real_end(self, quote: str, position: int, limit: int) -> int:
-        """Where in `text[position:limit]` a `quote` stands that the tag's end or an attribute follows; or -1."""
+        """Where in `text[position:limit]` a `quote` stands before the tag's end or an attribute; or -1."""
         begin, end = self._no_quote.get(quote, (0, -1))
         if begin <= position and limit <= end:
             return -1
@@ -257,7 +191,7 @@ class _TagReading:
         return self.text[after] in " \t\r\n/><"
 
     def _mended_end(self, name: str, quote: str, begin: int, end: int) -> int:
-        """The end of a value whose first closing quote is not its end: `"say "hi" now"`, or a missing quote."""
+        """The end of a value that its first closing quote does not end: `"say "hi" now"`, or one is missing."""
         limit = self.reader.next_tag(begin)
         real = self.reader.real_end(quote, end + len(quote), limit)
         if real >= 0 and ">" not in self.text[begin:end]:

@@ -234,12 +234,22 @@ begin
         and d.visibility <> 'archived'
         and d.path <> new.path
         and d.body = json_extract(new.edit, '$.body');
-    -- a file is changed by decision only; its new text waits beside the proposal
+    -- a file is changed by decision only; its new text waits beside the proposal. A text file ends in a line feed, unless the
+    -- one before did not
     insert into contents (body, summary, chars, summary_chars, lines)
     select
         b.body, body_summary(new.path, b.body), length(b.body), length(body_summary(new.path, b.body)), text_lines(b.body)
-    from (select json_extract(new.edit, '$.body') as body) as b
-    join commands as c on c.id = new.command_id and c.state = 'performing'
+    from (
+        select json_extract(new.edit, '$.body') || case
+                when json_extract(new.edit, '$.body') = '' or substr(json_extract(new.edit, '$.body'), -1) = char(10) then ''
+                when coalesce(o.body, '') = '' or substr(o.body, -1) = char(10) then char(10)
+                else ''
+            end as body
+        from commands as c
+        left join run_paths as p on p.run_id = c.run_id and p.path = new.path
+        left join entry_bodies as o on o.run_id = p.run_id and o.entry_id = p.entry_id
+        where c.id = new.command_id and c.state = 'performing'
+    ) as b
     where path_scheme(new.path) is null;
     insert into proposals (
         command_id, run_id, turn_id, loop_id, ordinal, path, kind, action, target, content_id, detail, state, created_at
@@ -260,7 +270,7 @@ begin
             'diff', edit_diff(
                 new.path,
                 case when coalesce(json_extract(b.attributes, '$.kind'), '') <> 'missing' then b.body end,
-                json_extract(new.edit, '$.body')
+                (select body from contents order by id desc limit 1)
             )
         ),
         'proposed',

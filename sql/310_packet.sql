@@ -153,14 +153,14 @@ from (
     select
         f.*,
         token_estimate(
-            -- 183: the fixed words and paddings of the text above
-            f.context_chars + 183 + length(f.lines) + 2 * length(f.summarized) + length(f.summarized_tokens)
+            -- 209: the fixed words and paddings of the text above
+            f.context_chars + 209 + length(f.lines) + 2 * length(f.summarized) + length(f.summarized_tokens)
             + length(100 * f.summarized_tokens / max(f.ceiling, 1)) + length(f.visible) + length(f.ceiling),
             f.divisor
         ) as usage,
         max(
             f.ceiling - token_estimate(
-                f.context_chars + 183 + length(f.lines) + 2 * length(f.summarized) + length(f.summarized_tokens)
+                f.context_chars + 209 + length(f.lines) + 2 * length(f.summarized) + length(f.summarized_tokens)
                 + length(100 * f.summarized_tokens / max(f.ceiling, 1)) + length(f.visible) + length(f.ceiling),
                 f.divisor
             ), 0
