@@ -68,10 +68,10 @@ def attach(connection: apsw.Connection, path: str | PathLike[str], schema: str =
     connection.execute(f'attach database ? as "{schema}"', (str(path),))
 
 
-def _configure(
-    connection: apsw.Connection, synchronous: str, read_only: bool, clock: Clock
-) -> None:
+def _configure(connection: apsw.Connection, synchronous: str, read_only: bool, clock: Clock) -> None:
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    # without it SQLite looks at bound values when it plans, and prepares a statement again at every new value
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     register(connection, clock)
     if read_only:
         connection.execute("pragma query_only = on")
@@ -92,13 +92,19 @@ def _clear_errors(file: Path) -> Iterator[None]:
     except apsw.NotADBError as error:
         raise ValidationError(f"{file}: is not a database; it is left as it is") from error
     except apsw.CorruptError as error:
-        raise EngineError(f"{file}: is damaged ({error}); restore a copy, or save what is left with '.recover'") from error
+        raise EngineError(
+            f"{file}: is damaged ({error}); restore a copy, or save what is left with '.recover'"
+        ) from error
     except (apsw.BusyError, apsw.LockedError) as error:
         raise Conflict(f"{file}: is locked by another process; wait for it or stop it") from error
     except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
-        raise EngineError(f"{file}: cannot be written; check the permissions of the file and its folder", 403) from error
+        raise EngineError(
+            f"{file}: cannot be written; check the permissions of the file and its folder", 403
+        ) from error
     except apsw.CantOpenError as error:
-        raise EngineError(f"{file}: cannot be opened; check the permissions of the file and its folder", 403) from error
+        raise EngineError(
+            f"{file}: cannot be opened; check the permissions of the file and its folder", 403
+        ) from error
     except apsw.FullError as error:
         raise EngineError(f"{file}: the disk is full; nothing was written", 500) from error
     except apsw.IOError as error:
@@ -108,7 +114,9 @@ def _clear_errors(file: Path) -> Iterator[None]:
 class Database:
     """An open engine file. One connection, used by one thread at a time."""
 
-    def __init__(self, connection: apsw.Connection, path: Path, synchronous: Synchronous, clock: Clock) -> None:
+    def __init__(
+        self, connection: apsw.Connection, path: Path, synchronous: Synchronous, clock: Clock
+    ) -> None:
         self.connection = connection
         self.path = path
         self.synchronous = synchronous
@@ -186,7 +194,9 @@ class Database:
         """`run` for asyncio: the run is driven in a thread over a connection of its own. Takes what `run` takes."""
         return await self._in_thread(lambda db: db.run(prompt, **options))
 
-    def resume(self, run: str, *, on_event: OnEvent | None = None, on_proposal: OnProposal | None = None) -> Result:
+    def resume(
+        self, run: str, *, on_event: OnEvent | None = None, on_proposal: OnProposal | None = None
+    ) -> Result:
         """Drive a run that a kill or a decision left, from where it stood; raises `Conflict` (409) while it is driven."""
         from . import runs
 
@@ -204,7 +214,13 @@ class Database:
         runs.abort(self, run, reason)
 
     def resolve(
-        self, run: str, path: str | None = None, *, accept: bool, body: str | None = None, reason: str | None = None
+        self,
+        run: str,
+        path: str | None = None,
+        *,
+        accept: bool,
+        body: str | None = None,
+        reason: str | None = None,
     ) -> None:
         """Accept or reject the proposal under `path`, or all that are open; see `engine.runs.resolve`."""
         from . import runs

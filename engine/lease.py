@@ -64,7 +64,9 @@ class Lease:
         connection = apsw.Connection(str(self._db.path))
         connection.set_busy_timeout(1_000)
         try:
-            seconds = connection.execute("select cast(value as integer) from settings where name = 'lease_seconds'")
+            seconds = connection.execute(
+                "select cast(value as integer) from settings where name = 'lease_seconds'"
+            )
             renew_every = max(int(seconds.fetchone()[0]) / 3, _POLL_S)
             waited = 0.0
             while not self._done.wait(_POLL_S):
@@ -87,7 +89,8 @@ class Lease:
     def _renew(self, connection: apsw.Connection, milliseconds: int) -> None:
         try:
             connection.execute(
-                "update leases set expires_at = ? where token = ?", (self._db.clock() + milliseconds, self.token)
+                "update leases set expires_at = ? where token = ?",
+                (self._db.clock() + milliseconds, self.token),
             )
         except apsw.BusyError:
             return  # the next round tries again, long before the lease expires

@@ -28,9 +28,11 @@ OnProposal = Callable[[dict[str, Any]], bool | str | None]
 class Driver:
     """Drives one run. `on_event` is told what happens, `on_proposal` is asked about each open proposal:
     True accepts, False rejects, a text answers a question, None leaves it open.
-    """  # noqa: D205
+    """
 
-    def __init__(self, db: Database, run: str, on_event: OnEvent | None = None, on_proposal: OnProposal | None = None) -> None:
+    def __init__(
+        self, db: Database, run: str, on_event: OnEvent | None = None, on_proposal: OnProposal | None = None
+    ) -> None:
         self._db = db
         self._run = run
         self._lease = Lease(db, run)
@@ -130,7 +132,9 @@ class Driver:
             )
         except protocol.ModelError as error:
             if not self._lease.stopped.is_set():
-                self._fail_call(step["turn_id"], error)
+                self._db.insert(
+                    "call_failures", turn_id=step["turn_id"], status=error.status, message=error.message
+                )
             return
         self._store(step["turn_id"], completion, round((time.monotonic() - began) * 1000))
 
@@ -171,15 +175,6 @@ class Driver:
             ),
         )
 
-    def _fail_call(self, turn_id: int, error: protocol.ModelError) -> None:
-        with self._db.transaction():
-            self._db.execute(
-                "update model_calls set state = 'failed', ended_at = now(), message = :message, status = "
-                "coalesce((select status from model_failures where status = :status), 500) "
-                "where turn_id = :turn and state = 'open'",
-                {"message": error.message, "status": error.status, "turn": turn_id},
-            )
-
     def _dispatch(self, _: Row) -> None:
         self._db.insert("dispatch", run=self._run, lease=self._lease.token)
 
@@ -193,11 +188,15 @@ class Driver:
         """Ask about the open proposals; False when one of them stays open."""
         if self._on_proposal is None:
             return False
-        for proposal in self._db.rows("select * from open_proposals where run = ? order by proposal_id", (self._run,)):
+        for proposal in self._db.rows(
+            "select * from open_proposals where run = ? order by proposal_id", (self._run,)
+        ):
             answer = self._on_proposal(proposal)
             if answer is None or self._lease.stopped.is_set():
                 return False
-            if self._db.value("select state = 'proposed' from proposals where id = ?", (proposal["proposal_id"],)):
+            if self._db.value(
+                "select state = 'proposed' from proposals where id = ?", (proposal["proposal_id"],)
+            ):
                 self._db.insert(
                     "resolutions",
                     run_id=step["run_id"],
@@ -212,5 +211,6 @@ class Driver:
     def _abort(self) -> None:
         """Carry out a stop that came from here; one that came through the file is carried out already."""
         if self._db.value("select 1 from leases where token = ? and not aborted", (self._lease.token,)):
-            self._db.insert("verb_set", run=self._run, path=f"run://{self._run}", state="cancelled", outcome="aborted")
-
+            self._db.insert(
+                "verb_set", run=self._run, path=f"run://{self._run}", state="cancelled", outcome="aborted"
+            )

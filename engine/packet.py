@@ -15,7 +15,9 @@ from .models.protocol import Message
 if TYPE_CHECKING:
     from .database import Database, Row
 
-_PART = re.compile(r'^(?=\{"turn":|</?(?:prompt|summary|visible|log|unknowns|instructions|budget)\b)', re.MULTILINE)
+_PART = re.compile(
+    r'^(?=\{"turn":|</?(?:prompt|summary|visible|log|unknowns|instructions|budget)\b)', re.MULTILINE
+)
 
 
 class Renderer:
@@ -42,9 +44,12 @@ class Renderer:
         sections = self._db.rows(
             "select name, role, source, template, live from turn_sections where turn_id = ?", (turn_id,)
         )
-        parts = {section["name"]: self._section(turn_id, section) for section in sections if not section["live"]}
+        parts = {
+            section["name"]: self._section(turn_id, section) for section in sections if not section["live"]
+        }
         self._db.execute(
-            "update turns set context_chars = ? where id = ?", (sum(len(text) for text in parts.values()), turn_id)
+            "update turns set context_chars = ? where id = ?",
+            (sum(len(text) for text in parts.values()), turn_id),
         )
         parts |= {section["name"]: self._section(turn_id, section) for section in sections if section["live"]}
         return [
@@ -54,20 +59,28 @@ class Renderer:
 
     def _section(self, turn_id: int, section: Row) -> str:
         source = section["source"]
-        rows = [] if source is None else self._db.rows(f"select * from {source} where turn_id = ?", (turn_id,))  # noqa: S608
+        rows = (
+            [] if source is None else self._db.rows(f"select * from {source} where turn_id = ?", (turn_id,))
+        )
         if section["role"] == "system":
             return self._system(section["template"], rows)
-        return texts.environment().get_template(f"sections/{section['template']}.j2").render(
-            section=section["name"], rows=rows
+        return (
+            texts.environment()
+            .get_template(f"sections/{section['template']}.j2")
+            .render(section=section["name"], rows=rows)
         )
 
     def _system(self, template: str, rows: list[Row]) -> str:
         """The system text; it is the same for all turns with the same tools and persona, and rendered once."""
         key = (template, tuple(tuple(row.items())[1:] for row in rows))
         if key not in self._fixed:
-            tools = [{"name": row["name"], "doc": row["doc"] or texts.tool_document(row["name"])} for row in rows]
-            self._fixed[key] = texts.environment().get_template(f"{template}.md.j2").render(
-                tools=tools, persona=rows[0]["persona"] if rows else ""
+            tools = [
+                {"name": row["name"], "doc": row["doc"] or texts.tool_document(row["name"])} for row in rows
+            ]
+            self._fixed[key] = (
+                texts.environment()
+                .get_template(f"{template}.md.j2")
+                .render(tools=tools, persona=rows[0]["persona"] if rows else "")
             )
         return self._fixed[key]
 
@@ -93,10 +106,12 @@ class Renderer:
         missing = {_digest(part): part for part in parts if part not in found}
         if missing:
             self._db.execute(
-                "insert or ignore into chunks (sha256, text) select key, value from json_each(?)", (json.dumps(missing),)
+                "insert or ignore into chunks (sha256, text) select key, value from json_each(?)",
+                (json.dumps(missing),),
             )
             ids = self._db.rows(
-                "select id, sha256 from chunks where sha256 in (select key from json_each(?))", (json.dumps(missing),)
+                "select id, sha256 from chunks where sha256 in (select key from json_each(?))",
+                (json.dumps(missing),),
             )
             found |= {missing[row["sha256"]]: row["id"] for row in ids}
         return found

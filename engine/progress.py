@@ -15,7 +15,7 @@ class Progress:
 
     `turn` (turn, context_tokens, ceiling, cost), `command` (turn, action, target, status, body), `proposal` (path, action,
     target), `delta` (text), `output` (channel, text), `retry` (message, wait_s), `loop` (status, reason, answer).
-    """  # noqa: D400, D415
+    """
 
     def __init__(self, db: Database, run: str, on_event: Callable[[dict[str, Any]], None] | None) -> None:
         self._db = db
@@ -28,7 +28,8 @@ class Progress:
         if self._on_event is None:
             return
         for row in self._db.rows(
-            "select * from run_progress where run = ? and event_id > ? order by event_id", (self._run, self._last)
+            "select * from run_progress where run = ? and event_id > ? order by event_id",
+            (self._run, self._last),
         ):
             self._last = row.pop("event_id")
             row.pop("run")
@@ -47,4 +48,6 @@ class Progress:
     def retry(self, error: ModelError, failures: int, wait_s: float) -> None:
         """Pass on that the model failed and is asked again after `wait_s` seconds."""
         if self._on_event is not None:
-            self._on_event({"type": "retry", "message": error.message, "failures": failures, "wait_s": wait_s})
+            self._on_event(
+                {"type": "retry", "message": error.message, "failures": failures, "wait_s": wait_s}
+            )

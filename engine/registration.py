@@ -10,7 +10,6 @@ import sqlite3
 import time
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import apsw
 

@@ -64,7 +64,11 @@ class Options:
     def attributes(self) -> dict[str, Any]:
         """The attributes of the `set run://…` that they make; flags that are off are left out."""
         given = asdict(self) | {"root": None if self.root is None else str(Path(self.root).resolve())}
-        return {key: int(value) if value is True else value for key, value in given.items() if value not in (None, False)}
+        return {
+            key: int(value) if value is True else value
+            for key, value in given.items()
+            if value not in (None, False)
+        }
 
 
 def prompt(db: Database, text: str, run: str | None, options: Options) -> tuple[str, int]:
@@ -85,7 +89,8 @@ def prompt(db: Database, text: str, run: str | None, options: Options) -> tuple[
     with db.transaction():
         db.insert("verb_set", run=alias, path=f"run://{alias}", body=text, attributes=json.dumps(attributes))
         loop = db.value(
-            "select max(l.sequence) from loops as l join runs as r on r.id = l.run_id where r.alias = ?", (alias,)
+            "select max(l.sequence) from loops as l join runs as r on r.id = l.run_id where r.alias = ?",
+            (alias,),
         )
     return alias, int(loop)
 
@@ -107,10 +112,15 @@ def drive(
 
 def result(db: Database, run: str, loop: int | None = None) -> Result:
     """How a loop of `run` stands, its latest where `loop` is None. Raises `NotFound` (404) for an unknown run."""
-    row = db.row("select * from loop_results where run = ? and (? is null or loop = ?) order by loop desc limit 1", (run, loop, loop))
+    row = db.row(
+        "select * from loop_results where run = ? and (? is null or loop = ?) order by loop desc limit 1",
+        (run, loop, loop),
+    )
     if row is None:
         raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
-    usage = {key: row[key] for key in ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")}
+    usage = {
+        key: row[key] for key in ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
+    }
     return Result(run, row["status"], row["answer"] or "", row["turns"], usage, row["cost"], row["reason"])
 
 
@@ -119,7 +129,11 @@ def choose_model(db: Database, run: str | None, given: str | None) -> str:
 
     Raises `NotFound` (404) when there is none, or none of that name.
     """
-    name = given or db.value("select model from model_choices where run is ? limit 1", (run,)) or os.environ.get("ENGINE_MODEL")
+    name = (
+        given
+        or db.value("select model from model_choices where run is ? limit 1", (run,))
+        or os.environ.get("ENGINE_MODEL")
+    )
     name = name or _only_model(db)
     actual = db.value("select actual from models where alias = ?", (name,)) or name
     resolve_model(actual)
@@ -136,15 +150,21 @@ def _only_model(db: Database) -> str:
         return "local"
     raise NotFound(
         "no model: "
-        + (f"choose one of {', '.join(configured)} with --model" if configured else
-           "set ENGINE_MODEL_<alias>=provider/name and its key, or install the local one with 'engine models install local'")
+        + (
+            f"choose one of {', '.join(configured)} with --model"
+            if configured
+            else "set ENGINE_MODEL_<alias>=provider/name and its key, or install the local one with 'engine models install local'"
+        )
     )
 
 
 def sync_environment_models(db: Database) -> None:
     """Bring the models that the environment names (ENGINE_MODEL_<alias>, ENGINE_CONTEXT_<alias>) into the file."""
     found = {
-        key.removeprefix("ENGINE_MODEL_").lower(): (value, os.environ.get(key.replace("_MODEL_", "_CONTEXT_", 1)))
+        key.removeprefix("ENGINE_MODEL_").lower(): (
+            value,
+            os.environ.get(key.replace("_MODEL_", "_CONTEXT_", 1)),
+        )
         for key, value in os.environ.items()
         if key.startswith("ENGINE_MODEL_") and value
     }
@@ -176,7 +196,15 @@ def abort(db: Database, run: str, reason: str = "aborted") -> None:
     db.insert("verb_set", run=run, path=f"run://{run}", state="cancelled", outcome=reason)
 
 
-def resolve(db: Database, run: str, path: str | None, accept: bool, *, body: str | None = None, reason: str | None = None) -> None:
+def resolve(
+    db: Database,
+    run: str,
+    path: str | None,
+    accept: bool,
+    *,
+    body: str | None = None,
+    reason: str | None = None,
+) -> None:
     """Decide on the proposal under `path`, or on every open one of the run where it is None.
 
     `body` is the answer to a question, or a text in place of the proposed one. Raises `NotFound` (404) when nothing is

@@ -133,9 +133,7 @@ def _rebuild(connection: apsw.Connection, version: int) -> None:
             _drain(connection, text)
     for _, text in sources():
         _drain(connection, text)
-        connection.executemany(
-            "insert into engine_objects (type, name) values (?, ?)", _OBJECT.findall(text)
-        )
+        connection.executemany("insert into engine_objects (type, name) values (?, ?)", _OBJECT.findall(text))
     connection.executemany(
         "insert into personas (name, body) values (?, ?) on conflict (name) do update set body = excluded.body",
         texts.personas(),
@@ -151,7 +149,11 @@ def _migrations() -> list[tuple[int, str]]:
     folder = files("engine.sql") / "migrations"
     if not folder.is_dir():
         return []
-    found = [(int(entry.name[:3]), entry.read_text("utf-8")) for entry in folder.iterdir() if entry.name.endswith(".sql")]
+    found = [
+        (int(entry.name[:3]), entry.read_text("utf-8"))
+        for entry in folder.iterdir()
+        if entry.name.endswith(".sql")
+    ]
     return sorted(found)
 
 

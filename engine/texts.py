@@ -43,7 +43,9 @@ def tool_document(name: str) -> str:
     try:
         source = environment().get_template(f"tools/{name}.md").render()
     except TemplateNotFound:
-        raise NotFound(f"tool {name!r}: has no document; fill tools.doc or add the template tools/{name}.md") from None
+        raise NotFound(
+            f"tool {name!r}: has no document; fill tools.doc or add the template tools/{name}.md"
+        ) from None
     return strip_rationale(source)
 
 
@@ -57,5 +59,8 @@ def personas() -> tuple[tuple[str, str], ...]:
     """The personas that come with the engine, as (name, text)."""
     folder = files("engine.templates") / "personas"
     return tuple(
-        sorted((entry.name.removesuffix(".md"), strip_rationale(entry.read_text("utf-8"))) for entry in folder.iterdir())
+        sorted(
+            (entry.name.removesuffix(".md"), strip_rationale(entry.read_text("utf-8")))
+            for entry in folder.iterdir()
+        )
     )

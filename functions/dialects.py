@@ -1,6 +1,6 @@
 """Tool calls in the dialects that models were trained on, read into names and arguments.
 
-Known are: JSON objects and lists of them (OpenAI), `<tool_call>` and `<|tool_call>call:NAME{…}` (Qwen, Hermes),
+Known are: JSON objects and lists (OpenAI), `<tool_call>` and `<|tool_call>call:NAME{…}` (Qwen, Gemma),
 `<tool_use>` and `<invoke>` (Anthropic), `<function=NAME>` (Qwen Coder), `[TOOL_CALLS]` (Mistral), channels
 (Harmony, Gemma) and `<start_function_call>` (FunctionGemma).
 """
@@ -132,9 +132,10 @@ class Dialects:
 
     def _closed(self, reading: Reading) -> Reading:
         """`reading` with the closing token behind it, which belongs to the last call."""
-        end = _END.match(self.text, reading.end) if reading.calls else None
+        end = _END.match(self.text, reading.end) if reading.calls or reading.unknown else None
         if end:
             reading.end = end.end()
+        if end and reading.calls:
             reading.calls[-1] = reading.calls[-1]._replace(end=end.end())
         return reading
 

@@ -83,10 +83,7 @@ def edit_diff(path: str | None, before: str | None, after: str | None) -> str | 
     pieces = [
         f"--- {'/dev/null' if before is None else f'a/{path}'}\n",
         f"+++ {'/dev/null' if after is None else f'b/{path}'}\n",
-        *(
-            _HUNK.sub(lambda hunk: _shift(hunk, begin), line) if line.startswith("@@") else line
-            for line in hunks
-        ),
+        *(_HUNK.sub(lambda hunk: _shift(hunk, begin), line) if line.startswith("@@") else line for line in hunks),
     ]
     return "".join(piece if piece.endswith("\n") else piece + _NO_NEWLINE for piece in pieces)
 
@@ -99,9 +96,7 @@ def _perform(current: str | None, operations: list[Operation], warnings: list[st
     """The text after all `operations`; warnings are added to the list. Raises `Mismatch`."""
     text = current
     for number, operation in enumerate(operations, 1):
-        if text is None or (
-            current is None and operation.search is not None and _only_edits(operations[:number])
-        ):
+        if text is None or (current is None and operation.search is not None and _only_edits(operations[:number])):
             text = _begin(text, operation, warnings)
         elif operation.search is not None:
             text = _edit(text, operation, _name(operation, number, operations), warnings)

@@ -13,7 +13,7 @@ _WORD = re.compile(r"[^\W_]+", re.UNICODE)
 def token_estimate(chars: int | None, divisor: float | None) -> int:
     """Tokens that `chars` characters take at `divisor` characters a token, rounded up; NULL characters are none, a NULL
     divisor is 2.
-    """  # noqa: D205
+    """
     return math.ceil((chars or 0) / (divisor or 2))
 
 

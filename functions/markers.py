@@ -70,9 +70,7 @@ def parse_markers(body: str) -> Parsed:
     parsed.plain = not blocks
     if blocks and not blocks[-1].closed:
         ident = blocks[-1].ident
-        parsed.warnings.append(
-            f"<<{ident} was not closed: everything after it was taken; end it with {ident}"
-        )
+        parsed.warnings.append(f"<<{ident} was not closed: everything after it was taken; end it with {ident}")
     return parsed
 
 
@@ -98,9 +96,7 @@ class _Reader:
     def _is_alone(self, word: re.Match[str]) -> bool:
         """Whether a closer has its line to itself, or shares it with the end of a tag."""
         line = self.body.rfind("\n", 0, word.start()) + 1
-        return self.body[line : word.start()].strip(" \t") == "" and bool(
-            _LINE_ENDS.match(self.body, word.end())
-        )
+        return self.body[line : word.start()].strip(" \t") == "" and bool(_LINE_ENDS.match(self.body, word.end()))
 
     @property
     def end(self) -> int:
@@ -197,9 +193,7 @@ def _edit(search: _Block, replace: _Block | None) -> Operation:
         raise _Broken(f"<<{search.ident} has no closing {search.ident}. Write:\n{_EXAMPLE}")
     if replace is None or replace.keyword != "REPLACE":
         found = f"<<{replace.ident} follows" if replace else "nothing follows"
-        raise _Broken(
-            f"<<{search.ident} needs a <<REPLACE block directly after it, but {found}. Write:\n{_EXAMPLE}"
-        )
+        raise _Broken(f"<<{search.ident} needs a <<REPLACE block directly after it, but {found}. Write:\n{_EXAMPLE}")
     _check_open(replace)
     return Operation("edit", replace.content, search.content)
 

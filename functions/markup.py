@@ -1,10 +1,10 @@
 """What a model answered, read into tool calls, prose and reasoning.
 
-The answer is scanned once from left to right. Outside tags, back-ticked quotations are prose; a tool's tag, or a
-call in a foreign dialect, is a command; bodies are opaque. Whatever had to be mended is told in a warning, so that
-no call is dropped in silence. The parts: `markup_tags` reads open tags, `markup_bodies` finds closing ones,
-`markup_recovery` decides where they are missing, `markup_quotes` knows quotations, `dialects` other notations,
-`markup_calls` what each tool makes of attributes and body.
+The answer is scanned once from left to right. Outside tags, back-ticked quotations are prose; a tool's tag,
+or a call in a foreign dialect, is a command; bodies are opaque. Whatever had to be mended is told in a
+warning, so that no call is dropped in silence. The parts: `markup_tags` reads open tags, `markup_bodies`
+finds closing ones, `markup_recovery` decides where they are missing, `markup_prose` knows quotations,
+`dialects` other notations, `markup_calls` what each tool makes of attributes and body.
 """
 
 from __future__ import annotations
@@ -19,18 +19,10 @@ from engine.functions import Function
 from engine.functions.dialects import ANGLE_HEADS, BRACE_HEADS, BRACKET_HEADS, CONTROLS, Dialects, Reading
 from engine.functions.markup_bodies import Bodies
 from engine.functions.markup_calls import Command, command_of, command_of_arguments
-from engine.functions.markup_quotes import CALL_FENCES, Quotation, Quotations
+from engine.functions.markup_grammar import FLAGS, REASONING, Grammar, grammar_of, skip_space
+from engine.functions.markup_prose import CALL_FENCES, Prose, Quotation, Quotations
 from engine.functions.markup_recovery import Recoveries
-from engine.functions.markup_tags import (
-    FLAGS,
-    REASONING,
-    Grammar,
-    Shape,
-    Tag,
-    TagReader,
-    grammar_of,
-    skip_space,
-)
+from engine.functions.markup_tags import Shape, Tag, TagReader
 
 MAX_COMMANDS = 99
 # More warnings than these say nothing new; the rest is counted.
@@ -46,11 +38,11 @@ _SILENT_CONTROLS = re.compile(
 def response_parse(text: str | None, tools: str | None, cap: int | None) -> str | None:
     """What the answer `text` says, as JSON text ``{"commands", "warnings", "text", "reasoning"}``.
 
-    `tools` is a JSON array of the tool names to recognise (NULL: the built-in ones), `cap` the maximal number of
-    commands (NULL: 99). A command is ``{"action", "path", "destination", "body", "attributes", "source"}``:
-    `source` is the exact slice of `text`, `attributes` holds all but `path` and `to`, and the body is byte for
-    byte as written but for what `markup_calls` takes off. Never raises: what cannot be read at all is returned as
-    prose, with a warning.
+    `tools` is a JSON array of the tool names to recognise (NULL: the built-in ones), `cap` the maximal number
+    of commands (NULL: 99); NULL for a NULL text. A command is
+    ``{"action", "path", "destination", "body", "attributes", "source"}``: `source` is the exact slice of the
+    text, `attributes` holds all but `path` and `to`, and the body is byte for byte as written but for what
+    `markup_calls` takes off. Never raises: what cannot be read is returned as prose, with a warning.
     """
     if text is None:
         return None
@@ -72,7 +64,8 @@ def _outer(grammar: Grammar) -> re.Pattern[str]:
         r"[<`{\[~](?:"
         rf"(?<=<)(?:(?P<tag>{grammar.tag_pattern})|(?P<foreign>{ANGLE_HEADS})|(?P<control>{CONTROLS}))"
         rf"|(?<=\{{)(?P<brace>{BRACE_HEADS})|(?<=\[)(?P<bracket>{BRACKET_HEADS})"
-        r"|(?<=`)(?P<ticks>`*)|(?<=~)(?P<tildes>~~+))",
+        # Most code spans hold nothing that matters here; they are passed over without a closer look.
+        r"|(?<=`)(?:(?<!\\`)(?P<span>[^`<\n]+`(?!`))|(?P<ticks>`*))|(?<=~)(?P<tildes>~~+))",
         FLAGS,
     )
 
@@ -93,16 +86,17 @@ class _Parser:
         self.commands: list[Command] = []
         self.dropped: list[str] = []
         self.warnings: list[str] = []
-        self.prose: list[str] = []
+        self.prose = Prose(text)
         self.reasoning: list[str] = []
         self.fences: list[int] = []
-        self.quoted = self.stripped = self.kept_from = 0
+        self.quoted = self.stripped = 0
         self.handlers: dict[str | None, Callable[[re.Match[str]], int]] = {
             "tag": self._tag,
             "foreign": self._foreign,
             "brace": self._foreign,
             "bracket": self._foreign,
             "control": self._control,
+            "span": re.Match.end,
             "ticks": self._ticks,
             "tildes": self._ticks,
         }
@@ -111,11 +105,11 @@ class _Parser:
         position = 0
         while found := self.outer.search(self.text, position):
             position = self.handlers[found.lastgroup](found)
-        self._cut(len(self.text), len(self.text))
+        self.prose.cut(len(self.text), len(self.text))
         return {
             "commands": [command.as_row() for command in self.commands],
             "warnings": self._all_warnings(),
-            "text": _joined(self.prose),
+            "text": self.prose.take(),
             "reasoning": "\n".join(self.reasoning),
         }
 
@@ -130,7 +124,9 @@ class _Parser:
             what = "the answer ends inside it" if tag.shape is Shape.CUT else "it has no '>' and no value"
             self.warnings.append(f"Unclosed <{name}: {what}; it was kept as text, not run")
             return found.end()
-        self.warnings += [f"Repaired 1 malformed attribute or tag: {repair}" for repair in tag.repairs]
+        if tag.repairs:
+            told = "; ".join(tag.repairs)
+            self.warnings.append(f"Repaired {len(tag.repairs)} malformed attribute(s) in <{name}>: {told}")
         if tag.closed:
             return self._emit(tag, None, tag.end)
         close = self.bodies.close_of(tag)
@@ -153,17 +149,16 @@ class _Parser:
         end = skip_space(self.text, found.end())
         end = end + 1 if self.text.startswith(">", end) else found.end()
         if name in REASONING and not self.commands and not self.reasoning:
-            self._cut(found.start(), end)
-            self.reasoning.append(_joined(self.prose))
-            self.prose.clear()
+            self.prose.cut(found.start(), end)
+            self.reasoning.append(self.prose.take())
             self.warnings.append(f"Unopened </{name}>: the text before it was taken as reasoning")
         else:
-            self._cut(found.start(), end)
+            self.prose.cut(found.start(), end)
             self.warnings.append(f"Mismatched </{name}>: it closes nothing; it was left out")
         return end
 
     def _emit(self, tag: Tag, body: str | None, end: int) -> int:
-        self._cut(tag.start, end)
+        self.prose.cut(tag.start, end)
         action = "think" if tag.name in REASONING else tag.name
         command = command_of(action, tag.attributes, body, self.text[tag.start : end])
         if action == "think" and command.body and command.body.strip():
@@ -196,7 +191,7 @@ class _Parser:
         return self._take(found.start(), reading)
 
     def _take(self, start: int, reading: Reading) -> int:
-        self._cut(start, reading.end)
+        self.prose.cut(start, reading.end)
         if reading.reasoning and reading.reasoning.strip():
             self.reasoning.append(reading.reasoning.strip())
         for call in reading.calls:
@@ -207,7 +202,7 @@ class _Parser:
         return reading.end
 
     def _control(self, found: re.Match[str]) -> int:
-        self._cut(found.start(), found.end())
+        self.prose.cut(found.start(), found.end())
         self.stripped += _SILENT_CONTROLS.match(found[0]) is None
         return found.end()
 
@@ -217,7 +212,7 @@ class _Parser:
         start, end = found.span()
         if self.fences and self.quotations.closes_fence(start, end, self.fences[-1]):
             self.fences.pop()
-            self._cut(start, end)
+            self.prose.cut(start, end)
             return end
         quotation = self.quotations.at(start, end)
         if quotation is None:
@@ -234,18 +229,12 @@ class _Parser:
         first = self.outer.search(self.text, quotation.content, quotation.end)
         if first is None or first.lastgroup not in ("tag", "foreign", "brace", "bracket"):
             return False
-        self._cut(quotation.start, quotation.content)
+        self.prose.cut(quotation.start, quotation.content)
         self.fences.append(length)
         self.warnings.append(f"Unwrapped a ```{quotation.fence} fence: the calls in it were run")
         return True
 
     # -- results
-
-    def _cut(self, start: int, end: int) -> None:
-        """Take `text[start:end]` out of the prose."""
-        if start > self.kept_from:
-            self.prose.append(self.text[self.kept_from : start])
-        self.kept_from = end
 
     def _all_warnings(self) -> list[str]:
         warnings = self.warnings[:_MAX_WARNINGS]
@@ -263,23 +252,6 @@ class _Parser:
                 f" the first of them <{self.dropped[0]}>"
             )
         return warnings
-
-
-def _joined(pieces: list[str]) -> str:
-    """The pieces of prose as one trimmed text, with the wider of the two gaps where something was taken out."""
-    parts, gap = list[str](), ""
-    for piece in pieces:
-        words = piece.strip()
-        gap = _wider(gap, piece[: len(piece) - len(piece.lstrip())])
-        if words:
-            parts += [gap, words] if parts else [words]
-            gap = piece[len(piece.rstrip()) :]
-    return "".join(parts)
-
-
-def _wider(left: str, right: str) -> str:
-    lines = max(left.count("\n"), right.count("\n"))
-    return "\n" * min(lines, 2) or (" " if left or right else "")
 
 
 FUNCTIONS = (Function("response_parse", 3, response_parse),)

@@ -1,7 +1,7 @@
 """Bodies of the model's markup: where the body of an open tag ends.
 
-A body is opaque text: only closing tags of its own name count, tags of the same name nest, and in `set` whatever
-stands between `<<IDENT` and `IDENT` is skipped.
+A body is opaque text: only closing tags of its own name count, tags of the same name nest, and in `set`
+whatever stands between `<<IDENT` and `IDENT` is skipped.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from engine.functions.markup_tags import Shape, Tag, TagReader, begins_line, skip_space
+from engine.functions.markup_grammar import begins_line, skip_space
+from engine.functions.markup_tags import Shape, Tag, TagReader
 
 _IDENT = r"[A-Z][A-Za-z0-9_]*"
 _OPENER = re.compile(rf"<<({_IDENT})")
@@ -32,7 +33,7 @@ class Close(NamedTuple):
 
 @dataclass(slots=True)
 class _Pairs:
-    """The tags of one name: the closing tag of each open one, all closing tags, opens that look like siblings."""
+    """The tags of one name: the close of each open one, all closes, and the opens that look like siblings."""
 
     match: dict[int, Close | None] = field(default_factory=dict)
     closes: list[Close] = field(default_factory=list)
@@ -111,7 +112,7 @@ class Bodies:
         return closes[index] if index < len(closes) else None
 
     def next_sibling(self, tag: Tag) -> int:
-        """Where the next open tag of its name stands that starts a line and has an attribute, as calls do; or -1."""
+        """Where the next open tag of its name stands that starts a line and has an attribute; or -1."""
         siblings = self._table(tag, opaque=False).siblings
         index = bisect_left(siblings, tag.end)
         return siblings[index] if index < len(siblings) else -1
@@ -191,7 +192,7 @@ class Bodies:
         return inner.end
 
     def _region_over(self, position: int, limit: int) -> int:
-        """The end of the marker region that opens after `position` and reaches over `limit`; -1 when none does."""
+        """The end of the marker region that opens after `position` and reaches over `limit`; or -1."""
         opener = _OPENERS.search(self.text, position, limit)
         while opener:
             end = self.markers.region_end(opener)

@@ -1,8 +1,8 @@
 """Tool calls as commands: which attribute or body is the path, the destination and the body of each tool.
 
-The body of a paired tag is kept byte for byte, with two exceptions. In `set` exactly one newline directly after the
-open tag and one directly before the closing tag belong to the layout and are left out. In every other tool a
-heredoc (`<<IDENT … IDENT`) that wraps the whole body is taken off.
+The body of a paired tag is kept byte for byte, with two exceptions. In `set` exactly one newline directly
+after the open tag and one directly before the closing tag belong to the layout and are left out. In every
+other tool a heredoc (`<<IDENT … IDENT`) that wraps the whole body is taken off.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def command_of(action: str, attributes: dict[str, str], body: str | None, source
 
 
 def command_of_arguments(action: str, arguments: object, source: str) -> Command:
-    """The command of a call in a foreign dialect; `arguments` is a JSON value: an object, a JSON text or a plain text."""
+    """The command of a foreign call; `arguments` is a JSON object, the JSON text of one, or a plain text."""
     if isinstance(arguments, str):
         arguments = _parsed(arguments)
     if not isinstance(arguments, dict):
@@ -167,7 +167,7 @@ def _query_as_body(command: Command) -> None:
 
 
 def _question_as_body(command: Command) -> None:
-    """ask_user: the attribute `question`, else the body, is the question; beside a question the body is the options."""
+    """ask_user: the attribute `question`, else the body, asks; beside a question the body is the options."""
     question = command.attributes.get("question")
     if question is None:
         return

@@ -1,4 +1,4 @@
-"""Recovery of tags that lack their closing tag: the most likely end of the body, and the words to tell it with."""
+"""Recovery of tags that lack their closing tag: where the body most likely ends, and the warning about it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import NamedTuple
 from engine.functions.dialects import Dialects
 from engine.functions.markup_bodies import Bodies
 from engine.functions.markup_calls import TARGETS
-from engine.functions.markup_tags import Shape, Tag, begins_line, skip_space
+from engine.functions.markup_grammar import begins_line, skip_space
+from engine.functions.markup_tags import Shape, Tag
 
 
 class Recovery(NamedTuple):
@@ -65,7 +66,7 @@ class Recoveries:
         return following is None or not following["slash"]
 
     def _cut_short(self, tag: Tag, sibling: int) -> Recovery:
-        """The body ends at a wrong closing tag, or before the calls that follow, whichever comes first, or never."""
+        """The body ends at a wrong closing tag or before the calls that follow, whichever comes first."""
         suffix = self._clean_after(tag.end)
         limit = min(position for position in (sibling, suffix, len(self.text)) if position >= 0)
         wrong = self.bodies.foreign_close(tag, limit)
@@ -74,7 +75,9 @@ class Recoveries:
             warning = f"Mismatched </{name}> closing <{tag.name}>: it was corrected to </{tag.name}>"
             return Recovery(close.start, close.end, warning)
         if limit == len(self.text):
-            warning = f"Unclosed <{tag.name}>: its body was taken to the end of the answer"
+            inside = sum(1 for _ in self.bodies.grammar.tag.finditer(self.text, tag.end))
+            also = f", {inside} tool tag(s) with it" if inside else ""
+            warning = f"Unclosed <{tag.name}>: its body was taken to the end of the answer{also}"
         elif limit == suffix:
             count = self._chain_length(suffix)
             warning = f"Unclosed <{tag.name}>: recovered {count} trailing tool call(s) behind its body"
@@ -83,7 +86,7 @@ class Recoveries:
         return Recovery(limit, limit, warning)
 
     def _clean_after(self, position: int) -> int:
-        """The leftmost place at or after `position` from where on all is well-formed calls; -1 when there is none."""
+        """The leftmost place from `position` on where nothing but well-formed calls follows; -1 for none."""
         index = bisect_left(self._clean, position)
         return self._clean[index] if index < len(self._clean) else -1
 

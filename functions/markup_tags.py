@@ -1,7 +1,7 @@
 """Open tags of the model's markup, read forgivingly.
 
-A value may lack its closing quote, hold quotes of its own, use curly or escaped ones, or none; a tag may lack its
-`>`. What was mended is told in `Tag.repairs`.
+A value may lack its closing quote, hold quotes of its own, use curly or escaped ones, or none; a tag may
+lack its `>`. What was mended is told in `Tag.repairs`.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class _TagReading:
         return self.text[after] in " \t\r\n/><"
 
     def _mended_end(self, name: str, quote: str, begin: int, end: int) -> int:
-        """The end of a value that its first closing quote does not end: `"say "hi" now"`, or one is missing."""
+        """The end of a value that its first closing quote does not end: `"say "hi" now"`."""
         limit = self.reader.next_tag(begin)
         real = self.reader.real_end(quote, end + len(quote), limit)
         if real >= 0 and ">" not in self.text[begin:end]:

@@ -17,6 +17,7 @@ _WIDTH = 200
 """Longest line told to the model."""
 _COUNTED = 50
 """Most places that are counted: a letter may stand in a text a million times."""
+_ADJUSTED = "indentation of the replacement was adjusted to the text"
 _BLANK = " \t\r\n\f\v\xa0\ufeff"
 
 
@@ -43,7 +44,7 @@ def locate(text: str, search: str, replacement: str, name: str) -> Place:
     wanted, new = with_ending(search, ending), with_ending(replacement, ending)
     starts = _occurrences(text, wanted)
     if len(starts) == 1:
-        return _whole_lines(text, Place(starts[0], starts[0] + len(wanted), new))
+        return _whole_lines(text, _continue_indent(text, Place(starts[0], starts[0] + len(wanted), new), ending))
     if len(starts) > 1:
         raise Mismatch(_ambiguous(text, [_line_of(text, start) for start in starts], name))
     return _locate_lines(text, search, new, ending, name)
@@ -68,6 +69,30 @@ def _occurrences(text: str, wanted: str) -> list[int]:
         starts.append(start)
         start = text.find(wanted, start + 1)
     return starts
+
+
+def _continue_indent(text: str, place: Place, ending: str) -> Place:
+    """One line written without its indentation: the lines after the first of its replacement get it too.
+
+    Not if they have it already, nor if the place is only a part of what stands in the line.
+    """
+    before = text[text.rfind("\n", 0, place.start) + 1 : place.start]
+    first, *rest = place.replacement.split(ending)
+    part = before.strip(" \t") or "\n" in text[place.start : place.end]
+    whole = place.end == len(text) or text.startswith(ending, place.end)
+    if not before or part or not whole:
+        return place
+    if not rest or _has_indent(first, rest, before):
+        return place
+    indented = [before + line if line.strip() else line for line in rest]
+    return Place(place.start, place.end, ending.join([first, *indented]), _ADJUSTED)
+
+
+def _has_indent(first: str, rest: list[str], indent: str) -> bool:
+    """Whether `rest` has the indentation of lines behind `indent` and `first`: deeper if that opens a block."""
+    written = [line for line in rest if line.strip()]
+    deeper = first.rstrip().endswith((":", "{", "(", "[")) and written
+    return all(line.startswith(indent) for line in written) and not (deeper and _indent(written[0]) == indent)
 
 
 def _whole_lines(text: str, place: Place) -> Place:
@@ -118,9 +143,7 @@ def _locate_words(text: str, search: str, new: str, name: str, bare: list[str]) 
         raise Mismatch(ambiguity(text, starts, name))
     if not starts:
         raise Mismatch(_missing(text, search, name, bare))
-    return Place(
-        starts[0], starts[0] + len(word), new.strip(" \t"), f"{name}: blanks around the text were ignored"
-    )
+    return Place(starts[0], starts[0] + len(word), new.strip(" \t"), f"{name}: blanks around the text were ignored")
 
 
 def _bare_lines(text: str) -> list[str]:
@@ -137,7 +160,7 @@ def _heal(new: str, written: str, real: str, ending: str) -> tuple[str, str | No
     if written == real or not new:
         return new, None
     healed = [_exchange(line, written, real) if line.strip() else line for line in new.split(ending)]
-    return ending.join(healed), "indentation of the replacement was adjusted to the text"
+    return ending.join(healed), _ADJUSTED
 
 
 def _exchange(line: str, written: str, real: str) -> str:
@@ -146,7 +169,7 @@ def _exchange(line: str, written: str, real: str) -> str:
 
 def _ambiguous(text: str, numbers: list[int], name: str) -> str:
     """What to say of several places: their line numbers, and the first few with what stands around them."""
-    lines = text.split("\n")
+    lines = text.removesuffix("\n").split("\n")
     places = f"{len(numbers)} places" if len(numbers) <= _COUNTED else f"more than {_COUNTED} places"
     numbers = list(dict.fromkeys(numbers))
     told = ", ".join(str(number + 1) for number in numbers)

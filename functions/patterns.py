@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from operator import methodcaller
 
 from engine.functions import Function
 from engine.functions.globs import path_regex, text_regex, wildcard_runs
 from engine.functions.paths import path_is_pattern
 from engine.functions.queries import jsonpath_error, jsonpath_finds, xpath_error, xpath_finds
-from engine.functions.regexes import limited
+from engine.functions.regexes import Limited, limited
 from engine.functions.sed import apply_hits, find_hits, parse_sed
 
 _SLASHED = re.compile(r"/(?!/)(.+)/([gimsuy]*)", re.DOTALL)
@@ -28,6 +29,8 @@ _ROOTED_XPATH = re.compile(
     r"|\[(?:@|\d+\]|(?:last|position|text|contains|starts-with|not|name|count|normalize-space)\())",
     re.DOTALL,
 )
+_BEFORE_WILDCARD = re.compile(r"[^*?\[\]!(){}\\]*")
+_BELOW = re.compile(r"([^*?\[\]!(){}\\]*/)\*\*|([^*?\[\]!(){}\\/]+://)\*")
 _LONGEST = 4096
 """Anything longer is a passage of text, not a notation."""
 _QUICK_TEXT = 1024
@@ -53,6 +56,19 @@ class Pattern:
 def pattern_kind(pattern: str | None) -> str | None:
     """The kind of `pattern`: literal, glob, regex, jsonpath, xpath or sed."""
     return None if pattern is None else _kind(pattern, passage=False)
+
+
+def pattern_prefix(pattern: str | None) -> str | None:
+    """How every path begins that `pattern` can match: the literal part of a glob before its first wildcard.
+
+    '' where nothing is known. An index over paths then has to be read only from there to the last path so begun.
+    """
+    if pattern is None:
+        return None
+    kind = _kind(pattern, passage=False)
+    if kind == "literal":
+        return pattern
+    return _BEFORE_WILDCARD.match(pattern)[0] if kind == "glob" else ""  # type: ignore[index]
 
 
 def pattern_match(pattern: str | None, text: str | None) -> int | None:
@@ -134,9 +150,7 @@ def _literal(pattern: str) -> Pattern:
         return text.replace(pattern, replacement) if pattern and pattern in text else None
 
     folded = pattern.casefold()
-    return Pattern(
-        "literal", pattern.__eq__, lambda text: _find_folded(folded, text), replace, _nothing_wrong
-    )
+    return Pattern("literal", pattern.__eq__, lambda text: _find_folded(folded, text), replace, _nothing_wrong)
 
 
 def _find_folded(folded: str, text: str) -> int:
@@ -154,25 +168,43 @@ def _find_folded(folded: str, text: str) -> int:
 
 
 def _glob(pattern: str) -> Pattern:
-    source = path_regex(pattern)
     try:
-        quick = re.compile(source).fullmatch
+        match = _everything_below(pattern) or _path_matcher(pattern)
     except (re.error, RecursionError, OverflowError):
         return _literal(pattern)
-    thorough = limited(source)
-    longest = _QUICK_TEXT if wildcard_runs(pattern) <= _QUICK_RUNS else 0
-    inside = limited(text_regex(pattern), "i")
 
-    def match(text: str) -> object:
-        return quick(text) if len(text) <= longest else thorough.fullmatch(text)
+    @cache
+    def inside() -> Limited:
+        return limited(text_regex(pattern), "i")
+
+    def error() -> str | None:
+        return _of_pattern(limited(path_regex(pattern)).error or inside().error, pattern)
 
     return Pattern(
         "glob",
         match,
-        inside.search,
-        inside.replace_all,
-        lambda: _of_pattern(thorough.error or inside.error, pattern),
+        lambda text: inside().search(text),
+        lambda replacement, text: inside().replace_all(replacement, text),
+        error,
     )
+
+
+def _everything_below(pattern: str) -> Callable[[str], object] | None:
+    """The matcher of `folder/**` and `scheme://*`, which needs no expression: every path that begins so."""
+    below = _BELOW.fullmatch(pattern)
+    return methodcaller("startswith", below[1] or below[2]) if below else None
+
+
+def _path_matcher(pattern: str) -> Callable[[str], object]:
+    """The matcher of any other glob: the standard one where it is quick, else one with a time limit."""
+    source = path_regex(pattern)
+    quick = re.compile(source).fullmatch
+    longest = _QUICK_TEXT if wildcard_runs(pattern) <= _QUICK_RUNS else 0
+
+    def match(text: str) -> object:
+        return quick(text) if len(text) <= longest else limited(source).fullmatch(text)
+
+    return match
 
 
 def _of_pattern(error: str | None, pattern: str) -> str | None:
@@ -209,9 +241,7 @@ def _sed(pattern: str) -> Pattern:
     substitutions = parse_sed(pattern) or []
 
     def search(text: str) -> int:
-        return min(
-            (hits[0].start + 1 for each in substitutions if (hits := find_hits(each, text))), default=0
-        )
+        return min((hits[0].start + 1 for each in substitutions if (hits := find_hits(each, text))), default=0)
 
     def replace(_replacement: str, text: str) -> str | None:
         found = False
@@ -235,6 +265,7 @@ _BUILDERS: dict[str, Callable[[str], Pattern]] = {
 
 FUNCTIONS = (
     Function("pattern_kind", 1, pattern_kind),
+    Function("pattern_prefix", 1, pattern_prefix),
     Function("pattern_match", 2, pattern_match),
     Function("pattern_search", 2, pattern_search),
     Function("pattern_replace", 3, pattern_replace),

@@ -33,9 +33,7 @@ class Limited:
         self.error: str | None = None
         self._compiled: Any = None
         if len(source) > MAXIMUM_SOURCE:
-            self.error = (
-                f"regex has {len(source)} characters, the limit is {MAXIMUM_SOURCE}: use a shorter one"
-            )
+            self.error = f"regex has {len(source)} characters, the limit is {MAXIMUM_SOURCE}: use a shorter one"
         elif math.prod(int(count[:9]) or 1 for count in _COUNT.findall(source)) > _MAXIMUM_REPEATS:
             self.error = f"regex {source!r} repeats too often: use smaller counts"
         else:
@@ -86,9 +84,7 @@ class Limited:
 
     def replace_all(self, replacement: str, text: str) -> str | None:
         """`text` with every hit replaced by `replacement` as it stands; NULL if nothing was hit."""
-        done = self._within_limit(
-            lambda compiled: compiled.subn(lambda _: replacement, text, timeout=TIME_LIMIT)
-        )
+        done = self._within_limit(lambda compiled: compiled.subn(lambda _: replacement, text, timeout=TIME_LIMIT))
         return done[0] if done and done[1] else None
 
 

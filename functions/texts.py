@@ -89,14 +89,29 @@ def body_summary(path: str | None, body: str | None) -> str | None:
     return _beginning(body)
 
 
+def summary_cut(path: str | None, body: str | None) -> int | None:
+    """How many code points of `body` its summary begins with, where it is its beginning and a line that counts the rest.
+
+    NULL where the summary is something else: the whole of a short body, symbols, the end of an output.
+    """
+    summary = body_summary(path, body)
+    if body is None or summary is None or summary == body:
+        return None
+    kept = summary.rpartition("\n")[0]
+    return len(kept) if summary == _counted(body, len(kept)) else None
+
+
+def _counted(body: str, kept: int) -> str:
+    return f"{body[:kept]}\n[… {len(body) - kept} more characters]"
+
+
 def _beginning(body: str) -> str:
     """The first lines, or failing that words, that fit together with the line that says how much follows."""
     room = SUMMARY_LENGTH - len(f"\n[… {len(body)} more characters]")
     cut = body.rfind("\n", room // 2, room + 1)
     if cut < 0:
         cut = body.rfind(" ", room // 2, room + 1)
-    kept = body[: cut if cut > 0 else room].rstrip()
-    return f"{kept}\n[… {len(body) - len(kept)} more characters]"
+    return _counted(body, len(body[: cut if cut > 0 else room].rstrip()))
 
 
 def _tail(body: str) -> str:
@@ -185,4 +200,5 @@ FUNCTIONS = (
     Function("text_slice", 3, text_slice),
     Function("text_indent", 1, text_indent),
     Function("body_summary", 2, body_summary),
+    Function("summary_cut", 2, summary_cut),
 )

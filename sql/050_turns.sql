@@ -77,7 +77,7 @@ create table if not exists turn_errors (
     turn_id integer not null constraint turn_errors_turn references turns (id) on delete cascade,
     status integer not null constraint turn_errors_status references statuses (code),
     message text not null,
-    -- the last part of its path in the log; from the message where null
+    -- the last part of its path in the log; made from the message where none is given
     slug text,
     -- 1: told to the model, does not count as a strike
     soft integer not null default 0 constraint turn_errors_soft_flag check (soft in (0, 1)),
@@ -247,31 +247,34 @@ begin
     values (new.created_at, new.run_id, new.id, 'turn.begun', json_object('turn', new.sequence));
 end;
 
--- An error is an entry of the log, where the model reads it.
+-- An error is an entry of the log, where the model reads it, under a name of its own.
 create trigger turn_errors__write_entry
 after insert on turn_errors
 begin
+    update turn_errors
+    set slug = path_slug(message) || case
+            when exists (
+                select 1
+                from turn_errors as o
+                where o.turn_id = new.turn_id and o.id < new.id and o.slug = path_slug(new.message)
+            ) then '_' || new.id
+            else ''
+        end
+    where id = new.id and slug is null;
     insert into entry_writes (run_id, path, body, attributes, state, outcome, writer, turn, loop_id)
     select
         t.run_id,
-        'log://turn_' || t.sequence || '/error/' || coalesce(new.slug, path_slug(new.message) || case
-            when exists (
-                select 1
-                from entries as e
-                where e.scope = 'run:' || t.run_id
-                    and e.path = 'log://turn_' || t.sequence || '/error/' || path_slug(new.message)
-            ) then '_' || new.id
-            else ''
-        end),
-        new.message,
-        json_patch(coalesce(new.detail, '{}'), json_object('action', 'error', 'status', new.status)),
-        case new.soft when 1 then 'resolved' else 'failed' end,
-        case new.soft when 0 then 'status:' || new.status end,
+        'log://turn_' || t.sequence || '/error/' || e.slug,
+        e.message,
+        json_patch(coalesce(e.detail, '{}'), json_object('action', 'error', 'status', e.status)),
+        case e.soft when 1 then 'resolved' else 'failed' end,
+        case e.soft when 0 then 'status:' || e.status end,
         'system',
         t.sequence,
         t.loop_id
-    from turns as t
-    where t.id = new.turn_id;
+    from turn_errors as e
+    join turns as t on t.id = e.turn_id
+    where e.id = new.id;
 end;
 
 -- A lease that is given back leaves no token on the turn that it guarded.

@@ -10,7 +10,9 @@
 create table if not exists contents (
     id integer primary key,
     body text not null,
-    -- the summarized projection; null where it is the body itself
+    -- the summarized projection: the body up to 'cut' and a count of the rest; or 'summary', where it is something else;
+    -- or, both null, the body itself
+    cut integer,
     summary text,
     chars integer not null,
     summary_chars integer not null,
@@ -46,6 +48,8 @@ create table if not exists run_views (
     outcome text,
     writer text not null constraint run_views_writer references writer_tiers (name),
     loop_id integer,
+    -- its metadata as the packet shows it, while it is in context
+    head text,
     -- the turn that wrote it last: shown, and sorted by
     turn integer not null,
     -- the turn that wrote or promoted it last: what the ladder demotes
@@ -212,7 +216,83 @@ select
 from run_views
 where false;
 
+-- Store a body: insert into content_writes (path, body); its id is the highest of contents.
+create view content_writes as
+select null as path, body
+from contents
+where false;
+
+-- Every content with its summarized projection.
+create view content_texts as
+select
+    id,
+    body,
+    coalesce(summary, substr(body, 1, cut) || char(10) || '[… ' || (chars - cut) || ' more characters]', body) as summary,
+    chars,
+    summary_chars,
+    lines
+from contents;
+
+-- The metadata that an entry shows in a packet, without its last brace: what follows depends on the loop.
+create view entry_heads as
+select
+    v.run_id,
+    v.entry_id,
+    case s.category
+        when 'logging' then rtrim(json_patch('{}', json_object(
+            'turn', v.turn,
+            'action', v.attributes ->> '$.action',
+            'target', v.attributes ->> '$.target',
+            'to', v.attributes ->> '$.to',
+            'status', coalesce(
+                case when v.state = 'failed' and o.name <> 'status' then o.status end,
+                v.attributes ->> '$.status',
+                nullif(st.status, 200)
+            ),
+            'outcome', v.outcome,
+            'tags', v.attributes ->> '$.tags'
+        )), '}')
+        else rtrim(json_patch('{}', json_object(
+            'turn', v.turn,
+            'status', nullif(coalesce(st.status, o.status), 200),
+            'state', nullif(v.state, 'resolved'),
+            'outcome', v.outcome,
+            'command', coalesce(v.attributes, e.attributes) ->> '$.command',
+            'channel', coalesce(v.attributes, e.attributes) ->> '$.channel',
+            'summary', coalesce(v.attributes, e.attributes) ->> '$.summary',
+            'tags', coalesce(v.attributes, e.attributes) ->> '$.tags'
+        )), '}')
+    end as head
+from run_views as v
+join entries as e on e.id = v.entry_id
+join schemes as s on s.name = e.kind
+join states as st on st.name = v.state
+left join outcomes as o on v.outcome is not null and o.name = substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1);
+
 -- triggers
+
+create trigger content_writes__store
+instead of insert on content_writes
+begin
+    insert into contents (body, cut, summary, chars, summary_chars, lines)
+    select
+        new.body,
+        s.cut,
+        s.summary,
+        length(new.body),
+        coalesce(
+            length(s.summary),
+            s.cut + length(char(10) || '[… ' || (length(new.body) - s.cut) || ' more characters]'),
+            length(new.body)
+        ),
+        text_lines(new.body)
+    from (
+        select
+            c.cut,
+            case when c.cut is null and length(new.body) > 500 then body_summary(new.path, new.body) end as summary
+        from (select case when length(new.body) > 500 then summary_cut(new.path, new.body) end as cut) as c
+    ) as s;
+end;
 
 create trigger entry_writes__find_the_entry
 instead of insert on entry_writes
@@ -268,13 +348,8 @@ end;
 create trigger view_writes__store
 instead of insert on view_writes
 begin
-    insert into contents (body, summary, chars, summary_chars, lines)
-    select
-        new.body,
-        case when length(new.body) > 500 then body_summary(e.path, new.body) end,
-        length(new.body),
-        case when length(new.body) > 500 then length(body_summary(e.path, new.body)) else length(new.body) end,
-        text_lines(new.body)
+    insert into content_writes (path, body)
+    select e.path, new.body
     from entries as e
     where e.id = new.entry_id and new.content_id is null and new.body is not new.old_body and new.body is not null;
     update entries
@@ -325,7 +400,35 @@ begin
             turn = excluded.turn,
             touched = excluded.touched,
             write_count = write_count + 1,
-            since = excluded.since;
+            since = excluded.since,
+            head = null;
+    update run_views
+    set head = (select h.head from entry_heads as h where h.run_id = new.run_id and h.entry_id = new.entry_id)
+    where run_id = new.run_id and entry_id = new.entry_id and visibility <> 'archived';
+end;
+
+-- What comes into context gets its head, what leaves it gives it up.
+create trigger run_views__keep_head
+after update of visibility on run_views
+when (new.visibility = 'archived') <> (old.visibility = 'archived') and new.write_count = old.write_count
+begin
+    update run_views
+    set head = case
+            when new.visibility <> 'archived' then (
+                select h.head from entry_heads as h where h.run_id = new.run_id and h.entry_id = new.entry_id
+            )
+        end
+    where run_id = new.run_id and entry_id = new.entry_id;
+end;
+
+-- The attributes of a shared entry are part of its head in every run.
+create trigger entries__refresh_heads
+after update of attributes on entries
+when new.attributes is not old.attributes
+begin
+    update run_views
+    set head = (select h.head from entry_heads as h where h.run_id = run_views.run_id and h.entry_id = new.id)
+    where entry_id = new.id and visibility <> 'archived';
 end;
 
 create trigger run_views__record_new
@@ -398,6 +501,13 @@ create trigger contents__stay_as_they_are
 before update on contents
 begin
     select fail(405, 'contents are immutable; write the entry again');
+end;
+
+create trigger contents__stay
+before delete on contents
+when not exists (select 1 from purges)
+begin
+    select fail(405, 'contents are immutable; only the purge of a whole run removes them');
 end;
 
 -- The bodies of searchable schemes are indexed: a shared head in place of the one before, a run's own beside it.

@@ -146,17 +146,30 @@ where w.path is not null
     and not (c.writer <> 'model' and json_extract(c.attributes, '$.state') is not null
         and exists (select 1 from proposals as p where p.run_id = c.run_id and p.path = w.path))
 union all
+select c.id, 25, 'method_not_allowed', 'log:// is a record and cannot be rewritten; keep what you learned in known://.'
+from commands as c
+where c.writer in ('model', 'client')
+    and (
+        (c.action = 'set' and path_scheme(c.path) = 'log' and c.body is not null)
+        or (c.action in ('cp', 'mv') and path_scheme(c.destination) = 'log')
+    )
+    -- the text of a decision is no text of the record
+    and not (c.writer = 'client' and json_extract(c.attributes, '$.state') is not null
+        and exists (select 1 from proposals as p where p.run_id = c.run_id and p.path = c.path))
+union all
 select c.id, 40, 'permission', 'Rejected: ask mode changes no file (' || coalesce(c.destination, c.path) || ').'
 from commands as c
 join loops as l on l.id = c.loop_id
 where c.writer = 'model'
     and l.mode = 'ask'
     and (
-        (c.action = 'set' and path_scheme(c.path) is null and coalesce(c.body, '') <> '')
+        (c.action = 'set' and path_scheme(c.path) is null and c.body is not null
+            and json_extract(c.attributes, '$.manifest') is null)
         or (c.action in ('rm', 'mv') and path_scheme(c.path) is null
             and not (c.action = 'mv' and c.destination is null)
             and json_extract(c.attributes, '$.manifest') is null)
-        or (c.action in ('cp', 'mv') and c.destination is not null and path_scheme(c.destination) is null)
+        or (c.action in ('cp', 'mv') and c.destination is not null and path_scheme(c.destination) is null
+            and json_extract(c.attributes, '$.manifest') is null)
     );
 
 -- What a caller of the verbs reads: one row a command, by request_id.
@@ -221,6 +234,12 @@ create view target_finds as
 select command_id
 from command_targets;
 
+-- Refuse a command: insert into refused_commands (command_id, outcome, message).
+create view refused_commands as
+select id as command_id, outcome, message
+from commands
+where false;
+
 -- Perform one recorded command: insert into command_steps (command_id, turn_id).
 create view command_steps as
 select id as command_id, turn_id
@@ -268,6 +287,17 @@ begin
     where id = new.id;
 end;
 
+-- What an app asked for wrongly is an error that leaves nothing; every other end is read from command_results.
+create trigger commands__raise_to_the_app
+after update of state on commands
+when new.turn_id is null
+    and new.state = 'failed'
+    and old.state = 'performing'
+    and new.outcome in ('validation', 'permission', 'method_not_allowed')
+begin
+    select fail((select status from outcomes where name = new.outcome), new.action || ' ' || coalesce(new.path, '') || ': ' || new.message);
+end;
+
 create trigger target_finds__fill
 instead of insert on target_finds
 begin
@@ -286,24 +316,38 @@ begin
             ) > 0
         );
     insert into command_targets (command_id, entry_id, path)
-    select c.id, b.entry_id, b.path
+    select c.id, e.id, e.path
     from commands as c
     join command_patterns as s on s.command_id = c.id and s.is_pattern
-    join entry_bodies as b on b.run_id = c.run_id
-    join schemes as k on k.name = b.kind and k.model_visible
+    cross join run_scopes as l on l.run_id = c.run_id
+    cross join entries as e
+        on e.scope = l.scope
+        and e.path >= coalesce(pattern_prefix(c.path), '')
+        and e.path < coalesce(pattern_prefix(c.path), '') || char(1114111)
+    join run_views as v on v.run_id = c.run_id and v.entry_id = e.id
+    join schemes as k on k.name = e.kind and k.model_visible
+    left join contents as b on b.id = coalesce(v.content_id, e.content_id)
     where c.id = new.command_id
         and c.action in ('get', 'set', 'rm', 'cp', 'mv')
         and (c.path is not null or json_extract(c.attributes, '$.tags') is not null)
-        and (
-            c.path is null
-            or (coalesce(path_scheme(c.path), '') = coalesce(b.scheme, '') and pattern_match(c.path, b.path))
-        )
+        and (c.path is null or (path_scheme(c.path) is e.scheme and pattern_match(c.path, e.path)))
         and (s.filter is null or pattern_search(s.filter, b.body) > 0)
         and (
             c.action <> 'get'
             or json_extract(c.attributes, '$.tags') is null
-            or tags_match(json_extract(c.attributes, '$.tags'), json_extract(b.attributes, '$.tags'))
+            or tags_match(
+                json_extract(c.attributes, '$.tags'),
+                json_extract(coalesce(v.attributes, e.attributes), '$.tags')
+            )
         );
+end;
+
+create trigger refused_commands__refuse
+instead of insert on refused_commands
+begin
+    update commands
+    set state = 'failed', outcome = new.outcome, message = new.message
+    where id = new.command_id;
 end;
 
 -- One command of a turn: aborted after a failure, refused, or performed. An update is heard in any case.
@@ -331,18 +375,12 @@ begin
         and exists (
             select 1 from commands as f where f.turn_id = new.turn_id and f.state in ('failed', 'cancelled')
         );
-    update commands
-    set state = 'failed',
-        (outcome, message) = (
-            select r.outcome, r.message
-            from command_refusals as r
-            where r.command_id = new.command_id
-            order by r.rank
-            limit 1
-        )
-    where id = new.command_id
-        and state = 'queued'
-        and exists (select 1 from command_refusals as r where r.command_id = new.command_id);
+    insert into refused_commands (command_id, outcome, message)
+    select r.command_id, r.outcome, r.message
+    from command_refusals as r
+    where r.command_id = (select id from commands where id = new.command_id and state = 'queued')
+    order by r.rank
+    limit 1;
     insert into target_finds (command_id)
     select id
     from commands
@@ -381,6 +419,15 @@ begin
         new.loop_id
     from turns as t
     where t.id = new.turn_id;
+    delete from command_targets
+    where command_id = new.id;
+end;
+
+-- A command from outside a turn has no log; what it worked on is forgotten all the same.
+create trigger commands__forget_targets
+after update of state on commands
+when new.turn_id is null and new.state in ('resolved', 'failed', 'cancelled') and new.state <> old.state
+begin
     delete from command_targets
     where command_id = new.id;
 end;

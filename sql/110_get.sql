@@ -47,6 +47,27 @@ begin
         and commands.state = 'performing'
         and json_extract(new.attributes, '$.manifest') is null
         and exists (select 1 from command_patterns as p where p.command_id = new.id and not p.is_pattern);
+    -- to read is open to all, to put out of sight is a write
+    update commands
+    set state = 'failed',
+        outcome = 'permission',
+        message = '403: writer "' || new.writer || '" may not hide ' || (
+            select group_concat(t.path, ', ')
+            from command_targets as t
+            join entries as e on e.id = t.entry_id
+            where t.command_id = new.id
+                and not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = new.writer)
+        )
+    where id = new.id
+        and state = 'performing'
+        and json_extract(new.attributes, '$.visibility') <> 'visible'
+        and exists (
+            select 1
+            from command_targets as t
+            join entries as e on e.id = t.entry_id
+            where t.command_id = new.id
+                and not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = new.writer)
+        );
     -- a slice
     update commands
     set state = 'resolved',
@@ -79,7 +100,7 @@ begin
         touched = coalesce((select sequence from turns where id = new.turn_id), touched)
     where run_id = new.run_id
         and entry_id in (select entry_id from command_targets where command_id = new.id)
-        and entry_id not in (select entry_id from unreadable_entries)
+        and not exists (select 1 from unreadable_entries as u where u.entry_id = run_views.entry_id)
         and json_extract(new.attributes, '$.manifest') is null
         and (select state from commands where id = new.id) = 'performing';
     update commands

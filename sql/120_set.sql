@@ -13,6 +13,20 @@ select
 from commands
 where false;
 
+-- The same with what is at the path found: its entry, the hash of its file, its body.
+create view found_puts as
+select
+    id as command_id, path, null as scheme, null as entry_id, null as hash, null as old_body, body, attributes,
+    null as visibility, null as warnings
+from commands
+where false;
+
+-- Propose a new text for a file.
+create view file_puts as
+select id as command_id, path, null as hash, null as old_body, body, attributes, null as visibility
+from commands
+where false;
+
 -- The attributes of a command that are kept on the entry it writes.
 create view kept_attributes as
 select
@@ -20,10 +34,11 @@ select
     nullif(
         json_patch(
             coalesce(json_extract(c.attributes, '$.attributes'), '{}'),
-            json_object(
+            -- cleaned of its own nulls: those of the attributes are kept, they remove something later
+            json_patch('{}', json_object(
                 'tags', substr(json_extract(c.attributes, '$.tags'), 1, 80),
                 'summary', substr(json_extract(c.attributes, '$.summary'), 1, 80)
-            )
+            ))
         ), '{}'
     ) as attributes
 from commands as c;
@@ -39,15 +54,6 @@ begin
         outcome = 'validation',
         message = 'set needs a path: <set path="known://topic">text</set>.'
     where id = new.id and coalesce(new.path, '') = '';
-    update commands
-    set state = 'failed',
-        outcome = 'method_not_allowed',
-        message = 'log:// is a record and cannot be rewritten; keep what you learned in known://.'
-    where id = new.id
-        and state = 'performing'
-        and new.writer = 'model'
-        and path_scheme(new.path) = 'log'
-        and coalesce(new.body, '') <> '';
     -- a misspelt visibility must not be taken for an empty body
     update commands
     set state = 'failed',
@@ -68,7 +74,17 @@ begin
                 ), ''
             )
     where id = new.id and state = 'performing' and json_extract(new.attributes, '$.manifest') is not null;
-    -- a decision on what was proposed under that path
+    -- a decision on what was proposed under that path; what was decided stays as it was decided
+    update commands
+    set state = 'failed', outcome = 'conflict', message = new.path || ': nothing is proposed there any more'
+    where id = new.id
+        and state = 'performing'
+        and new.writer <> 'model'
+        and json_extract(new.attributes, '$.state') is not null
+        and exists (select 1 from proposals as p where p.run_id = new.run_id and p.path = new.path)
+        and not exists (
+            select 1 from proposals as p where p.run_id = new.run_id and p.path = new.path and p.state = 'proposed'
+        );
     insert into resolutions (run_id, path, decision, body, reason, decided_by, created_at)
     select
         new.run_id,
@@ -152,6 +168,20 @@ begin
         and state = 'performing'
         and path_scheme(new.path) is null
         and exists (select 1 from command_patterns as p where p.command_id = new.id and p.is_pattern);
+    -- all of them or none: an edit that does not fit one of them changes none
+    update commands
+    set state = 'failed', outcome = json_extract(x.edit, '$.outcome'), message = x.path || ': ' || json_extract(x.edit, '$.message')
+    from (
+        select t.path, edit_apply(b.body, new.body) as edit
+        from command_targets as t
+        join entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
+        where t.command_id = new.id
+            and new.writer = 'model'
+            and new.body is not null
+            and exists (select 1 from command_patterns as p where p.command_id = new.id and p.is_pattern)
+        order by t.path
+    ) as x
+    where commands.id = new.id and commands.state = 'performing' and json_extract(x.edit, '$.state') = 'failed';
     insert into entry_puts (command_id, path, body, attributes, visibility, edit)
     select
         new.id,
@@ -159,7 +189,12 @@ begin
         new.body,
         k.attributes,
         json_extract(new.attributes, '$.visibility'),
-        edit_apply(b.body, new.body)
+        case
+            when json_extract(new.attributes, '$.append') = 1
+                then json_object('state', 'resolved', 'body', coalesce(b.body, '') || new.body)
+            when new.writer <> 'model' then json_object('state', 'resolved', 'body', new.body)
+            else edit_apply(b.body, new.body)
+        end
     from command_targets as t
     join entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
     join kept_attributes as k on k.command_id = new.id
@@ -189,18 +224,21 @@ begin
                 then json_object('state', 'resolved', 'body', coalesce(b.body, '') || new.body)
             -- what an app writes is what it means; only the model's text is read for markers
             when new.writer <> 'model' then json_object('state', 'resolved', 'body', new.body)
-            else edit_apply(case when coalesce(json_extract(b.attributes, '$.kind'), '') <> 'missing' then b.body end, new.body)
+            else edit_apply(b.body, new.body)
         end
     from kept_attributes as k
-    left join run_paths as p on p.run_id = new.run_id and p.path = new.path
-    left join entry_bodies as b on b.run_id = p.run_id and b.entry_id = p.entry_id
+    left join command_targets as t on t.command_id = k.command_id
+    left join run_views as v on v.run_id = new.run_id and v.entry_id = t.entry_id
+    left join entries as e on e.id = t.entry_id
+    left join contents as b on b.id = coalesce(v.content_id, e.content_id)
     where k.command_id = new.id and (select state from commands where id = new.id) = 'performing';
     update commands
     set state = 'resolved', message = coalesce(message, '')
     where id = new.id and state = 'performing';
 end;
 
-create trigger entry_puts__put
+-- Find what is at the path already, once for all the rules that ask for it.
+create trigger entry_puts__find
 instead of insert on entry_puts
 begin
     -- an edit that did not apply
@@ -209,18 +247,45 @@ begin
         outcome = json_extract(new.edit, '$.outcome'),
         message = json_extract(new.edit, '$.message')
     where id = new.command_id and state = 'performing' and json_extract(new.edit, '$.state') = 'failed';
+    insert into found_puts (command_id, path, scheme, entry_id, hash, old_body, body, attributes, visibility, warnings)
+    select
+        c.id, new.path, path_scheme(new.path), c.entry_id, e.hash, b.body, json_extract(new.edit, '$.body'),
+        new.attributes, new.visibility, nullif(json_extract(new.edit, '$.warnings'), '[]')
+    from (
+        select
+            m.id,
+            m.run_id,
+            (select p.entry_id from run_paths as p where p.run_id = m.run_id and p.path = new.path) as entry_id
+        from commands as m
+        where m.id = new.command_id and m.state = 'performing'
+    ) as c
+    left join entries as e on e.id = c.entry_id
+    left join run_views as v on v.run_id = c.run_id and v.entry_id = c.entry_id
+    left join contents as b on b.id = coalesce(v.content_id, e.content_id);
+end;
+
+create trigger found_puts__put
+instead of insert on found_puts
+begin
+    -- what could not be read would be lost if it were written
+    update commands
+    set state = 'failed', outcome = u.outcome, message = u.message
+    from unreadable_entries as u
+    where commands.id = new.command_id
+        and commands.state = 'performing'
+        and u.entry_id = new.entry_id
+        and u.outcome <> 'not_found';
     -- the gates, whichever way a body comes in
     update commands
     set state = 'failed',
-        outcome = 'overflow:' || token_count(json_extract(new.edit, '$.body')),
-        message = new.path || ': ' || token_count(json_extract(new.edit, '$.body')) || ' tokens are too many, '
+        outcome = 'overflow:' || token_count(new.body),
+        message = new.path || ': ' || token_count(new.body) || ' tokens are too many, '
             || (select value from settings where name = 'max_entry_tokens')
             || ' is the limit; keep one fact an entry and write several.'
     where id = new.command_id
         and state = 'performing'
-        and exists (select 1 from schemes where name = path_scheme(new.path) and gated)
-        and token_count(json_extract(new.edit, '$.body'))
-        > (select cast(value as integer) from settings where name = 'max_entry_tokens');
+        and exists (select 1 from schemes where name = new.scheme and gated)
+        and token_count(new.body) > (select cast(value as integer) from settings where name = 'max_entry_tokens');
     update commands
     set state = 'failed',
         outcome = 'duplicate',
@@ -228,29 +293,50 @@ begin
     from entry_bodies as d
     where commands.id = new.command_id
         and commands.state = 'performing'
-        and path_scheme(new.path) = 'unknown'
+        and new.scheme = 'unknown'
         and d.run_id = commands.run_id
         and d.kind = 'unknown'
         and d.visibility <> 'archived'
         and d.path <> new.path
-        and d.body = json_extract(new.edit, '$.body');
-    -- a file is changed by decision only; its new text waits beside the proposal. A text file ends in a line feed, unless the
-    -- one before did not
-    insert into contents (body, summary, chars, summary_chars, lines)
+        and not (commands.action = 'mv' and d.path = commands.path)
+        and d.body = new.body;
+    -- a file is changed by decision only; its new text waits beside the proposal
+    insert into file_puts (command_id, path, hash, old_body, body, attributes, visibility)
     select
-        b.body, body_summary(new.path, b.body), length(b.body), length(body_summary(new.path, b.body)), text_lines(b.body)
-    from (
-        select json_extract(new.edit, '$.body') || case
-                when json_extract(new.edit, '$.body') = '' or substr(json_extract(new.edit, '$.body'), -1) = char(10) then ''
-                when coalesce(o.body, '') = '' or substr(o.body, -1) = char(10) then char(10)
-                else ''
-            end as body
-        from commands as c
-        left join run_paths as p on p.run_id = c.run_id and p.path = new.path
-        left join entry_bodies as o on o.run_id = p.run_id and o.entry_id = p.entry_id
-        where c.id = new.command_id and c.state = 'performing'
-    ) as b
-    where path_scheme(new.path) is null;
+        c.id, new.path, new.hash, new.old_body,
+        -- a text file ends in a line feed, unless the one before did not
+        new.body || case
+            when new.body = '' or substr(new.body, -1) = char(10) then ''
+            when coalesce(new.old_body, '') = '' or substr(new.old_body, -1) = char(10) then char(10)
+            else ''
+        end,
+        new.attributes, new.visibility
+    from commands as c
+    where c.id = new.command_id and c.state = 'performing' and new.scheme is null;
+    insert into entry_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id)
+    select
+        c.run_id,
+        new.path,
+        new.body,
+        new.attributes,
+        new.visibility,
+        coalesce(json_extract(c.attributes, '$.state'), 'resolved'),
+        json_extract(c.attributes, '$.outcome'),
+        c.writer,
+        (select sequence from turns where id = c.turn_id),
+        c.loop_id
+    from commands as c
+    where c.id = new.command_id and c.state = 'performing' and new.scheme is not null;
+    -- what the parser of edits had to repair
+    update commands
+    set message = (select group_concat(value, char(10)) from json_each(new.warnings))
+    where id = new.command_id and state = 'performing' and new.warnings is not null;
+end;
+
+create trigger file_puts__propose
+instead of insert on file_puts
+begin
+    insert into content_writes (path, body) values (new.path, new.body);
     insert into proposals (
         command_id, run_id, turn_id, loop_id, ordinal, path, kind, action, target, content_id, detail, state, created_at
     )
@@ -263,38 +349,14 @@ begin
         new.path,
         (select max(id) from contents),
         json_object(
-            'before', (select hash from entries where id = p.entry_id),
-            'exists', p.entry_id is not null and coalesce(json_extract(b.attributes, '$.kind'), '') <> 'missing',
+            'before', new.hash,
+            'exists', new.hash is not null,
             'visibility', new.visibility,
             'attributes', json(new.attributes),
-            'diff', edit_diff(
-                new.path,
-                case when coalesce(json_extract(b.attributes, '$.kind'), '') <> 'missing' then b.body end,
-                (select body from contents order by id desc limit 1)
-            )
+            'diff', edit_diff(new.path, new.old_body, new.body)
         ),
         'proposed',
         now()
     from commands as c
-    left join run_paths as p on p.run_id = c.run_id and p.path = new.path
-    left join entry_bodies as b on b.run_id = p.run_id and b.entry_id = p.entry_id
-    where c.id = new.command_id and c.state = 'performing' and path_scheme(new.path) is null;
-    insert into entry_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id)
-    select
-        c.run_id,
-        new.path,
-        json_extract(new.edit, '$.body'),
-        new.attributes,
-        new.visibility,
-        coalesce(json_extract(c.attributes, '$.state'), 'resolved'),
-        json_extract(c.attributes, '$.outcome'),
-        c.writer,
-        (select sequence from turns where id = c.turn_id),
-        c.loop_id
-    from commands as c
-    where c.id = new.command_id and c.state = 'performing' and path_scheme(new.path) is not null;
-    -- what the parser of edits had to repair
-    update commands
-    set message = (select group_concat(value, char(10)) from json_each(new.edit, '$.warnings'))
-    where id = new.command_id and state = 'performing' and json_array_length(new.edit, '$.warnings') > 0;
+    where c.id = new.command_id;
 end;

@@ -96,6 +96,14 @@ begin
             )
         );
     update commands
+    set state = 'failed',
+        outcome = 'validation',
+        message = 'Invalid visibility "' || json_extract(new.attributes, '$.visibility')
+            || '": it is visible, summarized or archived.'
+    where id = new.id
+        and state = 'performing'
+        and json_extract(new.attributes, '$.visibility') not in (select name from visibilities);
+    update commands
     set state = 'failed', outcome = 'not_found', message = new.path || ' not found'
     where id = new.id
         and state = 'performing'
@@ -106,6 +114,26 @@ begin
             || (select count(*) from command_targets where command_id = new.id) || ' matched' || char(10)
             || (select group_concat(line, char(10)) from (select line from target_lines where command_id = new.id))
     where id = new.id and state = 'performing' and json_extract(new.attributes, '$.manifest') is not null;
+    update commands
+    set state = 'failed',
+        outcome = 'permission',
+        message = '403: writer "' || new.writer || '" may not move ' || (
+            select group_concat(t.path, ', ')
+            from command_targets as t
+            join entries as e on e.id = t.entry_id
+            where t.command_id = new.id
+                and not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = new.writer)
+        )
+    where id = new.id
+        and state = 'performing'
+        and new.action = 'mv'
+        and exists (
+            select 1
+            from command_targets as t
+            join entries as e on e.id = t.entry_id
+            where t.command_id = new.id
+                and not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = new.writer)
+        );
     -- mv without a destination changes what is seen, where it is
     insert into entry_writes (run_id, path, visibility, writer, turn)
     select
@@ -168,11 +196,14 @@ begin
         'file_delete', 'mv', t.path,
         json_object('before', e.hash, 'diff', edit_diff(t.path, c.body, null)),
         'proposed', now()
-    from command_targets as t
+    -- by its path: the targets are forgotten once the command waits for the destination
+    from run_paths as t
     join entries as e on e.id = t.entry_id
     left join contents as c on c.id = e.content_id
-    where t.command_id = new.id
+    where t.run_id = new.run_id
+        and t.path = new.path
         and new.action = 'mv'
+        and new.destination is not null
         and e.kind = 'file'
         and (select state from commands where id = new.id) in ('performing', 'proposed', 'accepted');
     update commands

@@ -127,6 +127,14 @@ where f.state in ('pending', 'started');
 
 -- triggers
 
+-- A command that failed at one of its proposals proposes no more.
+create trigger proposals__end_with_the_command
+before insert on proposals
+when (select state from commands where id = new.command_id) = 'failed'
+begin
+    select raise(ignore);
+end;
+
 -- An open proposal makes its command wait, unless the one who asked may decide for himself.
 create trigger proposals__wait_or_accept
 after insert on proposals
@@ -137,10 +145,14 @@ begin
     insert into events (at, run_id, turn_id, kind, detail)
     values (new.created_at, new.run_id, new.turn_id, 'proposal.opened', json_object('path', new.path, 'target', new.target));
     insert into resolutions (run_id, path, proposal_id, decision, decided_by, created_at)
-    select new.run_id, new.path, new.id, 'accept', coalesce(f.flag, c.writer), now()
+    select new.run_id, new.path, new.id, 'accept', case c.writer when 'model' then 'yolo' else c.writer end, now()
     from commands as c
-    left join loop_flags as f on f.loop_id = c.loop_id and f.flag = 'yolo'
-    where c.id = new.command_id and (c.writer <> 'model' or f.flag = 'yolo') and new.kind <> 'question';
+    where c.id = new.command_id
+        and new.kind <> 'question'
+        and (
+            c.writer <> 'model'
+            or exists (select 1 from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo')
+        );
 end;
 
 -- A decision: vetoes are asked while a proposal is 'accepting'; whoever has one fails it there.
@@ -175,10 +187,8 @@ create trigger decisions__take
 instead of insert on decisions
 begin
     -- a text in place of the proposed one
-    insert into contents (body, summary, chars, summary_chars, lines)
-    select
-        new.body, body_summary(p.target, new.body), length(new.body), length(body_summary(p.target, new.body)),
-        text_lines(new.body)
+    insert into content_writes (path, body)
+    select p.target, new.body
     from proposals as p
     where p.id = new.proposal_id and p.kind = 'file_write' and new.body is not null and new.decision = 'accept';
     update proposals
@@ -229,6 +239,16 @@ begin
     update proposals
     set state = 'cancelled', outcome = 'aborted'
     where command_id = new.command_id and new.state = 'failed' and state = 'proposed';
+    -- half a move would lose a file: neither half is done when the other cannot be
+    update effects
+    set state = 'cancelled', ended_at = now()
+    where command_id = new.command_id and new.state = 'failed' and new.action = 'mv' and state = 'pending';
+    update proposals
+    set state = 'cancelled', outcome = 'aborted'
+    where command_id = new.command_id
+        and new.state = 'failed'
+        and state = 'accepted'
+        and id in (select proposal_id from effects where command_id = new.command_id and state = 'cancelled');
     update commands
     set state = case
             when exists (select 1 from proposals where command_id = new.command_id and state = 'failed') then 'failed'

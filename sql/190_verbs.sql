@@ -46,7 +46,8 @@ instead of insert on verb_calls
 when new.request_id is null or not exists (select 1 from commands where request_id = new.request_id)
 begin
     select fail(400, new.action || ': attributes are a JSON object, not ' || quote(new.attributes))
-    where new.attributes is not null and coalesce(json_valid(new.attributes), 0) = 0;
+    where new.attributes is not null
+        and case when json_valid(new.attributes) then json_type(new.attributes) else '' end <> 'object';
     select fail(400, new.action || ' ' || coalesce(new.path, '') || ': visibility is visible, summarized or archived, not '
         || quote(new.visibility))
     where new.visibility is not null and new.visibility not in (select name from visibilities);
@@ -66,7 +67,7 @@ begin
     )
     select
         new.request_id, r.id, 'client', new.action, path_normalize(new.path), path_normalize(new.destination), new.body,
-        json_patch('{}', json_object(
+        json_set(json_patch('{}', json_object(
             'visibility', new.visibility,
             'state', new.state,
             'outcome', new.outcome,
@@ -77,9 +78,8 @@ begin
             'status', json_extract(new.attributes, '$.status'),
             'line', json_extract(new.attributes, '$.line'),
             'limit', json_extract(new.attributes, '$.limit'),
-            'manifest', json_extract(new.attributes, '$.manifest'),
-            'attributes', json(new.attributes)
-        )),
+            'manifest', json_extract(new.attributes, '$.manifest')
+        )), '$.attributes', json(coalesce(new.attributes, '{}'))),
         now()
     from runs as r
     where r.alias = case when new.path like 'run://_%' then substr(new.path, 7) else new.run end;

@@ -59,7 +59,8 @@ begin
         path_normalize(json_extract(c.value, '$.path')),
         path_normalize(json_extract(c.value, '$.destination')),
         json_extract(c.value, '$.body'),
-        coalesce(json_extract(c.value, '$.attributes'), '{}'),
+        -- a state and free attributes are an app's to set; a model that writes them as XML attributes is not heard
+        json_remove(coalesce(json_extract(c.value, '$.attributes'), '{}'), '$.state', '$.outcome', '$.attributes', '$.append'),
         now()
     from turns as t
     join json_each(new.parsed, '$.commands') as c

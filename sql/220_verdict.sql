@@ -19,7 +19,7 @@ create table if not exists votes (
 
 -- views
 
--- The fingerprint of a turn: what it asked for, in any order, updates included.
+-- The fingerprint of a turn: what it asked for, in any order, updates included. A turn that asked for nothing has none.
 create view turn_fingerprints as
 select
     t.id as turn_id,
@@ -42,7 +42,7 @@ from turns as t;
 create view turn_cycles as
 select
     t.id as turn_id,
-    min(k.value) as period
+    k.value as period
 from turns as t
 join json_each('[1,2,3,4,5,6,7,8]') as k
     on k.value <= (select cast(value as integer) from settings where name = 'max_cycle_period')
@@ -56,8 +56,7 @@ where (
                 (select cast(value as integer) from settings where name = 'min_cycles') - 1
             )
             and a.fingerprint = b.fingerprint
-    ) = k.value * ((select cast(value as integer) from settings where name = 'min_cycles') - 1)
-group by t.id;
+    ) = k.value * ((select cast(value as integer) from settings where name = 'min_cycles') - 1);
 
 -- What a turn amounts to, before the votes.
 create view turn_findings as
@@ -92,7 +91,7 @@ select
     t.sequence - (select min(o.sequence) from turns as o where o.loop_id = t.loop_id) + 1 as turns_of_loop
 from turns as t;
 
--- The last word of a turn: the vote of the highest rank.
+-- The last word of a turn: the vote of the highest rank. Where nobody votes, the loop goes on.
 create view turn_verdicts as
 select turn_id, voter, vote, status, reason, answer
 from (
@@ -101,9 +100,14 @@ from (
 )
 where place = 1;
 
+-- Judge a turn by its findings: insert into judgements (turn_id, …), the columns of turn_findings.
+create view judgements as
+select * from turn_findings where false;
+
 -- triggers
 
--- Judge: what went wrong is noted, then everybody votes, then the verdict is carried out. One body, because order matters.
+-- Judge: what went wrong is noted, then everybody votes, then the verdict is carried out. A plugin votes with a trigger on
+-- turns that go to the phase 'voting'.
 create trigger turns__judge
 after update of phase on turns
 when new.phase = 'judging' and old.phase <> 'judging'
@@ -111,117 +115,114 @@ begin
     -- nothing at all was said
     insert into turn_errors (turn_id, status, message)
     select new.id, 422, 'The response was empty: act with a tool, or answer with <update status="200">.'
-    from turn_findings as f
-    where f.turn_id = new.id
-        and f.commands = 0
-        and f.prose = ''
-        and new.response is not null
+    where new.response is not null
+        and trim(coalesce(new.prose, ''), char(32, 9, 10, 13)) = ''
+        and not exists (select 1 from commands as c where c.turn_id = new.id)
         and not exists (select 1 from turn_errors as e where e.turn_id = new.id and not e.soft);
+    -- a turn without a response repeats nothing
+    update turns
+    set fingerprint = (select substr(text_digest(fingerprint), 1, 16) from turn_fingerprints where turn_id = new.id)
+    where id = new.id and response is not null;
+    insert into judgements (
+        turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose, turns_of_loop
+    )
+    select turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose, turns_of_loop
+    from turn_findings
+    where turn_id = new.id;
+end;
+
+-- The findings are made once; everything else reads them from the row.
+create trigger judgements__judge
+instead of insert on judgements
+begin
     -- a claim to be done that the turn's own failures refute
     update commands
     set state = 'failed',
         outcome = 'conflict',
         message = 'Not done: an action of this turn failed. Look at it and go on. (' || coalesce(message, '') || ')'
-    where id = (select update_id from turn_findings where turn_id = new.id and failed)
+    where id = new.update_id
+        and new.failed
         and state = 'resolved'
         and json_extract(attributes, '$.status') >= 200;
-    update turns
-    set fingerprint = (select text_digest(fingerprint) from turn_fingerprints where turn_id = new.id)
-    where id = new.id;
-    update turns
-    set streak = (
-        select case when f.struck then l.streak + 1 else 0 end
-        from turn_findings as f
-        join loops as l on l.id = f.loop_id
-        where f.turn_id = new.id
-    )
-    where id = new.id;
-    update turns
-    set phase = 'voting'
-    where id = new.id;
-    -- the verdict
     update loops
-    set streak = (select streak from turns where id = new.id),
-        answer = coalesce((select answer from turn_verdicts where turn_id = new.id), answer),
-        reason = (select reason from turn_verdicts where turn_id = new.id)
+    set streak = case when new.struck then streak + 1 else 0 end
     where id = new.loop_id;
-    update turns
-    set phase = 'judged',
-        status = coalesce((select status from turn_verdicts where turn_id = new.id and vote = 'stop'), 102),
-        ended_at = now()
-    where id = new.id;
-    insert into events (at, run_id, turn_id, kind, detail)
-    select now(), new.run_id, new.id, 'turn.judged',
-        json_object('vote', v.vote, 'status', v.status, 'voter', v.voter, 'reason', v.reason)
-    from turn_verdicts as v
-    where v.turn_id = new.id;
-    update loops
-    set status = (select status from turn_verdicts where turn_id = new.id)
-    where id = new.loop_id
-        and status = 102
-        and (select vote from turn_verdicts where turn_id = new.id) = 'stop';
-end;
-
--- The engine's own votes. A plugin adds its own with a trigger on the same event.
-create trigger turns__vote
-after update of phase on turns
-when new.phase = 'voting'
-begin
-    -- without a reason to stop, a loop goes on
-    insert into votes (turn_id, voter, vote, rank) values (new.id, 'default', 'go_on', 0);
     -- the model's own word
     insert into votes (turn_id, voter, vote, rank, status, answer)
     select
-        new.id, 'update', 'stop', 10, json_extract(c.attributes, '$.status'),
-        coalesce(nullif(c.message, ''), nullif(f.prose, ''), 'Done.')
-    from turn_findings as f
-    join commands as c on c.id = f.update_id and c.state = 'resolved'
-    where f.turn_id = new.id
-        and not f.struck
-        and not f.failed
+        new.turn_id, 'update', 'stop', 10, json_extract(c.attributes, '$.status'),
+        coalesce(nullif(c.message, ''), nullif(new.prose, ''), 'Done.')
+    from commands as c
+    where c.id = new.update_id
+        and c.state = 'resolved'
+        and not new.struck
+        and not new.failed
         and json_extract(c.attributes, '$.status') in (200, 204, 422, 500);
     -- no word of it: text alone is the answer; deeds alone are the end, unless something was gathered to be looked at
     insert into votes (turn_id, voter, vote, rank, status, answer)
-    select new.id, 'healing', 'stop', 10, 200, coalesce(nullif(f.prose, ''), 'Done.')
-    from turn_findings as f
-    where f.turn_id = new.id
-        and f.update_id is null
-        and not f.struck
-        and not f.failed
-        and not f.gathers
-        and (f.commands > 0 or f.prose <> '');
+    select new.turn_id, 'healing', 'stop', 10, 200, coalesce(nullif(new.prose, ''), 'Done.')
+    where new.update_id is null
+        and not new.struck
+        and not new.failed
+        and not new.gathers
+        and (new.commands > 0 or new.prose <> '');
     insert into votes (turn_id, voter, vote, rank, status, reason)
-    select new.id, 'turns', 'stop', 20, 499, 'stopped after ' || f.turns_of_loop || ' turns'
-    from turn_findings as f
-    join loops as l on l.id = f.loop_id
-    where f.turn_id = new.id
-        and f.turns_of_loop >= coalesce(
+    select new.turn_id, 'turns', 'stop', 20, 499, 'stopped after ' || new.turns_of_loop || ' turns'
+    from loops as l
+    where l.id = new.loop_id
+        and new.turns_of_loop >= coalesce(
             cast(json_extract(l.config, '$.max_turns') as integer),
             (select cast(value as integer) from settings where name = 'max_loop_turns')
         )
-        and not exists (select 1 from votes as v where v.turn_id = new.id and v.rank = 10);
+        and not exists (select 1 from votes as v where v.turn_id = new.turn_id and v.rank = 10);
     insert into votes (turn_id, voter, vote, rank, status, reason)
     select
-        new.id, 'strikes', 'stop', 30, 499,
-        case when f.cycles then 'loop detected' else 'abandoned after ' || t.streak || ' turns with errors in a row' end
-    from turn_findings as f
-    join turns as t on t.id = f.turn_id
-    where f.turn_id = new.id
-        and t.streak >= (select cast(value as integer) from settings where name = 'max_strikes');
+        new.turn_id, 'strikes', 'stop', 30, 499,
+        case when new.cycles then 'loop detected' else 'abandoned after ' || l.streak || ' turns with errors in a row' end
+    from loops as l
+    where l.id = new.loop_id
+        and l.streak >= (select cast(value as integer) from settings where name = 'max_strikes');
     insert into votes (turn_id, voter, vote, rank, status, reason, answer)
-    select new.id, 'rejection', 'stop', 40, 200, 'rejected', nullif(f.prose, '')
-    from turn_findings as f
-    where f.turn_id = new.id and f.rejected;
+    select new.turn_id, 'rejection', 'stop', 40, 200, 'rejected', nullif(new.prose, '')
+    where new.rejected;
     insert into votes (turn_id, voter, vote, rank, status, reason)
-    select new.id, 'model', 'stop', 50, k.loop_status, e.message
+    select new.turn_id, 'model', 'stop', 50, k.loop_status, e.message
     from turn_errors as e
     join model_failures as k on k.status = e.status and k.loop_status is not null
-    where e.turn_id = new.id and json_extract(e.detail, '$.source') = 'model'
+    where e.turn_id = new.turn_id and json_extract(e.detail, '$.source') = 'model'
     order by e.id desc
     limit 1;
     insert into votes (turn_id, voter, vote, rank, status, reason)
-    select new.id, 'budget', 'stop', 60, 413, e.message
+    select new.turn_id, 'budget', 'stop', 60, 413, e.message
     from turn_errors as e
-    where e.turn_id = new.id and json_extract(e.detail, '$.source') = 'budget' and not e.soft
+    where e.turn_id = new.turn_id and json_extract(e.detail, '$.source') = 'budget' and not e.soft
     limit 1;
+    -- the votes of plugins
+    update turns
+    set phase = 'voting', streak = (select streak from loops where id = new.loop_id)
+    where id = new.turn_id;
+    update loops
+    set answer = coalesce((select answer from turn_verdicts where turn_id = new.turn_id), answer),
+        reason = (select reason from turn_verdicts where turn_id = new.turn_id)
+    where id = new.loop_id and exists (select 1 from votes where turn_id = new.turn_id);
+    update turns
+    set phase = 'judged',
+        status = coalesce((select status from turn_verdicts where turn_id = new.turn_id and vote = 'stop'), 102),
+        ended_at = now()
+    where id = new.turn_id;
+    insert into events (at, run_id, turn_id, kind, detail)
+    select
+        now(), t.run_id, t.id, 'turn.judged',
+        (
+            select json_object('vote', v.vote, 'status', v.status, 'voter', v.voter)
+            from turn_verdicts as v
+            where v.turn_id = t.id
+        )
+    from turns as t
+    where t.id = new.turn_id;
+    update loops
+    set status = (select status from turn_verdicts where turn_id = new.turn_id)
+    where id = new.loop_id
+        and status = 102
+        and (select vote from turn_verdicts where turn_id = new.turn_id) = 'stop';
 end;

@@ -102,14 +102,15 @@ begin
     where r.id = new.run_id;
     insert into run_views (
         run_id, entry_id, content_id, attributes, visibility, state, outcome, writer, loop_id, turn, touched,
-        write_count, since
+        write_count, since, head
     )
     select
         r.id, v.entry_id, v.content_id, v.attributes, v.visibility,
         case when v.state in ('streaming', 'proposed') then 'cancelled' else v.state end,
         case when v.state in ('streaming', 'proposed') then 'interrupted' else v.outcome end,
         v.writer, null, v.turn, v.touched, v.write_count,
-        (select max(id) from events)
+        (select max(id) from events),
+        v.head
     from runs as r
     join runs as p on p.id = r.parent_run_id
     join run_views as v on v.run_id = p.id
@@ -130,6 +131,11 @@ begin
     join run_history as h on h.run_id = r.parent_run_id and h.began <= t.seen_at and t.seen_at < h.ended
     where r.id = new.run_id
         and r.forked_at <> (select next_turn from runs where id = r.parent_run_id);
+    update run_views
+    set head = (select h.head from entry_heads as h where h.run_id = new.run_id and h.entry_id = run_views.entry_id)
+    where run_id = new.run_id
+        and visibility <> 'archived'
+        and (head is null or state = 'cancelled');
 end;
 
 create trigger run_aborts__abort

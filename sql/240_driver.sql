@@ -108,6 +108,12 @@ join loops as l on l.id = t.loop_id
 join run_context_sizes as z on z.run_id = r.id
 left join models as m on m.alias = coalesce(l.model, r.model);
 
+-- Report that a turn's call failed for good: insert into call_failures (turn_id, status, message).
+create view call_failures as
+select turn_id, status, message
+from model_calls
+where state = 'failed';
+
 -- triggers
 
 -- A turn has at most one open call: one left over from a process that died was interrupted.
@@ -132,24 +138,27 @@ begin
 end;
 
 -- A call that failed for good: told in the log; too long a packet is demoted and sent once more.
-create trigger model_calls__take_failure
-after update of state on model_calls
-when new.state = 'failed' and old.state = 'open'
+create trigger call_failures__take
+instead of insert on call_failures
 begin
+    update model_calls
+    set state = 'failed',
+        ended_at = now(),
+        status = coalesce((select k.status from model_failures as k where k.status = new.status), 500),
+        message = new.message
+    where turn_id = new.turn_id and state = 'open';
     update runs
     set responses = responses + 1
-    where id = new.run_id;
+    where id = (select run_id from turns where id = new.turn_id);
     insert into turn_errors (turn_id, status, message, detail)
-    select new.turn_id, k.status, new.message, '{"source":"model"}'
-    from model_failures as k
-    where k.status = new.status
-        and k.status <> 413;
+    select c.turn_id, c.status, c.message, '{"source":"model"}'
+    from model_calls as c
+    where c.turn_id = new.turn_id and c.state = 'failed' and new.status <> 413
+    order by c.id desc
+    limit 1;
     update turns
-    set phase = 'judging'
-    where id = new.turn_id and phase = 'asking' and new.status <> 413;
-    update turns
-    set phase = 'assembling'
-    where id = new.turn_id and phase = 'asking' and new.status = 413;
+    set phase = case new.status when 413 then 'assembling' else 'judging' end
+    where id = new.turn_id and phase = 'asking';
     insert into ladder_steps (turn_id, from_step)
     select id, case when refused then 3 else ladder end
     from turns

@@ -36,8 +36,9 @@ select
     ) as divisor
 from runs as r;
 
--- The rows in context with the parts of their text. Proposed entries wait outside.
-create view context_rows as
+-- What is in context, with the parts of its text. tokens= is what making an entry visible costs and what demoting it frees.
+-- Proposed entries wait outside.
+create view context_texts as
 select
     v.run_id,
     v.entry_id,
@@ -47,64 +48,24 @@ select
     v.visibility,
     v.turn,
     v.touched,
+    c.id as content_id,
     coalesce(c.body, '') as body,
-    coalesce(c.summary, c.body, '') as summary,
-    coalesce(c.chars, 0) as chars,
-    coalesce(c.summary_chars, 0) as summary_chars,
-    case s.category
-        when 'logging' then json_patch('{}', json_object(
-            'turn', v.turn,
-            'action', v.attributes ->> '$.action',
-            'target', v.attributes ->> '$.target',
-            'to', v.attributes ->> '$.to',
-            'status', coalesce(
-                case when v.state = 'failed' and o.name <> 'status' then o.status end,
-                v.attributes ->> '$.status',
-                nullif(st.status, 200)
-            ),
-            'outcome', v.outcome,
-            'tags', v.attributes ->> '$.tags'
-        ))
-        else json_patch('{}', json_object(
-            'turn', v.turn,
-            'status', nullif(coalesce(st.status, o.status), 200),
-            'state', nullif(v.state, 'resolved'),
-            'outcome', v.outcome,
-            'command', coalesce(v.attributes, e.attributes) ->> '$.command',
-            'channel', coalesce(v.attributes, e.attributes) ->> '$.channel',
-            'summary', coalesce(v.attributes, e.attributes) ->> '$.summary',
-            'tags', coalesce(v.attributes, e.attributes) ->> '$.tags',
-            'lines', nullif(coalesce(c.lines, 0), 0)
-        ))
-    end as header
+    coalesce(c.summary, '') as summary,
+    v.head || case
+        when s.category = 'logging' then ''
+        else ',"lines":' || coalesce(c.lines, 0) || ',"tokens":' || token_estimate(
+            length(v.head) + 2 * length(e.path) + coalesce(c.chars, 0) + 20, l.divisor
+        )
+    end || '} <<:::' || e.path as head,
+    ':::' || e.path as foot,
+    length(v.head) + 2 * length(e.path) + coalesce(c.chars, 0) + 20 as full_chars,
+    length(v.head) + 2 * length(e.path) + coalesce(c.summary_chars, 0) + 20 as summary_text_chars
 from run_views as v
+join loops as l on l.run_id = v.run_id and l.status = 102
 join entries as e on e.id = v.entry_id
-join schemes as s on s.name = e.kind
-join states as st on st.name = v.state
-left join outcomes as o on v.outcome is not null and o.name = substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1)
-left join contents as c on c.id = coalesce(v.content_id, e.content_id)
-where v.visibility <> 'archived' and v.state <> 'proposed' and s.model_visible;
-
--- The same with the text itself. tokens= is what making an entry visible costs and what demoting it frees.
-create view context_texts as
-select
-    run_id, entry_id, path, kind, category, visibility, turn, touched, body, summary,
-    case
-        when category = 'logging' then header
-        else substr(header, 1, length(header) - 1) || ',"tokens":' || tokens || '}'
-    end || ' <<:::' || path as head,
-    ':::' || path as foot,
-    full_chars,
-    summary_text_chars
-from (
-    select
-        w.*,
-        token_estimate(length(w.header) + 2 * length(w.path) + w.chars + 12, l.divisor) as tokens,
-        length(w.header) + 2 * length(w.path) + w.chars + 20 as full_chars,
-        length(w.header) + 2 * length(w.path) + w.summary_chars + 20 as summary_text_chars
-    from context_rows as w
-    join loops as l on l.run_id = w.run_id and l.status = 102
-);
+join schemes as s on s.name = e.kind and s.model_visible
+left join content_texts as c on c.id = coalesce(v.content_id, e.content_id)
+where v.visibility <> 'archived' and v.state <> 'proposed';
 
 create view packet_prompt as
 -- The task: the prompt of the active loop.

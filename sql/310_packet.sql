@@ -134,6 +134,7 @@ select
     sum(case when c.visibility = 'summarized' then c.summary_text_chars else 0 end) as summarized_chars
 from turns as t
 join context_texts as c on c.run_id = t.run_id
+where t.phase = 'assembling'
 group by t.id, c.kind;
 
 create view packet_budget as
@@ -273,11 +274,17 @@ begin
     where run_id = (select run_id from turns where id = new.turn_id)
         and visibility = 'visible'
         and entry_id in (select entry_id from demotions where turn_id = new.turn_id);
-    -- told once, in this turn's packet
+    -- told once, in this turn's packet: a further step replaces what the one before said
+    delete from turn_errors
+    where turn_id = new.turn_id and slug = 'budget';
     insert into turn_errors (turn_id, status, message, slug, soft, detail)
     select
         t.id, 413,
-        'Context overflow: the packet was ' || t.context_tokens || ' tokens, the ceiling is ' || b.ceiling || '. Demoted '
+        'Context overflow: ' || case
+            when t.context_tokens > b.ceiling
+                then 'the packet was ' || t.context_tokens || ' tokens, the ceiling is ' || b.ceiling
+            else 'the model refused a packet of ' || t.context_tokens || ' tokens as too long'
+        end || '. Demoted '
         || (select count(*) || ' entries, ' || sum(tokens) || ' tokens' from demotions where turn_id = t.id)
         || '; get what you still need, in slices.' || char(10) || (
             select group_concat(line, char(10))
@@ -303,8 +310,11 @@ begin
     insert into turn_errors (turn_id, status, message, slug, soft, detail)
     select
         t.id, 413,
-        'Context full: the packet is ' || t.context_tokens || ' tokens, the ceiling is ' || b.ceiling
-        || case
+        'Context full: ' || case
+            when t.context_tokens > b.ceiling
+                then 'the packet is ' || t.context_tokens || ' tokens, the ceiling is ' || b.ceiling
+            else 'the model refuses a packet of ' || t.context_tokens || ' tokens as too long'
+        end || case
             when exists (select 1 from demotions where turn_id = t.id)
                 then ', after ' || (select count(*) from demotions where turn_id = t.id) || ' entries were demoted.'
             else ' and nothing can be demoted.'

@@ -47,9 +47,9 @@ select
         when 'missing' then ' not found'
         else ': cannot be read'
     end as message
-from file_stats as f
-join entries as e on e.scope = 'project:' || f.project_id and e.path = f.path
-where f.kind <> 'text';
+from entries as e
+cross join file_stats as f on f.project_id = cast(substr(e.scope, 9) as integer) and f.path = e.path
+where e.kind = 'file' and f.kind <> 'text';
 
 -- Report a file: insert into file_reads (project_id, path, kind, size, mtime_ns, sha256, text).
 create view file_reads as
@@ -112,13 +112,8 @@ begin
     insert into entries (scope, path, scheme, kind)
     values ('project:' || new.project_id, new.path, null, 'file')
     on conflict (scope, path) do nothing;
-    insert into contents (body, summary, chars, summary_chars, lines)
-    select
-        new.text,
-        case when length(new.text) > 500 then body_summary(new.path, new.text) end,
-        length(new.text),
-        case when length(new.text) > 500 then length(body_summary(new.path, new.text)) else length(new.text) end,
-        text_lines(new.text)
+    insert into content_writes (path, body)
+    select new.path, new.text
     from entries as e
     where e.scope = 'project:' || new.project_id
         and e.path = new.path
@@ -223,6 +218,15 @@ begin
     join commands as m on m.id = f.command_id
     left join turns as t on t.id = f.turn_id
     where f.id = new.effect_id and f.kind = 'file_write';
+    -- an entry that was moved into a file goes now that the file is there
+    delete from run_views
+    where (run_id, entry_id) in (
+        select f.run_id, o.entry_id
+        from effects as f
+        join commands as m on m.id = f.command_id and m.action = 'mv'
+        join run_paths as o on o.run_id = f.run_id and o.path = m.path and o.kind <> 'file'
+        where f.id = new.effect_id and f.kind = 'file_write'
+    );
     update entries
     set hash = (select json_extract(x.detail, '$.sha256') from effect_results as x where x.effect_id = new.effect_id)
     where (scope, path) in (

@@ -41,7 +41,8 @@ select
         500
     ) as status,
     coalesce(c.message, '') as body,
-    c.log_path as path
+    c.log_path as path,
+    c.id as command_id
 from commands as c
 join runs as r on r.id = c.run_id
 join states as st on st.name = c.state
@@ -51,11 +52,11 @@ select
     r.alias, t.sequence, 1000 + e.id - (select min(x.id) from turn_errors as x where x.turn_id = t.id), 'system', 'error',
     e.slug, case e.soft when 1 then 'resolved' else 'failed' end,
     case e.soft when 0 then 'status:' || e.status end, e.status, e.message,
-    'log://turn_' || t.sequence || '/error/' || coalesce(e.slug, '')
+    'log://turn_' || t.sequence || '/error/' || e.slug, null
 from turn_errors as e
 join turns as t on t.id = e.turn_id
 join runs as r on r.id = t.run_id
-order by 1, 2, 3;
+order by 1, 2, 3, 12;
 
 create view turn_timeline as
 -- One row a turn with what it did, how full its packet was and what it cost.
@@ -115,7 +116,7 @@ select
         select json_group_array(json_object(
             'tool', h.action, 'path', h.path, 'status', h.status, 'body', h.body, 'turn', h.turn, 'target', h.target
         ))
-        from (select * from run_log as g where g.run = r.alias order by g.turn, g.ordinal) as h
+        from (select * from run_log as g where g.run = r.alias order by g.turn, g.ordinal, g.command_id) as h
     ) as history,
     (
         select json_group_array(json_object('path', u.path, 'body', u.body))

@@ -8,14 +8,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import plugins
-from ..errors import EngineError
-from ..identity import ProcessIdentity
+from engine import plugins
+from engine.errors import EngineError
+from engine.identity import ProcessIdentity
+
 from . import files
 from .processes import ProcessResult, kill_leftover, run_process
 
 if TYPE_CHECKING:
-    from ..database import Database, Row
+    from engine.database import Database, Row
 
 Output = Callable[[int, str], None]
 
@@ -23,7 +24,9 @@ Output = Callable[[int, str], None]
 class Performer:
     """Performs effects for the driver that holds `token`; `stopped` cuts a running process off."""
 
-    def __init__(self, db: Database, token: str | None, stopped: threading.Event, on_output: Output | None = None) -> None:
+    def __init__(
+        self, db: Database, token: str | None, stopped: threading.Event, on_output: Output | None = None
+    ) -> None:
         self._db = db
         self._token = token
         self._stopped = stopped
@@ -37,7 +40,9 @@ class Performer:
 
     def perform(self, run_id: int) -> None:
         """Perform the next effect of a run that is pending, or was begun and can safely be done again."""
-        effect = self._db.row("select * from pending_effects where run_id = ? order by effect_id limit 1", (run_id,))
+        effect = self._db.row(
+            "select * from pending_effects where run_id = ? order by effect_id limit 1", (run_id,)
+        )
         if effect is None:
             return
         if effect["kind"] != "process":
@@ -47,7 +52,8 @@ class Performer:
     def recover(self, run_id: int) -> None:
         """Record the processes that were cut off with another driver as interrupted; they are never started again."""
         for effect in self._db.rows(
-            "select * from pending_effects where run_id = ? and state = 'started' and kind = 'process'", (run_id,)
+            "select * from pending_effects where run_id = ? and state = 'started' and kind = 'process'",
+            (run_id,),
         ):
             if effect["identity"]:
                 kill_leftover(ProcessIdentity.from_json(effect["identity"]))
@@ -56,7 +62,11 @@ class Performer:
     def _handle(self, effect: Row) -> Mapping[str, Any]:
         handler = self._handlers.get(effect["kind"])
         if handler is None:
-            return {"state": "failed", "outcome": "error", "message": f"nothing performs effects of kind {effect['kind']!r}"}
+            return {
+                "state": "failed",
+                "outcome": "error",
+                "message": f"nothing performs effects of kind {effect['kind']!r}",
+            }
         try:
             return handler(effect)
         except EngineError as error:
@@ -77,7 +87,8 @@ class Performer:
 
     def _mark_started(self, effect_id: int, identity: str | None) -> None:
         self._db.execute(
-            "update effects set state = 'started', identity = ?, started_at = now() where id = ?", (identity, effect_id)
+            "update effects set state = 'started', identity = ?, started_at = now() where id = ?",
+            (identity, effect_id),
         )
 
     def _append(self, effect_id: int, channel: int, text: str) -> None:
@@ -86,7 +97,9 @@ class Performer:
             self._on_output(channel, text)
 
     def _report(self, effect: Row, result: Mapping[str, Any]) -> None:
-        if self._db.value("select state in ('pending', 'started') from effects where id = ?", (effect["effect_id"],)):
+        if self._db.value(
+            "select state in ('pending', 'started') from effects where id = ?", (effect["effect_id"],)
+        ):
             self._db.insert("effect_results", effect_id=effect["effect_id"], lease=self._token, **result)
 
 

@@ -51,9 +51,7 @@ def _remote(name: str) -> Model:
     provider, _, model = name.partition("/")
     if provider not in PROVIDERS or not model:
         known = ", ".join(f"{each}/NAME" for each in PROVIDERS)
-        raise NotFound(
-            f"model {name!r}: no such form; use scripted:FILE, replay:DB#RUN, local, or one of {known}"
-        )
+        raise NotFound(f"model {name!r}: no such form; use scripted:FILE, replay:DB#RUN, local, or one of {known}")
     from engine.models.remote import RemoteModel
 
     return RemoteModel(provider, model)

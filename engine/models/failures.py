@@ -32,6 +32,8 @@ def translated(error: Exception, who: str, at: Endpoint) -> ModelError | None:
         category = _category(error, detail)
     elif isinstance(error, library.UnexpectedModelBehavior):
         category = "server"
+    elif isinstance(error, library.UserError):
+        category = "invalid"
     elif isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("httpx2", "httpcore2"):
         category = "gateway"
     else:
@@ -46,7 +48,7 @@ def translated(error: Exception, who: str, at: Endpoint) -> ModelError | None:
 
 _OTHER = "model {who!r} failed: {detail}"
 _MESSAGES = {
-    "auth": "{provider} refused the key or the account for model {who!r}; check {keys} and the account's credit",
+    "auth": "{provider} refused the key or the account for model {who!r}; check {keys} and the credit left",
     "not_found": "{provider} knows no model {who!r} at {url}: {detail}; check the name",
     "gateway": "model {who!r} cannot be reached at {url}: {detail}; check the server and {url_variable}",
     "context_exceeded": "the packet is too long for model {who!r}: {detail}",

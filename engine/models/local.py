@@ -1,8 +1,8 @@
 """`local`: SmolLM2-135M-Instruct in this process, without a key and without a network.
 
-It answers short questions over one small file and is no coding agent. The runtime is xllamacpp; it is
-loaded once for each process, at the first call. What can be measured of it stands with the numbers: a
-prompt is read at 140 tokens/s and thread on the wheel's portable code, an answer written at about 40.
+It answers short questions over one small file and is no coding agent. The runtime is xllamacpp; it is loaded
+once for each process, at the first call. Measured with the wheel's portable code: each idle core reads 140
+tokens of a prompt in a second, and an answer is written at 40 to 60 tokens a second.
 """
 
 from __future__ import annotations
@@ -122,9 +122,7 @@ def _refused(error: Mapping[str, Any]) -> ModelError:
     message = str(error.get("message", "no reason given"))
     if error.get("type") == "exceed_context_size_error":
         return ModelError("context_exceeded", f"the packet is too long for the local model: {message}")
-    return ModelError(
-        category_of_status(int(error.get("code", 500)), message), f"the local model failed: {message}"
-    )
+    return ModelError(category_of_status(int(error.get("code", 500)), message), f"the local model failed: {message}")
 
 
 @cache
@@ -135,7 +133,9 @@ def _server(weights: Path) -> Any:
     except ImportError as error:
         raise EngineError("the local runtime is not installed; run: pip install 'engine[local]'") from error
     if not weights.is_file():
-        raise ModelError("not_found", f"the local model's weights are not at {weights}; install them first")
+        raise ModelError(
+            "not_found", f"the local model's weights are not at {weights}; run: engine models install local"
+        )
     folder = tempfile.mkdtemp(prefix="engine-local-")
     atexit.register(_close, folder)
     try:
@@ -153,7 +153,7 @@ def _parameters(xllamacpp: Any, weights: Path, folder: str) -> Any:
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = _threads()
     parameters.warmup = False
     parameters.verbosity = 3 if os.environ.get("ENGINE_DEBUG") else -1
-    # The runtime always serves HTTP besides: on a socket in a private folder it is no open port of this machine.
+    # The runtime always serves HTTP besides: on a socket in a private folder it opens no port.
     parameters.hostnames = [f"{folder}/socket.sock"]
     parameters.n_threads_http = 1
     parameters.ui = False

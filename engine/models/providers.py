@@ -31,12 +31,8 @@ PROVIDERS = {
     for provider in (
         Provider("openai", ("OPENAI_API_KEY",), "OPENAI_BASE_URL", "https://api.openai.com/v1"),
         Provider("anthropic", ("ANTHROPIC_API_KEY",), "ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
-        Provider(
-            "openrouter", ("OPENROUTER_API_KEY",), "OPENROUTER_BASE_URL", "https://openrouter.ai/api/v1"
-        ),
-        Provider(
-            "ollama", ("OLLAMA_API_KEY",), "OLLAMA_BASE_URL", "http://127.0.0.1:11434/v1", needs_key=False
-        ),
+        Provider("openrouter", ("OPENROUTER_API_KEY",), "OPENROUTER_BASE_URL", "https://openrouter.ai/api/v1"),
+        Provider("ollama", ("OLLAMA_API_KEY",), "OLLAMA_BASE_URL", "http://127.0.0.1:11434/v1", needs_key=False),
         Provider("xai", ("XAI_API_KEY",), "XAI_BASE_URL", "https://api.x.ai/v1"),
         Provider("cerebras", ("CEREBRAS_API_KEY",), "CEREBRAS_BASE_URL", "https://api.cerebras.ai/v1"),
         Provider(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from engine.models.failures import translated
@@ -24,15 +25,17 @@ _POLL_S = 0.05
 class RemoteModel:
     """Model `name` of a provider, configured by environment variables.
 
-    Raises `ModelError` (auth, 401) when the provider's key is missing. Calls are streamed; `timeout_s`
-    bounds a call as a whole, whether the server never answers or sends a byte now and then; connecting may
-    take 10 s of it.
+    Raises `ModelError` (auth, 401) when the provider's key is missing, `EngineError` when the libraries
+    are. Calls are streamed; `timeout_s` bounds a call as a whole, whether the server never answers or sends
+    a byte now and then; connecting may take 10 s of it.
     """
 
     def __init__(self, provider: str, name: str) -> None:
         self.name = name
         self.who = f"{provider}/{name}"
         self._at = endpoint(PROVIDERS[provider])
+        if find_spec("pydantic_ai") is None:
+            raise missing_library()
 
     def complete(
         self,
@@ -47,9 +50,7 @@ class RemoteModel:
         def work(emit: Emit, stop: threading.Event) -> Completion:
             return asyncio.run(self._until_stopped(request, emit, stop))
 
-        return watched(
-            work, who=self.who, timeout_s=request.timeout_s, on_delta=on_delta, cancelled=cancelled
-        )
+        return watched(work, who=self.who, timeout_s=request.timeout_s, on_delta=on_delta, cancelled=cancelled)
 
     async def _until_stopped(self, request: Request, emit: Emit, stop: threading.Event) -> Completion:
         call = asyncio.create_task(self._call(request, emit))
@@ -61,9 +62,8 @@ class RemoteModel:
 
     async def _call(self, request: Request, emit: Emit) -> Completion:
         async with _http_client(request.timeout_s) as http:
-            model = library_model(self._at, self.name, http)
             try:
-                return await self._stream(model, request, emit)
+                return await self._stream(library_model(self._at, self.name, http), request, emit)
             except Exception as error:
                 if failure := translated(error, self.who, self._at):
                     raise failure from None
@@ -87,7 +87,7 @@ class RemoteModel:
         settings: dict[str, Any] = {
             "temperature": request.temperature,
             "max_tokens": request.max_tokens,
-            # The providers that cache only where told to: the system text is what stays the same between turns.
+            # Anthropic caches only where told to: the system text is what stays the same between turns.
             "cache": {"messages": False} if self._at.provider.name == "anthropic" else None,
             # llama.cpp's server takes GBNF; the providers' own APIs would refuse the field.
             "extra_body": {"grammar": request.grammar} if self._takes_grammar(request) else None,

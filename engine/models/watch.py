@@ -62,9 +62,7 @@ def late(who: str, timeout_s: float) -> ModelError:
     )
 
 
-def _perform(
-    work: Work, news: queue.SimpleQueue[str | Completion | BaseException], stop: threading.Event
-) -> None:
+def _perform(work: Work, news: queue.SimpleQueue[str | Completion | BaseException], stop: threading.Event) -> None:
     try:
         news.put(work(news.put, stop))
     except BaseException as error:

@@ -1,0 +1,109 @@
+"""Asks the person at the terminal about what a run proposes."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .printing import paint, say, visible
+
+if TYPE_CHECKING:
+    from engine.database import Database
+
+    from .driving import Interrupt
+
+_LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def at_terminal() -> bool:
+    """Whether there is someone to ask: stdin and stderr are a terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def accept_all(proposal: dict[str, Any]) -> bool | None:
+    """Accept everything but questions, which no one can answer unasked."""
+    return None if proposal["kind"] == "question" else True
+
+
+def show_proposal(proposal: dict[str, Any]) -> None:
+    """Show a proposal on stderr: a change as a coloured diff, a command or a question as it is."""
+    if proposal["kind"] == "question":
+        say(visible(proposal["detail"]), "cyan")
+    elif proposal["kind"] == "process":
+        say("\n".join(f"  $ {line}" for line in visible(proposal["detail"]).splitlines()), "cyan")
+    else:
+        for line in visible(proposal["detail"] or "").splitlines():
+            say(f"  {line}", _LINE_COLOURS.get(line[:1]))
+
+
+class Asker:
+    """Decides by asking: True accepts, False rejects, a text answers, None leaves the proposal open."""
+
+    def __init__(self, db: Database, interrupt: Interrupt) -> None:
+        self._db = db
+        self._interrupt = interrupt
+
+    def __call__(self, proposal: dict[str, Any]) -> bool | str | None:
+        """Ask about one proposal; one that has been settled by the decision on another is passed over."""
+        if not self._db.value("select state = 'proposed' from proposals where id = ?", (proposal["proposal_id"],)):
+            return False
+        say(f"\n{proposal['run']} asks, turn {proposal['turn']}: {proposal['action']} {self._target(proposal)}".rstrip())
+        show_proposal(proposal)
+        try:
+            with self._interrupt.asking():
+                return self._answer(proposal) if proposal["kind"] == "question" else self._decide(proposal)
+        except KeyboardInterrupt:
+            return None
+
+    @staticmethod
+    def _target(proposal: dict[str, Any]) -> str:
+        return visible(proposal["target"]) if proposal["kind"] not in {"question", "process"} else ""
+
+    def _decide(self, proposal: dict[str, Any]) -> bool | None:
+        while True:
+            given = _line("accept? [y] yes, [n] no, [q] decide later: ").strip().lower()
+            if given in {"y", "yes"}:
+                return True
+            if given in {"q", "quit", "\x04"}:
+                return None
+            if given in {"n", "no"}:
+                self._reject(proposal, _line("why not? (for the model; Enter: no reason) ").strip())
+                return False
+
+    def _reject(self, proposal: dict[str, Any], reason: str) -> None:
+        self._db.insert(
+            "resolutions",
+            run_id=self._db.value("select run_id from proposals where id = ?", (proposal["proposal_id"],)),
+            path=proposal["path"],
+            proposal_id=proposal["proposal_id"],
+            decision="reject",
+            reason=None if reason in {"", "\x04"} else reason,
+            decided_by="client",
+            created_at=self._db.clock(),
+        )
+
+    def _answer(self, proposal: dict[str, Any]) -> str | None:
+        options = self._options(proposal)
+        for number, option in enumerate(options, 1):
+            say(f"  {number}. {visible(option)}")
+        while True:
+            given = _line("a number or your own words ([q] later): " if options else "your answer ([q] later): ").strip()
+            if given.lower() in {"q", "quit", "\x04"}:
+                return None
+            if given.isdecimal() and 1 <= int(given) <= len(options):
+                return options[int(given) - 1]
+            if given:
+                return given
+
+    def _options(self, proposal: dict[str, Any]) -> list[str]:
+        given = self._db.value(
+            "select json_extract(detail, '$.options') from proposals where id = ?", (proposal["proposal_id"],)
+        )
+        return [option.strip() for option in str(given or "").split(";") if option.strip()]
+
+
+def _line(question: str) -> str:
+    """A line from the terminal; the question goes to stderr, since stdout is for the answer. Its end is '\\x04'."""
+    sys.stderr.write(paint(question, "yellow", stream=sys.stderr))
+    sys.stderr.flush()
+    return sys.stdin.readline() or "\x04"

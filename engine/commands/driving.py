@@ -1,0 +1,116 @@
+"""Drives a run from the terminal: tells what happens, asks, stops on Ctrl-C, prints the answer."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from .asking import Asker, accept_all, at_terminal, show_proposal
+from .exits import exit_code
+from .narrator import Narrator
+from .printing import one_line, print_text, say
+from .shared import db_flag
+
+if TYPE_CHECKING:
+    from engine.database import Database
+    from engine.loop import Driver, OnProposal
+    from engine.runs import Result
+
+
+class Interrupt:
+    """While it is entered, the first Ctrl-C stops the driver cleanly and the second ends the process."""
+
+    def __init__(self) -> None:
+        self._driver: Driver | None = None
+        self._asking = False
+        self._before: Any = None
+
+    def take(self, driver: Driver) -> None:
+        """Stop this driver."""
+        self._driver = driver
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """While a person is asked, Ctrl-C also breaks the waiting off, with `KeyboardInterrupt`."""
+        self._asking = True
+        try:
+            yield
+        finally:
+            self._asking = False
+
+    def __enter__(self) -> Interrupt:
+        self._before = signal.getsignal(signal.SIGINT)
+        if self._before is not signal.SIG_IGN:  # started in the background: not ours to change
+            signal.signal(signal.SIGINT, self._stop)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _stop(self, _: int, __: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        # The streams of Python may be in the middle of a write of their own.
+        os.write(2, b"\nstopping; Ctrl-C again ends at once\n")
+        if self._driver:
+            self._driver.stop()
+        if self._asking or not self._driver:
+            raise KeyboardInterrupt
+
+
+def drive(db: Database, run: str, loop: int | None, *, given: Path | None, yolo: bool = False, as_json: bool = False) -> None:
+    """Drive `run` until it ends or waits, print how its prompt `loop` ended, and exit with the code for that.
+
+    `given` is the --db of the command line, for the commands that are shown when the run waits.
+    """
+    from engine import runs
+
+    with Interrupt() as interrupt, Narrator() as narrator:
+        decide: OnProposal | None = accept_all if yolo else Asker(db, interrupt) if at_terminal() else None
+        runs.drive(db, run, on_event=narrator, on_proposal=decide, on_driver=interrupt.take)
+    result = runs.result(db, run, loop)
+    _print_result(db, result, as_json)
+    if exit_code(result.status) == exit_code(202):
+        say_how_to_resolve(db, run, given)
+    raise typer.Exit(exit_code(result.status))
+
+
+def _print_result(db: Database, result: Result, as_json: bool) -> None:
+    if as_json:
+        typer.echo(result.to_json())
+    elif result.answer:
+        print_text(result.answer)
+    name = db.value("select name from statuses where code = ?", (result.status,)) or ""
+    why = f": {one_line(result.reason, 300)}" if result.reason else ""
+    turns = "1 turn" if result.turns == 1 else f"{result.turns} turns"
+    tokens = f"{result.usage['prompt_tokens']:,} + {result.usage['completion_tokens']:,} tokens"
+    colour = {0: "green", 6: "yellow"}.get(exit_code(result.status), "red")
+    say(f"{result.run}: {result.status} {name}{why} ({turns}, {tokens}, ${result.cost:.4f})", colour)
+
+
+def say_how_to_resolve(db: Database, run: str, given: Path | None) -> None:
+    """Say what a run waits for, and by which commands that is decided."""
+    proposals = db.rows("select * from open_proposals where run = ? order by proposal_id", (run,))
+    flag = db_flag(given)
+    if not proposals:
+        say(f"nothing is open; 'engine resume{flag} {run}' goes on")
+        return
+    say(f"{run} waits for {len(proposals)} decision{'s' if len(proposals) > 1 else ''}:")
+    for proposal in proposals:
+        say(f"\n{proposal['action']} {one_line(proposal['target'], 80)}")
+        show_proposal(proposal)
+        line = f"engine resolve{flag} {run} {shlex.quote(proposal['path'])}"
+        accepting = "--answer TEXT" if proposal["kind"] == "question" else "--accept"
+        say(f"  {line} {accepting} --continue\n  {line} --reject --reason WHY --continue")
+
+
+__all__ = ["Interrupt", "drive", "say_how_to_resolve"]

@@ -1,0 +1,89 @@
+"""Prints: lines, tables and JSON, plain where no one sits at a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TextIO
+
+import typer
+
+# What moves the cursor, colours, or turns the direction of writing: a model's text must not play with the terminal.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def say(text: str = "", colour: str | None = None, *, dim: bool = False) -> None:
+    """Print a line for the person on stderr, coloured where that is a terminal."""
+    typer.echo(paint(text, colour, dim=dim, stream=sys.stderr), err=True)
+
+
+def paint(text: str, colour: str | None = None, *, dim: bool = False, stream: TextIO) -> str:
+    """`text` in a colour, if `stream` shows colours and NO_COLOR is not set."""
+    if not (colour or dim) or not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return typer.style(text, fg=colour, dim=dim)
+
+
+def visible(text: str) -> str:
+    """`text` with characters that would act on a terminal written as escapes; line feeds and tabs stay."""
+    return _UNSEEN.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
+
+
+def one_line(value: Any, width: int = 100) -> str:
+    """The first line of a value, at most `width` characters; what is left out is shown as '…'."""
+    text = "" if value is None else visible(shown(value)).strip("\n")
+    first, _, rest = text.partition("\n")
+    return f"{first[: width - 1]}…" if len(first) > width else first + ("…" if rest else "")
+
+
+def shown(value: Any) -> str:
+    """A value of a row as text: numbers as they are, bytes as SQL writes them, NULL as nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return f"x'{value.hex()}'"
+    return str(value)
+
+
+def print_text(text: str) -> None:
+    """Print a text on stdout: as it is for a program, with what would act on the terminal escaped for a person."""
+    typer.echo(visible(text) if sys.stdout.isatty() else text)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON on stdout; bytes become text as SQL writes them."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=shown))
+
+
+def print_table(rows: Sequence[Mapping[str, Any]], columns: Iterable[str], empty: str) -> None:
+    """Print the named columns of `rows`, a line each, or on stderr what it means that there are none."""
+    names = list(columns)
+    if not rows:
+        say(empty)
+    elif sys.stdout.isatty():
+        _print_rich(names, rows)
+    else:
+        _print_plain(names, [[one_line(row[name], 1_000) for name in names] for row in rows])
+
+
+def _print_rich(names: list[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name in names:
+        numbers = all(isinstance(row[name], int | float | None) for row in rows)
+        table.add_column(Text(name), justify="right" if numbers else "left", no_wrap=True, overflow="ellipsis")
+    for row in rows:
+        table.add_row(*(Text(one_line(row[name], 400)) for name in names))
+    Console(highlight=False).print(table)
+
+
+def _print_plain(names: list[str], lines: list[list[str]]) -> None:
+    widths = [max(len(line[i]) for line in [names, *lines]) for i in range(len(names))]
+    for line in [names, *lines]:
+        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())

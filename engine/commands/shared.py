@@ -1,0 +1,93 @@
+"""What the commands share: their options, the file they open, the run they mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from engine.database import Database
+
+DbOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--db", metavar="PATH", help="The database; default: .engine/engine.db of this folder or the nearest above it."
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+RunArgument = Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run; default: the latest.")]
+
+
+def open_to_read(given: Path | None) -> Database:
+    """The database that is there already; one that may not be written is opened for reading only.
+
+    Raises `NotFound` (404) when there is none, else what `engine.open` raises.
+    """
+    from engine.errors import EngineError
+    from engine.locate import database_to_read
+
+    path = database_to_read(given, Path.cwd())
+    try:
+        return _open(path)
+    except EngineError as error:
+        if error.status != 403:
+            raise
+        return _open(path, read_only=True)
+
+
+def open_to_write(given: Path | None) -> Database:
+    """The database, created with its folder where there is none."""
+    from engine.locate import database_to_write, make_folder
+
+    path = database_to_write(given, Path.cwd())
+    make_folder(path)
+    return _open(path)
+
+
+def _open(path: Path, *, read_only: bool = False) -> Database:
+    import engine
+    from engine.errors import Conflict, ValidationError
+
+    try:
+        return engine.open(path, read_only=read_only)
+    except ValidationError as error:
+        # a refused file is not a mistake in how the command was written
+        raise Conflict(error.message) from error
+
+
+def run_or_latest(db: Database, run: str | None) -> str:
+    """`run` if there is such a run, the latest where it is None; raises `NotFound` (404)."""
+    from engine.errors import NotFound
+
+    found = db.value(
+        "select alias from runs where alias = coalesce(?, alias) order by updated_at desc, id desc limit 1", (run,)
+    )
+    if found is None:
+        what = "there is no run yet; 'engine run PROMPT' starts one" if run is None else f"run {run!r}: there is no such run"
+        raise NotFound(what if run is None else f"{what}; 'engine runs' lists them")
+    return str(found)
+
+
+def absolute_model(name: str) -> str:
+    """A model's name with the path of its script or recording made absolute, so that it holds in any folder.
+
+    Raises `NotFound` (404) for a file that is not there.
+    """
+    from engine.errors import NotFound
+
+    for form in ("scripted:", "replay:"):
+        if name.startswith(form):
+            path, hash_sign, run = name.removeprefix(form).partition("#") if form == "replay:" else (name.removeprefix(form), "", "")
+            if not Path(path).is_file():
+                raise NotFound(f"model {name!r}: there is no file {path!r}")
+            return f"{form}{Path(path).absolute()}{hash_sign}{run}"
+    return name
+
+
+def db_flag(given: Path | None) -> str:
+    """` --db PATH` for a command line that is shown to a person, or nothing where it is not needed."""
+    import shlex
+
+    return "" if given is None else f" --db {shlex.quote(str(given))}"

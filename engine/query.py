@@ -1,0 +1,221 @@
+"""Answers one read-only statement: SQLite itself refuses all that would change or reach anything.
+
+An authorizer looks at every action of the statement while it is prepared, `query_only` stands behind it, a progress
+handler ends what takes too long. Reading the text of the statement serves the message alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from .errors import EngineError, PermissionDenied, ValidationError
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expression
+
+    from .database import Bindings, Database, Row
+
+SECONDS = 10.0
+"""How long a statement may take unless the caller says otherwise."""
+
+_STEPS = 5_000
+_NO_STATEMENT = re.compile(r"(?:[\s;]|--[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
+_ACTIONS = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_RECURSIVE})
+# With an argument these only name what to look at; without one, those below tell a value.
+_ASKING_PRAGMAS = frozenset(
+    {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
+    | {"foreign_key_check", "integrity_check", "quick_check", "database_list", "collation_list", "function_list"}
+    | {"module_list", "pragma_list", "compile_options"}
+)
+_TELLING_PRAGMAS = frozenset(
+    {"application_id", "user_version", "schema_version", "data_version", "page_count", "page_size", "freelist_count"}
+    | {"encoding", "journal_mode", "synchronous", "foreign_keys", "query_only"}
+)
+_REACHING_FUNCTIONS = frozenset(
+    {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "fsdir", "zipfile", "sqlar_uncompress"}
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a statement gave: names of columns, each once, rows in their order; `cut` says that more rows were left."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+    cut: bool = False
+
+    def dicts(self) -> list[Row]:
+        """The rows as dicts from column name to value."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+def read_only_rows(db: Database, query: str, bindings: Bindings = ()) -> list[Row]:
+    """All rows of one read-only statement, each a dict; a column name that comes twice gets a number: `id`, `id_2`.
+
+    Raises what `answer` raises.
+    """
+    return answer(db, query, bindings).dicts()
+
+
+def answer(
+    db: Database, query: str, bindings: Bindings = (), *, limit: int | None = None, seconds: float = SECONDS
+) -> Answer:
+    """The first `limit` rows of one read-only statement, all where it is None, within `seconds`.
+
+    Raises `PermissionDenied` (403) for a statement that would change or reach anything, `ValidationError` (400) for one
+    that SQLite cannot read, or several, and `EngineError` (504) for one that takes too long.
+    """
+    refused: list[str] = []
+    try:
+        with _confined(db.connection, refused, seconds):
+            return _fetched(db.connection, query, bindings, limit)
+    except apsw.InterruptError as error:
+        raise EngineError(f"the query took longer than {seconds:g} s; narrow it, or allow it more time", 504) from error
+    except (apsw.AuthError, apsw.ReadOnlyError, apsw.BindingsError, apsw.SQLError) as error:
+        if refused or isinstance(error, apsw.ReadOnlyError):
+            raise PermissionDenied(_refusal(query, refused)) from error
+        raise ValidationError(_explained(query, str(error))) from error
+
+
+def _fetched(connection: apsw.Connection, query: str, bindings: Bindings, limit: int | None) -> Answer:
+    columns: list[str] | None = None
+
+    def trace(cursor: apsw.Cursor, statement: str, _: object) -> bool:
+        nonlocal columns
+        if not _NO_STATEMENT.fullmatch(statement):
+            _refuse_a_second(query[len(statement) :])
+            columns = _names(cursor)
+        return True
+
+    cursor = connection.cursor()
+    cursor.exec_trace = trace
+    rows: list[tuple[Any, ...]] = []
+    try:
+        # A cached statement would have been prepared before the authorizer was there.
+        for row in cursor.execute(query, bindings, can_cache=False):
+            columns = columns or _names(cursor)  # some pragmas have none before the first row
+            if limit is not None and len(rows) >= limit:
+                return Answer(_unique(columns), rows, cut=True)
+            rows.append(row)
+    finally:
+        cursor.close()
+    if columns is None:
+        raise ValidationError('the query is empty; try "select * from run_overview"')
+    return Answer(_unique(columns), rows)
+
+
+def _names(cursor: apsw.Cursor) -> list[str]:
+    return [str(column[0]) for column in cursor.get_description()]
+
+
+def _refuse_a_second(rest: str) -> None:
+    if not _NO_STATEMENT.fullmatch(rest):
+        raise ValidationError(f"one statement at a time; a second one begins at {rest.strip()[:40]!r}")
+
+
+def _unique(names: list[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        number, unique = 1, name
+        while unique in found:
+            number += 1
+            unique = f"{name}_{number}"
+        found.append(unique)
+    return found
+
+
+@contextmanager
+def _confined(connection: apsw.Connection, refused: list[str], seconds: float) -> Iterator[None]:
+    """Keep `connection` from doing anything but read, for at most `seconds`; what it refuses is added to `refused`."""
+    deadline = time.monotonic() + seconds
+    was_confined = connection.execute("pragma query_only").get
+    connection.execute("pragma query_only = on")
+    connection.authorizer = lambda *action: _judge(action, refused)
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
+    try:
+        yield
+    finally:
+        connection.set_progress_handler(None)
+        connection.authorizer = None
+        if not was_confined:
+            connection.execute("pragma query_only = off")
+
+
+def _judge(action: tuple[Any, ...], refused: list[str]) -> int:
+    code, first, second, *_ = action
+    if code in _ACTIONS:
+        return apsw.SQLITE_OK
+    if code == apsw.SQLITE_FUNCTION:
+        allowed, what = str(second).lower() not in _REACHING_FUNCTIONS, f"{second}()"
+    elif code == apsw.SQLITE_PRAGMA:
+        name = str(first).lower()
+        allowed = name in _ASKING_PRAGMAS or (name in _TELLING_PRAGMAS and second is None)
+        what = f"pragma {name}" + ("" if second is None else f" = {second}")
+    else:
+        kind = str(apsw.mapping_authorizer_function.get(code, code)).removeprefix("SQLITE_")
+        allowed, what = False, " ".join([kind.replace("_", " ").lower(), *([str(first)] if first else [])])
+    if not allowed:
+        refused.append(what)
+    return apsw.SQLITE_OK if allowed else apsw.SQLITE_DENY
+
+
+def _refusal(query: str, refused: list[str]) -> str:
+    detail = f" ({refused[0]})" if refused else ""
+    return f"only reading is allowed here: {_kind(query)}{detail} is refused; change things through 'engine' or verb_* views"
+
+
+def _kind(query: str) -> str:
+    """What kind of statement `query` is, in SQL's own word: the one behind its `with`, if it has one."""
+    words: list[str] = re.findall(r"[a-z]+", re.sub(_NO_STATEMENT, "", query, count=1).lower()) or ["this"]
+    if words[0] == "with" and (parsed := _parsed(query)) is not None:
+        words = [str(parsed.key)]
+    return words[0].upper()
+
+
+def _explained(query: str, said: str) -> str:
+    """SQLite's complaint, with the place where the text stops being SQL if it can be found."""
+    if said.startswith(("no such table", "no such column")):
+        return f"{said}; .tables and .schema of 'engine shell' tell what there is"
+    place = _place_of_error(query) if "syntax error" in said or "incomplete" in said else None
+    return f"{said}{f' ({place})' if place else ''}; correct the statement"
+
+
+def _parsed(query: str) -> Expression | None:
+    sqlglot = _sqlglot()
+    try:
+        parsed: Expression = sqlglot.parse_one(query, read="sqlite")
+        return parsed
+    except sqlglot.errors.SqlglotError:
+        return None
+
+
+def _place_of_error(query: str) -> str | None:
+    sqlglot = _sqlglot()
+    try:
+        sqlglot.parse(query, read="sqlite")
+    except sqlglot.errors.ParseError as error:
+        return next((f"line {found['line']}, column {found['col']}" for found in error.errors), None)
+    except sqlglot.errors.SqlglotError:
+        return None
+    return None
+
+
+@cache
+def _sqlglot() -> Any:
+    """The parser that helps with messages; its import takes a third of a second, and it warns of what it cannot read."""
+    import sqlglot
+
+    logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+    return sqlglot
+
+
+__all__ = ["SECONDS", "Answer", "answer", "read_only_rows"]

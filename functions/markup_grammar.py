@@ -1,0 +1,63 @@
+"""The grammar of the model's markup: which words are tools, and the patterns that find their tags."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cached_property, lru_cache
+
+DEFAULT_TOOLS = ("get", "set", "rm", "cp", "mv", "sh", "env", "search", "ask_user", "update", "think")
+REASONING = frozenset({"think", "thinking"})
+NAMESPACE = r"(?:[A-Za-z_][\w-]{0,40}[:.]){0,3}"
+_BOUNDARY = r"(?=[\s/><]|\Z)"
+# ASCII, or `ſet` would count as `set`.
+FLAGS = re.ASCII | re.IGNORECASE
+
+_SPACE = re.compile(r"\s*")
+
+
+def skip_space(text: str, position: int) -> int:
+    """The first index at or after `position` that holds no white space; the length of `text` if none does."""
+    found = _SPACE.match(text, position)
+    return found.end() if found else position
+
+
+def begins_line(text: str, position: int) -> bool:
+    """Does only white space (at most 80 characters of it) stand before `position` on its line?"""
+    line = text.rfind("\n", max(0, position - 80), position)
+    return not text[max(line + 1, position - 80, 0) : position].strip()
+
+
+class Grammar:
+    """The tool names in force, lower case, and the patterns made of them."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = frozenset(names)
+        words = sorted(self.names | REASONING, key=lambda word: (-len(word), word))
+        alternatives = "|".join(re.escape(word) for word in words)
+        self.tag_pattern = rf"(?P<slash>/?){NAMESPACE}(?P<name>{alternatives}){_BOUNDARY}"
+        self._own: dict[str, re.Pattern[str]] = {}
+
+    @cached_property
+    def tag(self) -> re.Pattern[str]:
+        """Matches the head of any tool's tag; groups `slash` and `name`."""
+        return re.compile("<" + self.tag_pattern, FLAGS)
+
+    def own(self, name: str) -> re.Pattern[str]:
+        """Matches a whole closing tag of `name` (then with the group `close`), or the head of an open one."""
+        if name not in self._own:
+            word = NAMESPACE + re.escape(name)
+            pattern = rf"<(?:(?P<close>/{word}\s*(?:>|\Z))|{word}{_BOUNDARY})"
+            self._own[name] = re.compile(pattern, FLAGS)
+        return self._own[name]
+
+
+@lru_cache(maxsize=64)
+def grammar_of(tools: str | None) -> Grammar:
+    """The grammar of a JSON array of tool names, of `DEFAULT_TOOLS` for None; else raises ValueError."""
+    if tools is None:
+        return Grammar(DEFAULT_TOOLS)
+    names = json.loads(tools)
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise ValueError("the tools are not a JSON array of names")
+    return Grammar(tuple(name.lower() for name in names))

@@ -1,0 +1,125 @@
+"""The prose between the calls, and what is quoted in it: code spans and fences, as CommonMark has them.
+
+What stands in a quotation is shown, not run. A fence that claims to hold calls (`xml`, …) is none.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from engine.functions.markup_grammar import begins_line
+
+CALL_FENCES = frozenset({"xml", "tool_code", "tool_command", "tool_call", "tool_calls"})
+_RUNS = re.compile("`+")
+_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
+_LONGEST_FENCE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """`text[start:end]` is quoted, its content starts at `content`; `fence` is the info word of a fence."""
+
+    start: int
+    end: int
+    fence: str | None
+    content: int
+
+
+class Quotations:
+    """Finds the quotations of one text; each question costs no more than the quotation's own length."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._blank = (0, -1)
+
+    def at(self, start: int, end: int) -> Quotation | None:
+        """The quotation that the run of back-ticks or tildes `text[start:end]` opens, if it opens one."""
+        if 3 <= end - start <= _LONGEST_FENCE and begins_line(self.text, start):
+            fence = self._fence(start, end)
+            if fence is not None:
+                return fence
+        return self._span(start, end) if self.text[start] == "`" else None
+
+    def closes_fence(self, start: int, end: int, length: int) -> bool:
+        """Is the run `text[start:end]`, alone on its line, long enough to close a fence of `length`?"""
+        alone = begins_line(self.text, start) and not self.text[end : self._line_end(end)].strip()
+        return alone and end - start >= length
+
+    def _line_end(self, position: int) -> int:
+        end = self.text.find("\n", position)
+        return len(self.text) if end < 0 else end
+
+    def _fence(self, start: int, end: int) -> Quotation | None:
+        line_end = self._line_end(end)
+        info = self.text[end:line_end].strip()
+        if "`" in info:
+            return None
+        content = min(line_end + 1, len(self.text))
+        closing = _closing_line(self.text[start], end - start).search(self.text, content)
+        word = info.split()[0].lower() if info else ""
+        return Quotation(start, closing.end() if closing else len(self.text), word, content)
+
+    def _span(self, start: int, end: int) -> Quotation | None:
+        """A code span: up to the next run of the same length, in the same paragraph."""
+        if start and self.text[start - 1] == "\\":
+            return None
+        runs = self._runs[end - start]
+        index = bisect_left(runs, end)
+        if index == len(runs) or runs[index] > self._blank_line(end):
+            return None
+        return Quotation(start, runs[index] + end - start, None, end)
+
+    def _blank_line(self, position: int) -> int:
+        begin, end = self._blank
+        if not begin <= position <= end:
+            found = _BLANK_LINE.search(self.text, position)
+            self._blank = (position, found.start() if found else len(self.text))
+        return self._blank[1]
+
+    @cached_property
+    def _runs(self) -> dict[int, list[int]]:
+        runs = defaultdict[int, list[int]](list)
+        for run in _RUNS.finditer(self.text):
+            runs[run.end() - run.start()].append(run.start())
+        return runs
+
+
+@lru_cache(maxsize=2 * _LONGEST_FENCE)
+def _closing_line(character: str, length: int) -> re.Pattern[str]:
+    return re.compile(rf"^[ \t]*{character}{{{length},}}[ \t\r]*$\n?", re.MULTILINE)
+
+
+class Prose:
+    """What remains of one text when the calls are taken out of it, from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.pieces: list[str] = []
+        self.kept_from = 0
+
+    def cut(self, start: int, end: int) -> None:
+        """Take `text[start:end]` out."""
+        if start > self.kept_from:
+            self.pieces.append(self.text[self.kept_from : start])
+        self.kept_from = end
+
+    def take(self) -> str:
+        """All that was kept so far, trimmed; where something was cut out, the wider gap remains."""
+        pieces, self.pieces = self.pieces, []
+        parts, gap = list[str](), ""
+        for piece in pieces:
+            words = piece.strip()
+            gap = _wider(gap, piece[: len(piece) - len(piece.lstrip())])
+            if words:
+                parts += [gap, words] if parts else [words]
+                gap = piece[len(piece.rstrip()) :]
+        return "".join(parts)
+
+
+def _wider(left: str, right: str) -> str:
+    lines = max(left.count("\n"), right.count("\n"))
+    return "\n" * min(lines, 2) or (" " if left or right else "")
