@@ -49,9 +49,9 @@ check: $(DEVELOPED)
 	$(BIN)/mypy
 	$(BIN)/python tests/lint_sql.py
 
-# Files bench_*.py in tests/bench are no tests: pytest collects them only here.
+# One table; `python -m tests.bench --help` names the parts and the ways to look closer.
 bench: $(DEVELOPED)
-	$(BIN)/python -m pytest tests/bench -p no:xdist -s -o python_files='bench_*.py' -o python_functions='bench_*'
+	@$(BIN)/python -m tests.bench
 
 clean:
 	rm -rf $(VENV) .engine .bench build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

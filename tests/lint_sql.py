@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-WIDTH = 100
+WIDTH = 120
 
 TOKEN = re.compile(
     r"""(?P<comment>--[^\n]*|/\*.*?\*/)

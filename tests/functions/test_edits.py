@@ -15,8 +15,21 @@ from hypothesis import strategies as st
 
 MARKED = st.lists(
     st.sampled_from(
-        ["<<SEARCH", "SEARCH", "<<REPLACE", "REPLACE", "<<NEW", "NEW", "<<DELETE", "DELETE", "<<EOF", "EOF"]
-        + ["<<APPEND1", "APPEND1", "<<:::a", "\n", " ", "text", "s/a/b/", ">", "\r\n", "\ufeff", "é"]
+        [
+            *(
+                "<<SEARCH",
+                "SEARCH",
+                "<<REPLACE",
+                "REPLACE",
+                "<<NEW",
+                "NEW",
+                "<<DELETE",
+                "DELETE",
+                "<<EOF",
+                "EOF",
+            ),
+            *("<<APPEND1", "APPEND1", "<<:::a", "\n", " ", "text", "s/a/b/", ">", "\r\n", "\ufeff", "é"),
+        ]
     ),
     max_size=20,
 ).map("".join)
@@ -195,6 +208,13 @@ def test_the_replacement_takes_the_real_indentation() -> None:
     assert "indentation" in result["warnings"][0]
 
 
+def test_one_line_written_without_indentation_hands_its_own_on() -> None:
+    text = "def f():\n    go()\n"
+    assert edited(text, pair("go()", "if x:\n    go()")) == "def f():\n    if x:\n        go()\n"
+    assert edited(text, pair("go()", "stop()\n    go()")) == "def f():\n    stop()\n    go()\n"
+    assert edited("  a b\n", pair("a", "1\n2")) == "  1\n2 b\n"
+
+
 def test_a_search_in_one_line_may_mean_a_word() -> None:
     assert edited("call(old, x)\n", "<<SEARCH old SEARCH<<REPLACE new REPLACE") == "call(new, x)\n"
 
@@ -364,7 +384,7 @@ def test_a_hundred_edits_of_a_long_file_take_under_a_second() -> None:
     text = "".join(f"    value_{number} = compute({number})\n" for number in range(5000))
     body = "\n".join(
         pair(
-            f"value_{n} = compute({n})" if n % 100 else f"  value_{n}  = compute({n})".replace("  =", " ="),
+            f"value_{n} = compute({n})" if n % 100 else f"\tvalue_{n} = compute({n})",
             "pass",
         )
         for n in range(0, 5000, 50)

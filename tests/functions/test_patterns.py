@@ -166,9 +166,7 @@ def test_a_pattern_finds_a_passage(pattern: str, text: str, position: int) -> No
         ("$.a", "y", "{}", None),
     ],
 )
-def test_a_pattern_replaces_what_it_hits(
-    pattern: str, replacement: str | None, text: str, result: str | None
-) -> None:
+def test_a_pattern_replaces_what_it_hits(pattern: str, replacement: str | None, text: str, result: str | None) -> None:
     assert pattern_replace(pattern, replacement, text) == result
 
 

@@ -26,9 +26,7 @@ def test_a_digest_is_that_of_the_bytes() -> None:
     assert text_digest("é") == hashlib.sha256("é".encode()).hexdigest()
 
 
-@pytest.mark.parametrize(
-    ("text", "lines"), [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("\n", 1), ("\n\n", 2)]
-)
+@pytest.mark.parametrize(("text", "lines"), [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("\n", 1), ("\n\n", 2)])
 def test_a_final_newline_begins_no_line(text: str, lines: int) -> None:
     assert text_lines(text) == lines
 
@@ -64,9 +62,7 @@ def test_every_line_is_indented() -> None:
     assert text_indent("") == ""
 
 
-@given(
-    st.sampled_from([None, "a.py", "a.ts", "a.md", "sh://turn_1/x_1", "known://a"]), st.text(max_size=2000)
-)
+@given(st.sampled_from([None, "a.py", "a.ts", "a.md", "sh://turn_1/x_1", "known://a"]), st.text(max_size=2000))
 def test_a_summary_is_never_longer_than_its_limit(path: str | None, body: str) -> None:
     assert len(body_summary(path, body) or "") <= 500
 

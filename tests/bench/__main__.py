@@ -1,0 +1,64 @@
+"""Runs the measurements: `python -m tests.bench`, all of them or those named; one table comes out.
+
+With --profile, --statements or --sizes it says where the time or the bytes of a turn go instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+
+from . import profiling
+from .table import Line, text
+
+
+def main() -> None:
+    """Measure what the command line names and print the table."""
+    benchmarks = found()
+    arguments = _arguments(list(benchmarks))
+    turns = tuple(arguments.turns or ())
+    if arguments.look:
+        arguments.look(turns[0] if turns else 50)
+        return
+    lines: list[Line] = []
+    for name in arguments.names or benchmarks:
+        options = {"turns": turns} if turns and "turns" in inspect.signature(benchmarks[name]).parameters else {}
+        lines += benchmarks[name](**options)
+    print(text(lines))
+
+
+def found() -> dict[str, Callable[..., list[Line]]]:
+    """The functions bench_* of the files bench_*.py beside this one, by their name without that prefix."""
+    modules = [
+        importlib.import_module(f"{__package__}.{path.stem}")
+        for path in sorted(Path(__file__).parent.glob("bench_*.py"))
+    ]
+    return {
+        name.removeprefix("bench_"): function
+        for module in modules
+        for name, function in vars(module).items()
+        if name.startswith("bench_") and inspect.isfunction(function)
+    }
+
+
+def _arguments(names: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of: {', '.join(names)}")
+    parser.add_argument("--turns", type=int, nargs="+", help="lengths of the runs, or of the one to profile")
+    for name, look, says in (
+        ("--profile", profiling.by_function, "time by Python function, of 50 turns unless --turns says otherwise"),
+        ("--statements", profiling.by_statement, "time by statement and by step of each trigger"),
+        ("--sizes", profiling.by_table, "bytes by table"),
+    ):
+        parser.add_argument(name, dest="look", action="store_const", const=look, help=says)
+    arguments = parser.parse_args()
+    if unknown := set(arguments.names) - set(names):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+    return arguments
+
+
+if __name__ == "__main__":
+    main()

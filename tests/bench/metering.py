@@ -1,0 +1,50 @@
+"""Process CPU time of a driven run, the model's share taken out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import engine.loop
+
+
+@dataclass
+class Meter:
+    """CPU seconds of the engine for each turn: from one call of the model to the next."""
+
+    turns: list[float] = field(default_factory=list)
+    last: float = 0.0
+
+    @property
+    def total_ms(self) -> float:
+        """CPU of the whole run without the model, in milliseconds."""
+        return 1000 * sum(self.turns)
+
+    def mean_ms(self, first: int = 0, count: int | None = None) -> float:
+        """Mean CPU milliseconds of `count` turns from the turn with index `first` on."""
+        chosen = self.turns[first:] if count is None else self.turns[first : first + count]
+        return 1000 * sum(chosen) / len(chosen)
+
+
+@contextmanager
+def model_excluded() -> Iterator[Meter]:
+    """Meter the runs driven inside: the adapter is timed where the loop calls it, and left out."""
+    meter = Meter(last=time.process_time())
+    complete = engine.loop.complete_with_retry
+
+    def timed(*arguments: Any, **options: Any) -> Any:
+        meter.turns.append(time.process_time() - meter.last)
+        try:
+            return complete(*arguments, **options)
+        finally:
+            meter.last = time.process_time()
+
+    engine.loop.complete_with_retry = timed
+    try:
+        yield meter
+    finally:
+        engine.loop.complete_with_retry = complete
+        meter.turns.append(time.process_time() - meter.last)

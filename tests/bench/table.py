@@ -1,0 +1,52 @@
+"""One table for all measurements: what was measured, the result, the target and whether it was met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the table. `target` is the largest value that is still good, in the unit of `value`; None: none is set.
+
+    `note` says what the figure consists of, and where it was missed, why.
+    """
+
+    what: str
+    value: float | None
+    unit: str
+    target: float | None = None
+    note: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """'met', 'MISSED', or nothing where there is no target."""
+        if self.target is None or self.value is None:
+            return ""
+        return "met" if self.value <= self.target else "MISSED"
+
+
+def text(lines: Iterable[Line]) -> str:
+    """The table as text, columns aligned."""
+    rows = [("measured", "result", "target", "", "note")]
+    rows += [
+        (line.what, _figure(line.value, line.unit), _figure(line.target, line.unit, "≤ "), line.verdict, line.note)
+        for line in lines
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    return "\n".join(_line(row, widths) for row in rows)
+
+
+def _line(row: tuple[str, ...], widths: list[int]) -> str:
+    what, *middle, note = row
+    cells = [what.ljust(widths[0])]
+    cells += [cell.rjust(width) for cell, width in zip(middle, widths[1:], strict=True)]
+    return "  ".join([*cells, note]).rstrip()
+
+
+def _figure(value: float | None, unit: str, before: str = "") -> str:
+    if value is None:
+        return ""
+    digits = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{before}{digits} {unit}".rstrip()

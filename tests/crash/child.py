@@ -1,0 +1,37 @@
+"""Drives one run to its end: started here, or taken up where another process left it.
+
+`python child.py DATABASE ROOT MODEL` prints `ready` when only the work itself is left to do, and at the end one line of
+JSON: the result, or the error.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+
+import engine
+from engine import texts
+
+RUN = "crash"
+PROMPT = "Bring the files up to date."
+
+
+def main(database: str, root: str, model: str) -> None:
+    """Start or resume the run and print how it ended."""
+    texts.environment()
+    print("ready", flush=True)
+    try:
+        with engine.open(database) as db:
+            if db.value("select 1 from runs where alias = ?", (RUN,)):
+                result = db.resume(RUN)
+            else:
+                result = db.run(PROMPT, run=RUN, model=model, root=root, yolo=True)
+    except engine.EngineError as error:
+        print(json.dumps({"error": str(error), "status": error.status}))
+        sys.exit(1)
+    print(json.dumps(asdict(result)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,77 @@
+"""What tests drive runs with: scripts for the scripted model, and a clock that they set."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from audit import audit
+
+import engine
+
+_numbers = count(1)
+
+START_MS = 1_767_225_600_000
+"""2026-01-01 00:00:00 UTC, where test clocks start."""
+
+
+class Clock:
+    """Tells the time that a test has set, in milliseconds; `step` is added at each look."""
+
+    def __init__(self, step: int = 0) -> None:
+        self.now = START_MS
+        self.step = step
+
+    def __call__(self) -> int:
+        self.now += self.step
+        return self.now
+
+
+def script(folder: Path, *answers: str | dict[str, Any]) -> str:
+    """The name of a scripted model that gives `answers` in their order; its file lies in `folder`."""
+    path = folder / f"script{next(_numbers)}.jsonl"
+    path.write_text("".join(json.dumps(answer) + "\n" for answer in answers), encoding="utf-8")
+    return f"scripted:{path}"
+
+
+@contextmanager
+def fresh(folder: Path, **options: Any) -> Iterator[engine.Database]:
+    """A fresh database in `folder`, closed and audited at the end; for tests that need several of them."""
+    path = folder / f"t{next(_numbers)}.db"
+    database = engine.open(path, **options)
+    try:
+        yield database
+    finally:
+        database.close()
+    audit(path)
+
+
+def begin(db: engine.Database, run: str, prompt: str = "Do it", **attributes: Any) -> None:
+    """Give `prompt` to `run` without driving it."""
+    db.insert(
+        "verb_set",
+        run=run,
+        path=f"run://{run}",
+        body=prompt,
+        attributes=json.dumps({"model": "scripted:none", **attributes}),
+    )
+
+
+def turn(db: engine.Database, run: str, response: str, chars: int = 100) -> int:
+    """One whole turn of `run` by SQL alone, its packet a mere length; returns the turn's id."""
+    db.insert("begin_turns", run=run)
+    turn_id = int(
+        db.value(
+            "select t.id from turns as t join runs as r on r.id = t.run_id "
+            "where r.alias = ? and t.phase = 'assembling'",
+            (run,),
+        )
+    )
+    db.insert("packet_offers", turn_id=turn_id, chars=chars)
+    db.execute("update turns set response = ? where id = ?", (response, turn_id))
+    db.insert("dispatch", run=run)
+    return turn_id

