@@ -75,6 +75,7 @@ begin
             'pattern', new.pattern,
             'filter', new.filter,
             'tags', json_extract(new.attributes, '$.tags'),
+            'summary', json_extract(new.attributes, '$.summary'),
             'status', json_extract(new.attributes, '$.status'),
             'line', json_extract(new.attributes, '$.line'),
             'limit', json_extract(new.attributes, '$.limit'),

@@ -98,9 +98,11 @@ begin
         join leases as l on l.run_id = f.run_id
         where f.id = new.effect_id and l.token is not new.lease and l.expires_at > now()
     );
+    -- what a process prints after its end, or its abort, is not kept
     insert into entry_chunks (run_id, entry_id, text)
     select p.run_id, p.entry_id, new.text
     from effect_channels as c
+    join effects as f on f.id = c.effect_id and f.state in ('pending', 'started')
     join run_paths as p on p.run_id = c.run_id and p.path = c.path
     where c.effect_id = new.effect_id and c.channel = new.channel;
 end;
