@@ -1,0 +1,123 @@
+"""The state machines of runs, loops and turns: every edge that is allowed, and the refusal of every other.
+
+spec: @run_state_machine @loops_table @turn_phases
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from driving import begin, turn
+
+import engine
+
+RUN_EDGES = {
+    100: {102, 499},
+    102: {200, 202, 499, 500},
+    200: {102, 499},
+    202: {102, 200, 499, 500},
+    499: {102},
+    500: {102, 499},
+}
+LOOP_EDGES = {100: {102, 499}, 102: {200, 204, 413, 422, 499, 500}}
+LOOP_STATES = (100, 102, 200, 204, 413, 422, 499, 500)
+RUN_AFTER_LOOP = {200: 200, 204: 200, 413: 500, 422: 200, 499: 499, 500: 500}
+TURN_EDGES = {
+    "assembling": {"asking", "judging", "judged"},
+    "asking": {"assembling", "answered", "judging", "judged"},
+    "answered": {"dispatching", "judged"},
+    "dispatching": {"judging", "judged"},
+    "judged": set(),
+}
+PATH_TO_RUN = {
+    100: (),
+    102: (102,),
+    200: (102, 200),
+    202: (102, 202),
+    499: (102, 499),
+    500: (102, 500),
+}
+
+
+def allowed(edges: dict[int, set[int]], source: int, target: int) -> bool:
+    return target == source or target in edges.get(source, set())
+
+
+@pytest.mark.parametrize("source", RUN_EDGES)
+def test_a_run_moves_along_its_edges_only(db: engine.Database, source: int) -> None:
+    begin(db, "demo")
+    for target in RUN_EDGES:
+        db.execute("begin")
+        for status in PATH_TO_RUN[source]:
+            db.execute("update runs set status = ?", (status,))
+        if allowed(RUN_EDGES, source, target):
+            db.execute("update runs set status = ?", (target,))
+        else:
+            with pytest.raises(engine.Conflict, match=f"409 run demo: cannot go from {source} to {target}"):
+                db.execute("update runs set status = ?", (target,))
+        db.execute("rollback")
+
+
+@pytest.mark.parametrize("source", LOOP_STATES)
+def test_a_loop_moves_along_its_edges_only(db: engine.Database, source: int) -> None:
+    begin(db, "demo")
+    for target in LOOP_STATES:
+        db.execute("begin")
+        for status in () if source == 100 else (102,) if source == 102 else (102, source):
+            db.execute("update loops set status = ?", (status,))
+        if allowed(LOOP_EDGES, source, target):
+            db.execute("update loops set status = ?", (target,))
+        else:
+            with pytest.raises(engine.Conflict, match=f"cannot go from {source} to {target}"):
+                db.execute("update loops set status = ?", (target,))
+        db.execute("rollback")
+
+
+@pytest.mark.parametrize(("loop_status", "run_status"), RUN_AFTER_LOOP.items())
+def test_a_run_takes_the_status_of_its_loop(db: engine.Database, loop_status: int, run_status: int) -> None:
+    begin(db, "demo")
+    db.execute("update loops set status = 102")
+    assert db.value("select status from runs") == 102
+    db.execute("update loops set status = ?", (loop_status,))
+    assert db.row("select r.status, l.ended_at is not null as ended from runs as r join loops as l") == {
+        "status": run_status,
+        "ended": 1,
+    }
+
+
+@pytest.mark.parametrize(("source", "target"), list(product(TURN_EDGES, (*TURN_EDGES, "voting", "judging"))))
+def test_a_turn_refuses_the_phases_that_do_not_follow(db: engine.Database, source: str, target: str) -> None:
+    if target == source or target in TURN_EDGES[source]:
+        pytest.skip("an edge; whole runs take it")
+    begin(db, "demo")
+    bring_to(db, source)
+    assert db.value("select phase from turns") == source
+    with pytest.raises(engine.Conflict, match=f"turn 1 of run demo: cannot go from {source} to {target}"):
+        db.execute("update turns set phase = ?", (target,))
+
+
+def test_the_seeded_edges_are_the_ones_stated_here(db: engine.Database) -> None:
+    def edges(table: str, source: str, target: str) -> set[tuple[object, object]]:
+        return {tuple(row.values()) for row in db.rows(f"select {source}, {target} from {table}")}
+
+    assert edges("run_transitions", "from_status", "to_status") == {
+        (source, target) for source, targets in RUN_EDGES.items() for target in targets
+    }
+    assert edges("loop_transitions", "from_status", "to_status") == {
+        (source, target) for source, targets in LOOP_EDGES.items() for target in targets
+    }
+
+
+def bring_to(db: engine.Database, phase: str) -> None:
+    if phase == "judged":
+        turn(db, "demo", "done")
+        return
+    steps = ("assembling", "asking", "answered", "dispatching")
+    db.insert("begin_turns", run="demo")
+    if phase in steps[1:]:
+        db.insert("packet_offers", turn_id=1, chars=10)
+    if phase in steps[2:]:
+        db.execute("update turns set response = '<sh>ls</sh>'")
+    if phase in steps[3:]:
+        db.insert("dispatch", run="demo")

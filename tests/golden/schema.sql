@@ -1,0 +1,754 @@
+CREATE TABLE categories (
+    name text primary key,
+    meaning text not null
+) strict, without rowid;
+
+CREATE TABLE chunks (
+    id integer primary key,
+    hash blob not null constraint chunks_hash_unique unique,
+    head text not null,
+    content_id integer constraint chunks_content references contents (id),
+    body_chars integer,
+    foot text
+) strict;
+
+CREATE TABLE command_targets (
+    command_id integer not null,
+    entry_id integer not null,
+    path text not null,
+    primary key (command_id, entry_id)
+) strict, without rowid;
+
+CREATE TABLE commands (
+    id integer primary key,
+    request_id text constraint commands_request_id_unique unique,
+    run_id integer not null constraint commands_run references runs (id) on delete cascade,
+    loop_id integer,
+    turn_id integer constraint commands_turn references turns (id) on delete cascade,
+    ordinal integer not null default 0,
+    writer text not null constraint commands_writer references writer_tiers (name),
+    action text not null,
+    path text,
+    destination text,
+    body text,
+    attributes text not null default '{}' constraint commands_attributes_json check (json_valid(attributes)),
+    state text not null default 'queued' constraint commands_state references states (name),
+    outcome text,
+    message text,
+    log_path text,
+    quiet integer not null default 0,
+    created_at integer not null default 0
+) strict;
+
+CREATE VIRTUAL TABLE content_search using fts5 (
+    body, content = 'contents', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'
+);
+
+CREATE TABLE contents (
+    id integer primary key,
+    body text not null,
+    cut integer,
+    summary text,
+    chars integer not null,
+    summary_chars integer not null,
+    lines integer not null
+) strict;
+
+CREATE TABLE demotions (
+    turn_id integer not null constraint demotions_turn references turns (id) on delete cascade,
+    entry_id integer not null,
+    step integer not null,
+    path text not null,
+    turn integer not null,
+    tokens integer not null,
+    primary key (turn_id, entry_id)
+) strict, without rowid;
+
+CREATE TABLE effect_results (
+    id integer primary key,
+    effect_id integer not null constraint effect_results_effect references effects (id) on delete cascade,
+    state text not null constraint effect_results_state check (state in ('resolved', 'failed', 'cancelled')),
+    outcome text,
+    message text,
+    detail text not null default '{}' constraint effect_results_detail_json check (json_valid(detail)),
+    lease text,
+    constraint effect_results_once unique (effect_id)
+) strict;
+
+CREATE TABLE effects (
+    id integer primary key,
+    run_id integer not null constraint effects_run references runs (id) on delete cascade,
+    turn_id integer,
+    command_id integer not null constraint effects_command references commands (id) on delete cascade,
+    proposal_id integer constraint effects_proposal references proposals (id),
+    kind text not null,
+    detail text not null constraint effects_detail_json check (json_valid(detail)),
+    state text not null default 'pending'
+        constraint effects_state check (state in ('pending', 'started', 'done', 'interrupted', 'cancelled')),
+    identity text,
+    started_at integer,
+    ended_at integer
+) strict;
+
+CREATE TABLE engine_meta (key text primary key, value text not null) strict, without rowid;
+
+CREATE TABLE engine_objects (
+    name text primary key,
+    type text not null constraint engine_objects_type check (type in ('view', 'trigger'))
+) strict, without rowid;
+
+CREATE TABLE entries (
+    id integer primary key,
+    scope text not null,
+    path text not null
+        constraint entries_path_length check (length(path) between 1 and 2048),
+    scheme text,
+    kind text not null constraint entries_kind references schemes (name),
+    content_id integer constraint entries_content references contents (id),
+    attributes text constraint entries_attributes_json check (attributes is null or json_valid(attributes)),
+    hash text,
+    since integer,
+    constraint entries_path_once_per_scope unique (scope, path)
+) strict;
+
+CREATE TABLE entry_chunks (
+    id integer primary key,
+    run_id integer not null constraint entry_chunks_run references runs (id) on delete cascade,
+    entry_id integer not null constraint entry_chunks_entry references entries (id),
+    text text not null
+) strict;
+
+CREATE TABLE entry_versions (
+    entry_id integer not null constraint entry_versions_entry references entries (id),
+    began integer not null,
+    ended integer not null,
+    content_id integer,
+    attributes text,
+    hash text,
+    primary key (entry_id, began)
+) strict, without rowid;
+
+CREATE TABLE events (
+    id integer primary key,
+    at integer not null,
+    run_id integer,
+    turn_id integer,
+    kind text not null,
+    entry_id integer,
+    detail text constraint events_detail_json check (detail is null or json_valid(detail))
+) strict;
+
+CREATE TABLE file_constraints (
+    id integer primary key,
+    project_id integer not null
+        constraint file_constraints_project references projects (id) on delete cascade,
+    pattern text not null constraint file_constraints_pattern_not_empty check (trim(pattern) <> ''),
+    visibility text not null
+        constraint file_constraints_visibility check (visibility in ('add', 'readonly', 'ignore')),
+    created_at integer not null,
+    constraint file_constraints_once unique (project_id, pattern)
+) strict;
+
+CREATE TABLE file_stats (
+    project_id integer not null constraint file_stats_project references projects (id) on delete cascade,
+    path text not null,
+    kind text not null
+        constraint file_stats_kind check (kind in ('text', 'binary', 'too_large', 'unreadable', 'missing')),
+    size integer not null,
+    mtime_ns integer not null,
+    sha256 text,
+    primary key (project_id, path)
+) strict, without rowid;
+
+CREATE TABLE leases (
+    run_id integer primary key constraint leases_run references runs (id) on delete cascade,
+    token text not null,
+    holder text not null,
+    expires_at integer not null,
+    aborted integer not null default 0
+) strict;
+
+CREATE TABLE loop_transitions (
+    from_status integer not null constraint loop_transitions_from references statuses (code),
+    to_status integer not null constraint loop_transitions_to references statuses (code),
+    primary key (from_status, to_status)
+) strict, without rowid;
+
+CREATE TABLE loops (
+    id integer primary key,
+    run_id integer not null constraint loops_run references runs (id) on delete cascade,
+    sequence integer not null,
+    mode text not null constraint loops_mode references modes (name),
+    model text,
+    prompt text not null constraint loops_prompt_not_empty check (trim(prompt) <> ''),
+    config text not null default '{}' constraint loops_config_json check (json_valid(config)),
+    status integer not null default 100 constraint loops_status references statuses (code),
+    reason text,
+    answer text,
+    streak integer not null default 0,
+    divisor real not null default 2,
+    context_size integer,
+    created_at integer not null,
+    started_at integer,
+    ended_at integer,
+    constraint loops_sequence_per_run unique (run_id, sequence)
+) strict;
+
+CREATE TABLE model_calls (
+    id integer primary key,
+    run_id integer not null constraint model_calls_run references runs (id) on delete cascade,
+    turn_id integer not null constraint model_calls_turn references turns (id) on delete cascade,
+    attempt integer not null,
+    model text not null,
+    started_at integer not null,
+    ended_at integer,
+    state text not null default 'open'
+        constraint model_calls_state check (state in ('open', 'answered', 'failed', 'interrupted')),
+    status integer,
+    message text
+) strict;
+
+CREATE TABLE model_failures (
+    status integer primary key constraint model_failures_status references statuses (code),
+    loop_status integer constraint model_failures_loop_status references statuses (code),
+    meaning text not null
+) strict;
+
+CREATE TABLE models (
+    id integer primary key,
+    alias text not null constraint models_alias_unique unique
+        constraint models_alias_not_empty check (trim(alias) <> ''),
+    actual text not null constraint models_actual_not_empty check (trim(actual) <> ''),
+    context_length integer
+        constraint models_context_length_range check (context_length is null or context_length >= 256),
+    profile text not null default 'full' constraint models_profile check (profile in ('full', 'compact')),
+    origin text not null default 'client'
+        constraint models_origin check (origin in ('client', 'environment', 'built-in')),
+    created_at integer not null
+) strict;
+
+CREATE TABLE modes (
+    name text primary key,
+    meaning text not null
+) strict, without rowid;
+
+CREATE TABLE outcomes (
+    name text primary key,
+    status integer not null constraint outcomes_status references statuses (code),
+    strikes integer not null constraint outcomes_strikes_flag check (strikes in (0, 1)),
+    meaning text not null
+) strict, without rowid;
+
+CREATE TABLE packet_sections (
+    name text not null,
+    profile text not null constraint packet_sections_profile check (profile in ('full', 'compact')),
+    role text not null constraint packet_sections_role check (role in ('system', 'user')),
+    ordinal integer not null,
+    source text,
+    template text not null,
+    live integer not null default 0 constraint packet_sections_live_flag check (live in (0, 1)),
+    primary key (profile, role, name)
+) strict, without rowid;
+
+CREATE TABLE packets (
+    id integer primary key,
+    turn_id integer not null constraint packets_turn references turns (id) on delete cascade,
+    ordinal integer not null,
+    role text not null,
+    sha256 blob not null,
+    chars integer not null,
+    parts text not null constraint packets_parts_json check (json_valid(parts)),
+    constraint packets_ordinal_per_turn unique (turn_id, ordinal)
+) strict;
+
+CREATE TABLE personas (
+    name text primary key,
+    body text not null
+) strict, without rowid;
+
+CREATE TABLE projects (
+    id integer primary key,
+    name text not null constraint projects_name_unique unique,
+    root text constraint projects_root_unique unique,
+    config_path text,
+    created_at integer not null
+) strict;
+
+CREATE TABLE proposals (
+    id integer primary key,
+    command_id integer not null constraint proposals_command references commands (id) on delete cascade,
+    run_id integer not null constraint proposals_run references runs (id) on delete cascade,
+    turn_id integer,
+    loop_id integer,
+    ordinal integer not null,
+    path text not null,
+    kind text not null,
+    action text not null,
+    target text,
+    content_id integer constraint proposals_content references contents (id),
+    detail text not null default '{}' constraint proposals_detail_json check (json_valid(detail)),
+    state text not null constraint proposals_state references states (name),
+    outcome text,
+    reason text,
+    created_at integer not null,
+    decided_at integer
+) strict;
+
+CREATE TABLE purges (
+    run_id integer primary key
+) strict;
+
+CREATE TABLE resolutions (
+    id integer primary key,
+    run_id integer not null constraint resolutions_run references runs (id) on delete cascade,
+    path text,
+    proposal_id integer,
+    decision text not null constraint resolutions_decision check (decision in ('accept', 'reject', 'error')),
+    body text,
+    reason text,
+    decided_by text not null default 'client',
+    created_at integer not null default 0
+) strict;
+
+CREATE TABLE run_scopes (
+    run_id integer not null constraint run_scopes_run references runs (id) on delete cascade,
+    scope text not null,
+    kind text not null constraint run_scopes_kind check (kind in ('run', 'project', 'global', 'inherited')),
+    primary key (run_id, scope)
+) strict, without rowid;
+
+CREATE TABLE run_transitions (
+    from_status integer not null constraint run_transitions_from references statuses (code),
+    to_status integer not null constraint run_transitions_to references statuses (code),
+    primary key (from_status, to_status)
+) strict, without rowid;
+
+CREATE TABLE run_view_versions (
+    run_id integer not null constraint run_view_versions_run references runs (id) on delete cascade,
+    entry_id integer not null,
+    began integer not null,
+    ended integer not null,
+    content_id integer,
+    attributes text,
+    visibility text not null,
+    state text not null,
+    outcome text,
+    turn integer not null,
+    primary key (run_id, entry_id, began)
+) strict, without rowid;
+
+CREATE TABLE run_views (
+    run_id integer not null constraint run_views_run references runs (id) on delete cascade,
+    entry_id integer not null constraint run_views_entry references entries (id),
+    content_id integer constraint run_views_content references contents (id),
+    attributes text constraint run_views_attributes_json check (attributes is null or json_valid(attributes)),
+    visibility text not null constraint run_views_visibility references visibilities (name),
+    state text not null constraint run_views_state references states (name),
+    outcome text,
+    writer text not null constraint run_views_writer references writer_tiers (name),
+    loop_id integer,
+    head text,
+    turn integer not null,
+    touched integer not null,
+    write_count integer not null default 1,
+    since integer not null,
+    primary key (run_id, entry_id)
+) strict, without rowid;
+
+CREATE TABLE runs (
+    id integer primary key,
+    project_id integer not null constraint runs_project references projects (id),
+    parent_run_id integer constraint runs_parent references runs (id),
+    forked_at integer,
+    alias text not null constraint runs_alias_unique unique
+        constraint runs_alias_form check (alias <> '' and alias not glob '*[^a-zA-Z0-9_.-]*'),
+    model text,
+    persona text not null default 'default',
+    temperature real
+        constraint runs_temperature_range check (temperature is null or temperature between 0 and 2),
+    context_limit integer
+        constraint runs_context_limit_range check (context_limit is null or context_limit >= 256),
+    status integer not null default 100 constraint runs_status references statuses (code),
+    next_turn integer not null default 1,
+    next_loop integer not null default 1,
+    responses integer not null default 0,
+    created_at integer not null,
+    updated_at integer not null
+) strict;
+
+CREATE TABLE schemes (
+    name text primary key,
+    category text not null constraint schemes_category references categories (name),
+    default_scope text not null
+        constraint schemes_default_scope check (default_scope in ('run', 'project', 'global')),
+    default_visibility text not null
+        constraint schemes_default_visibility references visibilities (name),
+    writable_by text not null constraint schemes_writable_by_array
+        check (json_valid(writable_by) and json_type(writable_by) = 'array'),
+    model_visible integer not null default 1
+        constraint schemes_model_visible_flag check (model_visible in (0, 1)),
+    searchable integer not null default 0
+        constraint schemes_searchable_flag check (searchable in (0, 1)),
+    gated integer not null default 0 constraint schemes_gated_flag check (gated in (0, 1)),
+    meaning text not null
+) strict, without rowid;
+
+CREATE TABLE settings (
+    name text primary key,
+    value text,
+    meaning text not null
+) strict, without rowid;
+
+CREATE TABLE states (
+    name text primary key,
+    status integer constraint states_status references statuses (code),
+    meaning text not null
+) strict, without rowid;
+
+CREATE TABLE statuses (
+    code integer primary key,
+    name text not null,
+    meaning text not null
+) strict;
+
+CREATE TABLE tools (
+    name text primary key,
+    ordinal integer not null,
+    gathers integer not null default 0 constraint tools_gathers_flag check (gathers in (0, 1)),
+    advertised integer not null default 1 constraint tools_advertised_flag check (advertised in (0, 1)),
+    modes text not null default '["ask","act"]' constraint tools_modes_json check (json_valid(modes)),
+    hidden_by text not null default '[]' constraint tools_hidden_by_json check (json_valid(hidden_by)),
+    schema text not null default '{"type":"object"}' constraint tools_schema_json check (json_valid(schema)),
+    meaning text not null,
+    doc text
+) strict, without rowid;
+
+CREATE TABLE turn_errors (
+    id integer primary key,
+    turn_id integer not null constraint turn_errors_turn references turns (id) on delete cascade,
+    status integer not null constraint turn_errors_status references statuses (code),
+    message text not null,
+    slug text,
+    soft integer not null default 0 constraint turn_errors_soft_flag check (soft in (0, 1)),
+    detail text constraint turn_errors_detail_json check (detail is null or json_valid(detail))
+) strict;
+
+CREATE TABLE turn_phases (
+    name text primary key,
+    meaning text not null
+) strict, without rowid;
+
+CREATE TABLE turn_transitions (
+    from_phase text not null constraint turn_transitions_from references turn_phases (name),
+    to_phase text not null constraint turn_transitions_to references turn_phases (name),
+    primary key (from_phase, to_phase)
+) strict, without rowid;
+
+CREATE TABLE turns (
+    id integer primary key,
+    run_id integer not null constraint turns_run references runs (id) on delete cascade,
+    loop_id integer not null constraint turns_loop references loops (id) on delete cascade,
+    sequence integer not null,
+    phase text not null default 'assembling' constraint turns_phase references turn_phases (name),
+    status integer not null default 102 constraint turns_status references statuses (code),
+    lease text,
+    response text,
+    reasoning text,
+    prose text,
+    warnings text,
+    context_chars integer,
+    context_tokens integer,
+    prompt_tokens integer,
+    cached_tokens integer,
+    completion_tokens integer,
+    reasoning_tokens integer,
+    cost real,
+    seen_at integer,
+    fingerprint text,
+    streak integer not null default 0,
+    ladder integer not null default 0,
+    refused integer not null default 0,
+    scanned integer not null default 0,
+    ms_model integer,
+    ms_engine integer,
+    created_at integer not null,
+    ended_at integer,
+    constraint turns_sequence_per_run unique (run_id, sequence)
+) strict;
+
+CREATE TABLE visibilities (
+    name text primary key,
+    rank integer not null,
+    meaning text not null
+) strict, without rowid;
+
+CREATE TABLE votes (
+    turn_id integer not null constraint votes_turn references turns (id) on delete cascade,
+    voter text not null,
+    vote text not null constraint votes_vote check (vote in ('stop', 'go_on')),
+    rank integer not null,
+    status integer not null default 102 constraint votes_status references statuses (code),
+    reason text,
+    answer text,
+    primary key (turn_id, voter)
+) strict, without rowid;
+
+CREATE TABLE writer_tiers (
+    name text primary key,
+    rank integer not null constraint writer_tiers_rank_unique unique
+) strict, without rowid;
+
+CREATE INDEX idx_commands_failed on commands (turn_id) where state in ('failed', 'cancelled');
+
+CREATE INDEX idx_commands_run_id on commands (run_id);
+
+CREATE INDEX idx_commands_turn_id_ordinal on commands (turn_id, ordinal);
+
+CREATE INDEX idx_commands_unfinished on commands (turn_id)
+where state in ('performing', 'proposed', 'accepting', 'accepted');
+
+CREATE INDEX idx_effects_command_id on effects (command_id);
+
+CREATE INDEX idx_effects_open on effects (run_id) where state in ('pending', 'started');
+
+CREATE INDEX idx_entry_chunks_run_id_entry_id on entry_chunks (run_id, entry_id, id);
+
+CREATE UNIQUE INDEX idx_loops_one_active on loops (run_id) where status = 102;
+
+CREATE INDEX idx_loops_queued on loops (run_id, sequence) where status = 100;
+
+CREATE INDEX idx_model_calls_turn_id on model_calls (turn_id);
+
+CREATE INDEX idx_proposals_command_id on proposals (command_id);
+
+CREATE INDEX idx_proposals_open on proposals (run_id) where state = 'proposed';
+
+CREATE INDEX idx_resolutions_run_id on resolutions (run_id);
+
+CREATE INDEX idx_run_view_versions_past
+on run_view_versions (run_id, ended, began, entry_id, visibility);
+
+CREATE INDEX idx_run_views_entry_id on run_views (entry_id);
+
+CREATE INDEX idx_run_views_in_context on run_views (run_id, entry_id) where visibility <> 'archived';
+
+CREATE INDEX idx_runs_parent_run_id on runs (parent_run_id);
+
+CREATE INDEX idx_runs_project_id on runs (project_id);
+
+CREATE INDEX idx_turn_errors_turn_id on turn_errors (turn_id);
+
+CREATE INDEX idx_turns_loop_id_sequence on turns (loop_id, sequence);
+
+CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged';
+
+-- view audit_entries (run, path, turn, body, status)
+-- view begin_turns (run, lease)
+-- view call_failures (turn_id, status, message)
+-- view chunk_texts (id, text)
+-- view command_breakdowns (command_id, message)
+-- view command_patterns (command_id, is_pattern, filter)
+-- view command_refusals (command_id, rank, outcome, message)
+-- view command_results (run, command_id, request_id, turn, ordinal, writer, action, path, destination, state, outcome, status, message)
+-- view command_steps (command_id, turn_id)
+-- view content_texts (id, body, summary, symbols, cut, chars, summary_chars, lines)
+-- view content_writes (path, body)
+-- view context_at (run, turn, path, visibility, state, body, outcome, written)
+-- view context_texts (run_id, entry_id, path, kind, category, visibility, turn, touched, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, full_chars, summary_text_chars)
+-- view decisions (proposal_id, decision, body, reason)
+-- view dispatch (run, lease)
+-- view dispatch_openings (run, lease)
+-- view effect_channels (effect_id, run_id, turn_id, channel, path)
+-- view effect_output (effect_id, channel, text, lease)
+-- view entry_bodies (run_id, entry_id, scope, path, scheme, kind, hash, content_id, body, chars, attributes, visibility, state, outcome)
+-- view entry_heads (run_id, entry_id, head)
+-- view entry_puts (command_id, path, body, attributes, visibility, message, edit)
+-- view entry_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
+-- view file_ends (effect_id)
+-- view file_matches (turn_id, entry_id, path, rank)
+-- view file_puts (command_id, path, hash, old_body, body, attributes, visibility)
+-- view file_reads (project_id, path, kind, size, mtime_ns, sha256, text)
+-- view file_syncs (run_id, turn_id)
+-- view fitted_offers (turn_id, chars, lease, tokens, fits)
+-- view found_puts (command_id, path, scheme, entry_id, hash, old_body, body, attributes, visibility, warnings)
+-- view found_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id, kind, category, default_visibility, scope, entry_id)
+-- view head_history (entry_id, began, ended, content_id, attributes)
+-- view invariant_content_figures (id)
+-- view invariant_heads (run_id, entry_id)
+-- view invariant_history (run_id, entry_id)
+-- view invariant_judged_turns (id)
+-- view invariant_loop_of_a_run (alias, status)
+-- view invariant_one_view_per_path (run_id, path, views)
+-- view invariant_open_turns (id)
+-- view invariant_pins (run_id, path)
+-- view invariant_scratch (command_id)
+-- view invariant_settled_commands (id)
+-- view invariant_settled_effects (id)
+-- view judgements (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose, turns_of_loop)
+-- view kept_attributes (command_id, attributes)
+-- view known_entries (run, scope, path, scheme, category, body, attributes, visibility, state, outcome, status, writer, turn, tokens, lines, write_count, updated_at)
+-- view ladder_steps (turn_id, from_step)
+-- view lease_claims (run, token, holder, replaces)
+-- view live_leases (run, token, holder, expires_at)
+-- view loop_ceilings (loop_id, run_id, divisor, context_size, ceiling)
+-- view loop_flags (loop_id, run_id, flag)
+-- view loop_list (run, loop, mode, model, prompt, status, reason, answer, turns, strikes)
+-- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost)
+-- view loop_tools (loop_id, name, ordinal, gathers, doc, schema)
+-- view model_choices (run, model)
+-- view model_requests (turn_id, run_id, run, model, actual, profile, temperature, max_tokens, position, timeout_s, deadline_s)
+-- view next_commands (run, turn_id, ordinal, command_id)
+-- view next_loops (run_id, sequence)
+-- view next_steps (run_id, run, turn_id, turn, step)
+-- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id)
+-- view packet_budget (turn_id, text)
+-- view packet_compact (turn_id, part, path, body)
+-- view packet_log (turn_id, entry_id, text)
+-- view packet_offers (turn_id, chars, lease)
+-- view packet_preparations (turn_id)
+-- view packet_prompt (turn_id, mode, text, warning, figures)
+-- view packet_schemes (turn_id, kind, visible, summarized, premium, floor, summarized_chars)
+-- view packet_summary (turn_id, entry_id, text, content_id, body_at, body_chars)
+-- view packet_texts (run, turn, role, sha256, text, ordinal)
+-- view packet_tools (turn_id, name, doc, persona)
+-- view packet_unknowns (turn_id, entry_id, text)
+-- view packet_visible (turn_id, entry_id, text, content_id, body_at, body_chars)
+-- view parsed_responses (turn_id, parsed)
+-- view pending_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, timeout_s, max_output)
+-- view process_ends (effect_id)
+-- view project_files (project, root, path, kind, size, chars, lines, sha256)
+-- view refused_commands (command_id, outcome, message)
+-- view resumable_runs (run_id, run, status, step)
+-- view run_aborts (run_id, reason)
+-- view run_context_sizes (run_id, context_size)
+-- view run_divisors (run_id, divisor)
+-- view run_forks (run_id)
+-- view run_history (run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, turn)
+-- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id)
+-- view run_openings (alias, attributes)
+-- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent)
+-- view run_paths (run_id, path, entry_id, kind, scheme)
+-- view run_progress (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path)
+-- view run_state (run, turn, status, answer, history, unknowns, telemetry)
+-- view run_status_after_loop (loop_status, run_status)
+-- view scan_requests (turn_id, run_id, project_id, root)
+-- view scheme_writers (scheme, writer)
+-- view state_statuses (state, outcome, status)
+-- view target_finds (command_id)
+-- view target_lines (command_id, path, line)
+-- view turn_cycles (turn_id, period)
+-- view turn_findings (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose, turns_of_loop)
+-- view turn_fingerprints (turn_id, fingerprint)
+-- view turn_sections (turn_id, name, role, source, template, live)
+-- view turn_settlings (run)
+-- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase)
+-- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
+-- view unfinished_commands (turn_id, command_id, state)
+-- view unreadable_entries (entry_id, outcome, message)
+-- view verb_calls (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view verb_cp (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view verb_get (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view verb_mv (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view verb_rm (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view verb_set (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view verb_update (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view view_writes (run_id, entry_id, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id)
+-- view watched_files (run_id, project_id, path, size, mtime_ns)
+
+-- trigger begin_turns__begin on begin_turns
+-- trigger call_failures__take on call_failures
+-- trigger command_breakdowns__record on command_breakdowns
+-- trigger command_steps__perform on command_steps
+-- trigger commands__forget_repeats on commands
+-- trigger commands__forget_targets on commands
+-- trigger commands__name_the_log on commands
+-- trigger commands__perform_ask_user on commands
+-- trigger commands__perform_cp_mv on commands
+-- trigger commands__perform_get on commands
+-- trigger commands__perform_now on commands
+-- trigger commands__perform_process on commands
+-- trigger commands__perform_rm on commands
+-- trigger commands__perform_set on commands
+-- trigger commands__perform_set_run on commands
+-- trigger commands__perform_think on commands
+-- trigger commands__perform_update on commands
+-- trigger commands__raise_to_the_app on commands
+-- trigger commands__write_the_log on commands
+-- trigger content_writes__store on content_writes
+-- trigger contents__stay on contents
+-- trigger contents__stay_as_they_are on contents
+-- trigger decisions__take on decisions
+-- trigger dispatch__go_on on dispatch
+-- trigger dispatch_openings__open on dispatch_openings
+-- trigger effect_output__append on effect_output
+-- trigger effect_results__guard_lease on effect_results
+-- trigger effect_results__guard_state on effect_results
+-- trigger effect_results__settle on effect_results
+-- trigger effects__open_channels on effects
+-- trigger entries__index_head on entries
+-- trigger entries__record_head on entries
+-- trigger entries__refresh_heads on entries
+-- trigger entry_puts__find on entry_puts
+-- trigger entry_writes__find_the_entry on entry_writes
+-- trigger events__stay on events
+-- trigger events__stay_as_they_are on events
+-- trigger file_ends__take on file_ends
+-- trigger file_puts__propose on file_puts
+-- trigger file_reads__take on file_reads
+-- trigger file_syncs__sync on file_syncs
+-- trigger fitted_offers__take on fitted_offers
+-- trigger found_puts__put on found_puts
+-- trigger found_writes__bind on found_writes
+-- trigger judgements__judge on judgements
+-- trigger ladder_steps__take on ladder_steps
+-- trigger lease_claims__claim on lease_claims
+-- trigger leases__release on leases
+-- trigger loops__guard_prompt on loops
+-- trigger loops__guard_transition on loops
+-- trigger loops__move_the_run on loops
+-- trigger model_calls__replace_the_open_one on model_calls
+-- trigger packet_offers__fit on packet_offers
+-- trigger packet_preparations__choose_file on packet_preparations
+-- trigger parsed_responses__record on parsed_responses
+-- trigger process_ends__cut on process_ends
+-- trigger proposals__end_with_the_command on proposals
+-- trigger proposals__follow_the_decision on proposals
+-- trigger proposals__wait_or_accept on proposals
+-- trigger refused_commands__refuse on refused_commands
+-- trigger resolutions__decide on resolutions
+-- trigger run_aborts__abort on run_aborts
+-- trigger run_forks__copy_views on run_forks
+-- trigger run_openings__open on run_openings
+-- trigger run_view_versions__stay on run_view_versions
+-- trigger run_view_versions__stay_as_they_are on run_view_versions
+-- trigger run_views__index_changed on run_views
+-- trigger run_views__index_new on run_views
+-- trigger run_views__keep_head on run_views
+-- trigger run_views__record_change on run_views
+-- trigger run_views__record_new on run_views
+-- trigger run_views__record_removal on run_views
+-- trigger runs__guard_alias on runs
+-- trigger runs__guard_persona on runs
+-- trigger runs__guard_transition on runs
+-- trigger runs__open_scopes on runs
+-- trigger runs__record_status on runs
+-- trigger target_finds__fill on target_finds
+-- trigger turn_errors__write_entry on turn_errors
+-- trigger turn_settlings__settle on turn_settlings
+-- trigger turns__answer_the_call on turns
+-- trigger turns__guard_lease on turns
+-- trigger turns__guard_lease_on_begin on turns
+-- trigger turns__guard_response on turns
+-- trigger turns__guard_transition on turns
+-- trigger turns__judge on turns
+-- trigger turns__open on turns
+-- trigger turns__record on turns
+-- trigger turns__take_response on turns
+-- trigger verb_calls__call on verb_calls
+-- trigger verb_cp__call on verb_cp
+-- trigger verb_get__call on verb_get
+-- trigger verb_mv__call on verb_mv
+-- trigger verb_rm__call on verb_rm
+-- trigger verb_set__call on verb_set
+-- trigger verb_update__call on verb_update
+-- trigger view_writes__store on view_writes
