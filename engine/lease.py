@@ -64,10 +64,11 @@ class Lease:
         connection = apsw.Connection(str(self._db.path))
         connection.set_busy_timeout(1_000)
         try:
+            # get reads to the end: a statement left open would hold this connection to what the file was at the start
             seconds = connection.execute(
                 "select cast(value as integer) from settings where name = 'lease_seconds'"
-            )
-            renew_every = max(int(seconds.fetchone()[0]) / 3, _POLL_S)
+            ).get
+            renew_every = max(int(seconds) / 3, _POLL_S)
             waited = 0.0
             while not self._done.wait(_POLL_S):
                 waited += _POLL_S
@@ -80,10 +81,10 @@ class Lease:
 
     def _look(self, connection: apsw.Connection) -> None:
         try:
-            row = connection.execute("select aborted from leases where token = ?", (self.token,)).fetchone()
+            rows = connection.execute("select aborted from leases where token = ?", (self.token,)).fetchall()
         except apsw.BusyError:
             return
-        if row is None or row[0]:
+        if rows != [(0,)]:
             self.stopped.set()
 
     def _renew(self, connection: apsw.Connection, milliseconds: int) -> None:

@@ -6,6 +6,7 @@
 | `replay:DB#RUN` | the answers that a run of another engine file recorded |
 | `local`, `local/smollm2` | a small model in this process, without key or network |
 | `provider/name` | a model of openai, anthropic, openrouter, ollama, xai, cerebras or google |
+| anything else | whatever a plugin answers to the hook `engine_model` |
 
 Adapters and their libraries are imported when a name asks for them.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine import plugins
 from engine.errors import NotFound
 
 if TYPE_CHECKING:
@@ -42,16 +44,25 @@ def resolve_model(name: str) -> Model:
         from engine.models.local import LocalModel
 
         return LocalModel()
-    return _remote(name)
+    return _remote(name) or _from_plugin(name)
 
 
-def _remote(name: str) -> Model:
+def _remote(name: str) -> Model | None:
     from engine.models.providers import PROVIDERS
 
     provider, _, model = name.partition("/")
     if provider not in PROVIDERS or not model:
-        known = ", ".join(f"{each}/NAME" for each in PROVIDERS)
-        raise NotFound(f"model {name!r}: no such form; use scripted:FILE, replay:DB#RUN, local, or one of {known}")
+        return None
     from engine.models.remote import RemoteModel
 
     return RemoteModel(provider, model)
+
+
+def _from_plugin(name: str) -> Model:
+    from engine.models.providers import PROVIDERS
+
+    found = plugins.model(name)
+    if found is None:
+        known = ", ".join(f"{each}/NAME" for each in PROVIDERS)
+        raise NotFound(f"model {name!r}: no such form; use scripted:FILE, replay:DB#RUN, local, or one of {known}")
+    return found

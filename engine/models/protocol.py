@@ -114,6 +114,11 @@ class ModelError(EngineError):
         super().__init__(message, STATUS_BY_CATEGORY[category] if status is None else status)
 
 
+def storable(text: str) -> str:
+    """`text` as SQLite can keep it: halves of a character are joined; a lone half, like a NUL, becomes U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
+
+
 def category_of_status(status: int, message: str = "") -> str:
     """The category that an HTTP `status` of a provider stands for; `message` tells a warm-up from other
     503s.
