@@ -48,7 +48,7 @@ def check_header(path: Path) -> None:
     """Refuse a file that is not the engine's, reading its first bytes only.
 
     Raises `ValidationError` (400) for a folder or a file that is no SQLite database, `Conflict` (409) for one of another
-    application.
+    application or of a newer engine.
     """
     if path.is_dir():
         raise ValidationError(f"{path}: is a folder; name a database file, such as {path / 'engine.db'}")
@@ -69,6 +69,8 @@ def check_header(path: Path) -> None:
             f"{path}: is a database of another application and is left as it is; "
             "give the engine a file of its own, or attach it with engine.attach()"
         )
+    # a version that still stands in the write-ahead log alone is found by prepare()
+    _refuse_newer(path, int.from_bytes(header[60:64], "big"))
 
 
 def prepare(connection: apsw.Connection, schema: str = "main") -> None:
@@ -78,11 +80,7 @@ def prepare(connection: apsw.Connection, schema: str = "main") -> None:
     be rebuilt.
     """
     version = connection.execute(f"pragma {schema}.user_version").fetchone()[0]
-    if version > VERSION:
-        raise Conflict(
-            f"{connection.db_filename(schema)}: was written by a newer engine (version {version}, this one knows "
-            f"{VERSION}); update the engine"
-        )
+    _refuse_newer(connection.db_filename(schema), version)
     if version == VERSION and _is_current(connection):
         return
     connection.execute("begin immediate")
@@ -145,14 +143,19 @@ def _rebuild(connection: apsw.Connection, version: int) -> None:
     connection.execute(f"pragma user_version = {VERSION}")
 
 
+def _refuse_newer(file: str | Path, version: int) -> None:
+    if version > VERSION:
+        raise Conflict(
+            f"{file}: was written by a newer engine (version {version}, this one knows {VERSION}); update the engine"
+        )
+
+
 def _migrations() -> list[tuple[int, str]]:
     folder = files("engine.sql") / "migrations"
     if not folder.is_dir():
         return []
     found = [
-        (int(entry.name[:3]), entry.read_text("utf-8"))
-        for entry in folder.iterdir()
-        if entry.name.endswith(".sql")
+        (int(entry.name[:3]), entry.read_text("utf-8")) for entry in folder.iterdir() if entry.name.endswith(".sql")
     ]
     return sorted(found)
 

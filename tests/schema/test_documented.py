@@ -1,0 +1,45 @@
+"""All that a person may name in a query or a prompt stands in SPEC.md.
+
+spec: @functions
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from people import PEOPLES_VIEWS, names
+
+import engine
+from engine.registration import pure_functions
+
+SPEC = Path(__file__).parent.parent.parent / "SPEC.md"
+IMPURE = ("fail", "now", "last_error")
+
+
+@pytest.fixture(scope="module")
+def named() -> set[str]:
+    """All words that SPEC.md sets in code."""
+    spans = re.findall(r"`([^`\n]+)`", SPEC.read_text(encoding="utf-8"))
+    return {word for span in spans for word in re.findall(r"[a-z_0-9]+|\*", span)}
+
+
+@pytest.mark.parametrize("kind", ["table", "view"])
+def test_tables_and_views_are_documented(db: engine.Database, named: set[str], kind: str) -> None:
+    assert [name for name in names(db.connection, kind) if name not in named] == []
+
+
+@pytest.mark.parametrize("table", ["schemes", "tools", "settings", "outcomes", "packet_sections"])
+def test_what_is_seeded_is_documented(db: engine.Database, named: set[str], table: str) -> None:
+    assert [row["name"] for row in db.rows(f"select name from {table}") if row["name"] not in named] == []
+
+
+def test_functions_are_documented(named: set[str]) -> None:
+    functions = [*(function.name for function in pure_functions()), *IMPURE]
+    assert [name for name in functions if name not in named] == []
+
+
+def test_columns_that_people_read_are_documented(named: set[str]) -> None:
+    columns = {column for listed in PEOPLES_VIEWS.values() for column in listed.split()}
+    assert sorted(columns - named) == []

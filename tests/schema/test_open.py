@@ -1,0 +1,158 @@
+"""Opening a file: what is refused is left as it is, what is out of date is rebuilt, what is an app's stays.
+
+spec: @opening @rebuild
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from golden import schema_dump
+from people import file_with_a_run
+
+import engine
+from engine.errors import Conflict, EngineError, ValidationError
+
+
+def write_with(path: Path, *statements: str) -> None:
+    """Write to `path` with the standard library alone, as another program would."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement).fetchall()
+
+
+def refused(path: Path) -> EngineError:
+    """The error with which opening `path` is refused; not a byte of it and nothing beside it is changed."""
+    before = path.read_bytes()
+    with pytest.raises(EngineError) as caught:
+        engine.open(path)
+    assert path.read_bytes() == before
+    assert {entry.name for entry in path.parent.iterdir()} <= {path.name, f"{path.name}-wal", f"{path.name}-shm"}
+    return caught.value
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    path.write_text("These are notes.\n" * 50, encoding="utf-8")
+    error = refused(path)
+    assert isinstance(error, ValidationError)
+    assert str(error) == f"400 {path}: is not a database; it is left as it is"
+
+
+def test_a_database_of_another_application_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "app.db"
+    write_with(path, "create table customers (name text)", "insert into customers values ('Ada')")
+    error = refused(path)
+    assert isinstance(error, Conflict)
+    assert "another application" in str(error)
+
+
+def test_a_file_of_a_newer_engine_is_refused(tmp_path: Path) -> None:
+    path = file_with_a_run(tmp_path / "t.db")
+    write_with(path, "pragma journal_mode = delete", "pragma user_version = 999")
+    error = refused(path)
+    assert isinstance(error, Conflict)
+    assert "newer engine (version 999" in str(error)
+
+
+@pytest.mark.parametrize("left", [50, 3000, 40_000])
+def test_a_file_that_was_cut_off_is_refused(tmp_path: Path, left: int) -> None:
+    path = file_with_a_run(tmp_path / "t.db")
+    write_with(path, "pragma journal_mode = delete")
+    path.write_bytes(path.read_bytes()[:left])
+    assert refused(path).status in (400, 500)
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    path = file_with_a_run(tmp_path / "t.db")
+    write_with(path, "pragma journal_mode = delete")
+    content = bytearray(path.read_bytes())
+    content[100:4096] = b"\xaa" * 3996
+    path.write_bytes(content)
+    assert "is damaged" in str(refused(path))
+
+
+def test_a_folder_and_a_missing_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="is a folder"):
+        engine.open(tmp_path)
+    with pytest.raises(EngineError, match="404 .*no such folder"):
+        engine.open(tmp_path / "nowhere" / "t.db")
+
+
+def test_an_empty_file_becomes_an_engine_file(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    path.touch()
+    with engine.open(path) as db:
+        assert db.value("select count(*) from schemes") > 0
+
+
+def test_a_file_opened_again_is_not_written(tmp_path: Path) -> None:
+    path = file_with_a_run(tmp_path / "t.db")
+    before = path.read_bytes()
+    engine.open(path).close()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "drop view known_entries",
+        "drop trigger loops__guard_transition",
+        "update engine_meta set value = 'older' where key = 'sources'",
+    ],
+)
+def test_what_was_changed_by_hand_or_by_an_older_engine_is_rebuilt(tmp_path: Path, change: str) -> None:
+    path = file_with_a_run(tmp_path / "t.db")
+    whole = schema_dump(path)
+    write_with(path, change)
+    with engine.open(path) as db:
+        assert db.value("select count(*) from known_entries where path = 'known://a'") == 1
+    assert schema_dump(path) == whole
+
+
+def test_a_view_that_was_replaced_by_hand_is_rebuilt(tmp_path: Path) -> None:
+    path = file_with_a_run(tmp_path / "t.db")
+    write_with(path, "drop view run_overview", "create view run_overview as select 1 as run")
+    with engine.open(path) as db:
+        assert db.value("select run from run_overview") == "demo"
+
+
+def test_what_an_app_made_survives_a_rebuild(tmp_path: Path) -> None:
+    path = file_with_a_run(tmp_path / "t.db")
+    write_with(
+        path,
+        "create table app_notes (text text)",
+        "insert into app_notes values ('mine')",
+        "create view app_runs as select run from run_overview",
+        "create trigger app_notes__count after insert on app_notes begin select 1; end",
+        "update engine_meta set value = 'older' where key = 'sources'",
+        "update settings set value = '7' where name = 'max_strikes'",
+    )
+    with engine.open(path) as db:
+        assert db.value("select text from app_notes") == "mine"
+        assert db.value("select run from app_runs") == "demo"
+        assert db.value("select count(*) from sqlite_schema where name = 'app_notes__count'") == 1
+        assert db.value("select value from settings where name = 'max_strikes'") == "7"
+
+
+def test_a_rebuild_waits_for_a_live_driver(tmp_path: Path) -> None:
+    path = file_with_a_run(tmp_path / "t.db")
+    with engine.open(path) as db:
+        db.insert("lease_claims", run="demo", token="mine", holder="{}")
+    engine.open(path).close()
+    write_with(path, "update engine_meta set value = 'older' where key = 'sources'")
+    with pytest.raises(Conflict, match="is being driven by another version of the engine"):
+        engine.open(path)
+    write_with(path, "update leases set expires_at = 1")
+    engine.open(path).close()
+
+
+def test_a_read_only_open_changes_nothing(tmp_path: Path) -> None:
+    path = file_with_a_run(tmp_path / "t.db")
+    with engine.open(path, read_only=True) as db:
+        assert db.value("select run from run_overview") == "demo"
+        with pytest.raises(EngineError):
+            db.insert("verb_set", run="demo", path="known://b", body="x")

@@ -1,0 +1,106 @@
+"""The schema as a whole: its golden dump, that all of it compiles, and that any SQLite from 3.40 reads it.
+
+spec: @file_format @people_views
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+from golden import GOLDEN, fresh_dump
+from people import PEOPLES_VIEWS, file_with_a_run, names, views_for_people
+
+import engine
+
+
+def test_the_schema_is_the_golden_one() -> None:
+    assert fresh_dump() == GOLDEN.read_text(encoding="utf-8"), (
+        "the schema changed: look at the difference, then write it anew with 'python tests/schema/golden.py'; "
+        "a changed table also needs a migration"
+    )
+
+
+@pytest.mark.parametrize("view", PEOPLES_VIEWS)
+def test_a_view_for_people_has_its_columns(db: engine.Database, view: str) -> None:
+    columns = {row["name"] for row in db.rows("select name from pragma_table_info(?)", (view,))}
+    assert set(PEOPLES_VIEWS[view].split()) <= columns
+
+
+def test_views_for_people_say_what_they_promise(db: engine.Database) -> None:
+    assert set(PEOPLES_VIEWS) <= set(views_for_people(db.connection))
+
+
+def test_every_view_answers(tmp_path: Path) -> None:
+    with engine.open(file_with_a_run(tmp_path / "t.db")) as db:
+        assert failures(db.connection, (f'select * from "{view}"' for view in names(db.connection, "view"))) == []
+
+
+def test_every_write_path_compiles(db: engine.Database) -> None:
+    assert failures(db.connection, write_paths(db.connection)) == []
+
+
+def failures(connection: apsw.Connection, statements: Iterator[str]) -> list[str]:
+    """What SQLite says of the statements that do not run; a door is not asked for what it has no trigger for."""
+    found = []
+    for statement in statements:
+        try:
+            connection.execute(statement).fetchall()
+        except apsw.SQLError as error:
+            if "because it is a view" not in str(error):
+                found.append(f"{statement}: {error}")
+    return found
+
+
+def write_paths(connection: apsw.Connection) -> Iterator[str]:
+    """An `explain` of each way to write each table and door; triggers are compiled with it, all the way down."""
+    for kind in ("table", "view"):
+        for name in names(connection, kind):
+            columns = [row[1] for row in connection.execute(f'pragma table_info("{name}")')]
+            listed = ", ".join(f'"{column}"' for column in columns)
+            yield f'explain insert into "{name}" ({listed}) values ({", ".join("null" for _ in columns)})'
+            if kind == "table" and name != "content_search":
+                yield from (f'explain update "{name}" set "{column}" = "{column}"' for column in columns)
+                yield f'explain delete from "{name}"'
+
+
+def test_the_standard_library_reads_every_view_for_people(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(file_with_a_run(tmp_path / "t.db"))) as connection:
+        counts = {
+            view: connection.execute(f"select count(*) from (select * from {view})").fetchone()[0]
+            for view in PEOPLES_VIEWS
+        }
+    empty = {view for view, count in counts.items() if count == 0}
+    # the packet of this run was offered by its length alone, so nothing was sent
+    assert empty == {"packet_texts"}
+
+
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="there is no sqlite3 shell here")
+def test_the_stock_shell_reads_every_view_for_people(tmp_path: Path) -> None:
+    path = file_with_a_run(tmp_path / "t.db")
+    script = "".join(f"select '{view}', count(*) from (select * from {view});\n" for view in PEOPLES_VIEWS)
+    shell = subprocess.run(["sqlite3", "-readonly", path], input=script, capture_output=True, text=True, check=False)
+    assert shell.stderr == ""
+    assert [line.split("|")[0] for line in shell.stdout.splitlines()] == list(PEOPLES_VIEWS)
+
+
+def test_a_view_for_people_calls_no_function_of_the_engine(db: engine.Database) -> None:
+    from engine.registration import pure_functions
+
+    own = [f"{function.name}(" for function in pure_functions()] + ["fail(", "now("]
+    stored = {view: db.value("select sql from sqlite_schema where name = ?", (view,)) for view in PEOPLES_VIEWS}
+    assert [(view, call) for view, sql in stored.items() for call in own if f" {call}" in sql] == []
+
+
+def test_no_table_calls_a_function_of_the_engine(db: engine.Database) -> None:
+    from engine.registration import pure_functions
+
+    tables = db.rows("select name, sql from sqlite_schema where type in ('table', 'index') and sql is not null")
+    own = [f"{function.name}(" for function in pure_functions()] + ["fail(", "now("]
+    assert [(row["name"], call) for row in tables for call in own if f" {call}" in row["sql"]] == []
