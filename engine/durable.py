@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -13,6 +15,8 @@ from io import BufferedReader
 from pathlib import Path
 
 from engine.errors import Conflict, EngineError, PermissionDenied
+
+_TEMPORARY = re.compile(r"\.engine-[0-9a-f]{16}\.tmp")
 
 
 def open_regular(place: Path) -> BufferedReader:
@@ -37,6 +41,7 @@ def file_hash(place: Path) -> str | None:
 def temporary_beside(target: Path, data: bytes) -> Iterator[Path]:
     """A file next to `target` that holds `data`, on disk and with the mode of `target`; gone afterwards."""
     _make_folder(target.parent)
+    _remove_leftovers(target.parent)
     mode = None
     with suppress(FileNotFoundError):
         mode = stat.S_IMODE(target.stat().st_mode)
@@ -46,14 +51,33 @@ def temporary_beside(target: Path, data: bytes) -> Iterator[Path]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         with open(os.open(place, flags, 0o666 if mode is None else mode & 0o777), "wb") as file:
+            _try_lock(file.fileno())
             file.write(data)
             file.flush()
             if mode is not None:
                 os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
-        yield place
+            yield place
     finally:
         place.unlink(missing_ok=True)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what a kill left in a folder: temporary files that no process holds."""
+    for name in os.listdir(folder):
+        if _TEMPORARY.fullmatch(name):
+            with suppress(OSError), open_regular(folder / name) as file:
+                if _try_lock(file.fileno()):
+                    (folder / name).unlink()
+
+
+def _try_lock(descriptor: int) -> bool:
+    """Lock an open file until it is closed, if nobody else holds it and the file system can."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _make_folder(folder: Path) -> None:

@@ -10,12 +10,15 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import apsw
+
 from .effects import files
 from .effects.perform import Performer
+from .errors import EngineError
 from .lease import Lease
 from .models import protocol, resolve_model
 from .models.retry import complete_with_retry
-from .packet import Renderer, messages_of
+from .packet import Renderer
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -133,20 +136,23 @@ class Driver:
         except protocol.ModelError as error:
             if not self._lease.stopped.is_set():
                 self._db.insert(
-                    "call_failures", turn_id=step["turn_id"], status=error.status, message=error.message
+                    "call_failures",
+                    turn_id=step["turn_id"],
+                    status=error.status,
+                    message=protocol.storable(error.message),
                 )
             return
         self._store(step["turn_id"], completion, round((time.monotonic() - began) * 1000))
 
     def _request(self, row: Row) -> protocol.Request:
-        grammar = None
+        messages, grammar = self._renderer.messages(row["turn_id"]), None
         if row["profile"] == "compact":
-            from .models.grammar import compact_grammar
+            from .models.grammar import packet_grammar
 
             paths = self._db.rows("select path from watched_files where run_id = ?", (row["run_id"],))
-            grammar = compact_grammar([path["path"] for path in paths])
+            grammar = packet_grammar(messages[-1].content, [path["path"] for path in paths])
         return protocol.Request(
-            messages=messages_of(self._db, row["turn_id"]),
+            messages=messages,
             temperature=row["temperature"],
             max_tokens=row["max_tokens"],
             grammar=grammar,
@@ -162,8 +168,8 @@ class Driver:
             "update turns set response = ?, reasoning = ?, prompt_tokens = ?, cached_tokens = ?, completion_tokens = ?, "
             "reasoning_tokens = ?, cost = ?, ms_model = ?, lease = ? where id = ?",
             (
-                completion.text,
-                completion.reasoning or None,
+                protocol.storable(completion.text),
+                protocol.storable(completion.reasoning) or None,
                 usage.prompt_tokens,
                 usage.cached_tokens,
                 usage.completion_tokens,
@@ -176,7 +182,20 @@ class Driver:
         )
 
     def _dispatch(self, _: Row) -> None:
-        self._db.insert("dispatch", run=self._run, lease=self._lease.token)
+        try:
+            self._db.insert("dispatch", run=self._run, lease=self._lease.token)
+        except (apsw.Error, EngineError):
+            self._dispatch_singly()
+
+    def _dispatch_singly(self) -> None:
+        """Perform the commands one by one where a rule raised: the one that it raised for has failed, the rest is kept."""
+        self._db.insert("dispatch_openings", run=self._run, lease=self._lease.token)
+        while command := self._db.row("select command_id, turn_id from next_commands where run = ?", (self._run,)):
+            try:
+                self._db.insert("command_steps", **command)
+            except (apsw.Error, EngineError) as error:
+                self._db.insert("command_breakdowns", command_id=command["command_id"], message=f"Broke: {error}")
+        self._db.insert("turn_settlings", run=self._run)
 
     def _perform(self, step: Row) -> None:
         self._performer.perform(step["run_id"])
@@ -188,15 +207,11 @@ class Driver:
         """Ask about the open proposals; False when one of them stays open."""
         if self._on_proposal is None:
             return False
-        for proposal in self._db.rows(
-            "select * from open_proposals where run = ? order by proposal_id", (self._run,)
-        ):
+        for proposal in self._db.rows("select * from open_proposals where run = ? order by proposal_id", (self._run,)):
             answer = self._on_proposal(proposal)
             if answer is None or self._lease.stopped.is_set():
                 return False
-            if self._db.value(
-                "select state = 'proposed' from proposals where id = ?", (proposal["proposal_id"],)
-            ):
+            if self._db.value("select state = 'proposed' from proposals where id = ?", (proposal["proposal_id"],)):
                 self._db.insert(
                     "resolutions",
                     run_id=step["run_id"],
@@ -211,6 +226,4 @@ class Driver:
     def _abort(self) -> None:
         """Carry out a stop that came from here; one that came through the file is carried out already."""
         if self._db.value("select 1 from leases where token = ? and not aborted", (self._lease.token,)):
-            self._db.insert(
-                "verb_set", run=self._run, path=f"run://{self._run}", state="cancelled", outcome="aborted"
-            )
+            self._db.insert("verb_set", run=self._run, path=f"run://{self._run}", state="cancelled", outcome="aborted")

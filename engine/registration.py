@@ -29,9 +29,9 @@ def system_clock() -> int:
 @cache
 def pure_functions() -> tuple[Function, ...]:
     """All pure functions of the engine, module by module."""
-    from .functions import edits, listings, markup, paths, patterns, texts, tokens
+    from .functions import edits, heads, listings, markup, paths, patterns, texts, tokens
 
-    modules = (paths, patterns, markup, edits, texts, tokens, listings)
+    modules = (paths, patterns, markup, edits, texts, tokens, heads, listings)
     own = (function for module in modules for function in module.FUNCTIONS)
     return (*own, *plugins.functions())
 

@@ -28,6 +28,7 @@ def environment() -> Environment:
         keep_trailing_newline=True,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
         autoescape=False,  # noqa: S701 - a packet is text, not HTML
     )
 

@@ -69,8 +69,9 @@ class Values:
                 return items, position + 1
             if position >= len(self.text) or self.text[position] in "[}":
                 return None, -1  # lists in lists are in no tool's arguments
-            item, position = self._loose_value(position)
-            if position < 0:
+            begin = position
+            item, position = self._loose_value(begin)
+            if position <= begin:
                 return None, -1
             items.append(item)
             position = skip_space(self.text, position)

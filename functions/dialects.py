@@ -40,9 +40,7 @@ _TOOL_USE = re.compile(
     FLAGS,
 )
 _TOOL_USE_END = re.compile(r"\s*(?:</(?:input|parameters)>)?\s*(?:</tool_use>)?", FLAGS)
-_INVOKE = re.compile(
-    rf"<(?:{NAMESPACE}invoke\s+name\s*=\s*[\"']([\w.:-]+)[\"']\s*|function=\s*([\w.:-]+)\s*)>", FLAGS
-)
+_INVOKE = re.compile(rf"<(?:{NAMESPACE}invoke\s+name\s*=\s*[\"']([\w.:-]+)[\"']\s*|function=\s*([\w.:-]+)\s*)>", FLAGS)
 _PARAMETER = re.compile(
     rf"\s*<{NAMESPACE}parameter(?:\s+name\s*=\s*[\"']([\w.-]+)[\"'][^<>]*|=\s*([\w.-]+)\s*)>", FLAGS
 )
@@ -111,9 +109,7 @@ class Dialects:
         if reading.calls or reading.unknown:
             return reading
         named = _NAMED.match(self.text, start) if reading.problem else None
-        return (
-            Reading(start + 1, problem=reading.problem) if named and named[1].lower() in self.names else None
-        )
+        return Reading(start + 1, problem=reading.problem) if named and named[1].lower() in self.names else None
 
     def _wrapped(self, start: int, position: int) -> Reading:
         position = skip_space(self.text, position)
@@ -179,17 +175,13 @@ class Dialects:
         while parameter := _PARAMETER.match(self.text, position):
             closing = self._search(_PARAMETER_END, parameter.end())
             if closing is None:
-                return Reading(
-                    found.end(), problem=f"its parameter {parameter[1] or parameter[2]!r} is not closed"
-                )
+                return Reading(found.end(), problem=f"its parameter {parameter[1] or parameter[2]!r} is not closed")
             value = self.text[parameter.end() : closing.start()]
             # `<parameter=…>` stands on a line of its own.
             arguments[parameter[1] or parameter[2]] = value if parameter[1] else _inner_lines(value)
             position = closing.end()
         closing = _INVOKE_END.match(self.text, position)
-        return self._closed(
-            self._named(found[1] or found[2], arguments, start, closing.end() if closing else position)
-        )
+        return self._closed(self._named(found[1] or found[2], arguments, start, closing.end() if closing else position))
 
     def _channel(self, start: int, position: int) -> Reading:
         gemma = _GEMMA_CHANNEL.match(self.text, start)

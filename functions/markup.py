@@ -49,9 +49,7 @@ def response_parse(text: str | None, tools: str | None, cap: int | None) -> str 
     try:
         parsed = _Parser(text, grammar_of(tools), MAX_COMMANDS if cap is None else int(cap)).parse()
     except Exception as error:  # the answer is paid for: whatever happens, its text is kept
-        warning = (
-            f"The answer could not be parsed ({type(error).__name__}: {error}); all of it was kept as text"
-        )
+        warning = f"The answer could not be parsed ({type(error).__name__}: {error}); all of it was kept as text"
         parsed = {"commands": [], "warnings": [warning], "text": text.strip(), "reasoning": ""}
     return json.dumps(parsed, ensure_ascii=False, separators=(",", ":"))
 
@@ -181,13 +179,11 @@ class _Parser:
         if reading is None:
             return found.start() + 1
         if reading.problem:
-            self.warnings.append(
-                f"Malformed tool call {found[0].strip()!r}: {reading.problem}; it was kept as text"
-            )
+            self.warnings.append(f"Malformed tool call {found[0].strip()!r}: {reading.problem}; it was kept as text")
         for name in reading.unknown:
             self.warnings.append(f"Unknown tool {name!r} called by {found[0].strip()!r}: it was kept as text")
         if not reading.calls and (reading.problem or reading.unknown):
-            return max(reading.end, found.end()) if reading.unknown else found.end()
+            return max(reading.end, found.end())
         return self._take(found.start(), reading)
 
     def _take(self, start: int, reading: Reading) -> int:
@@ -241,9 +237,7 @@ class _Parser:
         if len(self.warnings) > _MAX_WARNINGS:
             warnings.append(f"{len(self.warnings) - _MAX_WARNINGS} more warnings were left out")
         if self.quoted:
-            warnings.append(
-                f"Quoted in back-ticks: {self.quoted} passage(s) with tool tags were kept as text, not run"
-            )
+            warnings.append(f"Quoted in back-ticks: {self.quoted} passage(s) with tool tags were kept as text, not run")
         if self.stripped:
             warnings.append(f"Stripped {self.stripped} stray control token(s) such as <|x|>")
         if self.dropped:

@@ -174,9 +174,7 @@ class Bodies:
                 if opened:
                     pairs.match[opened.pop()] = pairs.closes[-1]
             else:
-                position = self._note_open(
-                    self.reader.read(tag.name, found.start(), found.end()), pairs, opened
-                )
+                position = self._note_open(self.reader.read(tag.name, found.start(), found.end()), pairs, opened)
                 position = position if position >= 0 else found.end()
         return pairs
 

@@ -58,10 +58,14 @@ class Command:
 
 def command_of(action: str, attributes: dict[str, str], body: str | None, source: str) -> Command:
     """The command of a tag: `body` is the text between its tags, None for a self-closing one."""
-    attributes = dict(attributes)
-    path, destination = attributes.pop("path", None), attributes.pop("to", None)
     if body is not None:
         body = _without_layout(body) if action == "set" else _without_heredoc(body)
+    return _resolved(action, attributes, body, source)
+
+
+def _resolved(action: str, attributes: dict[str, str], body: str | None, source: str) -> Command:
+    attributes = dict(attributes)
+    path, destination = attributes.pop("path", None), attributes.pop("to", None)
     command = Command(action, path, destination, body, attributes, source)
     resolve = _RESOLVERS.get(action)
     if resolve is not None:
@@ -74,17 +78,15 @@ def command_of_arguments(action: str, arguments: object, source: str) -> Command
     if isinstance(arguments, str):
         arguments = _parsed(arguments)
     if not isinstance(arguments, dict):
-        return command_of(action, {}, None if arguments is None else _text_of("", arguments), source)
-    texts = {
-        str(key).lower(): _text_of(str(key), value) for key, value in arguments.items() if value is not None
-    }
+        return _resolved(action, {}, None if arguments is None else _text_of("", arguments), source)
+    texts = {str(key).lower(): _text_of(str(key), value) for key, value in arguments.items() if value is not None}
     for alias, name in _ALIASES.get(action, _ALIAS).items():
         if alias in texts:
             texts.setdefault(name, texts.pop(alias))
     key = next((key for key in _BODY_KEYS if key in texts), None)
     guessed = _guessed_body(action, texts, arguments) if key is None else None
     body = texts.pop(key or guessed or "", None)
-    command = command_of(action, texts, body, source)
+    command = _resolved(action, texts, body, source)
     if guessed:
         command.notes.append(f"<{action}> has no argument {guessed!r}; it was taken as the body")
     return command

@@ -43,9 +43,7 @@ class Recoveries:
         close = self.bodies.first_close(tag)
         sibling = self.bodies.next_sibling(tag)
         if close and not 0 <= sibling < close.start:
-            warning = (
-                f"Unclosed <{tag.name}> inside <{tag.name}>: the first </{tag.name}> was taken as its end"
-            )
+            warning = f"Unclosed <{tag.name}> inside <{tag.name}>: the first </{tag.name}> was taken as its end"
             return Recovery(close.start, close.end, warning)
         if not tag.attributes and sibling < 0 and not begins_line(self.text, tag.start):
             warning = f"Unclosed <{tag.name}> in a sentence: it was read as a mention, not run"

@@ -100,9 +100,7 @@ def _ending(quote: str) -> re.Pattern[str]:
 class _TagReading:
     """The slow path of `TagReader.read`: a tag that is not made of plain `name="value"` pairs only."""
 
-    def __init__(
-        self, reader: TagReader, name: str, start: int, position: int, attributes: dict[str, str]
-    ) -> None:
+    def __init__(self, reader: TagReader, name: str, start: int, position: int, attributes: dict[str, str]) -> None:
         self.reader = reader
         self.text = reader.text
         self.name = name
@@ -136,9 +134,7 @@ class _TagReading:
         self.position = skip_space(text, self.position)
         if text.startswith(">", self.position):
             self.position += 1
-        elif text.startswith("/", self.position) and text.startswith(
-            ">", skip_space(text, self.position + 1)
-        ):
+        elif text.startswith("/", self.position) and text.startswith(">", skip_space(text, self.position + 1)):
             self.position = skip_space(text, self.position + 1) + 1
             self.closed = True
         elif self.position < len(text) and text[self.position] != "<":
@@ -195,9 +191,7 @@ class _TagReading:
         limit = self.reader.next_tag(begin)
         real = self.reader.real_end(quote, end + len(quote), limit)
         if real >= 0 and ">" not in self.text[begin:end]:
-            self.repairs.append(
-                f"the value of {name} in <{self.name}> held unescaped quotes; they were kept in it"
-            )
+            self.repairs.append(f"the value of {name} in <{self.name}> held unescaped quotes; they were kept in it")
             return real
         return end if end < limit and ">" not in self.text[begin:end] else -1
 

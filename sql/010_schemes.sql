@@ -43,7 +43,7 @@ insert into schemes (
     name, category, default_scope, default_visibility, writable_by, model_visible, searchable, gated, meaning
 ) values
     ('file', 'data', 'project', 'archived', '["model","plugin"]', 1, 1, 0, 'a file of the project (a path without scheme)'),
-    ('known', 'data', 'run', 'summarized', '["model","plugin"]', 1, 1, 1, 'one fact that the model keeps'),
+    ('known', 'data', 'run', 'summarized', '["model","plugin"]', 1, 0, 1, 'one fact that the model keeps'),
     ('skill', 'data', 'project', 'visible', '["model","plugin"]', 1, 1, 0, 'a skill document'),
     ('http', 'data', 'run', 'summarized', '["model","plugin"]', 1, 1, 0, 'a page'),
     ('https', 'data', 'run', 'summarized', '["model","plugin"]', 1, 1, 0, 'a page'),

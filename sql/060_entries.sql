@@ -186,7 +186,8 @@ from run_views as v
 join entries as e on e.id = v.entry_id
 left join contents as c on c.id = coalesce(v.content_id, e.content_id);
 
--- Where a run finds a path: in one of its scopes, through a view of its own.
+-- Where a run finds a path: in one of its scopes, through a view of its own. The joins are in that order, or each look-up
+-- would go through all views of the run.
 create view run_paths as
 select
     l.run_id,
@@ -195,8 +196,8 @@ select
     e.kind,
     e.scheme
 from run_scopes as l
-join entries as e on e.scope = l.scope
-join run_views as v on v.run_id = l.run_id and v.entry_id = e.id;
+cross join entries as e on e.scope = l.scope
+cross join run_views as v on v.run_id = l.run_id and v.entry_id = e.id;
 
 -- The store's own door, for the rules of the engine and of plugins:
 -- insert into entry_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append).
@@ -208,11 +209,19 @@ select
 from run_views
 where false;
 
--- The same with the entry found: the second stage of a write.
+-- The same with the scheme's row and the entry found, where there is one.
+create view found_writes as
+select
+    run_id, null as path, null as body, null as attributes, visibility, state, outcome, writer, turn, loop_id,
+    0 as append, null as content_id, null as kind, null as category, null as default_visibility, null as scope, entry_id
+from run_views
+where false;
+
+-- The same with all values settled: what the view becomes.
 create view view_writes as
 select
-    run_id, entry_id, 0 as shared, 0 as is_new, null as old_content_id, null as old_body, null as body, attributes,
-    visibility, state, outcome, writer, turn, loop_id, content_id, null as summary
+    run_id, entry_id, null as category, 0 as shared, null as old_content_id, null as old_body, null as body, attributes,
+    visibility, state, outcome, writer, turn, loop_id, content_id
 from run_views
 where false;
 
@@ -228,6 +237,9 @@ select
     id,
     body,
     coalesce(summary, substr(body, 1, cut) || char(10) || '[… ' || (chars - cut) || ' more characters]', body) as summary,
+    -- a summary that is not the beginning of the body
+    summary as symbols,
+    cut,
     chars,
     summary_chars,
     lines
@@ -238,36 +250,18 @@ create view entry_heads as
 select
     v.run_id,
     v.entry_id,
-    case s.category
-        when 'logging' then rtrim(json_patch('{}', json_object(
-            'turn', v.turn,
-            'action', v.attributes ->> '$.action',
-            'target', v.attributes ->> '$.target',
-            'to', v.attributes ->> '$.to',
-            'status', coalesce(
-                case when v.state = 'failed' and o.name <> 'status' then o.status end,
-                v.attributes ->> '$.status',
-                nullif(st.status, 200)
-            ),
-            'outcome', v.outcome,
-            'tags', v.attributes ->> '$.tags'
-        )), '}')
-        else rtrim(json_patch('{}', json_object(
-            'turn', v.turn,
-            'status', nullif(coalesce(st.status, o.status), 200),
-            'state', nullif(v.state, 'resolved'),
-            'outcome', v.outcome,
-            'command', coalesce(v.attributes, e.attributes) ->> '$.command',
-            'channel', coalesce(v.attributes, e.attributes) ->> '$.channel',
-            'summary', coalesce(v.attributes, e.attributes) ->> '$.summary',
-            'tags', coalesce(v.attributes, e.attributes) ->> '$.tags'
-        )), '}')
-    end as head
+    entry_head(
+        s.category, v.turn, v.state, v.outcome,
+        coalesce(
+            st.status,
+            (select o.status from outcomes as o where o.name = substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1))
+        ),
+        coalesce(v.attributes, e.attributes)
+    ) as head
 from run_views as v
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind
-join states as st on st.name = v.state
-left join outcomes as o on v.outcome is not null and o.name = substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1);
+join states as st on st.name = v.state;
 
 -- triggers
 
@@ -297,51 +291,53 @@ end;
 create trigger entry_writes__find_the_entry
 instead of insert on entry_writes
 begin
-    insert into entries (scope, path, scheme, kind)
+    insert into found_writes (
+        run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id,
+        kind, category, default_visibility, scope, entry_id
+    )
     select
-        l.scope,
-        new.path,
-        path_scheme(new.path),
-        s.name
+        new.run_id, new.path, new.body, new.attributes, new.visibility, new.state, new.outcome, new.writer, new.turn,
+        new.loop_id, new.append, new.content_id, s.name, s.category, s.default_visibility, l.scope,
+        (select p.entry_id from run_paths as p where p.run_id = new.run_id and p.path = new.path)
     from schemes as s
     join run_scopes as l on l.run_id = new.run_id and l.kind = s.default_scope
-    where s.name = coalesce(
-            (select name from schemes where name = coalesce(path_scheme(new.path), 'file')), '*'
-        )
-        and not exists (select 1 from run_paths as p where p.run_id = new.run_id and p.path = new.path)
+    where s.name = coalesce((select name from schemes where name = coalesce(path_scheme(new.path), 'file')), '*');
+end;
+
+create trigger found_writes__bind
+instead of insert on found_writes
+begin
+    insert into entries (scope, path, scheme, kind)
+    select new.scope, new.path, path_scheme(new.path), new.kind
+    where new.entry_id is null
     on conflict (scope, path) do nothing;
     insert into view_writes (
-        run_id, entry_id, shared, is_new, old_content_id, old_body, body, attributes,
-        visibility, state, outcome, writer, turn, loop_id, content_id, summary
+        run_id, entry_id, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome, writer,
+        turn, loop_id, content_id
     )
     select
         new.run_id,
         e.id,
+        new.category,
         e.scope not like 'run:%',
-        v.entry_id is null,
-        coalesce(v.content_id, e.content_id),
+        c.id,
         c.body,
         case when new.append then coalesce(c.body, '') || new.body else new.body end,
         case
             when new.attributes is null then coalesce(v.attributes, e.attributes)
             else json_patch(coalesce(v.attributes, e.attributes, '{}'), new.attributes)
         end,
-        coalesce(new.visibility, v.visibility, s.default_visibility),
+        coalesce(new.visibility, v.visibility, new.default_visibility),
         coalesce(new.state, v.state, 'resolved'),
         case when new.state is null then v.outcome else new.outcome end,
         coalesce(new.writer, 'plugin'),
         coalesce(new.turn, v.turn, (select max(next_turn - 1, 0) from runs where id = new.run_id)),
         coalesce(new.loop_id, v.loop_id),
-        new.content_id,
-        null
-    from run_scopes as l
-    join entries as e on e.scope = l.scope and e.path = new.path
-    join schemes as s on s.name = e.kind
-    left join run_views as v on v.run_id = l.run_id and v.entry_id = e.id
+        new.content_id
+    from entries as e
+    left join run_views as v on v.run_id = new.run_id and v.entry_id = e.id
     left join contents as c on c.id = coalesce(v.content_id, e.content_id)
-    where l.run_id = new.run_id and (v.entry_id is not null or l.kind = s.default_scope)
-    order by v.entry_id is null
-    limit 1;
+    where e.id = coalesce(new.entry_id, (select id from entries where scope = new.scope and path = new.path));
 end;
 
 -- A body that differs becomes a new content; the view is pinned to it, or the head of a shared entry moves.
@@ -349,9 +345,8 @@ create trigger view_writes__store
 instead of insert on view_writes
 begin
     insert into content_writes (path, body)
-    select e.path, new.body
-    from entries as e
-    where e.id = new.entry_id and new.content_id is null and new.body is not new.old_body and new.body is not null;
+    select (select path from entries where id = new.entry_id), new.body
+    where new.content_id is null and new.body is not new.old_body and new.body is not null;
     update entries
     set content_id = case
             when new.content_id is not null then new.content_id
@@ -360,15 +355,14 @@ begin
         end,
         attributes = new.attributes,
         since = (select coalesce(max(id), 0) + 1 from events)
-    where id = new.entry_id
-        and new.shared
+    where id = case when new.shared then new.entry_id end
         and (
             (new.content_id is not null and new.content_id is not content_id)
             or (new.content_id is null and new.body is not null and new.body is not new.old_body)
             or attributes is not new.attributes
         );
     insert into run_views (
-        run_id, entry_id, content_id, attributes, visibility, state, outcome, writer, loop_id, turn, touched, since
+        run_id, entry_id, content_id, attributes, visibility, state, outcome, writer, loop_id, turn, touched, since, head
     )
     values (
         new.run_id,
@@ -387,7 +381,17 @@ begin
         new.loop_id,
         new.turn,
         new.turn,
-        (select coalesce(max(id), 0) + 1 from events)
+        (select coalesce(max(id), 0) + 1 from events),
+        case
+            when new.visibility <> 'archived' then entry_head(
+                new.category, new.turn, new.state, new.outcome,
+                coalesce(
+                    (select status from states where name = new.state),
+                    (select status from outcomes where name = substr(new.outcome, 1, instr(new.outcome || ':', ':') - 1))
+                ),
+                new.attributes
+            )
+        end
     )
     on conflict (run_id, entry_id) do update
         set content_id = excluded.content_id,
@@ -401,10 +405,7 @@ begin
             touched = excluded.touched,
             write_count = write_count + 1,
             since = excluded.since,
-            head = null;
-    update run_views
-    set head = (select h.head from entry_heads as h where h.run_id = new.run_id and h.entry_id = new.entry_id)
-    where run_id = new.run_id and entry_id = new.entry_id and visibility <> 'archived';
+            head = excluded.head;
 end;
 
 -- What comes into context gets its head, what leaves it gives it up.

@@ -172,8 +172,8 @@ where c.writer = 'model'
             and json_extract(c.attributes, '$.manifest') is null)
     );
 
--- What a caller of the verbs reads: one row a command, by request_id.
 create view command_results as
+-- What came of each command: select * from command_results where request_id = 'mine'.
 select
     r.alias as run,
     c.id as command_id,
@@ -234,6 +234,13 @@ create view target_finds as
 select command_id
 from command_targets;
 
+-- Perform a command at once: insert into performances (command_id, action, path). A large body stands behind a view, because
+-- SQLite sets up the whole of a trigger's program before it looks at its condition.
+create view performances as
+select id as command_id, action, path
+from commands
+where false;
+
 -- Refuse a command: insert into refused_commands (command_id, outcome, message).
 create view refused_commands as
 select id as command_id, outcome, message
@@ -276,15 +283,21 @@ create trigger commands__perform_now
 after insert on commands
 when new.turn_id is null and new.state = 'queued'
 begin
+    insert into performances (command_id, action, path) values (new.id, new.action, new.path);
+end;
+
+create trigger performances__perform
+instead of insert on performances
+begin
     select fail((select status from outcomes where name = r.outcome), new.action || ' ' || coalesce(new.path, '') || ': ' || r.message)
     from command_refusals as r
-    where r.command_id = new.id
+    where r.command_id = new.command_id
     order by r.rank
     limit 1;
-    insert into target_finds (command_id) values (new.id);
+    insert into target_finds (command_id) values (new.command_id);
     update commands
     set state = 'performing'
-    where id = new.id;
+    where id = new.command_id;
 end;
 
 -- What an app asked for wrongly is an error that leaves nothing; every other end is read from command_results.
@@ -324,7 +337,7 @@ begin
         on e.scope = l.scope
         and e.path >= coalesce(pattern_prefix(c.path), '')
         and e.path < coalesce(pattern_prefix(c.path), '') || char(1114111)
-    join run_views as v on v.run_id = c.run_id and v.entry_id = e.id
+    cross join run_views as v on v.run_id = c.run_id and v.entry_id = e.id
     join schemes as k on k.name = e.kind and k.model_visible
     left join contents as b on b.id = coalesce(v.content_id, e.content_id)
     where c.id = new.command_id

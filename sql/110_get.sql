@@ -1,11 +1,28 @@
 -- get: read. What it finds becomes visible in the next packet; a slice or a manifest is answered in the log instead.
 -- spec: @verb_get
 
+-- views
+
+-- Commands being performed; an insert performs one.
+create view performing_get as
+select *
+from commands
+where state = 'performing' and action = 'get';
+
 -- triggers
 
 create trigger commands__perform_get
 after update of state on commands
 when new.state = 'performing' and new.action = 'get'
+begin
+    insert into performing_get
+    select *
+    from commands
+    where id = new.id;
+end;
+
+create trigger performing_get__perform
+instead of insert on performing_get
 begin
     update commands
     set state = 'failed',
@@ -83,7 +100,7 @@ begin
                         cast(json_extract(new.attributes, '$.limit') as integer)
                     ) as slice
                 from command_targets as t
-                join entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
+                cross join entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
                 where t.command_id = new.id
             ) as s
         )

@@ -43,11 +43,26 @@ select
     ) as attributes
 from commands as c;
 
+-- Commands being performed; an insert performs one.
+create view performing_set as
+select *
+from commands
+where state = 'performing' and action = 'set' and path_scheme(path) is not 'run';
+
 -- triggers
 
 create trigger commands__perform_set
 after update of state on commands
-when new.state = 'performing' and new.action = 'set' and coalesce(path_scheme(new.path), '') <> 'run'
+when new.state = 'performing' and new.action = 'set' and path_scheme(new.path) is not 'run'
+begin
+    insert into performing_set
+    select *
+    from commands
+    where id = new.id;
+end;
+
+create trigger performing_set__perform
+instead of insert on performing_set
 begin
     update commands
     set state = 'failed',
@@ -134,19 +149,31 @@ begin
             where t.command_id = new.id
                 and not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = new.writer)
         );
-    insert into entry_writes (run_id, path, attributes, visibility, state, outcome, writer, turn)
+    -- what is seen moves alone: it is no write, and keeps its place
+    update run_views
+    set visibility = json_extract(new.attributes, '$.visibility'),
+        since = (select max(id) + 1 from events),
+        touched = coalesce((select sequence from turns where id = new.turn_id), touched)
+    where new.body is null
+        and json_extract(new.attributes, '$.visibility') is not null
+        and run_id = new.run_id
+        and entry_id in (select entry_id from command_targets where command_id = new.id)
+        and visibility <> json_extract(new.attributes, '$.visibility')
+        and (select state from commands where id = new.id) = 'performing';
+    insert into entry_writes (run_id, path, attributes, state, outcome, writer, turn)
     select
         new.run_id,
         t.path,
-        (select attributes from kept_attributes where command_id = new.id),
-        json_extract(new.attributes, '$.visibility'),
+        k.attributes,
         json_extract(new.attributes, '$.state'),
         json_extract(new.attributes, '$.outcome'),
         new.writer,
         (select sequence from turns where id = new.turn_id)
     from command_targets as t
+    join kept_attributes as k on k.command_id = t.command_id
     where t.command_id = new.id
         and new.body is null
+        and coalesce(k.attributes, json_extract(new.attributes, '$.state')) is not null
         and (select state from commands where id = new.id) = 'performing';
     update commands
     set state = 'resolved',
@@ -174,7 +201,7 @@ begin
     from (
         select t.path, edit_apply(b.body, new.body) as edit
         from command_targets as t
-        join entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
+        cross join entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
         where t.command_id = new.id
             and new.writer = 'model'
             and new.body is not null
@@ -196,7 +223,7 @@ begin
             else edit_apply(b.body, new.body)
         end
     from command_targets as t
-    join entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
+    cross join entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
     join kept_attributes as k on k.command_id = new.id
     where t.command_id = new.id
         and exists (select 1 from command_patterns as p where p.command_id = new.id and p.is_pattern)

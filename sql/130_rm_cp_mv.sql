@@ -2,11 +2,34 @@
 -- In the engine they happen at once; where a file on disk is concerned each file is a proposal of its own.
 -- spec: @verb_rm @verb_cp @verb_mv
 
+-- views
+
+-- Commands being performed; an insert performs one.
+create view performing_rm as
+select *
+from commands
+where state = 'performing' and action = 'rm';
+
+-- Commands being performed; an insert performs one.
+create view performing_copy as
+select *
+from commands
+where state = 'performing' and action in ('cp', 'mv');
+
 -- triggers
 
 create trigger commands__perform_rm
 after update of state on commands
 when new.state = 'performing' and new.action = 'rm'
+begin
+    insert into performing_rm
+    select *
+    from commands
+    where id = new.id;
+end;
+
+create trigger performing_rm__perform
+instead of insert on performing_rm
 begin
     update commands
     set state = 'failed', outcome = 'validation', message = 'rm needs a path: <rm path="known://topic"/>.'
@@ -78,9 +101,18 @@ begin
     where id = new.id and state = 'performing';
 end;
 
-create trigger commands__perform_cp_mv
+create trigger commands__perform_copy
 after update of state on commands
 when new.state = 'performing' and new.action in ('cp', 'mv')
+begin
+    insert into performing_copy
+    select *
+    from commands
+    where id = new.id;
+end;
+
+create trigger performing_copy__perform
+instead of insert on performing_copy
 begin
     update commands
     set state = 'failed',
@@ -135,13 +167,14 @@ begin
                 and not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = new.writer)
         );
     -- mv without a destination changes what is seen, where it is
-    insert into entry_writes (run_id, path, visibility, writer, turn)
-    select
-        new.run_id, path, json_extract(new.attributes, '$.visibility'), new.writer,
-        (select sequence from turns where id = new.turn_id)
-    from command_targets
-    where command_id = new.id
-        and new.destination is null
+    update run_views
+    set visibility = json_extract(new.attributes, '$.visibility'),
+        since = (select max(id) + 1 from events),
+        touched = coalesce((select sequence from turns where id = new.turn_id), touched)
+    where new.destination is null
+        and run_id = new.run_id
+        and entry_id in (select entry_id from command_targets where command_id = new.id)
+        and visibility <> json_extract(new.attributes, '$.visibility')
         and (select state from commands where id = new.id) = 'performing';
     update commands
     set state = 'resolved', message = new.path || ' set to ' || json_extract(new.attributes, '$.visibility')
@@ -173,7 +206,7 @@ begin
         json_extract(new.attributes, '$.visibility'),
         json_object('state', 'resolved', 'body', coalesce(b.body, ''))
     from command_targets as t
-    join entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
+    cross join entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
     where t.command_id = new.id and (select state from commands where id = new.id) = 'performing';
     -- the source of a move: an entry goes when the destination is written, a file by a proposal of its own
     delete from run_views

@@ -2,11 +2,34 @@
 -- An update records that the loop goes on (102) or how it ended (200, 204, 422, 500); a thought has no effect.
 -- spec: @verb_update @tool_think
 
+-- views
+
+-- Commands being performed; an insert performs one.
+create view performing_update as
+select *
+from commands
+where state = 'performing' and action = 'update';
+
+-- Commands being performed; an insert performs one.
+create view performing_think as
+select *
+from commands
+where state = 'performing' and action = 'think';
+
 -- triggers
 
 create trigger commands__perform_update
 after update of state on commands
 when new.state = 'performing' and new.action = 'update'
+begin
+    insert into performing_update
+    select *
+    from commands
+    where id = new.id;
+end;
+
+create trigger performing_update__perform
+instead of insert on performing_update
 begin
     update commands
     set state = 'failed',
@@ -31,6 +54,15 @@ end;
 create trigger commands__perform_think
 after update of state on commands
 when new.state = 'performing' and new.action = 'think'
+begin
+    insert into performing_think
+    select *
+    from commands
+    where id = new.id;
+end;
+
+create trigger performing_think__perform
+instead of insert on performing_think
 begin
     update commands
     set state = 'resolved', message = '', quiet = 1

@@ -100,6 +100,12 @@ from (
 )
 where place = 1;
 
+-- Hear a turn that is 'judging': insert into hearings (turn_id).
+create view hearings as
+select id as turn_id
+from turns
+where phase = 'judging';
+
 -- Judge a turn by its findings: insert into judgements (turn_id, …), the columns of turn_findings.
 create view judgements as
 select * from turn_findings where false;
@@ -112,23 +118,27 @@ create trigger turns__judge
 after update of phase on turns
 when new.phase = 'judging' and old.phase <> 'judging'
 begin
+    insert into hearings (turn_id) values (new.id);
+end;
+
+create trigger hearings__hear
+instead of insert on hearings
+begin
     -- nothing at all was said
     insert into turn_errors (turn_id, status, message)
-    select new.id, 422, 'The response was empty: act with a tool, or answer with <update status="200">.'
-    where new.response is not null
-        and trim(coalesce(new.prose, ''), char(32, 9, 10, 13)) = ''
-        and not exists (select 1 from commands as c where c.turn_id = new.id)
-        and not exists (select 1 from turn_errors as e where e.turn_id = new.id and not e.soft);
-    -- a turn without a response repeats nothing
-    update turns
-    set fingerprint = (select substr(text_digest(fingerprint), 1, 16) from turn_fingerprints where turn_id = new.id)
-    where id = new.id and response is not null;
+    select t.id, 422, 'The response was empty: act with a tool, or answer with <update status="200">.'
+    from turns as t
+    where t.id = new.turn_id
+        and t.response is not null
+        and trim(coalesce(t.prose, ''), char(32, 9, 10, 13)) = ''
+        and not exists (select 1 from commands as c where c.turn_id = t.id)
+        and not exists (select 1 from turn_errors as e where e.turn_id = t.id and not e.soft);
     insert into judgements (
         turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose, turns_of_loop
     )
     select turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose, turns_of_loop
     from turn_findings
-    where turn_id = new.id;
+    where turn_id = new.turn_id;
 end;
 
 -- The findings are made once; everything else reads them from the row.
@@ -208,6 +218,7 @@ begin
     update turns
     set phase = 'judged',
         status = coalesce((select status from turn_verdicts where turn_id = new.turn_id and vote = 'stop'), 102),
+        prose = null,
         ended_at = now()
     where id = new.turn_id;
     insert into events (at, run_id, turn_id, kind, detail)

@@ -28,6 +28,12 @@ select id as run_id, null as reason
 from runs
 where false;
 
+-- Commands being performed; an insert performs one.
+create view performing_set_run as
+select *
+from commands
+where state = 'performing' and action = 'set' and path_scheme(path) = 'run';
+
 -- triggers
 
 create trigger run_openings__open
@@ -168,6 +174,15 @@ end;
 create trigger commands__perform_set_run
 after update of state on commands
 when new.state = 'performing' and new.action = 'set' and path_scheme(new.path) = 'run'
+begin
+    insert into performing_set_run
+    select *
+    from commands
+    where id = new.id;
+end;
+
+create trigger performing_set_run__perform
+instead of insert on performing_set_run
 begin
     select fail(400, 'run://' || (select alias from runs where id = new.run_id) || ': mode is ask or act')
     where json_extract(new.attributes, '$.attributes.mode') not in (select name from modes);

@@ -159,6 +159,9 @@ begin
     update turns
     set phase = case new.status when 413 then 'assembling' else 'judging' end
     where id = new.turn_id and phase = 'asking';
+    -- the model never read it: the packet that is sent in its place is the one that is kept
+    delete from packets
+    where turn_id = new.turn_id and new.status = 413;
     insert into ladder_steps (turn_id, from_step)
     select id, case when refused then 3 else ladder end
     from turns

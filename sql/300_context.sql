@@ -48,7 +48,11 @@ select
     v.visibility,
     v.turn,
     v.touched,
+    -- the content whose beginning the summary is, and how much of it
+    case when c.symbols is null then c.id end as prefix_of,
+    coalesce(c.cut, c.chars) as prefix_chars,
     c.id as content_id,
+    coalesce(c.chars, 0) as chars,
     coalesce(c.body, '') as body,
     coalesce(c.summary, '') as summary,
     v.head || case
@@ -91,7 +95,10 @@ create view packet_summary as
 select
     t.id as turn_id,
     c.entry_id,
-    c.head || char(10) || c.summary || char(10) || c.foot as text
+    c.head || char(10) || c.summary || char(10) || c.foot as text,
+    c.prefix_of as content_id,
+    length(c.head) + 1 as body_at,
+    c.prefix_chars as body_chars
 from turns as t
 join context_texts as c on c.run_id = t.run_id
 where c.category = 'data'
@@ -102,7 +109,10 @@ create view packet_visible as
 select
     t.id as turn_id,
     c.entry_id,
-    c.head || char(10) || c.body || char(10) || c.foot as text
+    c.head || char(10) || c.body || char(10) || c.foot as text,
+    c.content_id,
+    length(c.head) + 1 as body_at,
+    c.chars as body_chars
 from turns as t
 join context_texts as c on c.run_id = t.run_id
 where c.category = 'data' and c.visibility = 'visible'

@@ -18,20 +18,25 @@ create table if not exists packet_sections (
     primary key (profile, role, name)
 ) strict, without rowid;
 
--- Parts of packets, each once.
+-- Parts of packets, each once. A part that shows a body refers to it: its text is the head, the first 'body_chars'
+-- characters of the content, and the foot.
 create table if not exists chunks (
     id integer primary key,
-    sha256 text not null constraint chunks_sha256_unique unique,
-    text text not null
+    -- the first 16 bytes of the SHA-256 of its text
+    hash blob not null constraint chunks_hash_unique unique,
+    head text not null,
+    content_id integer constraint chunks_content references contents (id),
+    body_chars integer,
+    foot text
 ) strict;
 
--- A message as sent: runs of chunk ids in order, as JSON [[first, last], …].
+-- A message as sent: the ids of its chunks in order, as JSON; [first, last] stands for a run of ids.
 create table if not exists packets (
     id integer primary key,
     turn_id integer not null constraint packets_turn references turns (id) on delete cascade,
     ordinal integer not null,
     role text not null,
-    sha256 text not null,
+    sha256 blob not null,
     chars integer not null,
     parts text not null constraint packets_parts_json check (json_valid(parts)),
     constraint packets_ordinal_per_turn unique (turn_id, ordinal)
@@ -59,11 +64,19 @@ insert into packet_sections (name, profile, role, ordinal, source, template, liv
     ('unknowns', 'full', 'user', 150, 'packet_unknowns', 'rows', 0),
     ('instructions', 'full', 'user', 165, null, 'instructions', 0),
     ('budget', 'full', 'user', 175, 'packet_budget', 'budget', 1),
-    ('system', 'compact', 'system', 10, null, 'compact_system', 0),
+    ('system', 'compact', 'system', 10, null, 'compact', 0),
     ('compact', 'compact', 'user', 30, 'packet_compact', 'compact', 0)
 on conflict (profile, role, name) do nothing;
 
 -- views
+
+-- Every part with its text.
+create view chunk_texts as
+select
+    k.id,
+    case when k.content_id is null then k.head else k.head || substr(c.body, 1, k.body_chars) || k.foot end as text
+from chunks as k
+left join contents as c on c.id = k.content_id;
 
 create view packet_texts as
 -- Every message as it was sent, byte for byte.
@@ -71,13 +84,15 @@ select
     r.alias as run,
     t.sequence as turn,
     p.role,
-    p.sha256,
+    lower(hex(p.sha256)) as sha256,
     (
         select group_concat(k.text, '')
         from (
             select c.text
             from json_each(p.parts) as j
-            join chunks as c on c.id between j.value ->> 0 and j.value ->> 1
+            join chunk_texts as c
+                on c.id between case j.type when 'array' then j.value ->> 0 else j.value end
+                and case j.type when 'array' then j.value ->> 1 else j.value end
             order by j.key, c.id
         ) as k
     ) as text,
@@ -200,6 +215,12 @@ select id as turn_id, context_chars as chars, lease
 from turns
 where false;
 
+-- The same with its tokens, and whether it fits.
+create view fitted_offers as
+select id as turn_id, context_chars as chars, lease, context_tokens as tokens, 0 as fits
+from turns
+where false;
+
 -- One step of the ladder: insert into ladder_steps (turn_id, from_step).
 create view ladder_steps as
 select id as turn_id, ladder as from_step
@@ -211,28 +232,33 @@ where false;
 create trigger packet_offers__fit
 instead of insert on packet_offers
 begin
-    update turns
-    set context_chars = new.chars,
-        context_tokens = token_estimate(new.chars, (select divisor from loops where id = turns.loop_id)),
-        lease = new.lease
-    where id = new.turn_id and phase = 'assembling';
-    insert into ladder_steps (turn_id, from_step)
-    select t.id, t.ladder
+    insert into fitted_offers (turn_id, chars, lease, tokens, fits)
+    select
+        t.id, new.chars, new.lease, token_estimate(new.chars, b.divisor), token_estimate(new.chars, b.divisor) <= b.ceiling
     from turns as t
     join loop_ceilings as b on b.loop_id = t.loop_id
-    where t.id = new.turn_id and t.phase = 'assembling' and t.context_tokens > b.ceiling;
+    where t.id = new.turn_id and t.phase = 'assembling';
+end;
+
+create trigger fitted_offers__take
+instead of insert on fitted_offers
+begin
+    -- seen_at is the clock of the event that follows
     update turns
-    set phase = 'asking'
-    where id = new.turn_id
-        and phase = 'assembling'
-        and context_tokens <= (select ceiling from loop_ceilings where loop_id = turns.loop_id);
-    insert into events (at, run_id, turn_id, kind, detail)
-    select now(), run_id, id, 'turn.asked', json_object('context_tokens', context_tokens)
+    set context_chars = new.chars,
+        context_tokens = new.tokens,
+        lease = new.lease,
+        phase = case when new.fits then 'asking' else phase end,
+        seen_at = case when new.fits then (select coalesce(max(id), 0) + 1 from events) end
+    where id = new.turn_id;
+    insert into events (at, run_id, turn_id, kind)
+    select now(), run_id, id, 'turn.asked'
     from turns
-    where id = new.turn_id and phase = 'asking';
-    update turns
-    set seen_at = (select max(id) from events)
-    where id = new.turn_id and phase = 'asking';
+    where id = new.turn_id and new.fits;
+    insert into ladder_steps (turn_id, from_step)
+    select id, ladder
+    from turns
+    where id = new.turn_id and not new.fits;
 end;
 
 -- First what the turn before brought into view, then the prompt, then the end. A step that frees nothing is passed over.

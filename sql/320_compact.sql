@@ -16,7 +16,9 @@ from turns as t
 join loops as l on l.id = t.loop_id
 join content_search (search_query(l.prompt)) as f
 join run_views as v on v.run_id = t.run_id
-join entries as e on e.id = v.entry_id and coalesce(v.content_id, e.content_id) = f.rowid;
+join entries as e
+    -- not null: the full-text index takes rowid = null for any row
+    on e.id = v.entry_id and e.kind = 'file' and coalesce(e.content_id, -1) = f.rowid;
 
 create view packet_compact as
 -- One row a part: the file that is read, what happened, the prompt.

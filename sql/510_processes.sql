@@ -33,11 +33,32 @@ create view process_ends as
 select id as effect_id
 from effects;
 
+-- Commands being performed; an insert performs one.
+create view performing_process as
+select *
+from commands
+where state = 'performing' and action in ('sh', 'env');
+
+-- Commands being performed; an insert performs one.
+create view performing_ask_user as
+select *
+from commands
+where state = 'performing' and action = 'ask_user';
+
 -- triggers
 
 create trigger commands__perform_process
 after update of state on commands
 when new.state = 'performing' and new.action in ('sh', 'env')
+begin
+    insert into performing_process
+    select *
+    from commands
+    where id = new.id;
+end;
+
+create trigger performing_process__perform
+instead of insert on performing_process
 begin
     update commands
     set state = 'failed',
@@ -57,6 +78,15 @@ end;
 create trigger commands__perform_ask_user
 after update of state on commands
 when new.state = 'performing' and new.action = 'ask_user'
+begin
+    insert into performing_ask_user
+    select *
+    from commands
+    where id = new.id;
+end;
+
+create trigger performing_ask_user__perform
+instead of insert on performing_ask_user
 begin
     update commands
     set state = 'failed', outcome = 'validation', message = 'ask_user needs a question.'

@@ -79,7 +79,7 @@ select
     t.cost,
     t.ms_model,
     t.ms_engine,
-    (select p.sha256 from packets as p where p.turn_id = t.id and p.role = 'user') as packet_sha256,
+    (select lower(hex(p.sha256)) from packets as p where p.turn_id = t.id and p.role = 'user') as packet_sha256,
     t.phase
 from turns as t
 join runs as r on r.id = t.run_id

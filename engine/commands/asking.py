@@ -26,14 +26,22 @@ def accept_all(proposal: dict[str, Any]) -> bool | None:
 
 
 def show_proposal(proposal: dict[str, Any]) -> None:
-    """Show a proposal on stderr: a change as a coloured diff, a command or a question as it is."""
+    """Show a proposal on stderr: what it is, then a change as a coloured diff, a command or a question as it is."""
+    lines = visible(proposal["detail"] or "").splitlines()
     if proposal["kind"] == "question":
-        say(visible(proposal["detail"]), "cyan")
+        say(f"{proposal['action']}: " + "\n".join(lines), "cyan")
     elif proposal["kind"] == "process":
-        say("\n".join(f"  $ {line}" for line in visible(proposal["detail"]).splitlines()), "cyan")
+        say(f"{proposal['action']}:\n" + "\n".join(f"  $ {line}" for line in lines), "cyan")
     else:
-        for line in visible(proposal["detail"] or "").splitlines():
+        say(f"{proposal['action']} {visible(proposal['target'] or '')}", "cyan")
+        for line in lines:
             say(f"  {line}", _LINE_COLOURS.get(line[:1]))
+
+
+def options_of(db: Database, proposal: dict[str, Any]) -> list[str]:
+    """The answers that a question offers."""
+    given = db.value("select json_extract(detail, '$.options') from proposals where id = ?", (proposal["proposal_id"],))
+    return [option.strip() for option in str(given or "").split(";") if option.strip()]
 
 
 class Asker:
@@ -47,17 +55,13 @@ class Asker:
         """Ask about one proposal; one that has been settled by the decision on another is passed over."""
         if not self._db.value("select state = 'proposed' from proposals where id = ?", (proposal["proposal_id"],)):
             return False
-        say(f"\n{proposal['run']} asks, turn {proposal['turn']}: {proposal['action']} {self._target(proposal)}".rstrip())
+        say()
         show_proposal(proposal)
         try:
             with self._interrupt.asking():
                 return self._answer(proposal) if proposal["kind"] == "question" else self._decide(proposal)
         except KeyboardInterrupt:
             return None
-
-    @staticmethod
-    def _target(proposal: dict[str, Any]) -> str:
-        return visible(proposal["target"]) if proposal["kind"] not in {"question", "process"} else ""
 
     def _decide(self, proposal: dict[str, Any]) -> bool | None:
         while True:
@@ -83,23 +87,19 @@ class Asker:
         )
 
     def _answer(self, proposal: dict[str, Any]) -> str | None:
-        options = self._options(proposal)
+        options = options_of(self._db, proposal)
         for number, option in enumerate(options, 1):
             say(f"  {number}. {visible(option)}")
         while True:
-            given = _line("a number or your own words ([q] later): " if options else "your answer ([q] later): ").strip()
+            given = _line(
+                "a number or your own words ([q] later): " if options else "your answer ([q] later): "
+            ).strip()
             if given.lower() in {"q", "quit", "\x04"}:
                 return None
             if given.isdecimal() and 1 <= int(given) <= len(options):
                 return options[int(given) - 1]
             if given:
                 return given
-
-    def _options(self, proposal: dict[str, Any]) -> list[str]:
-        given = self._db.value(
-            "select json_extract(detail, '$.options') from proposals where id = ?", (proposal["proposal_id"],)
-        )
-        return [option.strip() for option in str(given or "").split(";") if option.strip()]
 
 
 def _line(question: str) -> str:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .asking import Asker, accept_all, at_terminal, show_proposal
+from .asking import Asker, accept_all, at_terminal, options_of, show_proposal
 from .exits import exit_code
 from .narrator import Narrator
-from .printing import one_line, print_text, say
+from .printing import one_line, print_text, say, visible
 from .shared import db_flag
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ class Interrupt:
             raise KeyboardInterrupt
 
 
-def drive(db: Database, run: str, loop: int | None, *, given: Path | None, yolo: bool = False, as_json: bool = False) -> None:
+def drive(
+    db: Database, run: str, loop: int | None, *, given: Path | None, yolo: bool = False, as_json: bool = False
+) -> None:
     """Drive `run` until it ends or waits, print how its prompt `loop` ended, and exit with the code for that.
 
     `given` is the --db of the command line, for the commands that are shown when the run waits.
@@ -106,8 +108,10 @@ def say_how_to_resolve(db: Database, run: str, given: Path | None) -> None:
         return
     say(f"{run} waits for {len(proposals)} decision{'s' if len(proposals) > 1 else ''}:")
     for proposal in proposals:
-        say(f"\n{proposal['action']} {one_line(proposal['target'], 80)}")
+        say()
         show_proposal(proposal)
+        if options := options_of(db, proposal):
+            say(f"  options: {visible('; '.join(options))}")
         line = f"engine resolve{flag} {run} {shlex.quote(proposal['path'])}"
         accepting = "--answer TEXT" if proposal["kind"] == "question" else "--accept"
         say(f"  {line} {accepting} --continue\n  {line} --reject --reason WHY --continue")

@@ -64,9 +64,10 @@ def run_or_latest(db: Database, run: str | None) -> str:
     found = db.value(
         "select alias from runs where alias = coalesce(?, alias) order by updated_at desc, id desc limit 1", (run,)
     )
+    if found is None and run is None:
+        raise NotFound("there is no run yet; 'engine run PROMPT' starts one")
     if found is None:
-        what = "there is no run yet; 'engine run PROMPT' starts one" if run is None else f"run {run!r}: there is no such run"
-        raise NotFound(what if run is None else f"{what}; 'engine runs' lists them")
+        raise NotFound(f"run {run!r}: there is no such run; 'engine runs' lists them")
     return str(found)
 
 
@@ -77,13 +78,13 @@ def absolute_model(name: str) -> str:
     """
     from engine.errors import NotFound
 
-    for form in ("scripted:", "replay:"):
-        if name.startswith(form):
-            path, hash_sign, run = name.removeprefix(form).partition("#") if form == "replay:" else (name.removeprefix(form), "", "")
-            if not Path(path).is_file():
-                raise NotFound(f"model {name!r}: there is no file {path!r}")
-            return f"{form}{Path(path).absolute()}{hash_sign}{run}"
-    return name
+    form, _, rest = name.partition(":")
+    if form not in {"scripted", "replay"}:
+        return name
+    path, mark, run = rest.rpartition("#") if form == "replay" else (rest, "", "")
+    if not Path(path).is_file():
+        raise NotFound(f"model {name!r}: there is no file {path!r}")
+    return f"{form}:{Path(path).absolute()}{mark}{run}"
 
 
 def db_flag(given: Path | None) -> str:

@@ -1,0 +1,101 @@
+"""The command line: `engine COMMAND`. Each command parses, calls and prints; it lives in `engine.commands`.
+
+Command modules import the engine where they use it, so that help and completion stay fast.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from .commands import config, doctor, files, lifecycle, look, models, packets, proposals, run, shell, sql
+from .commands.exits import FAILED, exit_code
+from .commands.printing import say
+from .errors import EngineError
+
+_NAME = "engine"
+
+app = typer.Typer(
+    name=_NAME,
+    rich_markup_mode=None,  # plain help: half the time, and it reads the same everywhere
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for _command in (
+    run.run,
+    look.runs,
+    look.show,
+    look.log,
+    packets.packet,
+    packets.context,
+    lifecycle.resume,
+    lifecycle.abort,
+    lifecycle.fork,
+    proposals.proposals,
+    proposals.resolve,
+    config.config,
+):
+    app.command()(_command)
+app.add_typer(files.app, name="files")
+app.command()(sql.sql)
+app.command()(shell.shell)
+app.add_typer(models.app, name="models")
+app.command()(doctor.doctor)
+
+
+@app.callback()
+def _engine(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=lambda on: _version(on))
+    ] = False,
+) -> None:
+    """An LLM agent engine that lives in one SQLite file.
+
+    \b
+    Examples:
+      engine run "Which port does the server listen on?"
+      engine log
+      engine doctor
+    """
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"{_NAME} {version(_NAME)}")
+        raise typer.Exit
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line, the process's own where none is given; returns the exit code.
+
+    An `EngineError` is one line on stderr; ENGINE_DEBUG=1 shows where it came from instead.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app(arguments, prog_name=_NAME)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else FAILED
+    except BrokenPipeError:
+        return _reader_is_gone()
+    except EngineError as error:
+        if os.environ.get("ENGINE_DEBUG"):
+            raise
+        say(f"{_NAME}: {error.message}", "red")
+        return exit_code(error.status)
+    return 0
+
+
+def _reader_is_gone() -> int:
+    """End quietly when what reads our output has had enough, as `head` does; Python's own last flush must not complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return FAILED

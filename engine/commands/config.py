@@ -1,0 +1,51 @@
+"""`engine config`: how a run is set up, and changes to that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .printing import print_json, print_text
+from .shared import DbOption, JsonOption, RunArgument, absolute_model, open_to_read, open_to_write, run_or_latest
+
+
+def config(
+    run: RunArgument = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Use this model from now on.")] = None,
+    temperature: Annotated[float | None, typer.Option("--temperature", min=0, max=2, help="Of the sampling.")] = None,
+    context_limit: Annotated[int | None, typer.Option("--context-limit", min=256, help="In tokens.")] = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Show how a run is set up, after changing what the options name. Prompts queued already keep their model.
+
+    \b
+    Examples:
+      engine config demo
+      engine config demo --model local --context-limit 4096
+    """
+    from engine import runs
+    from engine.locate import database_to_read
+
+    changes = {"model": model and absolute_model(model), "temperature": temperature, "context_limit": context_limit}
+    changing = any(value is not None for value in changes.values())
+    with open_to_write(database_to_read(db, Path.cwd())) if changing else open_to_read(db) as database:
+        alias = run_or_latest(database, run)
+        if changing:
+            if model is not None:
+                runs.sync_environment_models(database)
+                changes["model"] = runs.choose_model(database, alias, absolute_model(model))
+            runs.configure(database, alias, **changes)
+        row = database.row(
+            "select r.alias as run, r.model, r.persona, r.temperature, r.context_limit, p.name as project, p.root "
+            "from runs as r join projects as p on p.id = r.project_id where r.alias = ?",
+            (alias,),
+        )
+    assert row is not None, "a run has a project"
+    if as_json:
+        print_json(row)
+        return
+    for key, value in row.items():
+        print_text(f"{key:13} {'(default)' if value is None else value}")

@@ -1,0 +1,155 @@
+"""`engine doctor`: what works here, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+import typer
+
+from .exits import FAILED
+from .printing import paint, print_json
+from .shared import DbOption, JsonOption
+
+State = Literal["ok", "optional", "missing"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing looked at: `missing` keeps the engine from working, `optional` from one thing; `fix` says how to get it."""
+
+    name: str
+    state: State
+    detail: str
+    fix: str | None = None
+
+
+def doctor(as_json: JsonOption = False, db: DbOption = None) -> None:
+    """Say what works here and what is missing. Exits 0 when a prompt could be run, else 1. Asks no network, shows no key.
+
+    \b
+    Examples:
+      engine doctor
+      engine doctor --json | jq '.[] | select(.state != "ok")'
+    """
+    checks = list(_checks(db))
+    if as_json:
+        print_json([asdict(check) for check in checks])
+    else:
+        colours = {"ok": "green", "optional": "yellow", "missing": "red"}
+        for check in checks:
+            state = paint(f"{check.state:9}", colours[check.state], stream=sys.stdout)
+            typer.echo(f"{state}{check.name:14} {check.detail}" + (f"; {check.fix}" if check.fix else ""))
+    if any(check.state == "missing" for check in checks):
+        raise typer.Exit(FAILED)
+
+
+def _checks(db: Path | None) -> Iterator[Check]:
+    import apsw
+
+    yield Check("engine", "ok", _version("engine") or "not installed as a package")
+    yield Check("python", "ok", platform.python_version())
+    yield Check("sqlite", "ok", f"{apsw.sqlite_lib_version()} of apsw, {sqlite3.sqlite_version} of Python")
+    yield _extra("models", "pydantic_ai", "pydantic-ai-slim", "models of providers")
+    yield _extra("local", "xllamacpp", "xllamacpp", "the local model")
+    yield _weights()
+    yield _keys()
+    yield _program("git", "files of a project are found by a walk instead")
+    yield _program("bash", "commands run in sh instead")
+    yield _database(db)
+    yield _model(db)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _extra(name: str, module: str, package: str, purpose: str) -> Check:
+    if find_spec(module) is None:
+        return Check(f"extra {name}", "optional", f"{purpose}: not installed", f"pip install 'engine[{name}]'")
+    return Check(f"extra {name}", "ok", f"{package} {_version(package) or ''}".strip())
+
+
+def _weights() -> Check:
+    from engine.models.weights import weights_path
+
+    path = weights_path()
+    if path.is_file():
+        return Check("local weights", "ok", f"{path}, {path.stat().st_size / 1e6:.0f} MB")
+    return Check("local weights", "optional", "not here", "engine models install local")
+
+
+def _keys() -> Check:
+    """Which providers have a key: names of variables only."""
+    import os
+
+    from engine.models.providers import PROVIDERS
+
+    names = [name for provider in PROVIDERS.values() for name in provider.keys]
+    found = [name for name in names if os.environ.get(name, "").strip()]
+    if found:
+        return Check("keys", "ok", ", ".join(found))
+    return Check("keys", "optional", "none is set", f"set one of {', '.join(names)}")
+
+
+def _program(name: str, without: str) -> Check:
+    path = shutil.which(name)
+    if path is None:
+        return Check(name, "optional", f"not found: {without}", f"install {name}")
+    return Check(name, "ok", _first_line([path, "--version"]) or path)
+
+
+def _first_line(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.partition("\n")[0].strip()
+
+
+def _database(given: Path | None) -> Check:
+    import engine
+    from engine.errors import EngineError
+    from engine.locate import database_to_read
+
+    try:
+        path = database_to_read(given, Path.cwd())
+    except EngineError as error:
+        return Check("database", "ok" if given is None else "missing", error.message)
+    try:
+        with engine.open(path) as db:
+            sound = db.value("pragma quick_check")
+            runs, size = db.value("select count(*) from runs"), path.stat().st_size / 1e6
+    except EngineError as error:
+        return Check("database", "missing", error.message)
+    if sound != "ok":
+        return Check("database", "missing", f"{path}: is damaged ({sound})", "restore a copy")
+    return Check("database", "ok", f"{path}, {runs} run{'' if runs == 1 else 's'}, {size:.1f} MB")
+
+
+def _model(given: Path | None) -> Check:
+    """Whether a prompt that names no model would find one."""
+    import engine
+    from engine.errors import EngineError
+    from engine.locate import find_database
+    from engine.runs import choose_model, sync_environment_models
+
+    path = given if given is not None and given.exists() else find_database(Path.cwd())
+    try:
+        with engine.open(":memory:" if path is None else path) as db:
+            sync_environment_models(db)
+            return Check("default model", "ok", choose_model(db, None, None))
+    except EngineError as error:
+        return Check("default model", "missing", error.message)

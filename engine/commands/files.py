@@ -1,0 +1,184 @@
+"""`engine files`: which files of a folder belong to its project, and which may not be written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .printing import print_json, print_table, say
+from .shared import DbOption, JsonOption, open_to_read, open_to_write
+
+if TYPE_CHECKING:
+    from engine.database import Database, Row
+
+app = typer.Typer(rich_markup_mode=None)
+
+RootOption = Annotated[
+    Path | None, typer.Option("--root", metavar="FOLDER", help="The project's folder; default: this one.")
+]
+Patterns = Annotated[
+    list[str], typer.Argument(metavar="PATTERN...", help="Paths, folders or globs, relative to the root.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def files(context: typer.Context, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
+    """List or choose the files that a run can see.
+
+    What git tracks belongs to a project, without git all but hidden files; 'add' takes more in, 'readonly' protects from
+    being written, 'ignore' keeps out.
+
+    \b
+    Examples:
+      engine files
+      engine files add 'build/*.log'
+      engine files readonly contracts
+      engine files ignore '**/*.min.js'
+      engine files rm '**/*.min.js'
+    """
+    if context.invoked_subcommand:
+        if root is not None or db is not None or as_json:
+            raise typer.BadParameter(f"options go behind the subcommand: engine files {context.invoked_subcommand} …")
+        return
+    place, patterns = _known(root, db)
+    listed = _listed(place, patterns)
+    if as_json:
+        print_json({"root": str(place), "constraints": patterns, "files": listed})
+        return
+    print_table(listed, ("path", "bytes", "constraint"), f"no files in {str(place)!r}")
+    if patterns:
+        say("\n" + "\n".join(f"{row['visibility']:8}  {row['pattern']}" for row in patterns))
+
+
+@app.command()
+def add(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
+    """Take files into the project that git does not track.
+
+    \b
+    Example:
+      engine files add notes.private.md 'logs/**'
+    """
+    _constrain(patterns, "add", root, db)
+
+
+@app.command()
+def readonly(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
+    """Keep files from being written, moved over or deleted, whatever is proposed and accepted.
+
+    \b
+    Example:
+      engine files readonly LICENSE 'contracts/**'
+    """
+    _constrain(patterns, "readonly", root, db)
+
+
+@app.command()
+def ignore(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
+    """Keep files out of the project.
+
+    \b
+    Example:
+      engine files ignore 'data/**'
+    """
+    _constrain(patterns, "ignore", root, db)
+
+
+@app.command()
+def rm(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
+    """Remove patterns that add, readonly or ignore made. No file is touched.
+
+    \b
+    Example:
+      engine files rm 'data/**'
+    """
+    from engine.errors import NotFound
+    from engine.locate import database_to_read
+
+    place = _root(root)
+    with open_to_write(database_to_read(db, Path.cwd())) as database, database.transaction():
+        for pattern in (_pattern(place, each) for each in patterns):
+            found = database.value(
+                "delete from file_constraints where pattern = ? "
+                "and project_id = (select id from projects where root = ?) returning id",
+                (pattern, str(place)),
+            )
+            if found is None:
+                raise NotFound(f"pattern {pattern!r}: there is none for {str(place)!r}; 'engine files' lists them")
+    say(f"removed: {', '.join(patterns)}")
+
+
+def _constrain(patterns: Sequence[str], visibility: str, root: Path | None, db: Path | None) -> None:
+    place = _root(root)
+    checked = [_pattern(place, pattern) for pattern in patterns]
+    with open_to_write(db) as database, database.transaction():
+        project = _project(database, place)
+        for pattern in checked:
+            database.execute(
+                "insert into file_constraints (project_id, pattern, visibility, created_at) values (?, ?, ?, now()) "
+                "on conflict (project_id, pattern) do update set visibility = excluded.visibility",
+                (project, pattern, visibility),
+            )
+    say(f"{visibility}: {', '.join(checked)}")
+
+
+def _root(given: Path | None) -> Path:
+    from engine.workspace import Workspace
+
+    return Workspace(given or Path.cwd()).root
+
+
+def _pattern(root: Path, pattern: str) -> str:
+    """The pattern as it is kept: a folder stands for all that is in it; `ValidationError` for what leads out of the root."""
+    from engine.errors import ValidationError
+
+    parts = Path(pattern).parts
+    if not parts or Path(pattern).is_absolute() or ".." in parts:
+        raise ValidationError(f"pattern {pattern!r}: name files relative to the root {str(root)!r}, without '..'")
+    return f"{Path(pattern).as_posix()}/**" if (root / pattern).is_dir() else pattern
+
+
+def _project(db: Database, root: Path) -> int:
+    db.execute(
+        "insert into projects (name, root, created_at) values (:root, :root, now()) on conflict do nothing",
+        {"root": str(root)},
+    )
+    return int(db.value("select id from projects where root = ?", (str(root),)))
+
+
+def _known(root: Path | None, db: Path | None) -> tuple[Path, list[Row]]:
+    """The folder and the patterns kept for it; none where there is no database yet."""
+    from engine.locate import find_database
+
+    place = _root(root)
+    if db is None and find_database(Path.cwd()) is None:
+        return place, []
+    with open_to_read(db) as database:
+        return place, database.rows(
+            "select k.pattern, k.visibility from file_constraints as k join projects as p on p.id = k.project_id "
+            "where p.root = ? order by k.visibility, k.pattern",
+            (str(place),),
+        )
+
+
+def _listed(root: Path, patterns: list[Row]) -> list[Row]:
+    from engine.functions.patterns import pattern_match
+    from engine.workspace import Workspace
+
+    members = Workspace(root).members(
+        added=[row["pattern"] for row in patterns if row["visibility"] != "ignore"],
+        ignored=[row["pattern"] for row in patterns if row["visibility"] == "ignore"],
+        limit=1_000_000,
+    )
+    return [
+        {
+            "path": member.path,
+            "bytes": member.size,
+            "constraint": next(
+                (r["visibility"] for r in reversed(patterns) if pattern_match(r["pattern"], member.path)), None
+            ),
+        }
+        for member in members
+    ]

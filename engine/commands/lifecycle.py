@@ -1,0 +1,104 @@
+"""`engine resume`, `abort`, `fork`: what happens to a run that is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .driving import drive
+from .printing import say
+from .shared import DbOption, JsonOption, open_to_write, run_or_latest
+
+if TYPE_CHECKING:
+    from engine.database import Database
+
+
+def resume(
+    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run; default: the latest unfinished.")] = None,
+    yolo: Annotated[bool, typer.Option("--yolo", help="Accept all that is proposed.")] = False,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Go on with a run that stopped before its end.
+
+    Such a run was interrupted, had a proposal decided, or has prompts queued. What was aborted stays aborted.
+
+    \b
+    Examples:
+      engine resume
+      engine resume demo --yolo
+    """
+    with _existing(db) as database:
+        alias = run_or_latest(database, run) if run else _unfinished(database)
+        if alias is None or not _step(database, alias):
+            say(
+                f"nothing to resume{f' in {alias}' if alias else ''}; 'engine run --run NAME PROMPT' goes on with a run"
+            )
+            return
+        drive(database, alias, None, given=db, yolo=yolo, as_json=as_json)
+
+
+def abort(
+    run: Annotated[str, typer.Argument(help="The run to stop.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why; it is kept with the prompt.")] = "aborted",
+    db: DbOption = None,
+) -> None:
+    """Stop what a run is doing, also in another process. Prompts queued behind stay queued.
+
+    \b
+    Example:
+      engine abort demo --reason "wrong folder"
+    """
+    with _existing(db) as database:
+        alias = run_or_latest(database, run)
+        if not _step(database, alias):
+            say(f"{alias} is not doing anything; nothing was aborted")
+            return
+        database.abort(alias, reason)
+        say(f"{alias}: aborted")
+
+
+def fork(
+    run: Annotated[str, typer.Argument(help="The run to fork.")],
+    at: Annotated[
+        int | None, typer.Option("--at", metavar="N", min=1, help="As turn N was sent; default: as it is.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--as", metavar="NAME", help="The name of the fork.")] = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Make a new run that knows what another knew. Neither sees what the other does from then on. Prints its name.
+
+    \b
+    Examples:
+      engine fork demo --as second-try
+      engine run --run "$(engine fork demo --at 3)" "Try it without the cache"
+    """
+    from .printing import print_json, print_text
+
+    with _existing(db) as database:
+        child = database.fork(run_or_latest(database, run), name, at)
+        if as_json:
+            print_json({"run": child, "parent": run, "at": at})
+        else:
+            print_text(child)
+
+
+def _existing(given: Path | None) -> Database:
+    """The database that is there; a command about a run that exists makes none."""
+    from engine.locate import database_to_read
+
+    return open_to_write(database_to_read(given, Path.cwd()))
+
+
+def _step(db: Database, run: str) -> str | None:
+    """What comes next for a run; None where it is at its end."""
+    step = db.value("select step from next_steps where run = ?", (run,))
+    return None if step == "end" else str(step)
+
+
+def _unfinished(db: Database) -> str | None:
+    found = db.value("select run from next_steps where step <> 'end' order by run_id desc limit 1")
+    return None if found is None else str(found)

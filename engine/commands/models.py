@@ -1,0 +1,202 @@
+"""`engine models`: what is configured, what is installed, what is missing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .printing import print_json, print_table, say
+from .shared import DbOption, JsonOption, absolute_model, open_to_write
+
+if TYPE_CHECKING:
+    from engine.database import Database, Row
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.callback(invoke_without_command=True)
+def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
+    """List the models, and whether each can be used here.
+
+    An alias comes from 'engine models add' or from the environment: ENGINE_MODEL_<alias>=provider/name, and
+    ENGINE_CONTEXT_<alias>=TOKENS. Any provider/name can also be given to --model as it is. Keys are never shown.
+
+    \b
+    Examples:
+      engine models
+      engine models install local
+      ENGINE_MODEL_fast=openrouter/openai/gpt-5-mini engine models
+    """
+    if context.invoked_subcommand:
+        if db is not None or as_json:
+            raise typer.BadParameter(f"options go behind the subcommand: engine models {context.invoked_subcommand} …")
+        return
+    with _database(db) as database:
+        rows = listed(database)
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(rows, ("alias", "actual", "context_length", "origin", "usable", "hint"), "no models")
+
+
+@app.command()
+def install(
+    name: Annotated[str, typer.Argument(help="The model: local.")] = "local",
+) -> None:
+    """Fetch the small model that runs in this process: about 94 MB into the user's cache, no key, no account.
+
+    \b
+    Example:
+      engine models install local
+    """
+    from engine.errors import NotFound
+    from engine.models import LOCAL_NAMES
+    from engine.models.weights import install_weights
+
+    if name not in LOCAL_NAMES:
+        raise NotFound(f"model {name!r}: cannot be installed; 'local' can, others are asked over the network")
+    with _progress() as progress:
+        path = install_weights(progress)
+    say(f"installed: {path}")
+    if hint := problem("local"):
+        say(hint, "yellow")
+
+
+@app.command()
+def add(
+    alias: Annotated[str, typer.Argument(help="The name to use with --model.")],
+    actual: Annotated[str, typer.Argument(help="provider/name, scripted:FILE, replay:DB#RUN or local.")],
+    context: Annotated[int | None, typer.Option("--context", min=256, help="Context window in tokens.")] = None,
+    db: DbOption = None,
+) -> None:
+    """Give a model an alias, or change what an alias means.
+
+    \b
+    Examples:
+      engine models add fast openai/gpt-5-mini --context 200000
+      engine models add demo scripted:answers.jsonl
+    """
+    from engine.errors import NotFound, ValidationError
+
+    if not alias.strip():
+        raise ValidationError("an alias is a word, not nothing")
+    name = absolute_model(actual)
+    hint = problem(name)
+    if hint and hint.startswith("model "):
+        raise NotFound(hint)
+    with open_to_write(db) as database:
+        database.execute(
+            "insert into models (alias, actual, context_length, created_at) values (?, ?, ?, now()) "
+            "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
+            "profile = excluded.profile, origin = excluded.origin",
+            (alias, name, context),
+        )
+    say(f"{alias}: {name}")
+    if hint:
+        say(hint, "yellow")
+
+
+@app.command()
+def rm(alias: Annotated[str, typer.Argument(help="The alias to forget.")], db: DbOption = None) -> None:
+    """Forget an alias. Runs that used it keep their history.
+
+    \b
+    Example:
+      engine models rm fast
+    """
+    from engine.errors import Conflict, NotFound
+    from engine.locate import database_to_read
+
+    with open_to_write(database_to_read(db, Path.cwd())) as database:
+        origin = database.value("select origin from models where alias = ?", (alias,))
+        if origin is None:
+            raise NotFound(f"model {alias!r}: there is no such alias; 'engine models' lists them")
+        if origin == "built-in":
+            raise Conflict(f"model {alias!r}: is built in and stays")
+        database.execute("delete from models where alias = ?", (alias,))
+    say(f"removed: {alias}" + ("; unset ENGINE_MODEL_… too, or it comes back" if origin == "environment" else ""))
+
+
+def listed(db: Database) -> list[Row]:
+    """The rows of `models`, those of the environment included, each with `usable` (yes, no) and a `hint` what is missing."""
+    from engine.runs import sync_environment_models
+
+    sync_environment_models(db)
+    rows = db.rows("select alias, actual, context_length, origin from models order by alias")
+    for row in rows:
+        hint = problem(row["actual"])
+        row |= {"usable": "no" if hint else "yes", "hint": hint}
+    return rows
+
+
+def problem(actual: str) -> str | None:
+    """What keeps a model from being used here, and what to do about it; None when nothing does. No call is made."""
+    from engine.errors import EngineError
+    from engine.models import LOCAL_NAMES, resolve_model
+
+    if actual in LOCAL_NAMES:
+        return _problem_of_local()
+    try:
+        absolute_model(actual)
+        resolve_model(actual)
+    except EngineError as error:
+        return error.message
+    return None
+
+
+def _problem_of_local() -> str | None:
+    from importlib.util import find_spec
+
+    from engine.models.weights import weights_path
+
+    if find_spec("xllamacpp") is None:
+        return "its runtime is not installed; run: pip install 'engine[local]'"
+    return None if weights_path().is_file() else "its weights are not here; run: engine models install local"
+
+
+@contextmanager
+def _database(given: Path | None) -> Iterator[Database]:
+    """The database, or one in memory where there is none: listing creates no file."""
+    import engine
+    from engine.locate import find_database
+
+    if given is None and find_database(Path.cwd()) is None:
+        with engine.open(":memory:") as database:
+            yield database
+    else:
+        from engine.locate import database_to_read
+
+        with open_to_write(database_to_read(given, Path.cwd())) as database:
+            yield database
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Tells how far a download is: a bar on a terminal, else a line for each tenth."""
+    if not sys.stderr.isatty():
+        yield _Tenths().tell
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+
+    with Progress(BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("fetching", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+class _Tenths:
+    """Says a download's progress whenever another tenth has arrived."""
+
+    def __init__(self) -> None:
+        self._told = -1
+
+    def tell(self, done: int, total: int) -> None:
+        tenth = 10 * done // max(total, 1)
+        if tenth > self._told:
+            self._told = tenth
+            say(f"fetched {tenth * 10} % of {total / 1e6:.0f} MB")

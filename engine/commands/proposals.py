@@ -1,0 +1,123 @@
+"""`engine proposals` and `resolve`: what waits for a decision, and the decision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .driving import drive, say_how_to_resolve
+from .printing import one_line, print_json, print_text, say, visible
+from .shared import DbOption, JsonOption, db_flag, open_to_read, open_to_write, run_or_latest
+
+if TYPE_CHECKING:
+    from engine.database import Database, Row
+
+
+def proposals(
+    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="Only of this run; default: of all.")] = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """List what waits for a decision.
+
+    Changes are shown as diffs, commands and questions as they are.
+
+    \b
+    Examples:
+      engine proposals
+      engine proposals demo --json
+    """
+    with open_to_read(db) as database:
+        alias = None if run is None else run_or_latest(database, run)
+        rows = database.rows(
+            "select * from open_proposals where :run is null or run = :run order by proposal_id", {"run": alias}
+        )
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        print_text(
+            f"{row['run']} turn {row['turn']}, {row['action']} {one_line(row['target'], 80)}, since {row['since']}"
+        )
+        print_text(f"  {row['path']}")
+        print_text("\n".join(f"  {line}" for line in visible(row["detail"] or "").splitlines()) + "\n")
+    say(
+        "'engine resolve RUN PATH --accept' or '--reject' decides" if rows else "nothing waits for a decision", dim=True
+    )
+
+
+def resolve(
+    run: Annotated[str, typer.Argument(help="The run.")],
+    path: Annotated[str | None, typer.Argument(metavar="[PATH]", help="The log:// path of what is proposed.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All that is open in the run.")] = False,
+    accept: Annotated[bool | None, typer.Option("--accept/--reject", help="Yes or no.", show_default=False)] = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why; the model is told.")] = None,
+    answer: Annotated[str | None, typer.Option("--answer", help="The answer to a question.")] = None,
+    go_on: Annotated[bool, typer.Option("--continue", help="Then go on with the run.")] = False,
+    yolo: Annotated[bool, typer.Option("--yolo", help="With --continue: accept what comes after, too.")] = False,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Accept or reject what a run proposes. The effect happens when the run goes on: --continue, or 'engine resume'.
+
+    PATH may be left out when one proposal is open.
+
+    \b
+    Examples:
+      engine resolve demo log://turn_2/set/notes.md --accept --continue
+      engine resolve demo --all --reject --reason "not before January"
+      engine resolve demo --answer "use the second account" --continue
+    """
+    from engine.locate import database_to_read
+
+    accept = _decision(accept, answer)
+    with open_to_write(database_to_read(db, Path.cwd())) as database:
+        alias = run_or_latest(database, run)
+        rows = _chosen(database, alias, path, everything)
+        _check_answer(rows, accept, answer)
+        database.resolve(alias, None if everything else rows[0]["path"], accept=accept, body=answer, reason=reason)
+        for row in rows:
+            say(f"{'accepted' if accept else 'rejected'}: {row['action']} {one_line(row['target'], 80)}")
+        if go_on:
+            drive(database, alias, None, given=db, yolo=yolo, as_json=as_json)
+        if database.value("select 1 from open_proposals where run = ?", (alias,)):
+            say_how_to_resolve(database, alias, db)
+        else:
+            say(f"'engine resume{db_flag(db)} {alias}' goes on")
+
+
+def _decision(accept: bool | None, answer: str | None) -> bool:
+    if accept is None and answer is None:
+        raise typer.BadParameter("say --accept or --reject", param_hint="--accept / --reject")
+    if accept is False and answer is not None:
+        raise typer.BadParameter("a question that is rejected has no answer; use --reason", param_hint="--answer")
+    return accept is not False
+
+
+def _chosen(db: Database, run: str, path: str | None, everything: bool) -> list[Row]:
+    """The open proposals that are meant; raises `NotFound` (404) when there are none, 400 when it is not clear."""
+    from engine.errors import NotFound, ValidationError
+
+    rows = db.rows(
+        "select * from open_proposals where run = :run and (:path is null or path = :path) order by proposal_id",
+        {"run": run, "path": None if everything else path},
+    )
+    if not rows:
+        where = f"{path}: nothing is proposed there" if path else f"run {run!r}: nothing waits for a decision"
+        raise NotFound(f"{where}; see 'engine proposals'")
+    if path is None and not everything and len({row["path"] for row in rows}) > 1:
+        listed = ", ".join(str(row["path"]) for row in rows)
+        raise ValidationError(f"run {run!r} waits for several decisions; name one of {listed}, or use --all")
+    return rows
+
+
+def _check_answer(rows: list[Row], accept: bool, answer: str | None) -> None:
+    from engine.errors import ValidationError
+
+    questions = [row for row in rows if row["kind"] == "question"]
+    if accept and questions and answer is None:
+        raise ValidationError(f"{questions[0]['path']} is a question; answer it with --answer TEXT")
+    if answer is not None and len(questions) < len(rows):
+        raise ValidationError(f"{rows[0]['path']} is no question; use --accept or --reject")

@@ -1,0 +1,139 @@
+"""`engine run`: give a prompt to a run and drive it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .driving import drive
+from .printing import say
+from .shared import DbOption, JsonOption, absolute_model, open_to_write
+
+if TYPE_CHECKING:
+    from engine.database import Database
+    from engine.runs import Options
+
+
+def run(
+    prompt: Annotated[str, typer.Argument(help="What to do; - reads it from stdin.")],
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="NAME", help="Go on with this run, or name a new one.")
+    ] = None,
+    root: Annotated[
+        Path | None, typer.Option("--root", metavar="FOLDER", help="The folder to work in; default: this one.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="An alias or a name; see 'engine models'.")
+    ] = None,
+    act: Annotated[bool, typer.Option("--act/--ask", help="Act may change things, ask only reads.")] = True,
+    yolo: Annotated[bool, typer.Option("--yolo", help="Accept all that is proposed.")] = False,
+    persona: Annotated[str | None, typer.Option("--persona", metavar="NAME", help="Who the model is to be.")] = None,
+    max_turns: Annotated[int | None, typer.Option("--max-turns", min=1, help="Stop after so many turns.")] = None,
+    context_limit: Annotated[
+        int | None, typer.Option("--context-limit", min=256, help="Context window in tokens.")
+    ] = None,
+    temperature: Annotated[float | None, typer.Option("--temperature", min=0, max=2, help="Of the sampling.")] = None,
+    no_repo: Annotated[bool, typer.Option("--no-repo", help="Do not look at the folder's files.")] = False,
+    no_web: Annotated[bool, typer.Option("--no-web", help="No searching and fetching.")] = False,
+    no_interaction: Annotated[bool, typer.Option("--no-interaction", help="The model may not ask questions.")] = False,
+    no_proposals: Annotated[
+        bool, typer.Option("--no-proposals", help="Nothing that would have to be decided.")
+    ] = False,
+    fork: Annotated[
+        str | None, typer.Option("--fork", metavar="RUN[@N]", help="Start as that run is, or as its turn N was sent.")
+    ] = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Give PROMPT to a run and drive it until it is answered. The answer goes to stdout, progress to stderr.
+
+    A change to a file, a shell command or a question is a proposal. At a terminal you are asked; elsewhere it stays open:
+    the command says how to decide on it and exits 6. Ctrl-C aborts the prompt; a second one ends the process.
+
+    \b
+    Examples:
+      engine run "Which port does the server listen on?"
+      engine run --ask --model openai/gpt-5 "Where is the retry logic?"
+      git diff | engine run --run review -
+      engine run --fork review@3 "Now look at the tests"
+
+    \b
+    Exit codes:
+      0 answered, 1 failed, 2 usage, 3 cannot be done, 4 aborted, 5 too large, 6 waits for a decision
+    """
+    from engine.errors import ValidationError
+    from engine.runs import Options
+
+    text = sys.stdin.read() if prompt == "-" else prompt
+    if not text.strip():
+        raise ValidationError("the prompt is empty; say what to do")
+    parent, at = _fork_point(fork)
+    options = Options(
+        model=None if model is None else absolute_model(model),
+        root=root,
+        mode="act" if act else "ask",
+        persona=persona,
+        temperature=temperature,
+        context_limit=context_limit,
+        max_turns=max_turns,
+        yolo=yolo,
+        no_repo=no_repo,
+        no_web=no_web,
+        no_interaction=no_interaction,
+        no_proposals=no_proposals,
+        fork=parent,
+        at=at,
+    )
+    _rehearse(db, text, run, options)
+    with open_to_write(db) as database:
+        alias, loop = _prompt(database, text, run, options)
+        drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json)
+
+
+def _fork_point(fork: str | None) -> tuple[str | None, int | None]:
+    """`RUN@N` as (run, turn)."""
+    if fork is None or "@" not in fork:
+        return fork, None
+    run, _, turn = fork.rpartition("@")
+    if not run or not turn.isdecimal():
+        raise typer.BadParameter(f"{fork!r} is not RUN or RUN@TURN", param_hint="--fork")
+    return run, int(turn)
+
+
+def _rehearse(db: Path | None, text: str, run: str | None, options: Options) -> None:
+    """Give the prompt to a database in memory where there is none on disk yet: a prompt that is refused makes no file."""
+    import engine
+    from engine.locate import database_to_write
+
+    if not database_to_write(db, Path.cwd()).exists():
+        with engine.open(":memory:") as rehearsal:
+            _prompt(rehearsal, text, run, options)
+
+
+def _prompt(db: Database, text: str, run: str | None, options: Options) -> tuple[str, int]:
+    """Give the prompt to the run; the folder of a new one is the present folder unless another was named."""
+    from dataclasses import replace
+
+    from engine import runs
+    from engine.errors import Conflict
+
+    known = db.row(
+        "select r.alias, p.root from runs as r join projects as p on p.id = r.project_id where r.alias = ?", (run,)
+    )
+    if known and options.fork:
+        raise Conflict(f"run {run!r}: is there already; choose another name for the fork with --run")
+    if known and options.root is not None and str(Path(options.root).resolve()) != known["root"]:
+        raise Conflict(f"run {run!r}: works in {known['root']!r}, and a run keeps its folder; start a new one")
+    if not known and not options.fork and options.root is None:
+        options = replace(options, root=Path.cwd())
+    alias, loop = runs.prompt(db, text, run, options)
+    if db.path.exists():
+        say(f"run {alias}, {'prompt ' + str(loop) + ', ' if loop > 1 else ''}{_model_of(db, alias)}", dim=True)
+    return alias, loop
+
+
+def _model_of(db: Database, run: str) -> str:
+    return str(db.value("select model from loop_list where run = ? order by loop desc limit 1", (run,)))
