@@ -573,6 +573,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view found_puts (command_id, path, scheme, entry_id, hash, old_body, body, attributes, visibility, warnings)
 -- view found_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id, kind, category, default_visibility, scope, entry_id)
 -- view head_history (entry_id, began, ended, content_id, attributes)
+-- view hearings (turn_id)
 -- view invariant_content_figures (id)
 -- view invariant_heads (run_id, entry_id)
 -- view invariant_history (run_id, entry_id)
@@ -615,6 +616,16 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view packet_visible (turn_id, entry_id, text, content_id, body_at, body_chars)
 -- view parsed_responses (turn_id, parsed)
 -- view pending_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, timeout_s, max_output)
+-- view performances (command_id, action, path)
+-- view performing_ask_user (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_copy (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_get (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_process (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_rm (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_set (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_set_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_think (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_update (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
 -- view process_ends (effect_id)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
 -- view refused_commands (command_id, outcome, message)
@@ -663,7 +674,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- trigger commands__forget_targets on commands
 -- trigger commands__name_the_log on commands
 -- trigger commands__perform_ask_user on commands
--- trigger commands__perform_cp_mv on commands
+-- trigger commands__perform_copy on commands
 -- trigger commands__perform_get on commands
 -- trigger commands__perform_now on commands
 -- trigger commands__perform_process on commands
@@ -699,6 +710,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- trigger fitted_offers__take on fitted_offers
 -- trigger found_puts__put on found_puts
 -- trigger found_writes__bind on found_writes
+-- trigger hearings__hear on hearings
 -- trigger judgements__judge on judgements
 -- trigger ladder_steps__take on ladder_steps
 -- trigger lease_claims__claim on lease_claims
@@ -710,6 +722,16 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- trigger packet_offers__fit on packet_offers
 -- trigger packet_preparations__choose_file on packet_preparations
 -- trigger parsed_responses__record on parsed_responses
+-- trigger performances__perform on performances
+-- trigger performing_ask_user__perform on performing_ask_user
+-- trigger performing_copy__perform on performing_copy
+-- trigger performing_get__perform on performing_get
+-- trigger performing_process__perform on performing_process
+-- trigger performing_rm__perform on performing_rm
+-- trigger performing_set__perform on performing_set
+-- trigger performing_set_run__perform on performing_set_run
+-- trigger performing_think__perform on performing_think
+-- trigger performing_update__perform on performing_update
 -- trigger process_ends__cut on process_ends
 -- trigger proposals__end_with_the_command on proposals
 -- trigger proposals__follow_the_decision on proposals

@@ -70,13 +70,17 @@ def test_an_attached_file_is_written_together_with_the_apps_tables(tmp_path: Pat
             connection.execute("insert into orders (run) values ('demo')")
         joined = "select r.status from orders as o join agent.run_overview as r on r.run = o.run"
         assert connection.execute(joined).fetchone() == (100,)
-        with pytest.raises(EngineError), connection:
-            connection.execute("insert into orders (run) values ('bad')")
-            connection.execute(
-                "insert into agent.verb_set (run, path, body) values ('bad', 'known://a', 'x')"
-            ).fetchall()
+        with pytest.raises(EngineError):
+            order_a_run_that_is_not_there(connection)
         assert connection.execute("select count(*) from orders").fetchone() == (1,)
         assert connection.execute("select count(*) from sqlite_schema where name = 'runs'").fetchone() == (0,)
+
+
+def order_a_run_that_is_not_there(connection: apsw.Connection) -> None:
+    """One transaction whose second write the engine refuses."""
+    with connection:
+        connection.execute("insert into orders (run) values ('bad')")
+        connection.execute("insert into agent.verb_set (run, path, body) values ('bad', 'known://a', 'x')").fetchall()
 
 
 def test_attach_refuses_a_name_that_is_none(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
 def test_a_folder_and_a_missing_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValidationError, match="is a folder"):
         engine.open(tmp_path)
-    with pytest.raises(EngineError, match="404 .*no such folder"):
+    with pytest.raises(EngineError, match=r"404 .*no such folder"):
         engine.open(tmp_path / "nowhere" / "t.db")
 
 
