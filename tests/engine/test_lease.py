@@ -1,0 +1,178 @@
+"""Leases: one driver a run, fenced at every door, replaced when it is dead or late.
+
+spec: @leases @driver_loop
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from driving import Clock, begin, fresh, script
+
+import engine
+from engine import identity
+from engine.errors import Conflict
+from engine.lease import Lease
+
+DONE = '<update status="200">Done.</update>'
+ELSEWHERE = identity.ProcessIdentity("another boot", 1, "1", "another machine", "").to_json()
+
+
+def claim(db: engine.Database, token: str, **columns: Any) -> None:
+    db.insert("lease_claims", run="demo", token=token, holder=columns.pop("holder", ELSEWHERE), **columns)
+
+
+def test_a_second_driver_is_refused_while_the_first_is_there(tmp_path: Path) -> None:
+    with fresh(tmp_path) as db:
+        refused: list[str] = []
+
+        def try_to_drive_too(event: dict[str, Any]) -> None:
+            if event["type"] == "turn":
+                with engine.open(db.path) as other, pytest.raises(Conflict) as error:
+                    other.resume("demo")
+                refused.append(str(error.value))
+
+        result = db.run("Go", model=script(tmp_path, DONE), run="demo", on_event=try_to_drive_too)
+        assert result.status == 200
+        assert refused == ["409 run demo: another process drives it; wait for it or stop it"]
+        assert db.value("select count(*) from leases") == 0
+
+
+def test_a_lease_is_given_back_when_driving_breaks(db: engine.Database, tmp_path: Path) -> None:
+    def fall_over(_: dict[str, Any]) -> None:
+        raise RuntimeError("the listener broke")
+
+    with pytest.raises(RuntimeError, match="the listener broke"):
+        db.run("Go", model=script(tmp_path, DONE), run="demo", on_event=fall_over)
+    assert db.value("select count(*) from leases") == 0
+    assert db.resume("demo").status == 200
+
+
+DOORS: dict[str, Callable[[engine.Database, str | None], None]] = {
+    "begin_turns": lambda db, token: db.insert("begin_turns", run="demo", lease=token),
+    "packet_offers": lambda db, token: db.insert("packet_offers", turn_id=1, chars=100, lease=token),
+    "turns.response": lambda db, token: db.execute(
+        "update turns set response = '<sh>ls</sh>', lease = ? where id = 1", (token,)
+    ),
+    "dispatch": lambda db, token: db.insert("dispatch", run="demo", lease=token),
+    "effect_output": lambda db, token: db.insert("effect_output", effect_id=1, channel=1, text="out", lease=token),
+    "effect_results": lambda db, token: db.insert("effect_results", effect_id=1, state="resolved", lease=token),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("token", ["stale", None])
+def test_a_stale_token_is_refused_at_every_door(db: engine.Database, door: str, token: str | None) -> None:
+    begin(db, "demo", yolo=1)
+    claim(db, "mine")
+    for name, write in DOORS.items():
+        if name == door:
+            with pytest.raises(Conflict):
+                write(db, token)
+            return
+        write(db, "mine")
+
+
+def test_who_has_been_replaced_is_refused(db: engine.Database) -> None:
+    begin(db, "demo")
+    claim(db, "first")
+    db.insert("begin_turns", run="demo", lease="first")
+    claim(db, "second", replaces="first")
+    with pytest.raises(Conflict):
+        db.insert("packet_offers", turn_id=1, chars=10, lease="first")
+    db.insert("packet_offers", turn_id=1, chars=10, lease="second")
+    assert db.row("select phase, lease from turns") == {"phase": "asking", "lease": "second"}
+
+
+def test_a_late_answer_of_a_replaced_driver_changes_nothing(db: engine.Database) -> None:
+    begin(db, "demo")
+    claim(db, "first")
+    db.insert("begin_turns", run="demo", lease="first")
+    db.insert("packet_offers", turn_id=1, chars=10, lease="first")
+    claim(db, "second", replaces="first")
+    with pytest.raises(Conflict, match="409 run demo: the lease is lost"):
+        db.execute("update turns set response = 'late', lease = 'first' where id = 1")
+    assert db.value("select response from turns") is None
+
+
+def test_an_expired_lease_is_taken_and_one_in_force_is_not(tmp_path: Path) -> None:
+    clock = Clock()
+    with fresh(tmp_path, clock=clock) as db:
+        begin(db, "demo")
+        claim(db, "first")
+        assert db.value("select expires_at from leases") == clock.now + 30_000
+        clock.now += 29_999
+        with pytest.raises(Conflict, match="409 run demo: another process drives it"):
+            claim(db, "second")
+        assert db.rows("select run from resumable_runs") == []
+        clock.now += 1
+        assert db.rows("select run from resumable_runs") == [{"run": "demo"}]
+        claim(db, "second")
+        assert db.value("select token from leases") == "second"
+
+
+def test_a_dead_holder_is_replaced_at_once(db: engine.Database, tmp_path: Path) -> None:
+    code = "from engine import identity; print(identity.this_process().to_json())"
+    dead = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    db.insert(
+        "verb_set", run="demo", path="run://demo", body="Go", attributes=f'{{"model":"{script(tmp_path, DONE)}"}}'
+    )
+    claim(db, "gone", holder=dead)
+    assert db.resume("demo").status == 200
+
+
+def test_a_holder_that_may_live_is_waited_for(db: engine.Database) -> None:
+    begin(db, "demo")
+    claim(db, "elsewhere")
+    with pytest.raises(Conflict):
+        db.resume("demo")
+
+
+def test_a_lease_is_renewed_while_it_is_held(tmp_path: Path) -> None:
+    with fresh(tmp_path) as db:
+        db.execute("update settings set value = '1' where name = 'lease_seconds'")
+        begin(db, "demo")
+        with Lease(db, "demo"):
+            first = db.value("select expires_at from leases")
+            until = time.monotonic() + 5
+            while db.value("select expires_at from leases") == first and time.monotonic() < until:
+                time.sleep(0.05)
+            assert db.value("select expires_at from leases") > first
+
+
+def test_who_loses_the_lease_learns_of_it(tmp_path: Path) -> None:
+    with fresh(tmp_path) as db:
+        begin(db, "demo")
+        with Lease(db, "demo") as lease:
+            claim(db, "another", replaces=lease.token)
+            assert lease.stopped.wait(5)
+        assert db.value("select token from leases") == "another", "what belongs to another is left alone"
+
+
+def test_a_run_that_nobody_has_heard_of_cannot_be_leased(db: engine.Database) -> None:
+    with pytest.raises(engine.NotFound, match="404 run 'nobody': there is no such run"):
+        db.resume("nobody")
+
+
+def test_runs_of_one_file_are_driven_side_by_side(tmp_path: Path) -> None:
+    with fresh(tmp_path) as db:
+        results: dict[str, int] = {}
+
+        def drive(name: str) -> None:
+            with engine.open(db.path) as own:
+                answers = ['<set path="known://a">x</set><update status="102">on</update>'] * 2
+                results[name] = own.run("Go", model=script(tmp_path, *answers, DONE), run=name).status
+
+        threads = [threading.Thread(target=drive, args=(f"run{number}",)) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert results == {"run0": 200, "run1": 200, "run2": 200}

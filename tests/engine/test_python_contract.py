@@ -1,0 +1,265 @@
+"""What an app may rely on: opening, registering, attaching, rows and transactions, runs in both colours.
+
+spec: @python_contract @register @attach @models_protocol
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+
+import apsw
+import pytest
+from audit import audit
+from driving import START_MS, Clock, begin, fresh, script
+
+import engine
+
+GO_ON = '<update status="102">on</update>'
+DONE = '<update status="200">Done.</update>'
+NOTE = '<set path="known://a">x</set>'
+
+
+def test_a_file_is_created_and_opened_again(tmp_path: Path) -> None:
+    with engine.open(tmp_path / "a.db") as db:
+        begin(db, "demo")
+    with engine.open(str(tmp_path / "a.db")) as db:
+        assert db.value("select alias from runs") == "demo"
+        assert db.value("pragma journal_mode") == "wal"
+        assert db.value("pragma synchronous") == 2
+    with engine.open(tmp_path / "a.db", synchronous="NORMAL") as db:
+        assert db.value("pragma synchronous") == 1
+
+
+def test_a_read_only_database_is_read_and_not_written(tmp_path: Path) -> None:
+    with engine.open(tmp_path / "a.db") as db:
+        begin(db, "demo")
+    with engine.open(tmp_path / "a.db", read_only=True) as db:
+        assert db.rows("select run from run_overview") == [{"run": "demo"}]
+        with pytest.raises(engine.EngineError, match="403"):
+            db.insert("verb_set", run="demo", path="known://a", body="x")
+
+
+def test_closing_twice_is_harmless(tmp_path: Path) -> None:
+    db = engine.open(tmp_path / "a.db")
+    db.close()
+    db.close()
+
+
+def test_rows_row_and_value_read(db: engine.Database) -> None:
+    assert db.rows("select 1 as a, 'x' as b union all select 2, 'y'") == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
+    assert db.row("select 1 as a where false") is None
+    assert db.value("select ? + :two", (1, 2)) == 3
+    assert db.value("select :n", {"n": "named"}) == "named"
+    assert db.value("select 1 where false") is None
+
+
+def test_a_transaction_is_all_or_nothing(db: engine.Database) -> None:
+    begin(db, "demo")
+    with pytest.raises(engine.PermissionDenied):
+        write_two(db, "system://1")
+    assert db.value("select count(*) from known_entries where scheme = 'known'") == 0
+    write_two(db, "known://b")
+    assert db.value("select count(*) from known_entries where scheme = 'known'") == 2
+
+
+def write_two(db: engine.Database, second: str) -> None:
+    with db.transaction():
+        db.insert("verb_set", run="demo", path="known://a", body="x")
+        with db.transaction():
+            db.insert("verb_set", run="demo", path=second, body="y")
+
+
+def test_errors_carry_the_status_of_the_rule_that_raised_them(db: engine.Database) -> None:
+    begin(db, "demo")
+    with pytest.raises(engine.PermissionDenied) as error:
+        db.insert("verb_set", run="demo", path="system://1", body="x")
+    assert error.value.status == 403
+    assert str(error.value).startswith("403 ")
+    assert isinstance(error.value, engine.EngineError)
+
+
+def test_the_clock_is_the_callers(tmp_path: Path) -> None:
+    with fresh(tmp_path, clock=Clock()) as db:
+        begin(db, "demo")
+        assert db.value("select created_at from runs") == START_MS
+        assert db.value("select created_at from run_overview") == "2026-01-01 00:00:00"
+
+
+def test_a_result_says_how_it_went_and_what_it_took(db: engine.Database, tmp_path: Path) -> None:
+    usage = {"prompt_tokens": 10, "cost": 0.5}
+    result = db.run("Go", model=script(tmp_path, {"text": NOTE + DONE, "usage": usage}), run="demo")
+    assert (result.run, result.status, result.answer, result.turns) == ("demo", 200, "Done.", 1)
+    assert (result.cost, result.reason) == (0.5, None)
+    assert json.loads(result.to_json())["usage"]["prompt_tokens"] == 10
+    assert db.run("Go on", run="demo", model=script(tmp_path, "-", "All said.")).answer == "All said."
+
+
+def test_a_new_run_is_named_after_its_model_and_the_time(tmp_path: Path) -> None:
+    with fresh(tmp_path, clock=Clock()) as db:
+        model = script(tmp_path, DONE)
+        first, second = db.run("Go", model=model), db.run("Go", model=model)
+        assert first.run != second.run
+        assert first.run.startswith("scripted_")
+        assert second.run == f"{first.run}_2"
+
+
+def test_what_keeps_a_run_from_starting_is_raised_and_leaves_nothing(db: engine.Database, tmp_path: Path) -> None:
+    model = script(tmp_path, DONE)
+    with pytest.raises(engine.ValidationError, match="400 the prompt is empty"):
+        db.run(" \n", model=model)
+    with pytest.raises(engine.NotFound, match="404 model 'nonsense': no such form"):
+        db.run("Go", model="nonsense")
+    with pytest.raises(engine.NotFound, match="no such folder"):
+        db.run("Go", model=model, root=tmp_path / "nowhere")
+    with pytest.raises(engine.NotFound, match="404 persona 'nobody'"):
+        db.run("Go", model=model, persona="nobody")
+    with pytest.raises(engine.ValidationError, match="mode is ask or act"):
+        db.run("Go", model=model, mode="play")
+    with pytest.raises(TypeError, match="nonsense"):
+        db.run("Go", model=model, nonsense=1)
+    assert db.value("select count(*) from runs") == 0
+
+
+def test_options_reach_the_run_and_its_loop(db: engine.Database, tmp_path: Path) -> None:
+    model = script(tmp_path, DONE)
+    db.run(
+        "Go",
+        model=model,
+        run="demo",
+        mode="ask",
+        persona="reviewer",
+        temperature=0.5,
+        context_limit=20_000,
+        max_turns=3,
+        no_web=True,
+        project="mine",
+    )
+    assert db.row("select persona, temperature, context_limit from runs") == {
+        "persona": "reviewer",
+        "temperature": 0.5,
+        "context_limit": 20_000,
+    }
+    assert db.row(
+        "select mode, json_extract(config, '$.max_turns') as turns, config -> '$.no_web' as web from loops"
+    ) == {
+        "mode": "ask",
+        "turns": 3,
+        "web": "1",
+    }
+    assert db.value("select project from run_overview") == "mine"
+
+
+def test_a_run_keeps_its_model_and_a_setting_gives_one(
+    db: engine.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = script(tmp_path, DONE, DONE)
+    assert db.run("Go", model=model, run="demo").status == 200
+    assert db.run("Go", run="demo").status == 200, "the run's own"
+    monkeypatch.setenv("ENGINE_MODEL", script(tmp_path, DONE))
+    assert db.run("Go", run="second").status == 200, "the environment's"
+    db.execute("update settings set value = ? where name = 'model'", (script(tmp_path, "from the setting"),))
+    assert db.run("Go", run="third").answer == "from the setting"
+
+
+def test_models_of_the_environment_are_aliases(
+    db: engine.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENGINE_MODEL_fast", script(tmp_path, DONE))
+    monkeypatch.setenv("ENGINE_CONTEXT_fast", "20000")
+    result = db.run("Go", model="fast")
+    assert result.status == 200
+    assert db.row("select context_length, origin from models where alias = 'fast'") == {
+        "context_length": 20_000,
+        "origin": "environment",
+    }
+
+
+def test_abort_and_resolve_and_sql(db: engine.Database, tmp_path: Path, workspace_dir: Path) -> None:
+    db.run("Go", model=script(tmp_path, "<set path='a.txt'>x</set>"), run="demo", root=workspace_dir)
+    with pytest.raises(engine.NotFound, match="nothing is proposed there"):
+        db.resolve("demo", "log://turn_1/none", accept=True)
+    db.abort("demo", "not today")
+    assert db.sql("select status, reason from loop_list") == [{"status": 499, "reason": "not today"}]
+    with pytest.raises(engine.PermissionDenied):
+        db.sql("delete from runs")
+    with pytest.raises(engine.NotFound, match="404 run 'nobody'"):
+        db.resolve("nobody", accept=True)
+
+
+def test_runs_are_awaited_side_by_side(tmp_path: Path) -> None:
+    async def both(db: engine.Database) -> list[int]:
+        slow = {"text": GO_ON, "delay_s": 0.2}
+        runs = [db.run_async("Go", model=script(tmp_path, slow, DONE), run=f"run{n}") for n in range(3)]
+        return [result.status for result in await asyncio.gather(*runs)]
+
+    with fresh(tmp_path) as db:
+        assert asyncio.run(both(db)) == [200, 200, 200]
+
+
+def test_a_run_that_waits_is_resumed_asynchronously(tmp_path: Path, workspace_dir: Path) -> None:
+    async def go(db: engine.Database) -> list[int]:
+        model = script(tmp_path, "<set path='a.txt'>x</set>" + GO_ON, DONE)
+        first = await db.run_async("Go", model=model, run="demo", root=workspace_dir)
+        db.resolve("demo", accept=True)
+        return [first.status, (await db.resume_async("demo")).status]
+
+    with fresh(tmp_path) as db:
+        assert asyncio.run(go(db)) == [202, 200]
+
+
+def test_a_cancelled_task_aborts_its_loop(tmp_path: Path) -> None:
+    async def cancel(db: engine.Database) -> None:
+        task = asyncio.create_task(
+            db.run_async("Go", model=script(tmp_path, {"text": DONE, "delay_s": 30}), run="demo")
+        )
+        while not db.value("select count(*) from model_calls"):
+            await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with fresh(tmp_path) as db:
+        asyncio.run(cancel(db))
+        assert db.row("select status, reason from loops") == {"status": 499, "reason": "aborted"}
+        assert db.value("select count(*) from leases") == 0
+
+
+def test_errors_of_an_asynchronous_run_are_raised_to_who_awaits_it(tmp_path: Path) -> None:
+    with fresh(tmp_path) as db, pytest.raises(engine.ValidationError, match="the prompt is empty"):
+        asyncio.run(db.run_async("", model="scripted:none"))
+
+
+def test_a_connection_of_the_standard_library_drives_a_run(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    engine.open(path).close()
+    connection = sqlite3.connect(path, isolation_level=None)
+    engine.register(connection)
+    connection.execute(
+        """insert into verb_set (run, path, body, attributes) values ('demo', 'run://demo', 'Go', '{"model":"m"}')"""
+    )
+    connection.execute("insert into begin_turns (run) values ('demo')")
+    connection.execute("insert into packet_offers (turn_id, chars) values (1, 10)")
+    connection.execute("update turns set response = ? where id = 1", (NOTE + DONE,))
+    connection.execute("insert into dispatch (run) values ('demo')")
+    assert connection.execute("select status, answer from loop_list").fetchall() == [(200, "Done.")]
+    with pytest.raises(sqlite3.OperationalError):
+        connection.execute("insert into begin_turns (run) values ('demo')")
+    assert connection.execute("select last_error()").fetchone() == ("409 run demo: nothing to do; give it a prompt",)
+    connection.close()
+    audit(path)
+
+
+def test_an_app_attaches_an_engine_file_to_its_own_database(tmp_path: Path) -> None:
+    connection = apsw.Connection(str(tmp_path / "app.db"))
+    connection.execute("create table customers (name text); insert into customers values ('Ada')").fetchall()
+    engine.attach(connection, tmp_path / "agent.db", "agent")
+    connection.execute("""insert into agent.verb_set (run, path, body, attributes)
+        select 'demo', 'run://demo', 'Write to ' || name, '{"model":"m"}' from customers""")
+    assert connection.execute("select prompt from agent.loop_list").fetchall() == [("Write to Ada",)]
+    connection.close()
+    audit(tmp_path / "agent.db")
+    with pytest.raises(engine.ValidationError, match="is not a name"):
+        engine.attach(apsw.Connection(":memory:"), tmp_path / "agent.db", "a b")
