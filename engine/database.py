@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -15,8 +16,8 @@ from .errors import Conflict, EngineError, ValidationError
 from .registration import Clock, register, system_clock
 
 if TYPE_CHECKING:
-    from .loop import OnEvent, OnProposal
-    from .runs import Result
+    from .loop import Driver, OnEvent, OnProposal
+    from .runs import OnDriver, Result
 
 Bindings = Sequence[Any] | Mapping[str, Any]
 Row = dict[str, Any]
@@ -102,9 +103,7 @@ def _clear_errors(file: Path) -> Iterator[None]:
             f"{file}: cannot be written; check the permissions of the file and its folder", 403
         ) from error
     except apsw.CantOpenError as error:
-        raise EngineError(
-            f"{file}: cannot be opened; check the permissions of the file and its folder", 403
-        ) from error
+        raise EngineError(f"{file}: cannot be opened; check the permissions of the file and its folder", 403) from error
     except apsw.FullError as error:
         raise EngineError(f"{file}: the disk is full; nothing was written", 500) from error
     except apsw.IOError as error:
@@ -114,9 +113,7 @@ def _clear_errors(file: Path) -> Iterator[None]:
 class Database:
     """An open engine file. One connection, used by one thread at a time."""
 
-    def __init__(
-        self, connection: apsw.Connection, path: Path, synchronous: Synchronous, clock: Clock
-    ) -> None:
+    def __init__(self, connection: apsw.Connection, path: Path, synchronous: Synchronous, clock: Clock) -> None:
         self.connection = connection
         self.path = path
         self.synchronous = synchronous
@@ -176,36 +173,43 @@ class Database:
         run: str | None = None,
         on_event: OnEvent | None = None,
         on_proposal: OnProposal | None = None,
+        on_driver: OnDriver | None = None,
         **options: Any,
     ) -> Result:
         """Give `prompt` to a run, a new one unless `run` names one, and drive it until it ends or waits.
 
         `options` are the fields of `engine.runs.Options`: model, root, mode, yolo, … `on_event` is told what happens (see
-        `engine.progress`), `on_proposal` decides on proposals. Raises `EngineError`s for what keeps it from starting; how
-        the run itself went stands in the result.
+        `engine.progress`), `on_proposal` decides on proposals, `on_driver` gets the driver, whose `stop()` aborts the loop
+        from another thread. Raises `EngineError`s for what keeps it from starting; how the run itself went stands in the
+        result.
         """
         from . import runs
 
         alias, loop = runs.prompt(self, prompt, run, runs.Options(**options))
-        runs.drive(self, alias, on_event=on_event, on_proposal=on_proposal)
+        runs.drive(self, alias, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver)
         return runs.result(self, alias, loop)
 
     async def run_async(self, prompt: str, **options: Any) -> Result:
-        """`run` for asyncio: the run is driven in a thread over a connection of its own. Takes what `run` takes."""
-        return await self._in_thread(lambda db: db.run(prompt, **options))
+        """`run` for asyncio, in a thread over a connection of its own; cancelling it aborts the loop."""
+        return await self._in_thread(lambda db, watch: db.run(prompt, on_driver=watch, **options))
 
     def resume(
-        self, run: str, *, on_event: OnEvent | None = None, on_proposal: OnProposal | None = None
+        self,
+        run: str,
+        *,
+        on_event: OnEvent | None = None,
+        on_proposal: OnProposal | None = None,
+        on_driver: OnDriver | None = None,
     ) -> Result:
         """Drive a run that a kill or a decision left, from where it stood; raises `Conflict` (409) while it is driven."""
         from . import runs
 
-        runs.drive(self, run, on_event=on_event, on_proposal=on_proposal)
+        runs.drive(self, run, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver)
         return runs.result(self, run)
 
     async def resume_async(self, run: str, **options: Any) -> Result:
-        """`resume` for asyncio."""
-        return await self._in_thread(lambda db: db.resume(run, **options))
+        """`resume` for asyncio; cancelling it aborts the loop."""
+        return await self._in_thread(lambda db, watch: db.resume(run, on_driver=watch, **options))
 
     def abort(self, run: str, reason: str = "aborted") -> None:
         """Stop what `run` is doing, at 499; queued prompts stay."""
@@ -239,14 +243,30 @@ class Database:
 
         return read_only_rows(self, query, bindings)
 
-    async def _in_thread(self, work: Callable[[Database], Result]) -> Result:
+    async def _in_thread(self, work: Callable[[Database, OnDriver], Result]) -> Result:
         import asyncio
+
+        drivers: list[Driver] = []
+        cancelled = threading.Event()
+
+        def watch(driver: Driver) -> None:
+            drivers.append(driver)
+            if cancelled.is_set():
+                driver.stop()
 
         def run_it() -> Result:
             with open(self.path, synchronous=self.synchronous, clock=self.clock) as db:
-                return work(db)
+                return work(db, watch)
 
-        return await asyncio.to_thread(run_it)
+        driving = asyncio.ensure_future(asyncio.to_thread(run_it))
+        try:
+            return await asyncio.shield(driving)
+        except asyncio.CancelledError:
+            cancelled.set()
+            for driver in drivers:
+                driver.stop()
+            await asyncio.wait([driving])
+            raise
 
     def close(self) -> None:
         """Close the file; closing twice is harmless."""

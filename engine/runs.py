@@ -18,7 +18,8 @@ from .models import resolve_model
 if TYPE_CHECKING:
     from .database import Database
 
-_FLAGS = ("yolo", "no_repo", "no_web", "no_interaction", "no_proposals", "max_turns")
+OnDriver = Callable[[Driver], None]
+"""Gets the driver of a run, whose `stop` may be called from another thread."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,7 @@ class Options:
         """The attributes of the `set run://…` that they make; flags that are off are left out."""
         given = asdict(self) | {"root": None if self.root is None else str(Path(self.root).resolve())}
         return {
-            key: int(value) if value is True else value
-            for key, value in given.items()
-            if value not in (None, False)
+            key: int(value) if value is True else value for key, value in given.items() if value not in (None, False)
         }
 
 
@@ -101,7 +100,7 @@ def drive(
     *,
     on_event: OnEvent | None = None,
     on_proposal: OnProposal | None = None,
-    on_driver: Callable[[Driver], None] | None = None,
+    on_driver: OnDriver | None = None,
 ) -> None:
     """Drive `run` until it ends or waits; `on_driver` gets the driver, to stop it from elsewhere."""
     driver = Driver(db, run, on_event, on_proposal)
@@ -118,9 +117,7 @@ def result(db: Database, run: str, loop: int | None = None) -> Result:
     )
     if row is None:
         raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
-    usage = {
-        key: row[key] for key in ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
-    }
+    usage = {key: row[key] for key in ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")}
     return Result(run, row["status"], row["answer"] or "", row["turns"], usage, row["cost"], row["reason"])
 
 
@@ -131,7 +128,7 @@ def choose_model(db: Database, run: str | None, given: str | None) -> str:
     """
     name = (
         given
-        or db.value("select model from model_choices where run is ? limit 1", (run,))
+        or db.value("select model from model_choices where run is ? or run is null order by run is null", (run,))
         or os.environ.get("ENGINE_MODEL")
     )
     name = name or _only_model(db)
