@@ -4,8 +4,6 @@
 `attach(connection, path)` brings an engine file into it.
 """
 
-from importlib.metadata import version as _version
-
 from .database import Database, attach, open  # noqa: A004 - engine.open is the name people look for
 from .errors import Conflict, EngineError, LeaseLost, NotFound, Overflow, PermissionDenied, ValidationError
 from .registration import register
@@ -27,5 +25,7 @@ __all__ = [
 
 def __getattr__(name: str) -> str:
     if name == "__version__":
-        return _version("engine")
+        from importlib.metadata import version  # slow to import, and seldom asked for
+
+        return version("engine")
     raise AttributeError(name)

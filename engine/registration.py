@@ -6,16 +6,19 @@ standard library cannot say so, and there `trusted_schema` stays on.
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING
 
 import apsw
 
 from . import plugins
 from .errors import error_for
 from .functions import Function
+
+if TYPE_CHECKING:
+    import sqlite3
 
 Clock = Callable[[], int]
 """Tells the Unix time in milliseconds; tests set their own."""
@@ -79,9 +82,7 @@ def _register_apsw(connection: apsw.Connection, impure: tuple[Function, ...]) ->
             flags=apsw.SQLITE_INNOCUOUS,
         )
     for function in impure:
-        connection.create_scalar_function(
-            function.name, function.call, function.arguments, flags=apsw.SQLITE_INNOCUOUS
-        )
+        connection.create_scalar_function(function.name, function.call, function.arguments, flags=apsw.SQLITE_INNOCUOUS)
     for pragma in ("foreign_keys = on", "recursive_triggers = on", "trusted_schema = off"):
         connection.execute(f"pragma {pragma}").fetchall()
 

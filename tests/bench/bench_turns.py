@@ -11,6 +11,7 @@ import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -130,8 +131,10 @@ def _size(folder: Path) -> int:
     """Bytes of the database once its log is folded in."""
     with closing(apsw.Connection(str(folder / "bench.db"))) as connection:
         connection.execute("pragma wal_checkpoint(passive)").fetchall()
-        pages, size = (connection.execute(f"pragma {name}").fetchone()[0] for name in ("page_count", "page_size"))
-    return int(pages * size)
+        sizes: list[Any] = connection.execute(
+            "select page_count * page_size from pragma_page_count, pragma_page_size"
+        ).fetchall()
+    return int(sizes[0][0])
 
 
 def _fsyncs() -> Line:

@@ -33,7 +33,8 @@ class Meter:
 def model_excluded() -> Iterator[Meter]:
     """Meter the runs driven inside: the adapter is timed where the loop calls it, and left out."""
     meter = Meter(last=time.process_time())
-    complete = engine.loop.complete_with_retry
+    loop: Any = engine.loop
+    complete = loop.complete_with_retry
 
     def timed(*arguments: Any, **options: Any) -> Any:
         meter.turns.append(time.process_time() - meter.last)
@@ -42,9 +43,9 @@ def model_excluded() -> Iterator[Meter]:
         finally:
             meter.last = time.process_time()
 
-    engine.loop.complete_with_retry = timed
+    loop.complete_with_retry = timed
     try:
         yield meter
     finally:
-        engine.loop.complete_with_retry = complete
+        loop.complete_with_retry = complete
         meter.turns.append(time.process_time() - meter.last)

@@ -57,7 +57,8 @@ def by_table(turns: int) -> None:
         with closing(apsw.Connection(f"{folder}/bench.db")) as connection:
             found = connection.execute("select name, sum(pgsize), sum(ncell) from dbstat group by name order by 2 desc")
             print(f"bytes a turn and rows, {turns} turns")
-            for name, size, rows in found.fetchall()[:_SHOWN]:
+            sizes: list[tuple[Any, ...]] = found.fetchall()
+            for name, size, rows in sizes[:_SHOWN]:
                 print(f"{size / turns:9.0f} {rows:8}  {name}")
 
 

@@ -58,6 +58,7 @@ class Case:
 def new_case(folder: Path, files: dict[str, str], responses: list[Any]) -> Case:
     """A case in the new folder `folder`, with these files and this script."""
     root = folder / "root"
+    root.mkdir(parents=True)
     for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8")
