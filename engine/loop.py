@@ -14,7 +14,7 @@ import apsw
 
 from .effects import files
 from .effects.perform import Performer
-from .errors import EngineError
+from .errors import EngineError, LeaseLost
 from .lease import Lease
 from .models import protocol, resolve_model
 from .models.retry import complete_with_retry
@@ -58,7 +58,8 @@ class Driver:
         self._lease.stopped.set()
 
     def drive(self) -> None:
-        """Drive the run until it ends or waits; raises `Conflict` (409) when another process drives it.
+        """Drive the run until it ends or waits; raises `Conflict` (409) while another process drives it, `LeaseLost` (409)
+        when one takes it over.
 
         Steps inside the file share one transaction; before each step into the world it is committed.
         """
@@ -224,6 +225,12 @@ class Driver:
         return True
 
     def _abort(self) -> None:
-        """Carry out a stop that came from here; one that came through the file is carried out already."""
-        if self._db.value("select 1 from leases where token = ? and not aborted", (self._lease.token,)):
+        """Carry out a stop that came from here; one that came through the file is carried out already.
+
+        Raises `LeaseLost` (409) when it was another process that took over.
+        """
+        held = self._db.row("select aborted from leases where token = ?", (self._lease.token,))
+        if held is None:
+            raise LeaseLost(f"run {self._run}: another process drives it now")
+        if not held["aborted"]:
             self._db.insert("verb_set", run=self._run, path=f"run://{self._run}", state="cancelled", outcome="aborted")

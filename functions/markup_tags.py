@@ -59,6 +59,7 @@ class TagReader:
         self.text = text
         self.grammar = grammar
         self._next_tag = (0, -1)
+        self._odd = dict[int, Tag]()
         self._no_quote = dict[str, tuple[int, int]]()
 
     def read(self, name: str, start: int, position: int) -> Tag:
@@ -71,7 +72,9 @@ class TagReader:
             return Tag(name, start, position + 1, attributes, False, Shape.WHOLE, ())
         if text.startswith("/>", position):
             return Tag(name, start, position + 2, attributes, True, Shape.WHOLE, ())
-        return _TagReading(self, name, start, position, attributes).finish()
+        if start not in self._odd:
+            self._odd[start] = _TagReading(self, name, start, position, attributes).finish()
+        return self._odd[start]
 
     def next_tag(self, position: int) -> int:
         """Where the next tool tag at or after `position` starts; the length of the text if there is none."""

@@ -162,9 +162,17 @@ end;
 
 create trigger turns__guard_lease
 before update of response, phase, lease, context_chars on turns
-when new.lease is not null
-    and not exists (select 1 from leases as l where l.run_id = new.run_id and l.token = new.lease)
-    and old.phase <> 'judged' and new.phase <> 'judged'
+when old.phase <> 'judged' and new.phase <> 'judged'
+    and (
+        (
+            new.lease is not null
+            and not exists (select 1 from leases as l where l.run_id = new.run_id and l.token = new.lease)
+        )
+        or (
+            new.lease is null
+            and exists (select 1 from leases as l where l.run_id = new.run_id and l.expires_at > now())
+        )
+    )
 begin
     select fail(409, 'run ' || alias || ': the lease is lost, another process drives it')
     from runs

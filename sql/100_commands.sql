@@ -63,6 +63,14 @@ create table if not exists command_targets (
     primary key (command_id, entry_id)
 ) strict, without rowid;
 
+-- Commands that a plugin forbids: its trigger 'after insert on commands' adds a row, and the command is refused when its
+-- turn comes.
+create table if not exists vetoes (
+    command_id integer primary key constraint vetoes_command references commands (id) on delete cascade,
+    outcome text not null default 'permission' constraint vetoes_outcome references outcomes (name),
+    message text not null
+) strict;
+
 -- seeds
 
 insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema, meaning) values
@@ -104,10 +112,13 @@ where t.advertised
 
 -- Why a command may not be performed, judged when its turn comes; the least rank is told.
 create view command_refusals as
-select c.id as command_id, 10 as rank, 'validation' as outcome,
+select v.command_id, 5 as rank, v.outcome, v.message
+from vetoes as v
+union all
+select c.id, 10, 'validation',
     'There is no tool <' || c.action || '>. Tools: ' || (
         select group_concat(name, ', ') from (select name from loop_tools where loop_id = c.loop_id order by ordinal)
-    ) || '.' as message
+    ) || '.'
 from commands as c
 where c.writer = 'model' and c.action not in (select name from tools)
 union all

@@ -125,6 +125,12 @@ left join proposals as p on p.id = f.proposal_id
 left join contents as c on c.id = p.content_id
 where f.state in ('pending', 'started');
 
+-- Say that an effect is about to touch the world: insert into effect_starts (effect_id, identity, lease).
+create view effect_starts as
+select id as effect_id, identity, null as lease
+from effects
+where state = 'started';
+
 -- triggers
 
 -- A command that failed at one of its proposals proposes no more.
@@ -285,6 +291,18 @@ begin
         );
 end;
 
+create trigger effect_starts__start
+instead of insert on effect_starts
+begin
+    select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
+    from effects as f
+    join leases as l on l.run_id = f.run_id
+    where f.id = new.effect_id and l.token is not new.lease and l.expires_at > now();
+    update effects
+    set state = 'started', identity = new.identity, started_at = now()
+    where id = new.effect_id and state in ('pending', 'started');
+end;
+
 create trigger effect_results__guard_lease
 before insert on effect_results
 when exists (
@@ -326,4 +344,12 @@ begin
     update proposals
     set state = new.state, outcome = new.outcome, reason = coalesce(new.message, reason)
     where id = (select proposal_id from effects where id = new.effect_id);
+    -- an effect that nobody had to decide on settles its command itself
+    update commands
+    set state = new.state, outcome = new.outcome, message = coalesce(message, '')
+    where id = (select command_id from effects where id = new.effect_id and proposal_id is null)
+        and state = 'accepted'
+        and not exists (
+            select 1 from effects as o where o.command_id = commands.id and o.state in ('pending', 'started')
+        );
 end;

@@ -114,7 +114,7 @@ join loop_tools as o on o.loop_id = t.loop_id
 left join personas as p on p.name = r.persona
 order by o.ordinal;
 
--- The sections to render for a turn, in order.
+-- The sections to render for a turn, in order; one whose plugin is not installed any more is passed over.
 create view turn_sections as
 select
     t.id as turn_id,
@@ -128,6 +128,7 @@ join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id
 left join models as m on m.alias = coalesce(l.model, r.model)
 join packet_sections as s on s.profile = coalesce(m.profile, 'full')
+where s.source is null or s.source in (select name from sqlite_schema)
 order by s.role = 'user', s.ordinal, s.name;
 
 -- The figures of the open turn's packet, in characters: floor (what every entry in context costs at least), premium (what

@@ -14,8 +14,12 @@ from .shared import DbOption, JsonOption, RunArgument, absolute_model, open_to_r
 def config(
     run: RunArgument = None,
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Use this model from now on.")] = None,
-    temperature: Annotated[float | None, typer.Option("--temperature", min=0, max=2, help="Of the sampling.")] = None,
-    context_limit: Annotated[int | None, typer.Option("--context-limit", min=256, help="In tokens.")] = None,
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", metavar="N", min=0, max=2, help="Of the sampling.")
+    ] = None,
+    context_limit: Annotated[
+        int | None, typer.Option("--context-limit", metavar="N", min=256, help="In tokens.")
+    ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:

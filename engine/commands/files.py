@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None)
 
 RootOption = Annotated[
-    Path | None, typer.Option("--root", metavar="FOLDER", help="The project's folder; default: this one.")
+    Path | None,
+    typer.Option("--root", metavar="FOLDER", readable=False, help="The project's folder; default: this one."),
 ]
 Patterns = Annotated[
     list[str], typer.Argument(metavar="PATTERN...", help="Paths, folders or globs, relative to the root.")
@@ -66,7 +67,9 @@ def add(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> Non
 
 @app.command()
 def readonly(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
-    """Keep files from being written, moved over or deleted, whatever is proposed and accepted.
+    """Protect files from being written or removed.
+
+    They stay as they are whatever is proposed and accepted.
 
     \b
     Example:

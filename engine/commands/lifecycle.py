@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def resume(
-    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run; default: the latest unfinished.")] = None,
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="The run; default: the latest unfinished.")] = None,
     yolo: Annotated[bool, typer.Option("--yolo", help="Accept all that is proposed.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -41,8 +41,10 @@ def resume(
 
 
 def abort(
-    run: Annotated[str, typer.Argument(help="The run to stop.")],
-    reason: Annotated[str, typer.Option("--reason", help="Why; it is kept with the prompt.")] = "aborted",
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to stop.")],
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why; it is kept with the prompt.")
+    ] = "aborted",
     db: DbOption = None,
 ) -> None:
     """Stop what a run is doing, also in another process. Prompts queued behind stay queued.
@@ -61,7 +63,7 @@ def abort(
 
 
 def fork(
-    run: Annotated[str, typer.Argument(help="The run to fork.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to fork.")],
     at: Annotated[
         int | None, typer.Option("--at", metavar="N", min=1, help="As turn N was sent; default: as it is.")
     ] = None,

@@ -46,9 +46,11 @@ def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = N
 
 @app.command()
 def install(
-    name: Annotated[str, typer.Argument(help="The model: local.")] = "local",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The model: local.")] = "local",
 ) -> None:
-    """Fetch the small model that runs in this process: about 94 MB into the user's cache, no key, no account.
+    """Fetch the small model that runs here, without a key.
+
+    It is about 94 MB and goes into the user's cache; then --model local runs it in this process.
 
     \b
     Example:
@@ -69,9 +71,13 @@ def install(
 
 @app.command()
 def add(
-    alias: Annotated[str, typer.Argument(help="The name to use with --model.")],
-    actual: Annotated[str, typer.Argument(help="provider/name, scripted:FILE, replay:DB#RUN or local.")],
-    context: Annotated[int | None, typer.Option("--context", min=256, help="Context window in tokens.")] = None,
+    alias: Annotated[str, typer.Argument(metavar="ALIAS", help="The name to use with --model.")],
+    actual: Annotated[
+        str, typer.Argument(metavar="ACTUAL", help="provider/name, scripted:FILE, replay:DB#RUN or local.")
+    ],
+    context: Annotated[
+        int | None, typer.Option("--context", metavar="N", min=256, help="Context window in tokens.")
+    ] = None,
     db: DbOption = None,
 ) -> None:
     """Give a model an alias, or change what an alias means.
@@ -102,7 +108,9 @@ def add(
 
 
 @app.command()
-def rm(alias: Annotated[str, typer.Argument(help="The alias to forget.")], db: DbOption = None) -> None:
+def rm(
+    alias: Annotated[str, typer.Argument(metavar="ALIAS", help="The alias to forget.")], db: DbOption = None
+) -> None:
     """Forget an alias. Runs that used it keep their history.
 
     \b

@@ -12,12 +12,12 @@ from .shared import DbOption, JsonOption, RunArgument, open_to_read, run_or_late
 
 def packet(
     run: RunArgument = None,
-    turn: Annotated[int | None, typer.Argument(metavar="[TURN]", help="The turn; default: the latest.")] = None,
+    turn: Annotated[int | None, typer.Argument(metavar="TURN", help="The turn; default: the latest.")] = None,
     turn_option: Annotated[
         int | None, typer.Option("--turn", metavar="N", help="The turn, where RUN is left out.")
     ] = None,
     role: Annotated[
-        str | None, typer.Option("--role", help="Only this message, system or user, and nothing added.")
+        str | None, typer.Option("--role", metavar="ROLE", help="Only this message, system or user, and nothing added.")
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,

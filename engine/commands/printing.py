@@ -24,7 +24,7 @@ def paint(text: str, colour: str | None = None, *, dim: bool = False, stream: Te
     """`text` in a colour, if `stream` shows colours and NO_COLOR is not set."""
     if not (colour or dim) or not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
-    return typer.style(text, fg=colour, dim=dim)
+    return typer.style(text, fg=colour, dim=dim or None)
 
 
 def visible(text: str) -> str:

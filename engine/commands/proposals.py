@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def proposals(
-    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="Only of this run; default: of all.")] = None,
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Only of this run; default: of all.")] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -49,12 +49,12 @@ def proposals(
 
 
 def resolve(
-    run: Annotated[str, typer.Argument(help="The run.")],
-    path: Annotated[str | None, typer.Argument(metavar="[PATH]", help="The log:// path of what is proposed.")] = None,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.")],
+    path: Annotated[str | None, typer.Argument(metavar="PATH", help="The log:// path of what is proposed.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All that is open in the run.")] = False,
     accept: Annotated[bool | None, typer.Option("--accept/--reject", help="Yes or no.", show_default=False)] = None,
-    reason: Annotated[str | None, typer.Option("--reason", help="Why; the model is told.")] = None,
-    answer: Annotated[str | None, typer.Option("--answer", help="The answer to a question.")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; the model is told.")] = None,
+    answer: Annotated[str | None, typer.Option("--answer", metavar="TEXT", help="The answer to a question.")] = None,
     go_on: Annotated[bool, typer.Option("--continue", help="Then go on with the run.")] = False,
     yolo: Annotated[bool, typer.Option("--yolo", help="With --continue: accept what comes after, too.")] = False,
     as_json: JsonOption = False,

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 
 def run(
-    prompt: Annotated[str, typer.Argument(help="What to do; - reads it from stdin.")],
+    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="What to do; - reads it from stdin.")],
     run: Annotated[
         str | None, typer.Option("--run", metavar="NAME", help="Go on with this run, or name a new one.")
     ] = None,
     root: Annotated[
-        Path | None, typer.Option("--root", metavar="FOLDER", help="The folder to work in; default: this one.")
+        Path | None,
+        typer.Option("--root", metavar="FOLDER", readable=False, help="The folder to work in; default: this one."),
     ] = None,
     model: Annotated[
         str | None, typer.Option("--model", metavar="NAME", help="An alias or a name; see 'engine models'.")
@@ -31,11 +32,15 @@ def run(
     act: Annotated[bool, typer.Option("--act/--ask", help="Act may change things, ask only reads.")] = True,
     yolo: Annotated[bool, typer.Option("--yolo", help="Accept all that is proposed.")] = False,
     persona: Annotated[str | None, typer.Option("--persona", metavar="NAME", help="Who the model is to be.")] = None,
-    max_turns: Annotated[int | None, typer.Option("--max-turns", min=1, help="Stop after so many turns.")] = None,
-    context_limit: Annotated[
-        int | None, typer.Option("--context-limit", min=256, help="Context window in tokens.")
+    max_turns: Annotated[
+        int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop after so many turns.")
     ] = None,
-    temperature: Annotated[float | None, typer.Option("--temperature", min=0, max=2, help="Of the sampling.")] = None,
+    context_limit: Annotated[
+        int | None, typer.Option("--context-limit", metavar="N", min=256, help="Context window in tokens.")
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", metavar="N", min=0, max=2, help="Of the sampling.")
+    ] = None,
     no_repo: Annotated[bool, typer.Option("--no-repo", help="Do not look at the folder's files.")] = False,
     no_web: Annotated[bool, typer.Option("--no-web", help="No searching and fetching.")] = False,
     no_interaction: Annotated[bool, typer.Option("--no-interaction", help="The model may not ask questions.")] = False,

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 DbOption = Annotated[
     Path | None,
     typer.Option(
-        "--db", metavar="PATH", help="The database; default: .engine/engine.db of this folder or the nearest above it."
+        "--db",
+        metavar="PATH",
+        readable=False,
+        help="The database; default: .engine/engine.db of this folder or the nearest above it.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-RunArgument = Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run; default: the latest.")]
+RunArgument = Annotated[str | None, typer.Argument(metavar="RUN", help="The run; default: the latest.")]
 
 
 def open_to_read(given: Path | None) -> Database:

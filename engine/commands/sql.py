@@ -18,11 +18,11 @@ LIMIT = 1_000
 
 
 def sql(
-    query: Annotated[str, typer.Argument(help="The statement; - reads it from stdin.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The statement; - reads it from stdin.")],
     as_json: JsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header.")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=0, help="Rows at most; 0: all.")] = LIMIT,
-    seconds: Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds at most.")] = 10.0,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Rows at most; 0: all.")] = LIMIT,
+    seconds: Annotated[float, typer.Option("--timeout", metavar="N", min=0.001, help="Seconds at most.")] = 10.0,
     db: DbOption = None,
 ) -> None:
     """Run one read-only SQL statement. Nothing that would change the file, or reach another, is let through.

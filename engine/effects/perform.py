@@ -31,18 +31,17 @@ class Performer:
         self._token = token
         self._stopped = stopped
         self._on_output = on_output
+        self._of_plugins = plugins.effect_handlers()
         self._handlers = {
             "file_write": files.write,
             "file_delete": files.delete,
             "process": self._process,
-            **plugins.effect_handlers(),
+            **self._of_plugins,
         }
 
     def perform(self, run_id: int) -> None:
         """Perform the next effect of a run that is pending, or was begun and can safely be done again."""
-        effect = self._db.row(
-            "select * from pending_effects where run_id = ? order by effect_id limit 1", (run_id,)
-        )
+        effect = self._db.row("select * from pending_effects where run_id = ? order by effect_id limit 1", (run_id,))
         if effect is None:
             return
         if effect["kind"] != "process":
@@ -71,6 +70,10 @@ class Performer:
             return handler(effect)
         except EngineError as error:
             return files.failure(error)
+        except Exception as error:
+            if effect["kind"] not in self._of_plugins:
+                raise
+            return {"state": "failed", "outcome": "error", "message": f"{type(error).__name__}: {error}"}
 
     def _process(self, effect: Row) -> dict[str, Any]:
         """Run an accepted command in the project's root; it is recorded as started before it can do anything."""
@@ -86,10 +89,8 @@ class Performer:
         return _process_row(result)
 
     def _mark_started(self, effect_id: int, identity: str | None) -> None:
-        self._db.execute(
-            "update effects set state = 'started', identity = ?, started_at = now() where id = ?",
-            (identity, effect_id),
-        )
+        """Record that the world is about to be touched; raises `Conflict` (409) when another process drives the run."""
+        self._db.insert("effect_starts", effect_id=effect_id, identity=identity, lease=self._token)
 
     def _append(self, effect_id: int, channel: int, text: str) -> None:
         self._db.insert("effect_output", effect_id=effect_id, channel=channel, text=text, lease=self._token)
@@ -97,10 +98,11 @@ class Performer:
             self._on_output(channel, text)
 
     def _report(self, effect: Row, result: Mapping[str, Any]) -> None:
-        if self._db.value(
-            "select state in ('pending', 'started') from effects where id = ?", (effect["effect_id"],)
-        ):
-            self._db.insert("effect_results", effect_id=effect["effect_id"], lease=self._token, **result)
+        if self._db.value("select state in ('pending', 'started') from effects where id = ?", (effect["effect_id"],)):
+            columns = {**result}
+            if not isinstance(columns.get("detail", ""), str):
+                columns["detail"] = json.dumps(columns["detail"])
+            self._db.insert("effect_results", effect_id=effect["effect_id"], lease=self._token, **columns)
 
 
 def _process_row(result: ProcessResult) -> dict[str, Any]:

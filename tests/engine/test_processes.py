@@ -147,9 +147,7 @@ def test_a_command_never_runs_when_its_engine_is_killed_before_release(recorder:
 
         run_process("touch effect", cwd=Path(sys.argv[1]), timeout_s=10, on_start=on_start, on_output=print)
     """)
-    engine = subprocess.Popen(
-        [sys.executable, "-c", script, recorder.folder], stdout=subprocess.PIPE, text=True
-    )
+    engine = subprocess.Popen([sys.executable, "-c", script, recorder.folder], stdout=subprocess.PIPE, text=True)
     assert engine.stdout is not None
     child = ProcessIdentity.from_json(engine.stdout.readline())
     assert state(child) == "alive"

@@ -197,7 +197,7 @@ def test_any_value_makes_the_round_trip_through_control_tokens(value: str) -> No
         ('{"name":"get","arguments":{"path":"a}', "Malformed tool call"),
         ('<tool_call>{"name":"get","arguments":{"path":', "Malformed tool call '<tool_call>'"),
         ('<|tool_call>call:get{path:<|"|>a', "Malformed tool call '<|tool_call>'"),
-        ("<tool_call>get the file</tool_call>", "Malformed tool call"),
+        ("<tool_call>get the file", "Malformed tool call"),
         ("<tool_call>{}", "Malformed tool call"),
         ("<tool_use><name>get</name><input>{oops}", "Malformed tool call '<tool_use>'"),
         ("<tool_use>get", "Malformed tool call"),

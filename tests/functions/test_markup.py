@@ -16,49 +16,14 @@ from engine.functions.markup import response_parse
 from hypothesis import given
 from hypothesis import strategies as st
 
-MARKUP = st.lists(
-    st.sampled_from(
-        [
-            *"<>/`\"'=&{}[]| \nA",
-            "<get",
-            "</get>",
-            "<set path=",
-            '"a"',
-            "/>",
-            "<<EOF",
-            "EOF",
-            "<sh>",
-            "</sh>",
-            "<update",
-            "</update>",
-            "</set>",
-            "<think>",
-            "</think>",
-            "```xml\n",
-            "```",
-            "~~~",
-            "<|x|>",
-            "\\",
-            "<tool_call>",
-            "call:get{",
-            '{"name":',
-            "[TOOL_CALLS]",
-            '"get"',
-            "<invoke ",
-            "<|channel|>",
-            "\ud7ff",
-            "<|message|>",
-            "é",
-            "<escape>",
-            "“",
-            "\x00",
-            "&quot;",
-            "<ask_user question=",
-            "text ",
-        ]
-    ),
-    max_size=40,
-).map("".join)
+PIECES = (
+    *"<>/`\"'=&{}[]| \nA",
+    *("<get", "</get>", "<set path=", '"a"', "/>", "</set>", "<sh>", "</sh>", "<update", "</update>", "<think>"),
+    *("</think>", "<<EOF", "EOF", "```xml\n", "```", "~~~", "<|x|>", "\\", "<escape>", "\u201c", "\x00", "&quot;"),
+    *("<tool_call>", "call:get{", '{"name":', "[TOOL_CALLS]", '"get"', '"arguments":{', "<invoke ", "<|channel|>"),
+    *("<|message|>", "<ask_user question=", "text ", "é", "path:"),
+)
+MARKUP = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
 
 def parse(text: str, tools: str | None = None, cap: int | None = None) -> dict[str, Any]:

@@ -1,0 +1,88 @@
+"""What the tests of the command line share: scripts, and the command in this process or one of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from engine.cli import main
+
+ENGINE = [sys.executable, "-c", "import sys; from engine.cli import main; sys.exit(main())"]
+SECONDS = 30
+# What would make the outcome depend on who runs the tests.
+_OWN = ("ENGINE_", "XDG_", "OPENAI_", "ANTHROPIC_", "OPENROUTER_", "NO_COLOR", "FORCE_COLOR")
+
+
+def environment(home: Path, **extra: str) -> dict[str, str]:
+    """An environment without models, keys and caches of the person who tests."""
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(_OWN) and not name.endswith("_API_KEY")
+    }
+    return kept | {"HOME": str(home), "ENGINE_CACHE": str(home / "cache"), "COLUMNS": "120"} | extra
+
+
+def engine(
+    folder: Path, *arguments: str, stdin: str = "", env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command line in `folder` and in this process, without a terminal: what `main` does, and quickly."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(folder),
+        patch.dict(os.environ, environment(folder.parent, **(env or {})), clear=True),
+        patch("sys.stdin", io.StringIO(stdin)),
+        contextlib.redirect_stdout(stdout),
+        contextlib.redirect_stderr(stderr),
+    ):
+        code = main(arguments)
+    return subprocess.CompletedProcess(arguments, code, stdout.getvalue(), stderr.getvalue())
+
+
+def engine_process(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command line in `folder` as a process of its own, without a terminal."""
+    return subprocess.run(
+        [*ENGINE, *arguments],
+        cwd=folder,
+        env=environment(folder.parent),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+def script(path: Path, answers: Sequence[str | Mapping[str, Any]]) -> str:
+    """Write a script of answers; returns the name of the model that reads it."""
+    path.write_text("".join(json.dumps(answer) + "\n" for answer in answers), encoding="utf-8")
+    return f"scripted:{path}"
+
+
+def database(folder: Path) -> Path:
+    """The default database of a folder."""
+    return folder / ".engine" / "engine.db"
+
+
+READ_AND_ANSWER: list[str | Mapping[str, Any]] = [
+    {
+        "text": '<get path="notes.md"/><update status="102">reading</update>',
+        "usage": {"prompt_tokens": 900, "completion_tokens": 20, "cost": 0.001},
+    },
+    '<update status="200">The port is 8080.</update>',
+]
+EDIT_AND_RUN: list[str | Mapping[str, Any]] = [
+    '<set path="notes.md"><<SEARCH\nThe port is 8080.\nSEARCH\n<<REPLACE\nThe port is 9090.\nREPLACE</set>'
+    '<sh>echo done > marker</sh><update status="102">edited</update>',
+    '<update status="200">Changed.</update>',
+]
+QUESTION: list[str | Mapping[str, Any]] = [
+    '<ask_user question="Which year?" options="2025; 2026"/><update status="102">asked</update>',
+    '<update status="200">Noted.</update>',
+]

@@ -1,0 +1,325 @@
+"""Bad input, as a person meets it: each gives a clear error and changes nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from audit import audit
+from engine_cli import ENGINE, READ_AND_ANSWER, SECONDS, database, engine, environment, script
+
+import engine as library
+
+
+@pytest.fixture
+def folder(workspace_dir: Path) -> Iterator[Path]:
+    """A folder with files; a database that the test leaves in it is audited."""
+    yield workspace_dir
+    if database(workspace_dir).exists():
+        audit(database(workspace_dir))
+
+
+@pytest.fixture
+def reading(tmp_path: Path) -> str:
+    return script(tmp_path / "reading.jsonl", READ_AND_ANSWER)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files beneath a folder, but for the engine's own."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and ".engine" not in path.parts
+    }
+
+
+def without_power(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`engine` in a process that permissions hold for, which they do not for root."""
+    prefix = []
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("root may read and write everything, and there is no setpriv")
+        prefix = [
+            "setpriv",
+            "--bounding-set=-dac_override,-dac_read_search",
+            "--inh-caps=-dac_override,-dac_read_search",
+        ]
+    return subprocess.run(
+        [*prefix, *ENGINE, *arguments],
+        cwd=folder,
+        env=environment(folder.parent),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+def assert_refused(done: subprocess.CompletedProcess[str], code: int, *said: str) -> None:
+    """The command failed with `code` and one line on stderr that holds what it should."""
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.startswith("engine: ")
+    for text in said:
+        assert text in done.stderr
+
+
+# --- the command line
+
+
+@pytest.mark.parametrize("prompt", ["", "  \n\t ", "-"])
+def test_an_empty_prompt_is_refused_and_makes_no_database(folder: Path, reading: str, prompt: str) -> None:
+    assert_refused(engine(folder, "run", "--model", reading, prompt), 2, "prompt is empty")
+    assert not (folder / ".engine").exists()
+
+
+def test_a_folder_that_is_not_there_is_refused(folder: Path, reading: str) -> None:
+    done = engine(folder, "run", "--root", "none", "--model", reading, "Go")
+    assert_refused(done, 2, "no such folder", "none")
+    assert not (folder / ".engine").exists()
+
+
+def test_a_root_that_is_a_file_is_refused(folder: Path, reading: str) -> None:
+    done = engine(folder, "run", "--root", "notes.md", "--model", reading, "Go")
+    assert_refused(done, 2, "not a folder", "notes.md")
+    assert not (folder / ".engine").exists()
+
+
+def test_a_root_that_may_not_be_read_is_refused(folder: Path, reading: str) -> None:
+    (folder / "src").chmod(0)
+    done = without_power(folder, "run", "--root", "src", "--model", reading, "Go")
+    (folder / "src").chmod(0o700)
+    assert_refused(done, 1, "cannot read the folder", "src")
+
+
+@pytest.mark.parametrize("model", ["nope", "nope/model", "scripted:", "replay:nothing", "openai/"])
+def test_an_unknown_model_is_refused(folder: Path, model: str) -> None:
+    assert_refused(engine(folder, "run", "--model", model, "Go"), 2, "model")
+    assert not (folder / ".engine").exists()
+
+
+def test_a_missing_key_is_named(folder: Path) -> None:
+    assert_refused(engine(folder, "run", "--model", "anthropic/claude", "Go"), 1, "ANTHROPIC_API_KEY")
+    assert not (folder / ".engine").exists()
+
+
+def test_without_any_model_it_says_how_to_get_one(folder: Path) -> None:
+    assert_refused(engine(folder, "run", "Go"), 2, "engine models install local", "ENGINE_MODEL_")
+
+
+def test_a_refused_prompt_leaves_an_existing_run_as_it_was(folder: Path, reading: str) -> None:
+    engine(folder, "run", "--model", reading, "--run", "demo", "Go")
+    before = engine(folder, "sql", "--json", "select * from loops join runs").stdout
+    assert_refused(engine(folder, "run", "--run", "demo", "--model", "nope", "Again"), 2, "nope")
+    assert_refused(engine(folder, "run", "--run", "demo", "--persona", "reviewer", "Again"), 1, "persona")
+    assert engine(folder, "sql", "--json", "select * from loops join runs").stdout == before
+
+
+# --- scripts
+
+
+def test_a_script_that_is_not_there_is_refused(folder: Path) -> None:
+    assert_refused(engine(folder, "run", "--model", "scripted:none.jsonl", "Go"), 2, "none.jsonl")
+    assert not (folder / ".engine").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["not json\n", '{"txet": "x"}\n', "[1]\n", '{"usage": {"tokens": 1}}\n', '"\xff"\n', ""]
+)
+def test_a_broken_script_fails_the_prompt_and_says_where(folder: Path, tmp_path: Path, text: str) -> None:
+    (tmp_path / "s.jsonl").write_bytes(text.encode("latin-1"))
+    before = contents(folder)
+    done = engine(folder, "run", "--model", f"scripted:{tmp_path / 's.jsonl'}", "Go")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "500 error: " in done.stderr
+    assert "s.jsonl" in done.stderr.splitlines()[-1]
+    assert contents(folder) == before
+
+
+# --- files
+
+
+def told(folder: Path, tmp_path: Path, path: str, **how: Any) -> str:
+    """What the model is told when it gets `path`, in a run that ends well."""
+    answers: list[str | Mapping[str, Any]] = [
+        f'<get path="{path}"/><update status="102">reading</update>',
+        '<update status="200">Done.</update>',
+        '<update status="200">Done.</update>',
+    ]
+    run = without_power if how.get("powerless") else engine
+    done = run(folder, "run", "--model", script(tmp_path / "s.jsonl", answers), "--run", "demo", "Read")
+    assert (done.returncode, done.stdout) == (0, "Done.\n"), done.stderr
+    log = engine(folder, "log", "demo", "--turn", "1").stdout
+    return next(line for line in log.splitlines() if " get " in line)
+
+
+def test_an_unreadable_file_is_told_to_the_model(folder: Path, tmp_path: Path) -> None:
+    (folder / "notes.md").chmod(0)
+    line = told(folder, tmp_path, "notes.md", powerless=True)
+    (folder / "notes.md").chmod(0o600)
+    assert "cannot be read" in line
+
+
+def test_a_binary_file_is_told_to_the_model(folder: Path, tmp_path: Path) -> None:
+    assert "is a binary file" in told(folder, tmp_path, "logo.bin")
+
+
+def test_a_file_of_50_mb_is_listed_and_not_taken_in(folder: Path, tmp_path: Path) -> None:
+    with (folder / "huge.log").open("wb") as file:
+        file.write(b"a line of a log\n" * 3_276_800)
+    assert "too many to read whole" in told(folder, tmp_path, "huge.log")
+    assert database(folder).stat().st_size < 5_000_000
+
+
+# --- paths that lead out of the root
+
+
+@pytest.fixture
+def outside(folder: Path) -> Path:
+    """A folder beside the root whose name begins like the root's, with a file that is to stay as it is."""
+    beside = folder.parent / f"{folder.name}-two"
+    beside.mkdir()
+    (beside / "secret.txt").write_text("secret figure 4711\n", encoding="utf-8")
+    (folder / "link").symlink_to(beside)
+    (folder / "link.txt").symlink_to(beside / "secret.txt")
+    return beside
+
+
+WAYS_OUT = [
+    "../workspace-two/secret.txt",
+    "{outside}/secret.txt",
+    "link/secret.txt",
+    "link.txt",
+    "src/../../workspace-two/secret.txt",
+]
+DEEDS = [
+    '<set path="{path}">taken over\n</set>',
+    '<set path="{path}"><<APPEND\nmore\nAPPEND</set>',
+    '<rm path="{path}"/>',
+    '<mv path="notes.md" to="{path}"/>',
+    '<cp path="notes.md" to="{path}"/>',
+    '<get path="{path}"/>',
+    '<cp path="{path}" to="stolen.txt"/>',
+]
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_no_path_of_a_model_leads_out_of_the_root(
+    folder: Path, tmp_path: Path, outside: Path, way: str, deed: str
+) -> None:
+    before = contents(folder.parent)
+    act = deed.format(path=way.format(outside=outside))
+    answers = [f'{act}<update status="102">done</update>', *['<update status="200">End.</update>'] * 3]
+    model = script(tmp_path / "s.jsonl", answers)
+    engine(folder, "run", "--yolo", "--model", model, "--run", "demo", "Do it")
+    after = contents(folder.parent)
+    after.pop("s.jsonl")
+    before.pop("s.jsonl", None)
+    # a link of one's own may be removed or replaced, what it leads to may not
+    assert {k: v for k, v in after.items() if "link" not in k} == {k: v for k, v in before.items() if "link" not in k}
+    assert "4711" not in engine(folder, "packet", "demo").stdout
+
+
+@pytest.mark.parametrize("name", [".git/config", ".engine/engine.db", ".GIT/hooks/x"])
+def test_the_folders_of_git_and_engine_are_not_written(folder: Path, tmp_path: Path, name: str) -> None:
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").write_text("[core]\n", encoding="utf-8")
+    before = contents(folder)
+    answers = [
+        f'<set path="{name}">mine</set><update status="102">done</update>',
+        *['<update status="200">End.</update>'] * 3,
+    ]
+    engine(folder, "run", "--yolo", "--model", script(tmp_path / "s.jsonl", answers), "Do it")
+    assert contents(folder) == before
+
+
+# --- databases
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> Path:
+    """A sound engine file with one run, in a folder of its own."""
+    (tmp_path / "theirs").mkdir()
+    path = tmp_path / "theirs" / "agent.db"
+    with library.open(path) as db:
+        db.insert("verb_set", run="demo", path="run://demo", body="hello", attributes='{"model":"m"}')
+        db.execute("pragma wal_checkpoint(truncate)")
+    return path
+
+
+def assert_database_refused(folder: Path, path: Path, model: str, said: str) -> None:
+    """Neither running nor looking touches the file; both say why."""
+    before = path.read_bytes()
+    for command in (["run", "--model", model, "Go"], ["runs"], ["sql", "select 1"]):
+        done = engine(folder, command[0], "--db", str(path), *command[1:])
+        assert_refused(done, 1, str(path), said)
+    assert path.read_bytes() == before
+    assert [other.name for other in path.parent.iterdir()] == [path.name]
+
+
+def test_the_database_of_another_application_is_left_alone(folder: Path, theirs: Path, reading: str) -> None:
+    path = theirs.with_name("other.db")
+    theirs.unlink()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("create table mine (a); insert into mine values (1);")
+    assert_database_refused(folder, path, reading, "another application")
+
+
+def test_a_text_file_is_no_database(folder: Path, theirs: Path, reading: str) -> None:
+    theirs.write_text("these are notes, and long enough to be a header of a database\n" * 3, encoding="utf-8")
+    assert_database_refused(folder, theirs, reading, "is not a database")
+
+
+def test_the_database_of_a_newer_engine_is_left_alone(folder: Path, theirs: Path, reading: str) -> None:
+    with closing(sqlite3.connect(theirs)) as connection:
+        connection.execute("pragma user_version = 99")
+        connection.execute("pragma wal_checkpoint(truncate)")
+    assert_database_refused(folder, theirs, reading, "newer engine")
+
+
+def test_a_truncated_database_is_left_alone(folder: Path, theirs: Path, reading: str) -> None:
+    os.truncate(theirs, 20_000)
+    assert_database_refused(folder, theirs, reading, "is damaged")
+
+
+def test_a_folder_is_no_database(folder: Path, reading: str) -> None:
+    assert_refused(engine(folder, "run", "--db", "src", "--model", reading, "Go"), 1, "is a folder")
+
+
+def test_a_database_in_no_folder_is_refused(folder: Path, reading: str) -> None:
+    done = engine(folder, "run", "--db", "none/agent.db", "--model", reading, "Go")
+    assert_refused(done, 2, "no such folder")
+    assert not (folder / "none").exists()
+
+
+def test_a_read_only_database_is_looked_at_and_not_written(folder: Path, theirs: Path, reading: str) -> None:
+    theirs.chmod(0o444)
+    before = theirs.read_bytes()
+    assert_refused(without_power(folder, "run", "--db", str(theirs), "--model", reading, "Go"), 1, "cannot be written")
+    shown = without_power(folder, "runs", "--db", str(theirs))
+    assert shown.returncode == 0, shown.stderr
+    assert "demo" in shown.stdout
+    assert theirs.read_bytes() == before
+
+
+def test_a_locked_database_is_refused(
+    folder: Path, theirs: Path, reading: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.database.BUSY_TIMEOUT_MS", 100)
+    # by apsw: locks of two SQLite libraries in one process do not see each other
+    with closing(apsw.Connection(str(theirs))) as connection:
+        connection.execute("begin immediate")
+        done = engine(folder, "run", "--db", str(theirs), "--model", reading, "Go")
+        connection.execute("rollback")
+    assert_refused(done, 1, "is locked by another process")
+    assert len(engine(folder, "runs", "--db", str(theirs)).stdout.splitlines()) == 2

@@ -1,0 +1,163 @@
+"""Ctrl-C on a real process: the first aborts the prompt cleanly, the second ends the process; the file is sound."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audit import audit
+from engine_cli import ENGINE, SECONDS, database, engine, environment, script
+
+import engine as library
+
+Started = Callable[..., subprocess.Popen[str]]
+
+THINKING: list[str | Mapping[str, Any]] = [{"text": '<update status="200">Late.</update>', "delay_s": 30}]
+
+
+@pytest.fixture
+def folder(workspace_dir: Path) -> Iterator[Path]:
+    """A folder with files; the database that the test leaves in it is audited."""
+    yield workspace_dir
+    audit(database(workspace_dir))
+
+
+@pytest.fixture
+def start(folder: Path) -> Iterator[Started]:
+    """Starts `engine` in the folder without waiting for it; what still runs at the end is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str, **extra: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [*ENGINE, *arguments],
+            cwd=folder,
+            env=environment(folder.parent, **extra),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # whoever runs the tests in the background has SIGINT ignored, and that is inherited
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def wait_for(folder: Path, query: str) -> None:
+    """Wait until a query on the folder's database gives something true."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        with contextlib.suppress(library.EngineError), library.open(database(folder)) as db:
+            if db.value(query):
+                return
+        time.sleep(0.05)
+    pytest.fail(f"this stayed false: {query}")
+
+
+def test_ctrl_c_aborts_the_prompt_at_499(folder: Path, tmp_path: Path, start: Started) -> None:
+    process = start("run", "--model", script(tmp_path / "s.jsonl", THINKING), "--run", "demo", "Think")
+    wait_for(folder, "select 1 from turns where phase = 'asking'")
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=SECONDS)
+    assert (process.returncode, stdout) == (4, "")
+    assert "stopping" in stderr
+    assert "demo: 499 aborted" in stderr
+    assert json.loads(engine(folder, "runs", "--json").stdout)[0]["status"] == 499
+
+
+def test_an_aborted_run_takes_the_next_prompt(folder: Path, tmp_path: Path, start: Started) -> None:
+    answers = [*THINKING, '<update status="200">Next.</update>']
+    process = start("run", "--model", script(tmp_path / "s.jsonl", answers), "--run", "demo", "Think")
+    wait_for(folder, "select 1 from turns where phase = 'asking'")
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=SECONDS)
+    (tmp_path / "s.jsonl").write_text('"<update status=\\"200\\">Next.</update>"\n' * 2, encoding="utf-8")
+    assert engine(folder, "run", "--run", "demo", "Go on").stdout == "Next.\n"
+
+
+def test_ctrl_c_ends_the_command_that_runs(folder: Path, tmp_path: Path, start: Started) -> None:
+    model = script(tmp_path / "s.jsonl", ['<sh>echo $$ > pid; sleep 30</sh><update status="102">slept</update>'])
+    process = start("run", "--yolo", "--model", model, "Sleep")
+    wait_for(folder, "select 1 from effects where state = 'started'")
+    while not (folder / "pid").exists() or not (folder / "pid").read_text().strip():
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=SECONDS)
+    assert process.returncode == 4
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((folder / "pid").read_text()), 0)
+
+
+def test_a_second_ctrl_c_ends_the_process_at_once(folder: Path, tmp_path: Path, start: Started) -> None:
+    # the command ignores being asked to end, so that stopping cleanly takes a while
+    model = script(tmp_path / "s.jsonl", ["<sh>trap '' TERM; sleep 30</sh><update status=\"102\">slept</update>"])
+    process = start("run", "--yolo", "--model", model, "--run", "demo", "Sleep")
+    wait_for(folder, "select 1 from effects where state = 'started'")
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=2)
+    assert process.returncode == -signal.SIGINT
+    audit(database(folder))
+    # the file is as a kill leaves it: the next driver takes up what was cut off
+    (tmp_path / "s.jsonl").write_text('""\n"<update status=\\"200\\">After.</update>"\n', encoding="utf-8")
+    assert engine(folder, "resume").stdout == "After.\n"
+    log = json.loads(engine(folder, "log", "--json").stdout)
+    assert [row["outcome"] for row in log if row["action"] == "sh"] == ["interrupted"]
+
+
+def test_a_killed_run_is_resumed_at_once(folder: Path, tmp_path: Path, start: Started) -> None:
+    process = start("run", "--model", script(tmp_path / "s.jsonl", THINKING), "--run", "demo", "Think")
+    wait_for(folder, "select 1 from turns where phase = 'asking'")
+    process.kill()
+    process.communicate()
+    script(tmp_path / "s.jsonl", ['<update status="200">Resumed.</update>'])
+    done = engine(folder, "resume")
+    assert (done.returncode, done.stdout) == (0, "Resumed.\n")
+
+
+def test_abort_reaches_a_run_in_another_process(folder: Path, tmp_path: Path, start: Started) -> None:
+    process = start("run", "--model", script(tmp_path / "s.jsonl", THINKING), "--run", "demo", "Think")
+    wait_for(folder, "select 1 from turns where phase = 'asking'")
+    assert engine(folder, "abort", "demo").returncode == 0
+    process.communicate(timeout=SECONDS)
+    assert process.returncode == 4
+
+
+def test_a_run_that_is_driven_elsewhere_is_refused(folder: Path, tmp_path: Path, start: Started) -> None:
+    start("run", "--model", script(tmp_path / "s.jsonl", THINKING), "--run", "demo", "Think")
+    wait_for(folder, "select 1 from turns where phase = 'asking'")
+    done = engine(folder, "resume", "demo")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "demo" in done.stderr
+    engine(folder, "abort", "demo")
+
+
+def test_a_reader_that_stops_early_is_no_error(folder: Path, tmp_path: Path) -> None:
+    engine(folder, "run", "--model", script(tmp_path / "s.jsonl", ['<update status="200">Yes.</update>']), "Go")
+    numbers = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 50000) select i from n"
+    line = " ".join(f"'{part}'" for part in [*ENGINE, "sql", "--limit", "0", numbers])
+    done = subprocess.run(
+        ["bash", "-c", f"{line} | head -n 1"],
+        cwd=folder,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("i\n", "")

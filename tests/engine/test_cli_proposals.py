@@ -1,0 +1,262 @@
+"""Proposals on the command line: asked about at a terminal, left open without one, decided by `engine resolve`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import select
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from audit import audit
+from engine_cli import EDIT_AND_RUN, ENGINE, QUESTION, SECONDS, database, engine, environment, script
+
+
+@pytest.fixture
+def folder(workspace_dir: Path) -> Iterator[Path]:
+    """A folder with files; the database that the test leaves in it is audited."""
+    yield workspace_dir
+    audit(database(workspace_dir))
+
+
+@pytest.fixture
+def editing(tmp_path: Path) -> str:
+    return script(tmp_path / "edit.jsonl", EDIT_AND_RUN)
+
+
+@pytest.fixture
+def asking(tmp_path: Path) -> str:
+    return script(tmp_path / "question.jsonl", QUESTION)
+
+
+# --- without a terminal
+
+
+def test_without_a_terminal_a_proposal_stays_open_and_says_how_to_decide(folder: Path, editing: str) -> None:
+    done = engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
+    assert (done.returncode, done.stdout) == (6, "")
+    assert "-The port is 8080." in done.stderr
+    assert "engine resolve demo log://turn_1/set/notes.md --accept --continue" in done.stderr
+    assert "engine resolve demo log://turn_1/set/notes.md --reject --reason WHY --continue" in done.stderr
+    assert "8080" in (folder / "notes.md").read_text()
+
+
+def test_the_shown_commands_name_the_database_that_was_named(folder: Path, editing: str) -> None:
+    path = str(database(folder))
+    database(folder).parent.mkdir()
+    done = engine(folder, "run", "--db", path, "--model", editing, "--run", "demo", "Change it")
+    assert f"engine resolve --db {path} demo log://turn_1/set/notes.md --accept" in done.stderr
+
+
+def test_accepting_step_by_step_ends_in_the_answer(folder: Path, editing: str) -> None:
+    engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
+    second = engine(folder, "resolve", "demo", "log://turn_1/set/notes.md", "--accept", "--continue")
+    assert second.returncode == 6
+    assert "9090" in (folder / "notes.md").read_text()
+    third = engine(folder, "resolve", "demo", "--all", "--accept", "--continue")
+    assert (third.returncode, third.stdout) == (0, "Changed.\n")
+    assert (folder / "marker").exists()
+
+
+def test_resolve_alone_decides_and_resume_goes_on(folder: Path, editing: str) -> None:
+    engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
+    done = engine(folder, "resolve", "demo", "--accept")
+    assert done.returncode == 0
+    assert "engine resume demo" in done.stderr
+    assert "8080" in (folder / "notes.md").read_text()
+    assert engine(folder, "resume", "--yolo").stdout == "Changed.\n"
+    assert "9090" in (folder / "notes.md").read_text()
+
+
+def test_continue_with_yolo_accepts_what_comes_after(folder: Path, editing: str) -> None:
+    engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
+    assert engine(folder, "resolve", "demo", "--accept", "--continue", "--yolo").stdout == "Changed.\n"
+
+
+def test_a_rejection_with_its_reason_ends_the_prompt(folder: Path, editing: str) -> None:
+    engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
+    done = engine(folder, "resolve", "demo", "--reject", "--reason", "not before January", "--continue")
+    assert done.returncode == 0
+    assert "8080" in (folder / "notes.md").read_text()
+    log = json.loads(engine(folder, "log", "--json").stdout)
+    assert [row["body"] for row in log if row["outcome"] == "rejected"] == ["not before January"]
+
+
+def test_a_question_is_answered_by_resolve(folder: Path, asking: str) -> None:
+    first = engine(folder, "run", "--model", asking, "--run", "demo", "Ask")
+    assert first.returncode == 6
+    assert "options: 2025; 2026" in first.stderr
+    assert "--answer TEXT" in first.stderr
+    done = engine(folder, "resolve", "demo", "--answer", "2026", "--continue")
+    assert (done.returncode, done.stdout) == (0, "Noted.\n")
+    assert "→ 2026" in engine(folder, "packet", "demo", "--role", "user").stdout
+
+
+def test_proposals_lists_diffs_and_json(folder: Path, editing: str) -> None:
+    engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
+    assert "+The port is 9090." in engine(folder, "proposals").stdout
+    rows = json.loads(engine(folder, "proposals", "demo", "--json").stdout)
+    assert [(row["run"], row["action"], row["target"]) for row in rows] == [("demo", "set", "notes.md")]
+    engine(folder, "abort", "demo")
+    assert engine(folder, "proposals", "--json").stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["demo"],
+        ["demo", "log://turn_9/set/none", "--accept"],
+        ["nope", "--accept"],
+        ["demo", "--reject", "--answer", "x"],
+        ["demo", "--answer", "to a change"],
+    ],
+)
+def test_an_unclear_decision_is_refused_and_decides_nothing(folder: Path, editing: str, arguments: list[str]) -> None:
+    engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
+    done = engine(folder, "resolve", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr
+    assert len(json.loads(engine(folder, "proposals", "--json").stdout)) == 1
+
+
+def test_a_prompt_for_a_waiting_run_is_queued(folder: Path, editing: str) -> None:
+    engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
+    done = engine(folder, "run", "--run", "demo", "And then this")
+    assert done.returncode == 6
+    assert "100 queued" in done.stderr
+    assert "engine resolve demo" in done.stderr
+
+
+# --- at a terminal
+
+
+class Terminal:
+    """`engine` on a pseudo terminal, stdout apart: what is said is read, answers are typed."""
+
+    def __init__(self, folder: Path, *arguments: str, **extra: str) -> None:
+        self._ours, theirs = pty.openpty()
+        self.said = ""
+        self._process = subprocess.Popen(
+            [*ENGINE, *arguments],
+            cwd=folder,
+            env=environment(folder.parent, TERM="xterm-256color", **extra),
+            stdin=theirs,
+            stderr=theirs,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        os.close(theirs)
+
+    def expect(self, text: str) -> None:
+        """Wait until `text` has been said after what was expected before."""
+        deadline = time.monotonic() + SECONDS
+        while text not in self.said:
+            assert time.monotonic() < deadline, f"{text!r} was not said, but: {self.said}"
+            if select.select([self._ours], [], [], 0.1)[0]:
+                self.said += os.read(self._ours, 4096).decode()
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    def end(self) -> tuple[int, str]:
+        """Wait for its end; exit code and stdout."""
+        stdout, _ = self._process.communicate(timeout=SECONDS)
+        with contextlib.suppress(OSError):  # how a pseudo terminal says that its other side is closed
+            while select.select([self._ours], [], [], 0.1)[0]:
+                self.said += os.read(self._ours, 4096).decode()
+        return self._process.returncode, stdout
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+        os.close(self._ours)
+
+
+OpenTerminal = Callable[..., Terminal]
+
+
+@pytest.fixture
+def open_terminal(folder: Path) -> Iterator[OpenTerminal]:
+    """Opens a terminal in the folder; it is closed when the test ends."""
+    opened: list[Terminal] = []
+
+    def start(*arguments: str, **extra: str) -> Terminal:
+        opened.append(Terminal(folder, *arguments, **extra))
+        return opened[-1]
+
+    yield start
+    for terminal in opened:
+        terminal.close()
+
+
+def test_at_a_terminal_a_coloured_diff_and_a_command_are_asked_about(
+    open_terminal: OpenTerminal, folder: Path, editing: str
+) -> None:
+    terminal = open_terminal("run", "--model", editing, "Change it")
+    terminal.expect("accept?")
+    assert "\x1b[32m  +The port is 9090." in terminal.said
+    terminal.type("what\ny\n")
+    terminal.expect("$ echo done > marker")
+    terminal.type("y\n")
+    assert terminal.end() == (0, "Changed.\n")
+    assert "9090" in (folder / "notes.md").read_text()
+    assert (folder / "marker").exists()
+
+
+def test_no_color_is_honoured_at_a_terminal(open_terminal: OpenTerminal, folder: Path, editing: str) -> None:
+    terminal = open_terminal("run", "--model", editing, "Change it", NO_COLOR="1")
+    terminal.expect("accept?")
+    assert "\x1b[32m" not in terminal.said
+    terminal.type("q\n")
+    assert terminal.end()[0] == 6
+
+
+def test_no_with_a_reason_rejects(open_terminal: OpenTerminal, folder: Path, editing: str) -> None:
+    terminal = open_terminal("run", "--model", editing, "--run", "demo", "Change it")
+    terminal.expect("accept?")
+    terminal.type("n\n")
+    terminal.expect("why not?")
+    terminal.type("not today\n")
+    assert terminal.end()[0] == 0
+    assert "8080" in (folder / "notes.md").read_text()
+    assert "not today" in engine(folder, "log", "demo").stdout
+
+
+def test_quit_leaves_the_proposal_open(open_terminal: OpenTerminal, folder: Path, editing: str) -> None:
+    terminal = open_terminal("run", "--model", editing, "Change it")
+    terminal.expect("accept?")
+    terminal.type("q\n")
+    assert terminal.end()[0] == 6
+    assert len(json.loads(engine(folder, "proposals", "--json").stdout)) == 1
+
+
+def test_an_option_is_chosen_by_its_number(open_terminal: OpenTerminal, folder: Path, asking: str) -> None:
+    terminal = open_terminal("run", "--model", asking, "--run", "demo", "Ask")
+    terminal.expect("2. 2026")
+    terminal.type("2\n")
+    assert terminal.end() == (0, "Noted.\n")
+    assert "→ 2026" in engine(folder, "packet", "demo", "--role", "user").stdout
+
+
+def test_a_question_takes_free_text(open_terminal: OpenTerminal, folder: Path, asking: str) -> None:
+    terminal = open_terminal("run", "--model", asking, "--run", "demo", "Ask")
+    terminal.expect("own words")
+    terminal.type("neither, 2027\n")
+    assert terminal.end()[0] == 0
+    assert "→ neither, 2027" in engine(folder, "packet", "demo", "--role", "user").stdout
+
+
+def test_control_characters_of_a_model_do_not_reach_the_terminal(open_terminal: OpenTerminal, tmp_path: Path) -> None:
+    model = script(tmp_path / "s.jsonl", ['<sh>echo safe \x1b[2K\x1b[1A\u202e</sh><update status="102">x</update>'])
+    terminal = open_terminal("run", "--model", model, "Go", NO_COLOR="1")
+    terminal.expect("accept?")
+    assert "\\x1b[2K" in terminal.said
+    assert "\\u202e" in terminal.said
+    terminal.type("q\n")
+    terminal.end()
