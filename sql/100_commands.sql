@@ -37,6 +37,9 @@ create table if not exists commands (
     path text,
     destination text,
     body text,
+    -- where a long body stands in the response, once its turn is judged and 'body' is given up; see command_bodies
+    body_at integer,
+    body_chars integer,
     attributes text not null default '{}' constraint commands_attributes_json check (json_valid(attributes)),
     state text not null default 'queued' constraint commands_state references states (name),
     outcome text,
@@ -182,6 +185,14 @@ where c.writer = 'model'
         or (c.action in ('cp', 'mv') and c.destination is not null and path_scheme(c.destination) is null
             and json_extract(c.attributes, '$.manifest') is null)
     );
+
+create view command_bodies as
+-- The body of every command, wherever it is kept.
+select
+    c.id as command_id,
+    coalesce(c.body, substr(t.response, c.body_at, c.body_chars)) as body
+from commands as c
+left join turns as t on t.id = c.turn_id;
 
 create view command_results as
 -- What came of each command: select * from command_results where request_id = 'mine'.

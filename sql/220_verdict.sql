@@ -221,6 +221,15 @@ begin
         prose = null,
         ended_at = now()
     where id = new.turn_id;
+    -- a long body is kept once: in the response
+    update commands
+    set body = null,
+        body_at = instr((select response from turns where id = new.turn_id), body),
+        body_chars = length(body)
+    where turn_id = new.turn_id
+        and length(body) > 100
+        and path is not null
+        and instr((select response from turns where id = new.turn_id), body) > 0;
     insert into events (at, run_id, turn_id, kind, detail)
     select
         now(), t.run_id, t.id, 'turn.judged',

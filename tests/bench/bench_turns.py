@@ -77,7 +77,8 @@ def drive(turns: int, folder: Path | None = None) -> Driven:
                 result = db.run("Keep the readings.", run="bench", model=model, max_turns=turns + 1)
             assert (result.status, result.turns) == (200, turns), result
             text = db.value("select sum(length(cast(response as blob))) from turns") + db.value(
-                "select sum(length(cast(body as blob))) from commands where action = 'set' and path like 'known://%'"
+                "select sum(length(cast(b.body as blob))) from commands as c join command_bodies as b on b.command_id = c.id "
+                "where c.action = 'set' and c.path like 'known://%'"
             )
         assert text == raw_bytes(turns)
         tail = meter.mean_ms(len(meter.turns) - _TAIL - 1, _TAIL) if turns > _TAIL else meter.mean_ms()

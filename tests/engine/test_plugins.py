@@ -1,0 +1,131 @@
+"""A plugin that is installed beside the engine: everything it adds works, and no file of the engine knows of it.
+
+The package under tests/examples/plugin adds a scheme, a tool, an effect handler, a function, a packet section, a recording
+veto, an acceptance veto, a content override and a vote. It is found by its entry point, in a process of its own.
+
+spec: @plugins @tools_extension @packet_sections_extension
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audit import audit
+from driving import begin, script, turn
+
+import engine
+
+PLUGIN = Path(__file__).parent.parent / "examples" / "plugin"
+GO_ON = '<update status="102">on</update>'
+DONE = '<update status="200">Done.</update>'
+PROGRAM = """
+import json, sys
+import engine
+path, root, model, *queries = sys.argv[1:]
+with engine.open(path) as db:
+    result = db.run("Look at the sky", model=model, root=root, run="demo", yolo=True)
+    print(json.dumps({"status": result.status, "answer": result.answer, "reason": result.reason,
+                      "rows": [db.rows(query) for query in queries]}))
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path, workspace_dir: Path) -> Any:
+    """Run a script in a process that has the plugin; returns how it ended and the rows of some queries."""
+
+    def started(answers: list[str], *queries: str) -> Any:
+        environment = {**os.environ, "PYTHONPATH": str(PLUGIN)}
+        arguments = [str(tmp_path / "p.db"), str(workspace_dir), script(tmp_path, *answers), *queries]
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, *arguments], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return started
+
+
+LOG = "select action, state, outcome, body from run_log where turn is not null"
+
+
+def log(result: Any, place: int = 0) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in result["rows"][place]]
+
+
+def test_a_tool_and_its_effect_fill_entries_of_a_scheme_that_a_section_shows(run: Any) -> None:
+    result = run(
+        ["<weather>Basel</weather>", DONE],
+        LOG,
+        "select path, body, writer, visibility from known_entries where scheme = 'weather'",
+        "select text from packet_texts where turn = 2 order by ordinal",
+    )
+    assert (result["status"], result["answer"]) == (200, "Done.")
+    assert log(result)[0] == ("weather", "resolved", None, "Basel: rain")
+    assert log(result, 1) == [("weather://Basel", "rain", "plugin", "summarized")]
+    system, user = (row["text"] for row in result["rows"][2])
+    assert "<weather>Basel</weather> asks for the sky" in system
+    assert "keeps a failure" not in system, "the rationale is not for the model"
+    assert "</summary>\n<forecast>\nBasel ☔\n</forecast>\n<log>" in user.replace("\n\n", "\n")
+
+
+def test_what_an_effect_fails_at_is_told_to_the_model(run: Any) -> None:
+    result = run(["<weather>Rome</weather>" + GO_ON, "<weather>Atlantis</weather>" + GO_ON, DONE], LOG)
+    assert result["status"] == 200
+    assert [entry for entry in log(result) if entry[0] == "weather"] == [
+        ("weather", "failed", "not_found", "no weather for Rome"),
+        ("weather", "failed", "error", "LookupError: the sea is too deep"),
+    ]
+
+
+def test_a_recording_veto_refuses_the_command_of_a_model(run: Any) -> None:
+    result = run(['<set path="known://a">good weather</set>' + GO_ON, DONE], LOG)
+    assert log(result)[0] == ("set", "failed", "permission", "Not noted: the weather is never good.")
+
+
+def test_an_acceptance_veto_stops_what_was_accepted(run: Any, workspace_dir: Path) -> None:
+    result = run(["<weather>Basel</weather>", "<sh>touch wet.txt</sh>" + GO_ON, DONE], LOG)
+    assert ("sh", "failed", "permission", "Not in the rain.") in log(result)
+    assert not (workspace_dir / "wet.txt").exists()
+
+
+def test_a_content_override_changes_what_is_written(run: Any, workspace_dir: Path) -> None:
+    run(["<weather>Basel</weather>", '<set path="forecast.txt">Sun everywhere</set>' + DONE])
+    assert (workspace_dir / "forecast.txt").read_text(encoding="utf-8") == "Basel ☔\n"
+
+
+def test_a_vote_ends_the_loop(run: Any) -> None:
+    result = run(["<weather>Chur</weather>" + GO_ON, DONE], "select turn from turn_timeline")
+    assert (result["status"], result["answer"], result["reason"]) == (200, "Out for a walk.", "sunshine")
+    assert len(result["rows"][0]) == 1
+
+
+def test_a_file_is_still_good_when_the_plugin_is_gone(run: Any, tmp_path: Path) -> None:
+    run(["<weather>Basel</weather>", DONE])
+    with engine.open(tmp_path / "p.db") as db:
+        assert db.value("select body from known_entries where path = 'weather://Basel'") == "rain"
+        assert db.value("select count(*) from sqlite_schema where name like '%weather%'") == 0
+        begin(db, "after")
+        db.insert("verb_set", run="after", path="known://a", body="good weather")
+        turn(db, "after", "done")
+        assert "forecast" not in [row["name"] for row in db.rows("select name from turn_sections")]
+    audit(tmp_path / "p.db")
+    run(["<weather>Chur</weather>"])
+
+
+def test_a_veto_of_a_clients_write_raises_and_leaves_nothing(db: engine.Database) -> None:
+    begin(db, "demo")
+    db.execute(
+        "create trigger commands__veto after insert on commands when new.path = 'known://no' "
+        "begin insert into vetoes (command_id, message) values (new.id, 'not here'); end"
+    )
+    with pytest.raises(engine.PermissionDenied, match="403 set known://no: not here"):
+        db.insert("verb_set", run="demo", path="known://no", body="x")
+    assert db.value("select count(*) from commands where path = 'known://no'") == 0
+    db.insert("verb_set", run="demo", path="known://yes", body="x")
+    db.execute("drop trigger commands__veto")

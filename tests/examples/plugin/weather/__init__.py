@@ -1,0 +1,50 @@
+"""A plugin: a tool that asks for the weather, and house rules for what an agent may do in bad weather."""
+
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
+from typing import Any
+
+from engine.functions import Function
+from jinja2 import BaseLoader, PackageLoader
+
+from engine.plugins import EffectHandler, hookimpl
+
+SKIES = {"Basel": "rain", "Chur": "sun"}
+
+
+def _ask_the_sky(effect: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Look a place up; one that nobody knows is not found."""
+    place = str(effect["detail"]).split('"')[3]
+    if place == "Atlantis":
+        raise LookupError("the sea is too deep")
+    if place not in SKIES:
+        return {"state": "failed", "outcome": "not_found", "message": f"no weather for {place}"}
+    return {"state": "resolved", "message": f"{place}: {SKIES[place]}", "detail": {"sky": SKIES[place]}}
+
+
+def _weather_icon(sky: str | None) -> str | None:
+    return None if sky is None else {"rain": "☔", "sun": "☀"}.get(sky, "?")
+
+
+@hookimpl
+def engine_functions() -> Iterable[Function]:
+    """One function that the SQL file uses."""
+    return (Function("weather_icon", 1, _weather_icon),)
+
+
+@hookimpl
+def engine_sql() -> Iterable[tuple[str, str]]:
+    """The rows, views and triggers."""
+    return (("weather.sql", files(__name__).joinpath("weather.sql").read_text("utf-8")),)
+
+
+@hookimpl
+def engine_templates() -> BaseLoader:
+    """The document of the tool and the section of the packet."""
+    return PackageLoader(__name__)
+
+
+@hookimpl
+def engine_effects() -> Mapping[str, EffectHandler]:
+    """What performs an effect of kind weather."""
+    return {"weather": _ask_the_sky}
