@@ -90,7 +90,9 @@ class Renderer:
         name = section["name"]
         if name not in self._system:
             rows = self._section_rows(turn_id, section)
-            tools = [{"name": row["name"], "doc": row["doc"] or texts.tool_document(row["name"])} for row in rows]
+            # a tool without a document is one whose plugin is gone
+            documents = {row["name"]: row["doc"] or texts.tool_document(row["name"]) for row in rows}
+            tools = [{"name": tool, "doc": document} for tool, document in documents.items() if document]
             template = texts.environment().get_template(f"{section['template']}.md.j2")
             self._system[name] = template.render(tools=tools, persona=rows[0]["persona"] if rows else "")
         return self._system[name]

@@ -1,7 +1,15 @@
 """Plugins: packages that bring functions, SQL files, templates, model adapters and effect handlers.
 
-A plugin is found by its entry point in the group `engine`, or given to `manager().register`. It answers any of the hooks
-below; what it does to runs it does with rows and triggers in its own SQL files.
+A plugin is found by its entry point in the group `engine`, or given to `manager().register` before a file is opened. It
+answers any of the hooks below; what it does to runs it does with rows and triggers in its own SQL files:
+
+| to | a plugin |
+|---|---|
+| add a scheme, a tool, a section | inserts a row into `schemes`, `tools`, `packet_sections` |
+| perform its tool | has a trigger on `commands` that go to 'performing'; it settles them or inserts into `effects` |
+| forbid a command | has a trigger `after insert on commands` that inserts into `vetoes` |
+| forbid what was accepted, or change its text | has a trigger on `proposals` that go to 'accepting' and updates them |
+| take part in the verdict | has a trigger on `turns` that go to 'voting' and inserts into `votes` |
 """
 
 from __future__ import annotations
@@ -24,7 +32,10 @@ hookimpl = pluggy.HookimplMarker("engine")
 
 EffectHandler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Performs one effect, a row of `pending_effects`, and returns the columns of its `effect_results` row:
-`state` ('resolved' or 'failed'), and optionally `outcome`, `message` and `detail` (a JSON-ready mapping)."""
+`state` ('resolved' or 'failed'), and optionally `outcome`, `message` and `detail` (a JSON-ready mapping).
+
+What it raises fails the command. An effect that was begun when the engine was killed is handed to it once more.
+"""
 
 
 class Hooks:

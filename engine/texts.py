@@ -7,8 +7,6 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from .errors import NotFound
-
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -34,19 +32,14 @@ def environment() -> Environment:
 
 
 @cache
-def tool_document(name: str) -> str:
-    """What the model is told of a tool: `tools/<name>.md` without the rationale in its comments.
-
-    Raises `NotFound` (404) when a tool has neither a document of its own nor a template.
-    """
+def tool_document(name: str) -> str | None:
+    """What the model is told of a tool: `tools/<name>.md` without the rationale in its comments, or None."""
     from jinja2 import TemplateNotFound
 
     try:
         source = environment().get_template(f"tools/{name}.md").render()
     except TemplateNotFound:
-        raise NotFound(
-            f"tool {name!r}: has no document; fill tools.doc or add the template tools/{name}.md"
-        ) from None
+        return None
     return strip_rationale(source)
 
 
@@ -61,7 +54,6 @@ def personas() -> tuple[tuple[str, str], ...]:
     folder = files("engine.templates") / "personas"
     return tuple(
         sorted(
-            (entry.name.removesuffix(".md"), strip_rationale(entry.read_text("utf-8")))
-            for entry in folder.iterdir()
+            (entry.name.removesuffix(".md"), strip_rationale(entry.read_text("utf-8"))) for entry in folder.iterdir()
         )
     )

@@ -320,6 +320,9 @@ begin
     update commands
     set state = 'performing'
     where id = new.command_id;
+    update commands
+    set state = 'failed', outcome = 'validation', message = 'no rule performs it'
+    where id = new.command_id and state = 'performing';
 end;
 
 -- What an app asked for wrongly is an error that leaves nothing; every other end is read from command_results.
@@ -423,6 +426,10 @@ begin
     update commands
     set state = 'performing'
     where id = new.command_id and state = 'queued';
+    -- a tool whose plugin is gone
+    update commands
+    set state = 'failed', outcome = 'error', message = 'No rule performs <' || action || '>.'
+    where id = new.command_id and state = 'performing';
 end;
 
 -- What came of a command is written where the model reads it. A proposal is there too, and hidden while it is open.

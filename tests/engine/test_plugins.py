@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from audit import audit
-from driving import begin, script, turn
+from driving import begin, script
 
 import engine
 
@@ -110,10 +110,17 @@ def test_a_file_is_still_good_when_the_plugin_is_gone(run: Any, tmp_path: Path) 
     with engine.open(tmp_path / "p.db") as db:
         assert db.value("select body from known_entries where path = 'weather://Basel'") == "rain"
         assert db.value("select count(*) from sqlite_schema where name like '%weather%'") == 0
-        begin(db, "after")
-        db.insert("verb_set", run="after", path="known://a", body="good weather")
-        turn(db, "after", "done")
-        assert "forecast" not in [row["name"] for row in db.rows("select name from turn_sections")]
+        model = script(tmp_path, "<weather>Basel</weather>" + GO_ON, '<set path="known://a">good weather</set>' + DONE)
+        assert db.run("Look again", run="after", model=model).status == 200
+        assert (
+            db.value("select body from run_log where run = 'after' and action = 'weather'")
+            == "No rule performs <weather>."
+        )
+        assert "weather>" not in db.value(
+            "select text from packet_texts where run = 'after' and role = 'system' limit 1"
+        )
+        with pytest.raises(engine.ValidationError, match="400 weather : no rule performs it"):
+            db.execute("insert into commands (run_id, writer, action) values (1, 'client', 'weather')")
     audit(tmp_path / "p.db")
     run(["<weather>Chur</weather>"])
 
