@@ -47,9 +47,7 @@ class ProcessIdentity:
         try:
             identity = cls(**json.loads(text))
         except (TypeError, ValueError) as error:
-            raise ValidationError(
-                f"not the identity of a process: {text!r}; expected what to_json wrote"
-            ) from error
+            raise ValidationError(f"not the identity of a process: {text!r}; expected what to_json wrote") from error
         if type(identity.pid) is not int or identity.pid < 1:
             raise ValidationError(f"not the identity of a process: pid {identity.pid!r} is no process id")
         return identity
@@ -80,9 +78,7 @@ def _machine() -> str:
         machine_id = Path("/etc/machine-id").read_text("ascii").strip()
     except OSError:
         return ""
-    return (
-        sha256(f"engine:{machine_id}:{os.uname().nodename}".encode()).hexdigest()[:16] if machine_id else ""
-    )
+    return sha256(f"engine:{machine_id}:{os.uname().nodename}".encode()).hexdigest()[:16] if machine_id else ""
 
 
 def process_stat(pid: int) -> ProcessStat | None:

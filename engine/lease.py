@@ -65,9 +65,7 @@ class Lease:
         connection.set_busy_timeout(1_000)
         try:
             # get reads to the end: a statement left open would hold this connection to what the file was at the start
-            seconds = connection.execute(
-                "select cast(value as integer) from settings where name = 'lease_seconds'"
-            ).get
+            seconds = connection.execute("select cast(value as integer) from settings where name = 'lease_seconds'").get
             renew_every = max(int(seconds) / 3, _POLL_S)
             waited = 0.0
             while not self._done.wait(_POLL_S):

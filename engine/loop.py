@@ -150,7 +150,7 @@ class Driver:
         if row["profile"] == "compact":
             from .models.grammar import packet_grammar
 
-            paths = self._db.rows("select path from watched_files where run_id = ?", (row["run_id"],))
+            paths = self._db.rows("select path from readable_paths where run_id = ? limit 50", (row["run_id"],))
             grammar = packet_grammar(messages[-1].content, [path["path"] for path in paths])
         return protocol.Request(
             messages=messages,

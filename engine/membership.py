@@ -59,9 +59,7 @@ def tracked_names(root: Path) -> list[str] | None:
     return [os.fsdecode(name) for name in listing.stdout.split(b"\0") if name]
 
 
-def walk(
-    root: Path, start: str = "", *, pruned: Collection[str] = (), dotfiles: bool = False
-) -> Iterator[str]:
+def walk(root: Path, start: str = "", *, pruned: Collection[str] = (), dotfiles: bool = False) -> Iterator[str]:
     """Names of what is no folder beneath `root`/`start`, itself any folder; symlinks are not followed.
 
     Skipped are hidden folders, `node_modules`, `__pycache__`, virtual environments and those in `pruned`,
@@ -113,6 +111,4 @@ def _added_names(root: Path, pattern: str, pruned: Collection[str]) -> Iterator[
         yield start
     if ".." not in parts and _is_real(root / start):
         dotfiles = bool(parts) and parts[-1].startswith(".")
-        yield from (
-            name for name in walk(root, start, pruned=pruned, dotfiles=dotfiles) if covers(pattern, name)
-        )
+        yield from (name for name in walk(root, start, pruned=pruned, dotfiles=dotfiles) if covers(pattern, name))

@@ -48,6 +48,4 @@ class Progress:
     def retry(self, error: ModelError, failures: int, wait_s: float) -> None:
         """Pass on that the model failed and is asked again after `wait_s` seconds."""
         if self._on_event is not None:
-            self._on_event(
-                {"type": "retry", "message": error.message, "failures": failures, "wait_s": wait_s}
-            )
+            self._on_event({"type": "retry", "message": error.message, "failures": failures, "wait_s": wait_s})

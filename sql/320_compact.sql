@@ -21,7 +21,7 @@ join entries as e
     on e.id = v.entry_id and e.kind = 'file' and coalesce(e.content_id, -1) = f.rowid;
 
 create view packet_compact as
--- One row a part: the file that is read, what happened, the prompt.
+-- One row a part: the file that is read, the one touched last; what happened; the prompt.
 select
     t.id as turn_id,
     case c.category when 'data' then 'file' when 'prompt' then 'prompt' else 'log' end as part,
@@ -29,10 +29,26 @@ select
     case when c.visibility = 'visible' then c.body else c.summary end as body
 from turns as t
 join context_texts as c on c.run_id = t.run_id
-where (c.category = 'data' and c.visibility = 'visible')
+where c.entry_id = (
+        select f.entry_id
+        from context_texts as f
+        where f.run_id = t.run_id and f.category = 'data' and f.visibility = 'visible'
+        order by f.touched desc, f.entry_id desc
+        limit 1
+    )
     or (c.category = 'logging' and c.body <> '' and c.path not like 'log://turn_0/%')
     or c.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id)
 order by part <> 'file', part = 'prompt', c.turn, c.entry_id;
+
+-- The files that a run may read, for a grammar that offers their paths.
+create view readable_paths as
+select
+    r.id as run_id,
+    f.path
+from runs as r
+join file_stats as f on f.project_id = r.project_id
+where f.kind = 'text'
+order by f.path;
 
 -- triggers
 

@@ -75,10 +75,17 @@ def drive(
     `given` is the --db of the command line, for the commands that are shown when the run waits.
     """
     from engine import runs
+    from engine.errors import Conflict, EngineError
 
     with Interrupt() as interrupt, Narrator() as narrator:
         decide: OnProposal | None = accept_all if yolo else Asker(db, interrupt) if at_terminal() else None
-        runs.drive(db, run, on_event=narrator, on_proposal=decide, on_driver=interrupt.take)
+        try:
+            runs.drive(db, run, on_event=narrator, on_proposal=decide, on_driver=interrupt.take)
+        except Conflict:
+            raise
+        except EngineError as error:
+            advice = f"'engine resume{db_flag(given)} {run}' goes on from here"
+            raise EngineError(f"{error.message}; {advice}", error.status) from error
     result = runs.result(db, run, loop)
     _print_result(db, result, as_json)
     if exit_code(result.status) == exit_code(202):

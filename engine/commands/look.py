@@ -9,6 +9,20 @@ import typer
 from .printing import one_line, print_json, print_table, print_text
 from .shared import DbOption, JsonOption, RunArgument, open_to_read, run_or_latest
 
+# What the table of turns shows, under names that leave it narrow: tokens, dollars, milliseconds.
+_FIGURES = {
+    "turn": "turn",
+    "status": "status",
+    "commands": "commands",
+    "errors": "errors",
+    "context": "context_tokens",
+    "in": "prompt_tokens",
+    "out": "completion_tokens",
+    "cost": "cost",
+    "ms model": "ms_model",
+    "ms engine": "ms_engine",
+}
+
 
 def runs(as_json: JsonOption = False, db: DbOption = None) -> None:
     """List the runs of the database, the latest first. Times are UTC.
@@ -56,17 +70,8 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         print_text(f"{loop['status']}{reason} {loop['answer'] or ''}".rstrip())
     if turns:
         print_text("")
-        columns = (
-            "turn",
-            "status",
-            "commands",
-            "errors",
-            "context_tokens",
-            "prompt_tokens",
-            "completion_tokens",
-            "cost",
-        )
-        print_table(turns, (*columns, "ms_model", "ms_engine"), "")
+        shown = [{short: turn[name] for short, name in _FIGURES.items()} for turn in turns]
+        print_table(shown, _FIGURES, "")
 
 
 def log(

@@ -14,6 +14,10 @@ import typer
 # What moves the cursor, colours, or turns the direction of writing: a model's text must not play with the terminal.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
+# Of a table at a terminal: cells of a column that is not the last, and those between two columns.
+_WIDEST = 40
+_GAP = 2
+
 
 def say(text: str = "", colour: str | None = None, *, dim: bool = False) -> None:
     """Print a line for the person on stderr, coloured where that is a terminal."""
@@ -70,17 +74,25 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Iterable[str], empty
 
 
 def _print_rich(names: list[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """A table as wide as the terminal: the last column gets what the others leave, and is cut there."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for name in names:
+    console = Console(highlight=False)
+    cells = [[Text(one_line(row[name], 400)) for name in names] for row in rows]
+    widths = [max(len(name), *(line[i].cell_len for line in cells)) for i, name in enumerate(names)]
+    widths = [min(width, _WIDEST) for width in widths[:-1]] + widths[-1:]
+    widths[-1] = max(len(names[-1]), min(widths[-1], console.width - sum(widths[:-1]) - _GAP * len(widths)))
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    for name, width in zip(names, widths, strict=True):
         numbers = all(isinstance(row[name], int | float | None) for row in rows)
-        table.add_column(Text(name), justify="right" if numbers else "left", no_wrap=True, overflow="ellipsis")
-    for row in rows:
-        table.add_row(*(Text(one_line(row[name], 400)) for name in names))
-    Console(highlight=False).print(table)
+        table.add_column(Text(name), justify="right" if numbers else "left", width=width, no_wrap=True)
+    for line in cells:
+        for cell, width in zip(line, widths, strict=True):
+            cell.truncate(width, overflow="ellipsis")
+        table.add_row(*line)
+    console.print(table, crop=False, overflow="ignore")
 
 
 def _print_plain(names: list[str], lines: list[list[str]]) -> None:

@@ -21,9 +21,7 @@ def scan(db: Database, request: Row) -> None:
     project = request["project_id"]
     known = {
         row["path"]: (row["kind"], row["size"], row["mtime_ns"])
-        for row in db.rows(
-            "select path, kind, size, mtime_ns from file_stats where project_id = ?", (project,)
-        )
+        for row in db.rows("select path, kind, size, mtime_ns from file_stats where project_id = ?", (project,))
     }
     patterns = db.rows("select pattern, visibility from file_constraints where project_id = ?", (project,))
     members = workspace.members(
@@ -37,9 +35,7 @@ def scan(db: Database, request: Row) -> None:
         for member in members
         if known.get(member.path, ())[1:] != (member.size, member.mtime_ns)
     ]
-    gone = {path for path, (kind, *_) in known.items() if kind != "missing"} - {
-        member.path for member in members
-    }
+    gone = {path for path, (kind, *_) in known.items() if kind != "missing"} - {member.path for member in members}
     with db.transaction():
         for path, read in reads:
             _report(db, project, path, read)
@@ -86,9 +82,7 @@ def delete(effect: Row) -> dict[str, Any]:
 
 def failure(error: EngineError) -> dict[str, Any]:
     """The result row of an effect that was refused."""
-    outcome = {403: "permission", 404: "not_found", 409: "conflict"}.get(
-        error.status, f"status:{error.status}"
-    )
+    outcome = {403: "permission", 404: "not_found", 409: "conflict"}.get(error.status, f"status:{error.status}")
     return {"state": "failed", "outcome": outcome, "message": error.message}
 
 

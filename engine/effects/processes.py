@@ -75,9 +75,7 @@ def run_process(
     try:
         process = _start_blocked(command, cwd, environment)
     except (OSError, ValueError) as error:
-        return ProcessResult(
-            None, "failed_to_start", 0.0, f"cannot start the command in {str(cwd)!r}: {error}"
-        )
+        return ProcessResult(None, "failed_to_start", 0.0, f"cannot start the command in {str(cwd)!r}: {error}")
     running = _Running(process, on_output, max_output)
     try:
         on_start(_identity_of(process.pid))
@@ -90,9 +88,7 @@ def run_process(
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """`environ` without variables whose names look like secrets: no command sees a provider's key."""
-    return {
-        name: value for name, value in environ.items() if not any(w in name.upper() for w in _SECRET_WORDS)
-    }
+    return {name: value for name, value in environ.items() if not any(w in name.upper() for w in _SECRET_WORDS)}
 
 
 def kill_leftover(identity: ProcessIdentity) -> bool:
