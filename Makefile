@@ -46,7 +46,9 @@ test: $(DEVELOPED)
 check: $(DEVELOPED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	@rm -rf .types && mkdir -p .types/engine
+	@ln -s $(CURDIR)/engine/* .types/engine/ && ln -s $(CURDIR)/functions $(CURDIR)/sql $(CURDIR)/templates .types/engine/
+	MYPYPATH=.types $(BIN)/mypy
 	$(BIN)/python tests/lint_sql.py
 
 # One table; `python -m tests.bench --help` names the parts and the ways to look closer.
@@ -54,7 +56,7 @@ bench: $(DEVELOPED)
 	@$(BIN)/python -m tests.bench
 
 clean:
-	rm -rf $(VENV) .engine .bench build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .types .engine .bench build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

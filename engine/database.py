@@ -77,7 +77,7 @@ def _configure(connection: apsw.Connection, synchronous: str, read_only: bool, c
     if read_only:
         connection.execute("pragma query_only = on")
         return
-    if connection.execute("pragma application_id").fetchone()[0] != schemas.APPLICATION_ID:
+    if connection.pragma("application_id") != schemas.APPLICATION_ID:
         # before WAL, so that the mark stands in the header of the file itself
         connection.execute(f"pragma application_id = {schemas.APPLICATION_ID}")
     connection.execute("pragma journal_mode = wal").fetchall()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import texts
 from .models.protocol import Message
@@ -98,8 +97,10 @@ class Renderer:
         return self._system[name]
 
     def _section_rows(self, turn_id: int, section: Row) -> list[Row]:
-        source = section["source"]
-        return [] if source is None else self._db.rows(f"select * from {source} where turn_id = ?", (turn_id,))
+        if section["source"] is None:
+            return []
+        query = f"select * from {section['source']} where turn_id = ?"  # noqa: S608 - a view named by packet_sections
+        return self._db.rows(query, (turn_id,))
 
     def _store(self, turn_id: int) -> None:
         """Keep the packet just rendered."""
@@ -155,7 +156,7 @@ def runs_of(ids: list[int]) -> list[int | list[int]]:
 
 def messages_of(db: Database, turn_id: int) -> tuple[Message, ...]:
     """The messages of a turn's packet as they were stored."""
-    rows: list[Mapping[str, Any]] = db.rows(
+    rows = db.rows(
         "select p.role, p.text from packet_texts as p join turns as t join runs as r on r.id = t.run_id "
         "where t.id = ? and p.run = r.alias and p.turn = t.sequence order by p.ordinal",
         (turn_id,),

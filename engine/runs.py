@@ -150,7 +150,8 @@ def _only_model(db: Database) -> str:
         + (
             f"choose one of {', '.join(configured)} with --model"
             if configured
-            else "set ENGINE_MODEL_<alias>=provider/name and its key, or install the local one with 'engine models install local'"
+            else "set ENGINE_MODEL_<alias>=provider/name and its key, "
+            "or install the local one with 'engine models install local'"
         )
     )
 

@@ -73,14 +73,14 @@ def check_header(path: Path) -> None:
     _refuse_newer(path, int.from_bytes(header[60:64], "big"))
 
 
-def prepare(connection: apsw.Connection, schema: str = "main") -> None:
+def prepare(connection: apsw.Connection) -> None:
     """Bring an open database to the present version, with the views and triggers of this engine.
 
     Raises `Conflict` (409) for a file of a newer engine, and while a live driver holds a lease on a file that would have to
     be rebuilt.
     """
-    version = connection.execute(f"pragma {schema}.user_version").fetchone()[0]
-    _refuse_newer(connection.db_filename(schema), version)
+    version = int(connection.pragma("user_version"))
+    _refuse_newer(connection.filename, version)
     if version == VERSION and _is_current(connection):
         return
     connection.execute("begin immediate")
@@ -96,7 +96,7 @@ def prepare(connection: apsw.Connection, schema: str = "main") -> None:
 def _is_current(connection: apsw.Connection) -> bool:
     """Whether the objects in the file are the ones that the files in sql/ make."""
     try:
-        known = dict(connection.execute("select key, value from engine_meta").fetchall())
+        known = {str(key): value for key, value in connection.execute("select key, value from engine_meta")}
     except apsw.SQLError:
         return False
     return known.get("sources") == _source_hash() and known.get("objects") == _object_hash(connection)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from engine.functions import Function
-
 from engine.errors import ValidationError
+from engine.functions import Function
 
 DEFAULT_DIVISOR = 2
 """Characters that make one token until the provider's own counts are known."""

@@ -35,10 +35,7 @@ def _integrity(connection: apsw.Connection) -> list[str]:
 
 def _foreign_keys(connection: apsw.Connection) -> list[str]:
     rows = connection.execute("pragma foreign_key_check").fetchall()
-    return [
-        f"foreign_key_check: row {rowid} of {table} names no row of {parent}"
-        for table, rowid, parent, _ in rows
-    ]
+    return [f"foreign_key_check: row {rowid} of {table} names no row of {parent}" for table, rowid, parent, _ in rows]
 
 
 def _invariants(connection: apsw.Connection) -> list[str]:

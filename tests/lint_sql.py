@@ -147,12 +147,7 @@ def calls(tokens: list[Token]) -> Iterator[Finding]:
             )
         elif word in DATES and any(NEWER_DATES.search(token.text) for _, token in arguments):
             yield line, f"a format or modifier of {word}() that 3.40 turns into NULL"
-        if (
-            word not in CLAUSES
-            and level[:1]
-            and level[0] not in STARTERS
-            and ("order", "by") in pairwise(level)
-        ):
+        if word not in CLAUSES and level[:1] and level[0] not in STARTERS and ("order", "by") in pairwise(level):
             yield line, f"'order by' inside {word}() makes the file malformed on 3.40 (3.44)"
 
 

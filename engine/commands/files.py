@@ -49,7 +49,7 @@ def files(context: typer.Context, root: RootOption = None, as_json: JsonOption =
     if as_json:
         print_json({"root": str(place), "constraints": patterns, "files": listed})
         return
-    print_table(listed, ("path", "bytes", "constraint"), f"no files in {str(place)!r}")
+    print_table(listed, ("bytes", "constraint", "path"), f"no files in {str(place)!r}")
     if patterns:
         say("\n" + "\n".join(f"{row['visibility']:8}  {row['pattern']}" for row in patterns))
 

@@ -73,13 +73,13 @@ def context(
         alias = run_or_latest(database, run)
         if at is None:
             rows = database.rows(
-                "select path, category, visibility, state, turn, tokens, body from known_entries "
+                "select category, visibility, state, turn, tokens, path, body from known_entries "
                 "where run = ? and visibility <> 'archived' and state <> 'proposed' order by category, turn, path",
                 (alias,),
             )
         else:
             rows = database.rows(
-                "select path, visibility, state, written as turn, body from context_at "
+                "select visibility, state, written as turn, path, body from context_at "
                 "where run = ? and turn = ? order by written, path",
                 (alias, at),
             )

@@ -35,7 +35,7 @@ def listed(folder: Path) -> dict[str, str | None]:
 
 def test_files_lists_a_folder_without_a_database_and_makes_none(folder: Path) -> None:
     assert list(listed(folder)) == ["logo.bin", "notes.md", "settings.ini", "src/main.py", "src/util.py"]
-    assert engine(folder, "files").stdout.splitlines()[0].split() == ["path", "bytes", "constraint"]
+    assert engine(folder, "files").stdout.splitlines()[0].split() == ["bytes", "constraint", "path"]
     assert not (folder / ".engine").exists()
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
+import os
+import pty
 import resource
 import subprocess
 import sys
@@ -12,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from audit import audit
-from engine_cli import ENGINE, READ_AND_ANSWER, database, engine, environment, script
+from engine_cli import ENGINE, READ_AND_ANSWER, SECONDS, database, engine, environment, script
 
 import engine as library
 
@@ -211,3 +214,20 @@ def test_shell_goes_on_after_an_error_and_tells_it_in_the_end(folder: Path) -> N
     assert done.returncode == 1
     assert done.stdout == "seven\n7\n"
     assert len(done.stderr.splitlines()) == 3
+
+
+def test_a_table_at_a_terminal_keeps_every_column_and_the_width(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [*ENGINE, "sql", "select 1 as turn, 'set' as action, printf('%.300c', 'x') as body"]
+    env = environment(folder.parent, COLUMNS="60", TERM="xterm", NO_COLOR="1")
+    subprocess.run(command, cwd=folder, env=env, stdout=theirs, check=True, timeout=SECONDS)
+    os.close(theirs)
+    said = b""
+    with contextlib.suppress(OSError):
+        while data := os.read(ours, 4096):
+            said += data
+    os.close(ours)
+    lines = [line.rstrip() for line in said.decode().splitlines()]
+    assert [line.split()[:2] for line in lines] == [["turn", "action"], ["1", "set"]]
+    assert lines[1].endswith("x…")
+    assert max(map(len, lines)) <= 60

@@ -169,3 +169,15 @@ def test_the_exit_code_tells_how_the_prompt_ended(
 def test_no_colour_without_a_terminal(folder: Path, reading: str) -> None:
     done = engine(folder, "run", "--model", reading, "Which port?", env={"TERM": "xterm-256color"})
     assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_folder_with_too_many_files_is_refused_and_resumed_when_some_are_left_out(folder: Path, reading: str) -> None:
+    engine(folder, "files", "add", "nothing")
+    with library.open(database(folder)) as db:
+        db.execute("update settings set value = '3' where name = 'scan_max_files'")
+    done = engine(folder, "run", "--model", reading, "--run", "demo", "Which port?")
+    assert done.returncode == 5
+    assert "engine files ignore PATTERN" in done.stderr
+    assert "engine resume demo" in done.stderr
+    engine(folder, "files", "ignore", "src", "*.bin")
+    assert engine(folder, "resume").stdout == "The port is 8080.\n"

@@ -11,9 +11,10 @@ import time
 from typing import Any
 
 import pytest
-from engine.functions.markup import response_parse
 from hypothesis import given
 from hypothesis import strategies as st
+
+from engine.functions.markup import response_parse
 
 GET = '{"name": "get", "arguments": {"path": "a<b>.txt", "line": 3}}'
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine.functions.edits import edit_apply, edit_diff, edit_parse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from engine.functions.edits import edit_apply, edit_diff, edit_parse
 
 MARKED = st.lists(
     st.sampled_from(

@@ -12,9 +12,10 @@ import time
 from typing import Any
 
 import pytest
-from engine.functions.markup import response_parse
 from hypothesis import given
 from hypothesis import strategies as st
+
+from engine.functions.markup import response_parse
 
 PIECES = (
     *"<>/`\"'=&{}[]| \nA",

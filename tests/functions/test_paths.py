@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
-from engine.functions.paths import path_error, path_is_pattern, path_normalize, path_scheme, path_slug
 from hypothesis import given
 from hypothesis import strategies as st
+
+from engine.functions.paths import path_error, path_is_pattern, path_normalize, path_scheme, path_slug
 
 ANY_PATH = st.one_of(
     st.text(max_size=60),

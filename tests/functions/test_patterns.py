@@ -6,6 +6,9 @@ import json
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from engine.functions.patterns import (
     pattern_error,
     pattern_kind,
@@ -13,8 +16,6 @@ from engine.functions.patterns import (
     pattern_replace,
     pattern_search,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 PAGE = "<?xml version='1.0' encoding='latin-1'?>\n<page><title id='1'>é</title></page>"
 DATA = json.dumps({"books": [{"name": "Emma", "price": 5}, {"name": "Ulysses"}]})

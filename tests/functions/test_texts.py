@@ -7,9 +7,10 @@ import json
 import time
 
 import pytest
-from engine.functions.texts import body_summary, text_digest, text_indent, text_lines, text_slice
 from hypothesis import given
 from hypothesis import strategies as st
+
+from engine.functions.texts import body_summary, text_digest, text_indent, text_lines, text_slice
 
 
 def sliced(text: str, line: int | None, limit: int | None) -> tuple[str, int, int, int]:

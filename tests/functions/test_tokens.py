@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from engine.functions.tokens import token_count
 
 from engine.errors import ValidationError
+from engine.functions.tokens import token_count
 
 
 @pytest.mark.parametrize("text", [None, ""])

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any
 
-from engine.functions import Function
 from jinja2 import BaseLoader, PackageLoader
 
+from engine.functions import Function
 from engine.plugins import EffectHandler, hookimpl
 
 SKIES = {"Basel": "rain", "Chur": "sun"}
