@@ -48,7 +48,7 @@ check: $(DEVELOPED)
 	$(BIN)/ruff check .
 	@rm -rf .types && mkdir -p .types/engine
 	@ln -s $(CURDIR)/engine/* .types/engine/ && ln -s $(CURDIR)/functions $(CURDIR)/sql $(CURDIR)/templates .types/engine/
-	MYPYPATH=.types $(BIN)/mypy
+	MYPYPATH=.types $(BIN)/mypy --cache-dir .types/.cache
 	$(BIN)/python tests/lint_sql.py
 
 # One table; `python -m tests.bench --help` names the parts and the ways to look closer.
