@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pty
+import re
 import resource
 import subprocess
 import sys
@@ -227,7 +228,7 @@ def test_a_table_at_a_terminal_keeps_every_column_and_the_width(folder: Path) ->
         while data := os.read(ours, 4096):
             said += data
     os.close(ours)
-    lines = [line.rstrip() for line in said.decode().splitlines()]
+    lines = [line.rstrip() for line in re.sub(r"\x1b\[\d*m", "", said.decode()).splitlines()]
     assert [line.split()[:2] for line in lines] == [["turn", "action"], ["1", "set"]]
     assert lines[1].endswith("x…")
     assert max(map(len, lines)) <= 60
