@@ -10,7 +10,7 @@ from dataclasses import dataclass
 class Line:
     """One row of the table. `target` is the largest value that is still good, in the unit of `value`; None: none is set.
 
-    `note` says what the figure consists of, and where it was missed, why.
+    `note` says what the figure consists of, `why` what stands in the way where the target is missed.
     """
 
     what: str
@@ -18,6 +18,12 @@ class Line:
     unit: str
     target: float | None = None
     note: str = ""
+    why: str = ""
+
+    @property
+    def remark(self) -> str:
+        """The note, and the reason where the target is missed."""
+        return "; ".join(part for part in (self.note, self.why if self.verdict == "MISSED" else "") if part)
 
     @property
     def verdict(self) -> str:
@@ -31,7 +37,7 @@ def text(lines: Iterable[Line]) -> str:
     """The table as text, columns aligned."""
     rows = [("measured", "result", "target", "", "note")]
     rows += [
-        (line.what, _figure(line.value, line.unit), _figure(line.target, line.unit, "≤ "), line.verdict, line.note)
+        (line.what, _figure(line.value, line.unit), _figure(line.target, line.unit, "≤ "), line.verdict, line.remark)
         for line in lines
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]

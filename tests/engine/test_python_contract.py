@@ -1,6 +1,6 @@
 """What an app may rely on: opening, registering, attaching, rows and transactions, runs in both colours.
 
-spec: @python_contract @register @attach @models_protocol
+spec: @python_contract @async_contract @embedding @models_protocol
 """
 
 from __future__ import annotations
