@@ -18,7 +18,7 @@ from driving import Clock, begin, fresh, script
 
 import engine
 from engine import identity
-from engine.errors import Conflict
+from engine.errors import Conflict, LeaseLost
 from engine.lease import Lease
 
 DONE = '<update status="200">Done.</update>'
@@ -62,6 +62,7 @@ DOORS: dict[str, Callable[[engine.Database, str | None], None]] = {
         "update turns set response = '<sh>ls</sh>', lease = ? where id = 1", (token,)
     ),
     "dispatch": lambda db, token: db.insert("dispatch", run="demo", lease=token),
+    "effect_starts": lambda db, token: db.insert("effect_starts", effect_id=1, identity=None, lease=token),
     "effect_output": lambda db, token: db.insert("effect_output", effect_id=1, channel=1, text="out", lease=token),
     "effect_results": lambda db, token: db.insert("effect_results", effect_id=1, state="resolved", lease=token),
 }
@@ -176,3 +177,18 @@ def test_runs_of_one_file_are_driven_side_by_side(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
         assert results == {"run0": 200, "run1": 200, "run2": 200}
+
+
+def test_a_driver_that_is_replaced_says_so(tmp_path: Path) -> None:
+    with fresh(tmp_path) as db:
+        model = script(tmp_path, {"text": DONE, "delay_s": 30})
+
+        def take_over(event: dict[str, Any]) -> None:
+            if event["type"] == "turn":
+                with engine.open(db.path) as other:
+                    claim(other, "another", replaces=other.value("select token from leases"))
+
+        with pytest.raises(LeaseLost, match="409 run demo: another process drives it now"):
+            db.run("Go", model=model, run="demo", on_event=take_over)
+        assert db.row("select token from leases") == {"token": "another"}
+        assert db.value("select phase from turns") == "asking", "the run is the other's to go on with"
