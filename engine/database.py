@@ -46,7 +46,7 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
         raise EngineError(f"{file.parent}: no such folder; create it first", 404)
     flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     with _clear_errors(file):
-        connection = apsw.Connection(str(file), flags=flags, statementcachesize=400)
+        connection = apsw.Connection(str(file), flags=flags, statementcachesize=128)
     try:
         with _clear_errors(file):
             _configure(connection, synchronous, read_only, clock)
@@ -82,6 +82,7 @@ def _configure(connection: apsw.Connection, synchronous: str, read_only: bool, c
         connection.execute(f"pragma application_id = {schemas.APPLICATION_ID}")
     connection.execute("pragma journal_mode = wal").fetchall()
     connection.execute(f"pragma synchronous = {synchronous}").fetchall()
+    connection.execute("pragma temp_store = memory").fetchall()
     schemas.prepare(connection)
 
 

@@ -126,12 +126,12 @@ class Renderer:
         missing = {part: _digest(part)[:16] for part in parts if part not in found}
         if missing:
             rows = {row["text"]: row for row in self._rows if row.get("content_id")}
-            self._db.connection.executemany(
-                "insert or ignore into chunks (hash, head, content_id, body_chars, foot) values (?, ?, ?, ?, ?)",
-                [(digest, *_chunk(part, rows.get(part[:-1]))) for part, digest in missing.items()],
-            )
             for part, digest in missing.items():
-                found[part] = self._db.value("select id from chunks where hash = ?", (digest,))
+                found[part] = self._db.value(
+                    "insert into chunks (hash, head, content_id, body_chars, foot) values (?, ?, ?, ?, ?) "
+                    "on conflict (hash) do update set hash = excluded.hash returning id",
+                    (digest, *_chunk(part, rows.get(part[:-1]))),
+                )
         return found
 
 

@@ -138,7 +138,15 @@ def path_is_pattern(path: str | None) -> int | None:
     return int(wildcard.search(path) is not None)
 
 
+def log_path(turn: int | None, action: str | None, target: str | None) -> str | None:
+    """Where the record of an action stands: `log://turn_N/ACTION/slug-of-the-target`, `_` where the slug is empty."""
+    if turn is None or action is None:
+        return None
+    return f"log://turn_{turn}/{action}/{path_slug(target or '') or '_'}"
+
+
 FUNCTIONS = (
+    Function("log_path", 3, log_path),
     Function("path_scheme", 1, path_scheme),
     Function("path_normalize", 1, path_normalize),
     Function("path_slug", 1, path_slug),

@@ -291,8 +291,7 @@ begin
                 else ''
             end
         from (
-            select 'log://turn_' || t.sequence || '/' || new.action || '/'
-                || coalesce(nullif(path_slug(coalesce(new.path, new.body, '')), ''), '_') as path
+            select log_path(t.sequence, new.action, coalesce(new.path, new.body)) as path
             from turns as t
             where t.id = new.turn_id
         ) as p
@@ -422,7 +421,7 @@ begin
     insert into target_finds (command_id)
     select id
     from commands
-    where id = new.command_id and state = 'queued';
+    where id = new.command_id and state = 'queued' and action in ('get', 'set', 'rm', 'cp', 'mv');
     update commands
     set state = 'performing'
     where id = new.command_id and state = 'queued';

@@ -49,6 +49,20 @@ select *
 from commands
 where state = 'performing' and action = 'set' and path_scheme(path) is not 'run';
 
+-- The four things that a set can be: a decision on a proposal, a change of what is seen, one body for many entries, one
+-- body for one entry. An insert does it.
+create view set_decisions as
+select * from commands where false;
+
+create view set_moves as
+select * from commands where false;
+
+create view set_batches as
+select * from commands where false;
+
+create view set_entries as
+select * from commands where false;
+
 -- triggers
 
 create trigger commands__perform_set
@@ -88,14 +102,34 @@ begin
                     select group_concat(line, char(10)) from (select line from target_lines where command_id = new.id)
                 ), ''
             )
-    where id = new.id and state = 'performing' and json_extract(new.attributes, '$.manifest') is not null;
-    -- a decision on what was proposed under that path; what was decided stays as it was decided
+    where json_extract(new.attributes, '$.manifest') is not null and id = new.id and state = 'performing';
+    insert into set_decisions
+    select *
+    from commands
+    where id = new.id and state = 'performing' and new.writer <> 'model' and json_extract(new.attributes, '$.state') is not null;
+    insert into set_moves
+    select *
+    from commands
+    where id = new.id and state = 'performing' and new.body is null;
+    insert into set_batches
+    select c.*
+    from commands as c
+    join command_patterns as p on p.command_id = c.id and p.is_pattern
+    where c.id = new.id and c.state = 'performing';
+    insert into set_entries
+    select *
+    from commands
+    where id = new.id and state = 'performing';
+end;
+
+-- A decision on what was proposed under a path; what was decided stays as it was decided.
+create trigger set_decisions__decide
+instead of insert on set_decisions
+begin
     update commands
     set state = 'failed', outcome = 'conflict', message = new.path || ': nothing is proposed there any more'
     where id = new.id
         and state = 'performing'
-        and new.writer <> 'model'
-        and json_extract(new.attributes, '$.state') is not null
         and exists (select 1 from proposals as p where p.run_id = new.run_id and p.path = new.path)
         and not exists (
             select 1 from proposals as p where p.run_id = new.run_id and p.path = new.path and p.state = 'proposed'
@@ -110,7 +144,6 @@ begin
         new.writer,
         now()
     where json_extract(new.attributes, '$.state') in ('resolved', 'failed', 'cancelled')
-        and new.writer <> 'model'
         and exists (
             select 1 from proposals as p where p.run_id = new.run_id and p.path = new.path and p.state = 'proposed'
         )
@@ -123,12 +156,15 @@ begin
         and exists (
             select 1 from resolutions as s where s.run_id = new.run_id and s.path = new.path
         );
-    -- visibility and attributes without a body
+end;
+
+create trigger set_moves__move
+instead of insert on set_moves
+begin
     update commands
     set state = 'failed', outcome = 'not_found', message = new.path || ' not found'
     where id = new.id
         and state = 'performing'
-        and new.body is null
         and not exists (select 1 from command_targets where command_id = new.id);
     update commands
     set state = 'failed',
@@ -154,8 +190,7 @@ begin
     set visibility = json_extract(new.attributes, '$.visibility'),
         since = (select max(id) + 1 from events),
         touched = coalesce((select sequence from turns where id = new.turn_id), touched)
-    where new.body is null
-        and json_extract(new.attributes, '$.visibility') is not null
+    where json_extract(new.attributes, '$.visibility') is not null
         and run_id = new.run_id
         and entry_id in (select entry_id from command_targets where command_id = new.id)
         and visibility <> json_extract(new.attributes, '$.visibility')
@@ -172,7 +207,6 @@ begin
     from command_targets as t
     join kept_attributes as k on k.command_id = t.command_id
     where t.command_id = new.id
-        and new.body is null
         and coalesce(k.attributes, json_extract(new.attributes, '$.state')) is not null
         and (select state from commands where id = new.id) = 'performing';
     update commands
@@ -185,16 +219,19 @@ begin
             when (select count(*) from command_targets where command_id = new.id) > 20 then ', …'
             else ''
         end || ' set' || coalesce(' to ' || json_extract(new.attributes, '$.visibility'), '')
-    where id = new.id and state = 'performing' and new.body is null;
-    -- one body for many entries
+    where id = new.id and state = 'performing';
+end;
+
+create trigger set_batches__write
+instead of insert on set_batches
+begin
     update commands
     set state = 'failed',
         outcome = 'validation',
         message = 'files are written one at a time; name one path.'
     where id = new.id
         and state = 'performing'
-        and path_scheme(new.path) is null
-        and exists (select 1 from command_patterns as p where p.command_id = new.id and p.is_pattern);
+        and path_scheme(new.path) is null;
     -- all of them or none: an edit that does not fit one of them changes none
     update commands
     set state = 'failed', outcome = json_extract(x.edit, '$.outcome'), message = x.path || ': ' || json_extract(x.edit, '$.message')
@@ -204,8 +241,6 @@ begin
         cross join entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
         where t.command_id = new.id
             and new.writer = 'model'
-            and new.body is not null
-            and exists (select 1 from command_patterns as p where p.command_id = new.id and p.is_pattern)
         order by t.path
     ) as x
     where commands.id = new.id and commands.state = 'performing' and json_extract(x.edit, '$.state') = 'failed';
@@ -226,7 +261,6 @@ begin
     cross join entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
     join kept_attributes as k on k.command_id = new.id
     where t.command_id = new.id
-        and exists (select 1 from command_patterns as p where p.command_id = new.id and p.is_pattern)
         and (select state from commands where id = new.id) = 'performing';
     update commands
     set state = 'resolved',
@@ -236,9 +270,12 @@ begin
             ), ''
         )
     where id = new.id
-        and state = 'performing'
-        and exists (select 1 from command_patterns as p where p.command_id = new.id and p.is_pattern);
-    -- one entry
+        and state = 'performing';
+end;
+
+create trigger set_entries__write
+instead of insert on set_entries
+begin
     insert into entry_puts (command_id, path, body, attributes, visibility, edit)
     select
         new.id,

@@ -51,21 +51,32 @@ begin
         )
     where id = new.turn_id;
     insert into commands (
-        run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, created_at
+        run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, log_path, created_at
     )
     select
-        t.run_id, t.loop_id, t.id, c.key, 'model',
-        json_extract(c.value, '$.action'),
-        path_normalize(json_extract(c.value, '$.path')),
-        path_normalize(json_extract(c.value, '$.destination')),
-        json_extract(c.value, '$.body'),
-        -- a state and free attributes are an app's to set; a model that writes them as XML attributes is not heard
-        json_remove(coalesce(json_extract(c.value, '$.attributes'), '{}'), '$.state', '$.outcome', '$.attributes', '$.append'),
+        run_id, loop_id, turn_id, ordinal, 'model', action, path, destination, body, attributes,
+        log_path || case when row_number() over (partition by log_path order by ordinal) > 1 then '_' || ordinal else '' end,
         now()
-    from turns as t
-    join json_each(new.parsed, '$.commands') as c
-    where t.id = new.turn_id
-    order by c.key;
+    from (
+        select
+            t.run_id,
+            t.loop_id,
+            t.id as turn_id,
+            c.key as ordinal,
+            c.value ->> '$.action' as action,
+            path_normalize(c.value ->> '$.path') as path,
+            path_normalize(c.value ->> '$.destination') as destination,
+            c.value ->> '$.body' as body,
+            -- a state and free attributes are an app's to set; a model that writes them as XML attributes is not heard
+            json_remove(
+                coalesce(c.value -> '$.attributes', '{}'), '$.state', '$.outcome', '$.attributes', '$.append'
+            ) as attributes,
+            log_path(t.sequence, c.value ->> '$.action', coalesce(c.value ->> '$.path', c.value ->> '$.body')) as log_path
+        from turns as t
+        join json_each(new.parsed, '$.commands') as c
+        where t.id = new.turn_id
+    )
+    order by ordinal;
     insert into turn_errors (turn_id, status, message, soft)
     select new.turn_id, 422, w.value, 1
     from json_each(new.parsed, '$.warnings') as w

@@ -86,10 +86,15 @@ def test_a_run_takes_the_status_of_its_loop(db: engine.Database, loop_status: in
     }
 
 
-@pytest.mark.parametrize(("source", "target"), list(product(TURN_EDGES, (*TURN_EDGES, "voting", "judging"))))
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (source, target)
+        for source, target in product(TURN_EDGES, (*TURN_EDGES, "voting", "judging"))
+        if target != source and target not in TURN_EDGES[source]
+    ],
+)
 def test_a_turn_refuses_the_phases_that_do_not_follow(db: engine.Database, source: str, target: str) -> None:
-    if target == source or target in TURN_EDGES[source]:
-        pytest.skip("an edge; whole runs take it")
     begin(db, "demo")
     bring_to(db, source)
     assert db.value("select phase from turns") == source

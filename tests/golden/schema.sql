@@ -31,6 +31,8 @@ CREATE TABLE commands (
     path text,
     destination text,
     body text,
+    body_at integer,
+    body_chars integer,
     attributes text not null default '{}' constraint commands_attributes_json check (json_valid(attributes)),
     state text not null default 'queued' constraint commands_state references states (name),
     outcome text,
@@ -476,6 +478,12 @@ CREATE TABLE turns (
     constraint turns_sequence_per_run unique (run_id, sequence)
 ) strict;
 
+CREATE TABLE vetoes (
+    command_id integer primary key constraint vetoes_command references commands (id) on delete cascade,
+    outcome text not null default 'permission' constraint vetoes_outcome references outcomes (name),
+    message text not null
+) strict;
+
 CREATE TABLE visibilities (
     name text primary key,
     rank integer not null,
@@ -546,6 +554,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view begin_turns (run, lease)
 -- view call_failures (turn_id, status, message)
 -- view chunk_texts (id, text)
+-- view command_bodies (command_id, body)
 -- view command_breakdowns (command_id, message)
 -- view command_patterns (command_id, is_pattern, filter)
 -- view command_refusals (command_id, rank, outcome, message)
@@ -560,6 +569,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view dispatch_openings (run, lease)
 -- view effect_channels (effect_id, run_id, turn_id, channel, path)
 -- view effect_output (effect_id, channel, text, lease)
+-- view effect_starts (effect_id, identity, lease)
 -- view entry_bodies (run_id, entry_id, scope, path, scheme, kind, hash, content_id, body, chars, attributes, visibility, state, outcome)
 -- view entry_heads (run_id, entry_id, head)
 -- view entry_puts (command_id, path, body, attributes, visibility, message, edit)
@@ -617,17 +627,18 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view parsed_responses (turn_id, parsed)
 -- view pending_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, timeout_s, max_output)
 -- view performances (command_id, action, path)
--- view performing_ask_user (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_copy (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_get (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_process (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_rm (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_set (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_set_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_think (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_update (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_ask_user (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_copy (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_get (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_process (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_rm (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_set (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_set_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_think (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view performing_update (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
 -- view process_ends (effect_id)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
+-- view readable_paths (run_id, path)
 -- view refused_commands (command_id, outcome, message)
 -- view resumable_runs (run_id, run, status, step)
 -- view run_aborts (run_id, reason)
@@ -644,6 +655,10 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view run_status_after_loop (loop_status, run_status)
 -- view scan_requests (turn_id, run_id, project_id, root)
 -- view scheme_writers (scheme, writer)
+-- view set_batches (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view set_decisions (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view set_entries (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view set_moves (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
 -- view state_statuses (state, outcome, status)
 -- view target_finds (command_id)
 -- view target_lines (command_id, path, line)
@@ -695,6 +710,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- trigger effect_results__guard_lease on effect_results
 -- trigger effect_results__guard_state on effect_results
 -- trigger effect_results__settle on effect_results
+-- trigger effect_starts__start on effect_starts
 -- trigger effects__open_channels on effects
 -- trigger entries__index_head on entries
 -- trigger entries__record_head on entries
@@ -754,6 +770,10 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- trigger runs__guard_transition on runs
 -- trigger runs__open_scopes on runs
 -- trigger runs__record_status on runs
+-- trigger set_batches__write on set_batches
+-- trigger set_decisions__decide on set_decisions
+-- trigger set_entries__write on set_entries
+-- trigger set_moves__move on set_moves
 -- trigger target_finds__fill on target_finds
 -- trigger turn_errors__write_entry on turn_errors
 -- trigger turn_settlings__settle on turn_settlings

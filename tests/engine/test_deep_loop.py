@@ -1,0 +1,342 @@
+"""Whole runs with a scripted model: how they start, pause, go on, fail and end.
+
+spec: @driver_loop @verdict @pause_and_resume @model_failures @cycle_detection @on_event @crash_safety
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audit import audit
+from driving import fresh, script
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import engine
+
+GO_ON = '<update status="102">on</update>'
+DONE = '<update status="200">Done it.</update>'
+
+
+def log_of(db: engine.Database, run: str) -> list[tuple[Any, ...]]:
+    rows = db.rows("select turn, action, state, outcome from run_log where run = ? and turn is not null", (run,))
+    return [tuple(row.values()) for row in rows]
+
+
+def test_a_run_reads_edits_and_answers(db: engine.Database, tmp_path: Path, workspace_dir: Path) -> None:
+    model = script(
+        tmp_path,
+        f'<get path="settings.ini"/>{GO_ON}',
+        '<set path="settings.ini"><<SEARCH\nport = 8080\nSEARCH\n<<REPLACE\nport = 9090\nREPLACE</set>' + DONE,
+    )
+    result = db.run("Move the port", model=model, root=workspace_dir, yolo=True, run="demo")
+    assert (result.run, result.status, result.answer, result.turns) == ("demo", 200, "Done it.", 2)
+    assert "port = 9090" in (workspace_dir / "settings.ini").read_text()
+    assert log_of(db, "demo") == [
+        (1, "get", "resolved", None),
+        (1, "update", "resolved", None),
+        (2, "set", "resolved", None),
+        (2, "update", "resolved", None),
+    ]
+
+
+def test_usage_and_cost_are_summed_over_the_loop(db: engine.Database, tmp_path: Path) -> None:
+    usage = {"prompt_tokens": 100, "cached_tokens": 60, "completion_tokens": 10, "reasoning_tokens": 4, "cost": 0.25}
+    model = script(tmp_path, {"text": GO_ON, "usage": usage, "reasoning": "hm"}, {"text": DONE, "usage": usage})
+    result = db.run("Do it", model=model)
+    assert result.usage == {
+        "prompt_tokens": 200,
+        "cached_tokens": 120,
+        "completion_tokens": 20,
+        "reasoning_tokens": 8,
+    }
+    assert result.cost == 0.5
+    assert db.value("select reasoning from turns where sequence = 1") == "hm"
+
+
+def test_a_proposal_waits_and_the_run_goes_on_when_it_is_decided(
+    db: engine.Database, tmp_path: Path, workspace_dir: Path
+) -> None:
+    model = script(tmp_path, '<set path="new.txt">text</set><set path="known://x">y</set>' + GO_ON, DONE)
+    waiting = db.run("Write it", model=model, root=workspace_dir, run="demo")
+    assert (waiting.status, waiting.turns) == (202, 1)
+    assert not (workspace_dir / "new.txt").exists()
+    (proposal,) = db.rows("select * from open_proposals")
+    assert (proposal["run"], proposal["action"], proposal["target"]) == ("demo", "set", "new.txt")
+    assert db.resume("demo").status == 202, "nobody has decided yet"
+    db.resolve("demo", proposal["path"], accept=True)
+    assert db.value("select status from runs") == 202, "a decision alone does not drive"
+    assert not (workspace_dir / "new.txt").exists()
+    assert db.resume("demo").status == 200
+    assert (workspace_dir / "new.txt").read_text() == "text\n"
+
+
+def test_on_proposal_decides_while_the_run_is_driven(db: engine.Database, tmp_path: Path, workspace_dir: Path) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def decide(proposal: dict[str, Any]) -> bool | str:
+        asked.append(proposal)
+        return "9090" if proposal["kind"] == "question" else True
+
+    model = script(tmp_path, "<ask_user>Which port?</ask_user>" + GO_ON, '<set path="port.txt">9090</set>' + DONE)
+    result = db.run("Write the port", model=model, root=workspace_dir, on_proposal=decide)
+    assert result.status == 200
+    assert [row["kind"] for row in asked] == ["question", "file_write"]
+    assert db.value("select message from commands where action = 'ask_user'") == "Which port?\n→ 9090"
+    assert (workspace_dir / "port.txt").read_text() == "9090\n"
+
+
+def test_a_rejection_ends_the_loop_and_the_next_prompt_shows_its_reason(
+    db: engine.Database, tmp_path: Path, workspace_dir: Path
+) -> None:
+    model = script(tmp_path, '<set path="a.txt">x</set><think>later</think>' + GO_ON, DONE)
+    db.run("Write it", model=model, root=workspace_dir, run="demo")
+    db.resolve("demo", accept=False, reason="not that file")
+    result = db.resume("demo")
+    assert (result.status, result.reason) == (200, "rejected")
+    assert log_of(db, "demo")[1][2:] == ("failed", "aborted")
+    db.run("Then do something else", run="demo")
+    packet = db.value("select text from packet_texts where turn = 2 and role = 'user'")
+    assert "not that file" in packet
+    assert not (workspace_dir / "a.txt").exists()
+
+
+def test_yolo_decides_without_asking(db: engine.Database, tmp_path: Path, workspace_dir: Path) -> None:
+    model = script(tmp_path, "<sh>echo made > made.txt</sh>" + GO_ON, DONE)
+    result = db.run("Make it", model=model, root=workspace_dir, yolo=True, on_proposal=lambda _: pytest.fail("asked"))
+    assert result.status == 200
+    assert (workspace_dir / "made.txt").read_text() == "made\n"
+    assert db.value("select decided_by from resolutions") == "yolo"
+
+
+@pytest.mark.parametrize("period", [1, 2, 3, 4])
+def test_a_cycle_ends_the_loop_and_the_model_is_not_told(db: engine.Database, tmp_path: Path, period: int) -> None:
+    answers = [f"<think>step {number % period}</think>{GO_ON}" for number in range(40)]
+    result = db.run("Go", model=script(tmp_path, *answers), run="demo")
+    assert (result.status, result.reason) == (499, "loop detected")
+    assert result.turns == 3 * period + 2, "the third repeat is the first strike"
+    assert db.value("select count(*) from turn_errors") == 0
+    assert "loop detected" not in "".join(row["text"] for row in db.rows("select text from packet_texts"))
+
+
+def test_a_cycle_longer_than_the_limit_is_none(db: engine.Database, tmp_path: Path) -> None:
+    answers = [f"<think>step {number % 5}</think>{GO_ON}" for number in range(20)]
+    assert db.run("Go", model=script(tmp_path, *answers, DONE)).status == 200
+
+
+def test_the_order_of_commands_does_not_hide_a_cycle(db: engine.Database, tmp_path: Path) -> None:
+    one, two = '<set path="known://a">x</set>', '<set path="known://b">y</set>'
+    answers = [(one + two if number % 2 else two + one) + GO_ON for number in range(9)]
+    assert db.run("Go", model=script(tmp_path, *answers)).reason == "loop detected"
+
+
+def test_other_bodies_are_other_turns(db: engine.Database, tmp_path: Path) -> None:
+    answers = [f'<set path="known://a">{number}</set>{GO_ON}' for number in range(8)]
+    assert db.run("Go", model=script(tmp_path, *answers, DONE)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("status", "loop", "run"), [(400, 500, 500), (401, 500, 500), (404, 500, 500), (429, 500, 500), (500, 500, 500)]
+)
+def test_a_model_that_fails_ends_the_loop(
+    db: engine.Database, tmp_path: Path, status: int, loop: int, run: int
+) -> None:
+    model = script(tmp_path, {"error": {"status": status, "message": "broken key"}})
+    result = db.run("Go", model=model, run="demo")
+    assert (result.status, result.reason) == (loop, "broken key")
+    assert db.value("select status from runs") == run
+    assert db.rows("select state, status from model_calls") == [{"state": "failed", "status": status}]
+
+
+def test_a_status_that_nobody_knows_counts_as_500(db: engine.Database, tmp_path: Path) -> None:
+    result = db.run("Go", model=script(tmp_path, {"error": {"status": 418, "message": "teapot"}}))
+    assert (result.status, result.reason) == (500, "teapot")
+
+
+def test_a_model_that_is_too_slow_costs_a_strike(db: engine.Database, tmp_path: Path) -> None:
+    slow = {"error": {"status": 504, "message": "too slow"}}
+    result = db.run("Go", model=script(tmp_path, slow, slow, DONE))
+    assert (result.status, result.turns) == (200, 3)
+    again = db.run("Go", model=script(tmp_path, slow, slow, slow))
+    assert (again.status, again.turns, again.reason) == (499, 3, "abandoned after 3 turns with errors in a row")
+
+
+def test_a_packet_that_the_model_refuses_is_demoted_once(db: engine.Database, tmp_path: Path) -> None:
+    full = {"error": {"status": 413, "message": "context exceeded"}}
+    result = db.run("Go", model=script(tmp_path, full, DONE), run="once")
+    assert (result.status, result.turns) == (200, 1)
+    assert db.value("select visibility from known_entries where path = 'prompt://1'") == "summarized"
+    twice = db.run("Go", model=script(tmp_path, full, full), run="twice")
+    assert (twice.status, twice.turns) == (413, 1)
+    assert db.value("select status from runs where alias = 'twice'") == 500
+    assert db.value("select count(*) from run_log where run = 'twice' and action = 'error'") == 1
+
+
+def test_a_failed_loop_leaves_the_queue_and_it_runs_next(db: engine.Database, tmp_path: Path) -> None:
+    model = script(tmp_path, {"error": {"status": 500, "message": "broke"}}, DONE)
+    db.insert("verb_set", run="demo", path="run://demo", body="first", attributes=f'{{"model":"{model}"}}')
+    db.insert("verb_set", run="demo", path="run://demo", body="second")
+    db.resume("demo")
+    assert db.rows("select loop, status from loop_list") == [
+        {"loop": 1, "status": 500},
+        {"loop": 2, "status": 200},
+    ]
+
+
+def test_the_answer_is_that_of_the_own_prompt(db: engine.Database, tmp_path: Path) -> None:
+    model = script(tmp_path, "the first answer", "the second answer")
+    db.insert("verb_set", run="demo", path="run://demo", body="first", attributes=f'{{"model":"{model}"}}')
+    result = db.run("second", run="demo")
+    assert result.answer == "the second answer"
+    assert [row["answer"] for row in db.rows("select answer from loop_list")] == [
+        "the first answer",
+        "the second answer",
+    ]
+
+
+def test_an_abort_from_another_thread_ends_the_call(tmp_path: Path) -> None:
+    with fresh(tmp_path) as db:
+        model = script(tmp_path, {"text": DONE, "delay_s": 30})
+
+        def abort_when_asked(event: dict[str, Any]) -> None:
+            if event["type"] == "turn":
+                threading.Thread(target=_abort, args=(db.path,)).start()
+
+        result = db.run("Go", model=model, run="demo", on_event=abort_when_asked)
+        assert (result.status, result.reason) == (499, "enough")
+        assert db.value("select count(*) from leases") == 0
+
+
+def _abort(path: Path) -> None:
+    with engine.open(path) as other:
+        other.abort("demo", "enough")
+
+
+def test_what_happens_is_told_in_order(db: engine.Database, tmp_path: Path, workspace_dir: Path) -> None:
+    events: list[dict[str, Any]] = []
+    model = script(tmp_path, "<sh>echo hello</sh>" + GO_ON, '<get path="known://none"/>' + GO_ON, DONE)
+    db.run("Go", model=model, root=workspace_dir, yolo=True, on_event=events.append)
+    assert [(event["type"], event.get("action")) for event in events] == [
+        ("turn", None),
+        ("delta", None),
+        ("proposal", None),
+        ("output", None),
+        ("command", "sh"),
+        ("command", "update"),
+        ("turn", None),
+        ("delta", None),
+        ("command", "get"),
+        ("command", "update"),
+        ("turn", None),
+        ("delta", None),
+        ("command", "update"),
+        ("loop", None),
+    ]
+    assert events[3] == {"type": "output", "channel": 1, "text": "hello\n"}
+    assert events[8]["status"] == 404
+
+
+def test_a_run_that_was_left_in_the_middle_goes_on_where_it_stood(tmp_path: Path) -> None:
+    with fresh(tmp_path) as db:
+        model = script(tmp_path, GO_ON, '<set path="known://a">x</set>' + GO_ON, DONE)
+
+        class Killed(BaseException):
+            pass
+
+        def die(event: dict[str, Any]) -> None:
+            if event["type"] == "delta" and "known://a" in event["text"]:
+                raise Killed
+
+        with pytest.raises(Killed):
+            db.run("Go", model=model, run="demo", on_event=die)
+        assert db.value("select step from resumable_runs") == "ask"
+        result = db.resume("demo")
+        assert (result.status, result.turns) == (200, 3)
+        assert [row["state"] for row in db.rows("select state from model_calls order by id")] == [
+            "answered",
+            "interrupted",
+            "answered",
+            "answered",
+        ]
+
+
+PIECES = st.sampled_from(
+    [
+        '<set path="known://a">',
+        "</set>",
+        '<get path="',
+        '"/>',
+        '<update status="102">',
+        "</update>",
+        "<think>",
+        "</think>",
+        "<rm path='**'/>",
+        "<<SEARCH",
+        "REPLACE",
+        "s/a/b/",
+        "known://",
+        "run://demo",
+        "log://turn_1/get/x",
+        '{"name":"get","arguments":{"path":"a"}}',
+        "```",
+        "\n",
+        "\0",
+        "\ud83d",
+        "&lt;",
+        'status="1e999"',
+        "status='{}'",
+        '<mv path="known://a" to="known://',
+        '<cp path="known://*" to="known://b"/>',
+        "(a+)+$",
+        'visibility="nowhere"',
+        'limit="-1" line="x"',
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(answers=st.lists(st.lists(PIECES | st.text(max_size=20), max_size=8).map("".join), min_size=1, max_size=4))
+def test_no_text_of_a_model_breaks_a_run(broken_runs: Path, answers: list[str]) -> None:
+    db = engine.open(broken_runs, synchronous="NORMAL")
+    try:
+        result = db.run("Go", model=script(broken_runs.parent, *answers, *[DONE] * 4))
+        assert result.status in (200, 202, 204, 422, 499, 500)
+        assert (db.value("select step from next_steps where run = ?", (result.run,)) == "end") is (result.status != 202)
+        if result.status == 202:
+            db.abort(result.run)
+    finally:
+        db.close()
+
+
+@pytest.fixture
+def broken_runs(tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "broken.db"
+    yield path
+    audit(path)
+
+
+def test_a_rule_that_breaks_fails_its_command_only(db: engine.Database, tmp_path: Path) -> None:
+    db.execute(
+        "create trigger commands__break after update of state on commands "
+        "when new.state = 'performing' and new.path = 'known://b' begin select json('{'); end"
+    )
+    model = script(
+        tmp_path,
+        '<set path="known://a">x</set><set path="known://b">y</set><set path="known://c">z</set>' + DONE,
+        DONE,
+    )
+    result = db.run("Go", model=model, run="demo")
+    assert (result.status, result.turns) == (200, 2)
+    assert log_of(db, "demo")[:4] == [
+        (1, "set", "resolved", None),
+        (1, "set", "failed", "error"),
+        (1, "set", "failed", "aborted"),
+        (1, "update", "failed", "conflict"),
+    ]
+    assert "malformed JSON" in db.value("select body from run_log where outcome = 'error'")
+    assert db.value("select streak from turns where sequence = 1") == 1
+    db.execute("drop trigger commands__break")

@@ -1,0 +1,218 @@
+"""Packets: the figures in them are true, what is kept is what was sent, and two of them are read as prose.
+
+After a change that is meant, `UPDATE_GOLDEN=1 pytest tests/engine/test_packet.py` writes the golden ones anew.
+
+spec: @packets @packet_structure @token_accounting @budget_enforcement @compact_profile
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from driving import Clock, begin, fresh, script
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import engine
+from engine import plugins
+from engine.models.protocol import Completion, Message, Request, Usage
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+GO_ON = '<update status="102">on</update>'
+DONE = '<update status="200">Done.</update>'
+
+
+class Listener:
+    """A model that keeps what it was sent and answers from a list; `as_plugin` makes the engine find it."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = answers
+        self.heard: list[tuple[Message, ...]] = []
+
+    def complete(
+        self,
+        request: Request,
+        on_delta: Callable[[str], None] | None = None,
+        cancelled: Event | None = None,
+    ) -> Completion:
+        self.heard.append(request.messages)
+        return Completion(self.answers[request.position], "", Usage(prompt_tokens=1000), "stop")
+
+    @plugins.hookimpl
+    def engine_model(self, name: str) -> Listener | None:
+        return self if name == "listener" else None
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    model = Listener(
+        '<set path="known://a">one\ntwo</set><set path="known://\N{SNOWMAN}">ä\t€</set>' + GO_ON,
+        '<get path="known://none"/>' + GO_ON,
+        "<think>x</think>" + GO_ON,
+        DONE,
+    )
+    plugins.manager().register(model)
+    yield model
+    plugins.manager().unregister(model)
+
+
+def test_what_is_kept_is_what_the_model_was_sent(db: engine.Database, listener: Listener) -> None:
+    db.run("Look\nat this", model="listener", run="demo")
+    db.execute("update tools set doc = 'another text'")
+    db.execute("delete from packet_sections")
+    db.insert("verb_set", run="demo", path="known://a", body="changed")
+    assert len(listener.heard) == 4
+    for number, messages in enumerate(listener.heard, 1):
+        rows = db.rows("select role, text, sha256 from packet_texts where turn = ? order by ordinal", (number,))
+        assert [(row["role"], row["text"]) for row in rows] == [(m.role, m.content) for m in messages]
+        assert [row["sha256"] for row in rows] == [
+            hashlib.sha256(message.content.encode()).hexdigest() for message in messages
+        ]
+
+
+def test_the_system_text_is_kept_once(db: engine.Database, listener: Listener) -> None:
+    db.run("Go", model="listener", run="demo")
+    assert db.value("select count(distinct sha256) from packets where role = 'system'") == 1
+    assert db.value("select count(*) from packets where role = 'system'") == 4
+
+
+def test_what_changes_stands_last(db: engine.Database, listener: Listener) -> None:
+    db.run("Go", model="listener", run="demo")
+    before, after = (messages[1].content for messages in listener.heard[2:4])
+    kept = before[: before.index("</log>")]
+    assert "</summary>" in kept
+    assert after.startswith(kept), "a turn that only adds to the log leaves a provider's cached prefix as it was"
+
+
+def budget(text: str) -> dict[str, int]:
+    """The figures of the `<budget>` of a packet."""
+    found = re.search(
+        r'<budget tokenUsage="(\d+)" tokensFree="(\d+)" *>.*^Total: (\d+) visible \+ (\d+) summarized entries; '
+        r"tokenUsage (\d+) / ceiling (\d+)\. (\d+) tokens free\. *$",
+        text,
+        re.DOTALL | re.MULTILINE,
+    )
+    assert found, text
+    names = ("usage", "free", "visible", "summarized", "usage_again", "ceiling", "free_again")
+    return dict(zip(names, map(int, found.groups()), strict=True))
+
+
+BODIES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=900)
+ENTRIES = st.lists(
+    st.tuples(
+        st.sampled_from(["known://{}", "unknown://{}", "skill://{}", "https://example.org/{}", "odd://{}"]),
+        BODIES,
+        st.sampled_from(["visible", "summarized", "archived"]),
+    ),
+    max_size=7,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    entries=ENTRIES,
+    prompt=BODIES.filter(str.strip),
+    limit=st.sampled_from([None, 5000, 9000, 32768, 500_000]),
+    reported=st.none() | st.integers(300, 9000),
+)
+def test_the_figures_of_the_budget_are_those_of_the_packet(
+    entries: list[tuple[str, str, str]], prompt: str, limit: int | None, reported: int | None
+) -> None:
+    with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
+        usage = {"usage": {"prompt_tokens": reported}} if reported else {}
+        model = script(Path(folder), {"text": GO_ON, **usage}, DONE, DONE)
+        options: dict[str, Any] = {"model": model, "context_limit": limit}
+        begin(db, "demo", prompt, **{key: value for key, value in options.items() if value})
+        for number, (pattern, body, visibility) in enumerate(entries):
+            db.execute(
+                "insert into entry_writes (run_id, path, body, visibility, writer) values (1, ?, ?, ?, 'plugin')",
+                (pattern.format(number), body, visibility),
+            )
+        db.resume("demo")
+        db.run(prompt, run="demo")
+        rows = db.rows("select id, sequence, loop_id, context_tokens, context_chars from turns where seen_at > 0")
+        for row in rows:
+            texts = db.rows("select text from packet_texts where turn = ? order by ordinal", (row["sequence"],))
+            chars = sum(len(text["text"]) for text in texts)
+            figures = budget(texts[-1]["text"])
+            divisor = db.value("select divisor from loops where id = ?", (row["loop_id"],))
+            assert figures["usage"] == figures["usage_again"] == row["context_tokens"] == math.ceil(chars / divisor)
+            assert chars == row["context_chars"]
+            assert figures["free"] == figures["free_again"] == max(figures["ceiling"] - figures["usage"], 0)
+            assert figures["usage"] <= figures["ceiling"], "what does not fit is not sent"
+
+
+@settings(max_examples=150, deadline=None)
+@given(entries=ENTRIES)
+def test_the_counts_of_the_budget_are_those_of_the_context(entries: list[tuple[str, str, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
+        begin(db, "demo", "Go", model=script(Path(folder), DONE), context_limit=500_000)
+        for number, (pattern, body, visibility) in enumerate(entries):
+            db.execute(
+                "insert into entry_writes (run_id, path, body, visibility, writer) values (1, ?, ?, ?, 'plugin')",
+                (pattern.format(number), body, visibility),
+            )
+        db.resume("demo")
+        figures = budget(db.value("select text from packet_texts where role = 'user'"))
+        seen = [row["visibility"] for row in db.rows("select visibility from context_at where turn = 1")]
+        assert (figures["visible"], figures["summarized"]) == (seen.count("visible"), seen.count("summarized"))
+
+
+def test_an_entry_states_what_it_costs(db: engine.Database) -> None:
+    begin(db, "demo")
+    db.insert("verb_set", run="demo", path="known://a", body="x" * 400)
+    db.insert("begin_turns", run="demo")
+    text = db.value("select text from packet_visible where turn_id = 1")
+    stated = re.search(r'"tokens":(\d+)\}', text)
+    assert stated
+    assert abs(int(stated[1]) - math.ceil(len(text) / 2)) <= 10
+
+
+def show(db: engine.Database, turn: int) -> str:
+    rows = db.rows("select role, text from packet_texts where turn = ? order by ordinal", (turn,))
+    return "".join(f"======== {row['role']} ========\n{row['text']}\n" for row in rows)
+
+
+def compare(name: str, text: str) -> None:
+    path = GOLDEN / name
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8"), f"read the difference to {path.name}, then UPDATE_GOLDEN=1"
+
+
+def test_the_full_packet_reads_as_it_did(tmp_path: Path, workspace_dir: Path) -> None:
+    with fresh(tmp_path, clock=Clock()) as db:
+        db.insert("verb_set", run="demo", path="run://demo", attributes=json.dumps({"root": str(workspace_dir)}))
+        model = script(
+            tmp_path,
+            f'<get path="notes.md"/><set path="known://port" tags="network,port">The port is 8080.</set>{GO_ON}',
+            '<set path="unknown://host">Which host?</set><get path="src/nothing.py"/><think>Hm.</think>',
+            '<set path="settings.ini"><<SEARCH\nport = 8080\nSEARCH\n<<REPLACE\nport = 9090\nREPLACE</set>'
+            '<set path="notes.md" visibility="summarized"/><update status="102">moved the port</update>',
+            DONE,
+        )
+        result = db.run("Move the port to 9090.\nKeep the rest.", run="demo", model=model, yolo=True)
+        assert result.status == 200
+        compare("full_packet.txt", show(db, 4))
+
+
+def test_the_compact_packet_reads_as_it_did(tmp_path: Path, workspace_dir: Path) -> None:
+    with fresh(tmp_path, clock=Clock()) as db:
+        model = script(tmp_path, '<get path="notes.md"/>' + GO_ON, DONE)
+        db.execute(
+            "insert into models (alias, actual, profile, context_length, created_at) "
+            "values ('small', ?, 'compact', 4096, 0)",
+            (model,),
+        )
+        assert db.run("Who is the owner?", model="small", root=workspace_dir).status == 200
+        compare("compact_packet.txt", show(db, 2))
