@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 class Progress:
     """Passes events to `on_event`, each a dict with a `type`:
 
-    `turn` (turn, context_tokens, ceiling, cost), `command` (turn, action, target, status, body), `proposal` (path, action,
-    target), `delta` (text), `output` (channel, text), `retry` (message, wait_s), `loop` (status, reason, answer).
+    `turn` (turn, context_tokens, ceiling, cost), `command` (turn, action, target, status, outcome, body, path), `error`
+    (turn, status, outcome, body, path), `proposal` (turn, action, target, path), `delta` (text), `output` (channel, text),
+    `retry` (message, failures, wait_s), `loop` (status, body: the reason). Keys without a value are left out.
     """
 
     def __init__(self, db: Database, run: str, on_event: Callable[[dict[str, Any]], None] | None) -> None:

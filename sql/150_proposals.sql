@@ -149,7 +149,8 @@ begin
     set state = 'proposed'
     where id = new.command_id and state = 'performing';
     insert into events (at, run_id, turn_id, kind, detail)
-    values (new.created_at, new.run_id, new.turn_id, 'proposal.opened', json_object('path', new.path, 'target', new.target));
+    values (new.created_at, new.run_id, new.turn_id, 'proposal.opened',
+        json_object('path', new.path, 'action', new.action, 'target', new.target));
     insert into resolutions (run_id, path, proposal_id, decision, decided_by, created_at)
     select new.run_id, new.path, new.id, 'accept', case c.writer when 'model' then 'yolo' else c.writer end, now()
     from commands as c
@@ -327,7 +328,11 @@ create trigger effect_results__settle
 after insert on effect_results
 begin
     update effects
-    set state = case when new.outcome = 'interrupted' then 'interrupted' when new.state = 'cancelled' then 'cancelled' else 'done' end,
+    set state = case
+            when new.outcome = 'interrupted' then 'interrupted'
+            when new.state = 'cancelled' then 'cancelled'
+            else 'done'
+        end,
         ended_at = now()
     where id = new.effect_id;
     insert into file_ends (effect_id)

@@ -18,7 +18,9 @@ where ev.kind = 'turn.asked'
 union all
 select
     r.alias, ev.id, 'command', t.sequence, null, null, null, c.action, coalesce(c.path, c.body),
-    coalesce(case when c.action = 'update' and c.state = 'resolved' then json_extract(c.attributes, '$.status') end, k.status),
+    coalesce(
+        case when c.action = 'update' and c.state = 'resolved' then json_extract(c.attributes, '$.status') end, k.status
+    ),
     c.outcome, c.message, c.log_path
 from events as ev
 join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since = ev.id
@@ -41,8 +43,8 @@ join runs as r on r.id = ev.run_id
 where ev.kind in ('entry.created', 'entry.written') and json_extract(v.attributes, '$.action') = 'error'
 union all
 select
-    r.alias, ev.id, 'proposal', t.sequence, null, null, null, null, json_extract(ev.detail, '$.target'), 202, null, null,
-    json_extract(ev.detail, '$.path')
+    r.alias, ev.id, 'proposal', t.sequence, null, null, null, json_extract(ev.detail, '$.action'),
+    json_extract(ev.detail, '$.target'), 202, null, null, json_extract(ev.detail, '$.path')
 from events as ev
 join runs as r on r.id = ev.run_id
 left join turns as t on t.id = ev.turn_id

@@ -223,7 +223,7 @@ def test_what_happens_is_told_in_order(db: engine.Database, tmp_path: Path, work
     assert [(event["type"], event.get("action")) for event in events] == [
         ("turn", None),
         ("delta", None),
-        ("proposal", None),
+        ("proposal", "sh"),
         ("output", None),
         ("command", "sh"),
         ("command", "update"),
