@@ -23,4 +23,3 @@ create table if not exists file_constraints (
     created_at integer not null,
     constraint file_constraints_once unique (project_id, pattern)
 ) strict;
-

@@ -77,17 +77,81 @@ create table if not exists vetoes (
 -- seeds
 
 insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema, meaning) values
-    ('get', 10, 1, 1, '["ask","act"]', '[]', '{"type":"object","properties":{"path":{"type":"string"},"body":{"type":"string"},"line":{"type":"integer"},"limit":{"type":"integer"},"manifest":{"type":"boolean"},"tags":{"type":"string"},"visibility":{"type":"string","enum":["visible","summarized","archived"]}},"required":["path"]}', 'read: make entries visible'),
-    ('set', 20, 0, 1, '["ask","act"]', '[]', '{"type":"object","properties":{"path":{"type":"string"},"body":{"type":"string"},"tags":{"type":"string"},"visibility":{"type":"string","enum":["visible","summarized","archived"]},"manifest":{"type":"boolean"},"filter":{"type":"string"}},"required":["path"]}', 'write or edit an entry, or change its visibility'),
-    ('think', 30, 0, 1, '["ask","act"]', '[]', '{"type":"object","properties":{"body":{"type":"string"}},"required":["body"]}', 'reason, without effect'),
-    ('env', 40, 1, 1, '["ask","act"]', '["no_proposals"]', '{"type":"object","properties":{"body":{"type":"string"}},"required":["body"]}', 'run a command that only reads'),
-    ('sh', 50, 1, 1, '["act"]', '["no_proposals"]', '{"type":"object","properties":{"body":{"type":"string"}},"required":["body"]}', 'run a shell command'),
-    ('rm', 60, 0, 1, '["ask","act"]', '[]', '{"type":"object","properties":{"path":{"type":"string"},"body":{"type":"string"},"manifest":{"type":"boolean"}},"required":["path"]}', 'remove entries'),
-    ('cp', 70, 0, 1, '["ask","act"]', '[]', '{"type":"object","properties":{"path":{"type":"string"},"to":{"type":"string"},"visibility":{"type":"string"}},"required":["path","to"]}', 'copy an entry'),
-    ('mv', 80, 0, 1, '["ask","act"]', '[]', '{"type":"object","properties":{"path":{"type":"string"},"to":{"type":"string"},"visibility":{"type":"string"}},"required":["path"]}', 'move an entry'),
-    ('search', 90, 1, 0, '["ask","act"]', '["no_web"]', '{"type":"object","properties":{"body":{"type":"string"},"results":{"type":"integer"}},"required":["body"]}', 'search the web'),
-    ('update', 100, 0, 1, '["ask","act"]', '[]', '{"type":"object","properties":{"body":{"type":"string"},"status":{"type":"integer"}},"required":["body","status"]}', 'say that the loop goes on or is over'),
-    ('ask_user', 110, 1, 1, '["ask","act"]', '["no_interaction","no_proposals","yolo"]', '{"type":"object","properties":{"body":{"type":"string"},"options":{"type":"string"}},"required":["body"]}', 'ask the person a question')
+    ('get', 10, 1, 1, '["ask","act"]', '[]',
+        json('{"type": "object", "properties": {
+            "path": {"type": "string"},
+            "body": {"type": "string"},
+            "line": {"type": "integer"},
+            "limit": {"type": "integer"},
+            "manifest": {"type": "boolean"},
+            "tags": {"type": "string"},
+            "visibility": {"type": "string", "enum": ["visible", "summarized", "archived"]}
+        }, "required": ["path"]}'),
+        'read: make entries visible'),
+    ('set', 20, 0, 1, '["ask","act"]', '[]',
+        json('{"type": "object", "properties": {
+            "path": {"type": "string"},
+            "body": {"type": "string"},
+            "tags": {"type": "string"},
+            "visibility": {"type": "string", "enum": ["visible", "summarized", "archived"]},
+            "manifest": {"type": "boolean"},
+            "filter": {"type": "string"}
+        }, "required": ["path"]}'),
+        'write or edit an entry, or change its visibility'),
+    ('think', 30, 0, 1, '["ask","act"]', '[]',
+        json('{"type": "object", "properties": {
+            "body": {"type": "string"}
+        }, "required": ["body"]}'),
+        'reason, without effect'),
+    ('env', 40, 1, 1, '["ask","act"]', '["no_proposals"]',
+        json('{"type": "object", "properties": {
+            "body": {"type": "string"}
+        }, "required": ["body"]}'),
+        'run a command that only reads'),
+    ('sh', 50, 1, 1, '["act"]', '["no_proposals"]',
+        json('{"type": "object", "properties": {
+            "body": {"type": "string"}
+        }, "required": ["body"]}'),
+        'run a shell command'),
+    ('rm', 60, 0, 1, '["ask","act"]', '[]',
+        json('{"type": "object", "properties": {
+            "path": {"type": "string"},
+            "body": {"type": "string"},
+            "manifest": {"type": "boolean"}
+        }, "required": ["path"]}'),
+        'remove entries'),
+    ('cp', 70, 0, 1, '["ask","act"]', '[]',
+        json('{"type": "object", "properties": {
+            "path": {"type": "string"},
+            "to": {"type": "string"},
+            "visibility": {"type": "string"}
+        }, "required": ["path", "to"]}'),
+        'copy an entry'),
+    ('mv', 80, 0, 1, '["ask","act"]', '[]',
+        json('{"type": "object", "properties": {
+            "path": {"type": "string"},
+            "to": {"type": "string"},
+            "visibility": {"type": "string"}
+        }, "required": ["path"]}'),
+        'move an entry'),
+    ('search', 90, 1, 0, '["ask","act"]', '["no_web"]',
+        json('{"type": "object", "properties": {
+            "body": {"type": "string"},
+            "results": {"type": "integer"}
+        }, "required": ["body"]}'),
+        'search the web'),
+    ('update', 100, 0, 1, '["ask","act"]', '[]',
+        json('{"type": "object", "properties": {
+            "body": {"type": "string"},
+            "status": {"type": "integer"}
+        }, "required": ["body", "status"]}'),
+        'say that the loop goes on or is over'),
+    ('ask_user', 110, 1, 1, '["ask","act"]', '["no_interaction","no_proposals","yolo"]',
+        json('{"type": "object", "properties": {
+            "body": {"type": "string"},
+            "options": {"type": "string"}
+        }, "required": ["body"]}'),
+        'ask the person a question')
 on conflict (name) do update
     set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised,
         modes = excluded.modes, hidden_by = excluded.hidden_by, schema = excluded.schema, meaning = excluded.meaning;
@@ -310,7 +374,10 @@ end;
 create trigger performances__perform
 instead of insert on performances
 begin
-    select fail((select status from outcomes where name = r.outcome), new.action || ' ' || coalesce(new.path, '') || ': ' || r.message)
+    select fail(
+        (select status from outcomes where name = r.outcome),
+        new.action || ' ' || coalesce(new.path, '') || ': ' || r.message
+    )
     from command_refusals as r
     where r.command_id = new.command_id
     order by r.rank
@@ -332,7 +399,10 @@ when new.turn_id is null
     and old.state = 'performing'
     and new.outcome in ('validation', 'permission', 'method_not_allowed')
 begin
-    select fail((select status from outcomes where name = new.outcome), new.action || ' ' || coalesce(new.path, '') || ': ' || new.message);
+    select fail(
+        (select status from outcomes where name = new.outcome),
+        new.action || ' ' || coalesce(new.path, '') || ': ' || new.message
+    );
 end;
 
 create trigger target_finds__fill

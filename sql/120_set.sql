@@ -106,7 +106,10 @@ begin
     insert into set_decisions
     select *
     from commands
-    where id = new.id and state = 'performing' and new.writer <> 'model' and json_extract(new.attributes, '$.state') is not null;
+    where id = new.id
+        and state = 'performing'
+        and new.writer <> 'model'
+        and json_extract(new.attributes, '$.state') is not null;
     insert into set_moves
     select *
     from commands
@@ -138,7 +141,11 @@ begin
     select
         new.run_id,
         new.path,
-        case json_extract(new.attributes, '$.state') when 'resolved' then 'accept' when 'failed' then 'error' else 'reject' end,
+        case json_extract(new.attributes, '$.state')
+            when 'resolved' then 'accept'
+            when 'failed' then 'error'
+            else 'reject'
+        end,
         new.body,
         json_extract(new.attributes, '$.outcome'),
         new.writer,
@@ -234,7 +241,9 @@ begin
         and path_scheme(new.path) is null;
     -- all of them or none: an edit that does not fit one of them changes none
     update commands
-    set state = 'failed', outcome = json_extract(x.edit, '$.outcome'), message = x.path || ': ' || json_extract(x.edit, '$.message')
+    set state = 'failed',
+        outcome = json_extract(x.edit, '$.outcome'),
+        message = x.path || ': ' || json_extract(x.edit, '$.message')
     from (
         select t.path, edit_apply(b.body, new.body) as edit
         from command_targets as t
@@ -282,7 +291,9 @@ begin
         new.path,
         new.body,
         k.attributes,
-        coalesce(json_extract(new.attributes, '$.visibility'), case when path_scheme(new.path) is not null then 'visible' end),
+        coalesce(
+            json_extract(new.attributes, '$.visibility'), case when path_scheme(new.path) is not null then 'visible' end
+        ),
         case
             when json_extract(new.attributes, '$.append') = 1
                 then json_object('state', 'resolved', 'body', coalesce(b.body, '') || new.body)

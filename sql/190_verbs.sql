@@ -56,7 +56,9 @@ begin
     insert into run_openings (alias, attributes)
     select substr(new.path, 7), coalesce(new.attributes, '{}')
     where new.action = 'set' and new.path like 'run://_%' and new.state is null;
-    select fail(404, 'run ' || quote(coalesce(new.run, substr(new.path, 7))) || ': there is no such run; see ''engine runs''')
+    select fail(
+        404, 'run ' || quote(coalesce(new.run, substr(new.path, 7))) || ': there is no such run; see ''engine runs'''
+    )
     where not exists (
         select 1
         from runs

@@ -186,8 +186,11 @@ instead of insert on performing_set_run
 begin
     select fail(400, 'run://' || (select alias from runs where id = new.run_id) || ': mode is ask or act')
     where json_extract(new.attributes, '$.attributes.mode') not in (select name from modes);
-    select fail(404, 'persona ' || quote(json_extract(new.attributes, '$.attributes.persona')) || ': there is none of that name; there are '
-        || (select group_concat(name, ', ') from personas))
+    select fail(
+        404,
+        'persona ' || quote(json_extract(new.attributes, '$.attributes.persona'))
+        || ': there is none of that name; there are ' || (select group_concat(name, ', ') from personas)
+    )
     where json_extract(new.attributes, '$.attributes.persona') is not null
         and json_extract(new.attributes, '$.attributes.persona') not in (select name from personas);
     update runs

@@ -188,7 +188,11 @@ begin
             || '. Output: ' || (
                 select group_concat(line, ', ')
                 from (
-                    select c.path || case when b.chars > 0 then ' (' || token_estimate(b.chars, 2) || ' tokens)' else ' (empty)' end as line
+                    select
+                        c.path || case
+                            when b.chars > 0 then ' (' || token_estimate(b.chars, 2) || ' tokens)'
+                            else ' (empty)'
+                        end as line
                     from effect_channels as c
                     join run_paths as p on p.run_id = c.run_id and p.path = c.path
                     join entry_bodies as b on b.run_id = p.run_id and b.entry_id = p.entry_id

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-WIDTH = 120
+WIDTH = 125
 
 TOKEN = re.compile(
     r"""(?P<comment>--[^\n]*|/\*.*?\*/)

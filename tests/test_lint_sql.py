@@ -48,7 +48,7 @@ def test_the_house_form_passes() -> None:
         ("SELECT 1;", "SELECT is not lowercase"),
         ("select 1; ", "blanks at the end"),
         ("select\t1;", "a tab"),
-        (f"select '{'x' * 100}';", "columns"),
+        (f"select '{'x' * 125}';", "columns"),
         ("create table t (a integer check (a > 0));", "'check' without"),
         ("create table t (a integer constraint b not null references c);", "'references' without"),
         ("create table t (a integer unique);", "'unique' without"),

@@ -30,7 +30,9 @@ def _folder(at: Path, dice: random.Random) -> list[tuple[str, str]]:
     people = [f"{first} {last}" for first, last in zip(dice.sample(FIRST, 6), dice.sample(LAST, 6), strict=True)]
     phones = {person: f"{dice.randint(100, 999)}-{dice.randint(1000, 9999)}" for person in people}
     goods = {name: dice.randint(11, 989) for name in dice.sample(GOODS, 6)}
-    port, workers, flour, bake = (dice.randint(low, high) for low, high in ((2000, 9999), (3, 64), (150, 900), (21, 95)))
+    port, workers, flour, bake = (
+        dice.randint(low, high) for low, high in ((2000, 9999), (3, 64), (150, 900), (21, 95))
+    )
     dish, tool, height = dice.choice(DISHES), dice.choice(TOOLS), dice.randint(12, 380)
     budget = dice.randint(1100, 9800)
     files = {
