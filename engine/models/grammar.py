@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-# The form that templates/compact_user.md.j2 gives to a file.
+# The form that templates/sections/compact.j2 gives to a file.
 _SHOWN = re.compile(r'^<file path="([^"\n]*)">\n(.*?)\n</file>$', re.DOTALL | re.MULTILINE)
 _MOST_LINES = 200
 _LONG_LINE = 160
@@ -28,7 +28,7 @@ _SENTENCE = r'sentence ::= [^<\n. ] [^<\n.]* ("." [0-9] [^<\n.]*)* "."?'
 
 
 def packet_grammar(packet: str, paths: Sequence[str] = ()) -> str:
-    """The grammar of the answers to `packet`, a user message as compact_user.md.j2 renders it.
+    """The grammar of the answers to `packet`, a user message as sections/compact.j2 renders it.
 
     The last paragraph of `packet` is the question. An answer quotes a line of the files shown, a read asks
     for one of `paths` that is not shown. Without a file shown an answer is a sentence.

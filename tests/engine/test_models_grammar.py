@@ -69,19 +69,23 @@ def test_a_grammar_of_anything_is_one_rule_a_line(text: str, paths: list[str]) -
     assert all(" ::= " in line for line in grammar.split("\n"))
 
 
+def compact_user(prompt: str, log: list[str] | None = None, **files: str) -> str:
+    """The user message of a compact packet; a double underscore in a file's name stands for its dot."""
+    rows = [{"part": "file", "path": name.replace("__", "."), "body": body} for name, body in files.items()]
+    rows += [{"part": "log", "path": None, "body": line} for line in log or []]
+    rows.append({"part": "prompt", "path": None, "body": prompt})
+    return environment().get_template("sections/compact.j2").render(section="compact", rows=rows)
+
+
 def test_the_user_template_shows_files_then_the_log_then_the_question() -> None:
-    template = environment().get_template("compact_user.md.j2")
-    shown = [{"path": "a.ini", "body": "port = 1\n"}, {"path": "b.txt", "body": "x"}]
-    assert template.render(files=shown, log=["read b.txt"], prompt="Which port?") == (
+    assert compact_user("Which port?", ["read b.txt"], a__ini="port = 1\n", b__txt="x") == (
         '<file path="a.ini">\nport = 1\n</file>\n\n<file path="b.txt">\nx\n</file>\n\nread b.txt\n\nWhich port?'
     )
-    assert template.render(files=[], log=[], prompt="Which port?") == "Which port?"
+    assert compact_user("Which port?") == "Which port?"
 
 
 def test_the_grammar_of_a_packet_quotes_the_file_shown() -> None:
-    template = environment().get_template("compact_user.md.j2")
-    packet = template.render(files=[{"path": "a.ini", "body": SERVER}], log=["14 days ago"], prompt="Which port?")
-    parsed = rules(packet_grammar(packet, ["a.ini", "b.ini"]))
+    parsed = rules(packet_grammar(compact_user("Which port?", ["14 days ago"], a__ini=SERVER), ["a.ini", "b.ini"]))
     assert parsed["line"] == '"port = 5545"'
     assert parsed["path"] == '"b.ini"'
     assert "line" not in rules(packet_grammar("Which port?"))

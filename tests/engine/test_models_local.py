@@ -110,8 +110,8 @@ def compact(path: str, body: str, question: str, paths: tuple[str, ...] = ()) ->
     """The answer to `question` with one file shown, asked as the compact profile asks."""
     templates = environment()
     system = templates.get_template("compact.md.j2").render()
-    shown = [{"path": path, "body": body}]
-    user = templates.get_template("compact_user.md.j2").render(files=shown, log=[], prompt=question)
+    rows = [{"part": "file", "path": path, "body": body}, {"part": "prompt", "path": None, "body": question}]
+    user = templates.get_template("sections/compact.j2").render(section="compact", rows=rows)
     messages = (Message("system", system), Message("user", user))
     grammar = packet_grammar(user, paths)
     return resolve_model("local").complete(Request(messages, None, None, grammar, 120.0, 0, "demo"))
