@@ -82,7 +82,8 @@ def _configure(connection: apsw.Connection, synchronous: str, read_only: bool, c
         connection.execute(f"pragma application_id = {schemas.APPLICATION_ID}")
     connection.execute("pragma journal_mode = wal").fetchall()
     connection.execute(f"pragma synchronous = {synchronous}").fetchall()
-    connection.execute("pragma temp_store = memory").fetchall()
+    for pragma in ("temp_store = memory", "cache_size = -16000", "wal_autocheckpoint = 4000"):
+        connection.execute(f"pragma {pragma}").fetchall()
     schemas.prepare(connection)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from . import texts
+from .functions.compact import to_json
 from .models.protocol import Message
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Renderer:
                 role=role,
                 sha256=_digest(text),
                 chars=len(text),
-                parts=json.dumps(runs_of([ids[part] for part in parts]), separators=(",", ":")),
+                parts=to_json(runs_of([ids[part] for part in parts])),
             )
         self._chunks = ids
 

@@ -7,11 +7,11 @@ is the new text, except that a body made of nothing but sed substitutions edits 
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from typing import Any
 
 from engine.functions import Function
+from engine.functions.compact import to_json
 from engine.functions.markers import Operation, parse_markers
 from engine.functions.matching import Mismatch, ambiguity, locate, with_ending
 from engine.functions.sed import Hit, Substitution, apply_hits, find_hits, parse_sed, plain_text
@@ -89,7 +89,7 @@ def edit_diff(path: str | None, before: str | None, after: str | None) -> str | 
 
 
 def _json(**result: Any) -> str:
-    return json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+    return to_json(result)
 
 
 def _perform(current: str | None, operations: list[Operation], warnings: list[str]) -> str | None:

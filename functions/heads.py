@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 from . import Function
+from .compact import to_json
 
-_LOG = ("action", "target", "to", "tags")
+_ACTION = ("action", "target", "to")
+_TAGS = ("tags",)
 _DATA = ("command", "channel", "summary", "tags")
 
 
@@ -25,23 +27,19 @@ def entry_head(
     show what they are. What is as usual (status 200, resolved) is left out, and so is whatever is NULL.
     """
     given: dict[str, Any] = json.loads(attributes) if attributes else {}
-    head: dict[str, Any] = {"turn": turn}
-    if category == "logging":
-        head |= {name: given[name] for name in _LOG[:3] if given.get(name) is not None}
-        # an error carries its own status; a failed action has that of its outcome
-        named = outcome is None or outcome.startswith("status:") or state != "failed"
-        head["status"] = (given.get("status") if named else None) or _unusual(status)
-    else:
-        head |= {"status": _unusual(status), "state": None if state == "resolved" else state}
-    head["outcome"] = outcome
-    names = _LOG[3:] if category == "logging" else _DATA
-    head |= {name: given[name] for name in names if given.get(name) is not None}
-    shown = {name: value for name, value in head.items() if value is not None}
-    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))[:-1]
-
-
-def _unusual(status: int | None) -> int | None:
-    return None if status == 200 else status
+    logged = category == "logging"
+    # an error carries its own status; a failed action has that of its outcome
+    if logged and (outcome is None or outcome.startswith("status:") or state != "failed"):
+        status = given.get("status") or status
+    head = {
+        "turn": turn,
+        **{name: given[name] for name in (_ACTION if logged else ()) if name in given},
+        "status": None if status == 200 and not (logged and "status" in given) else status,
+        "state": None if logged or state == "resolved" else state,
+        "outcome": outcome,
+        **{name: given[name] for name in (_TAGS if logged else _DATA) if name in given},
+    }
+    return to_json({name: value for name, value in head.items() if value is not None})[:-1]
 
 
 FUNCTIONS = (Function("entry_head", 6, entry_head),)

@@ -9,13 +9,13 @@ finds closing ones, `markup_recovery` decides where they are missing, `markup_pr
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from engine.functions import Function
+from engine.functions.compact import to_json
 from engine.functions.dialects import ANGLE_HEADS, BRACE_HEADS, BRACKET_HEADS, CONTROLS, Dialects, Reading
 from engine.functions.markup_bodies import Bodies
 from engine.functions.markup_calls import Command, command_of, command_of_arguments
@@ -51,7 +51,7 @@ def response_parse(text: str | None, tools: str | None, cap: int | None) -> str 
     except Exception as error:  # the answer is paid for: whatever happens, its text is kept
         warning = f"The answer could not be parsed ({type(error).__name__}: {error}); all of it was kept as text"
         parsed = {"commands": [], "warnings": [warning], "text": text.strip(), "reasoning": ""}
-    return json.dumps(parsed, ensure_ascii=False, separators=(",", ":"))
+    return to_json(parsed)
 
 
 @lru_cache(maxsize=64)

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from engine.functions.compact import to_json
+
 # The attribute that makes a tag complete without a body.
 TARGETS: Mapping[str, tuple[str, ...]] = {
     "get": ("path",),
@@ -114,7 +116,7 @@ def _text_of(key: str, value: object) -> str:
     """An argument as attribute text: lists of texts as the tools write them, other values as JSON."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = (";" if key.lower() == "options" else ",").join(value)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = value if isinstance(value, str) else to_json(value)
     # JSON can spell half characters, which no UTF-8 text can hold.
     return _SURROGATE.sub("\ufffd", text)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import json
 import re
 import warnings
 
 from engine.functions import Function
+from engine.functions.compact import to_json
 from engine.functions.paths import path_scheme
 
 SUMMARY_LENGTH = 500
@@ -61,7 +61,7 @@ def text_slice(text: str | None, line: int | None, limit: int | None) -> str | N
         first = last = 0
     lines = text.split("\n")[first - 1 : last] if first else []
     found = {"text": "\n".join(lines), "first": first, "last": last, "total": total}
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    return to_json(found)
 
 
 def text_indent(text: str | None) -> str | None:

@@ -64,7 +64,7 @@ select
     ':::' || e.path as foot,
     length(v.head) + 2 * length(e.path) + coalesce(c.chars, 0) + 20 as full_chars,
     length(v.head) + 2 * length(e.path) + coalesce(c.summary_chars, 0) + 20 as summary_text_chars
-from run_views as v
+from run_views as v indexed by idx_run_views_in_context
 join loops as l on l.run_id = v.run_id and l.status = 102
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind and s.model_visible

@@ -74,7 +74,7 @@ select
     f.path,
     f.size,
     f.mtime_ns
-from run_views as v
+from run_views as v indexed by idx_run_views_in_context
 join runs as r on r.id = v.run_id
 join entries as e on e.id = v.entry_id and e.kind = 'file'
 join file_stats as f on f.project_id = r.project_id and f.path = e.path
