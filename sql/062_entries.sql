@@ -1,0 +1,247 @@
+-- Entries: everything the model can know, each under a path.
+-- An entry is an identity (scope, path). What a run sees of it is its view: a pinned content, attributes, visibility and
+-- state. A write moves only the writer's pin, so a fork shares its parent's entries and neither sees what the other writes.
+-- Entries of project and global scope have one head that every run with a view follows. No view: not in context.
+-- spec: @entries @run_views @scopes
+
+-- tables
+
+create table if not exists entries (
+    id integer primary key,
+    scope text not null,
+    path text not null
+        constraint entries_path_length check (length(path) between 1 and 2048),
+    -- the part of the path before '://'; null for a file
+    scheme text,
+    -- the row of schemes that it follows
+    kind text not null constraint entries_kind references schemes (name),
+    -- the head, for project and global scope only
+    content_id integer constraint entries_content references contents (id),
+    attributes text constraint entries_attributes_json check (attributes is null or json_valid(attributes)),
+    -- sha256 of the file's bytes
+    hash text,
+    since integer,
+    constraint entries_path_once_per_scope unique (scope, path)
+) strict;
+
+create table if not exists run_views (
+    run_id integer not null constraint run_views_run references runs (id) on delete cascade,
+    entry_id integer not null constraint run_views_entry references entries (id),
+    -- the pin; null follows the entry's head
+    content_id integer constraint run_views_content references contents (id),
+    attributes text constraint run_views_attributes_json check (attributes is null or json_valid(attributes)),
+    visibility text not null constraint run_views_visibility references visibilities (name),
+    state text not null constraint run_views_state references states (name),
+    outcome text,
+    writer text not null constraint run_views_writer references writer_tiers (name),
+    loop_id integer,
+    -- its metadata as the packet shows it, while it is in context
+    head text,
+    -- the turn that wrote it last: shown, and sorted by
+    turn integer not null,
+    -- the turn that wrote or promoted it last: what the ladder demotes
+    touched integer not null,
+    write_count integer not null default 1,
+    -- the clock when this row became what it is
+    since integer not null,
+    primary key (run_id, entry_id)
+) strict, without rowid;
+
+create index if not exists idx_run_views_in_context on run_views (run_id, entry_id) where visibility <> 'archived';
+
+create index if not exists idx_run_views_entry_id on run_views (entry_id);
+
+-- The growing body of a streaming entry; cut into one content when it ends.
+create table if not exists entry_chunks (
+    id integer primary key,
+    run_id integer not null constraint entry_chunks_run references runs (id) on delete cascade,
+    entry_id integer not null constraint entry_chunks_entry references entries (id),
+    text text not null
+) strict;
+
+create index if not exists idx_entry_chunks_run_id_entry_id on entry_chunks (run_id, entry_id, id);
+
+-- views
+
+-- The HTTP status of a state and its outcome. The one place where it is derived.
+create view state_statuses as
+select
+    s.name as state,
+    o.name as outcome,
+    coalesce(s.status, o.status) as status
+from states as s
+left join outcomes as o on s.status is null;
+
+create view known_entries as
+-- Every entry as each run sees it. Read-only: write through verb_set and its kin.
+select
+    r.alias as run,
+    e.scope,
+    e.path,
+    e.scheme,
+    s.category,
+    coalesce(c.body, '') || coalesce(
+        case v.state
+            when 'streaming' then (
+                select group_concat(k.text, '')
+                from (
+                    select text from entry_chunks where run_id = v.run_id and entry_id = v.entry_id order by id
+                ) as k
+            )
+        end, ''
+    ) as body,
+    coalesce(v.attributes, e.attributes) as attributes,
+    v.visibility,
+    v.state,
+    v.outcome,
+    coalesce(
+        st.status,
+        case when v.outcome like 'status:%' then cast(substr(v.outcome, 8) as integer) end,
+        (select o.status from outcomes as o where o.name = substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1)),
+        500
+    ) as status,
+    v.writer,
+    v.turn,
+    cast(coalesce(c.chars, 0) / 2.0 + 0.5 as integer) as tokens,
+    coalesce(c.lines, 0) as lines,
+    v.write_count,
+    (
+        select strftime('%Y-%m-%d %H:%M:%f', ev.at / 1000.0, 'unixepoch')
+        from events as ev
+        where ev.id <= max(v.since, coalesce(e.since, 0))
+        order by ev.id desc
+        limit 1
+    ) as updated_at
+from run_views as v
+join runs as r on r.id = v.run_id
+join entries as e on e.id = v.entry_id
+join schemes as s on s.name = e.kind
+join states as st on st.name = v.state
+left join contents as c on c.id = coalesce(v.content_id, e.content_id);
+
+-- The present body of each view, for the rules that read it.
+create view entry_bodies as
+select
+    v.run_id,
+    v.entry_id,
+    e.scope,
+    e.path,
+    e.scheme,
+    e.kind,
+    e.hash,
+    coalesce(v.content_id, e.content_id) as content_id,
+    c.body,
+    c.chars,
+    coalesce(v.attributes, e.attributes, '{}') as attributes,
+    v.visibility,
+    v.state,
+    v.outcome
+from run_views as v
+join entries as e on e.id = v.entry_id
+left join contents as c on c.id = coalesce(v.content_id, e.content_id);
+
+-- Where a run finds a path: in one of its scopes, through a view of its own. The joins are in that order, or each look-up
+-- would go through all views of the run.
+create view run_paths as
+select
+    l.run_id,
+    e.path,
+    e.id as entry_id,
+    e.kind,
+    e.scheme
+from run_scopes as l
+cross join entries as e on e.scope = l.scope
+cross join run_views as v on v.run_id = l.run_id and v.entry_id = e.id;
+
+-- The metadata that an entry shows in a packet, without its last brace: what follows depends on the loop.
+create view entry_heads as
+select
+    v.run_id,
+    v.entry_id,
+    entry_head(
+        s.category, v.turn, v.state, v.outcome,
+        coalesce(
+            st.status,
+            (select o.status from outcomes as o where o.name = substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1))
+        ),
+        coalesce(v.attributes, e.attributes)
+    ) as head
+from run_views as v
+join entries as e on e.id = v.entry_id
+join schemes as s on s.name = e.kind
+join states as st on st.name = v.state;
+
+-- triggers
+
+-- What comes into context gets its head, what leaves it gives it up.
+create trigger run_views__keep_head
+after update of visibility on run_views
+when (new.visibility = 'archived') <> (old.visibility = 'archived') and new.write_count = old.write_count
+begin
+    update run_views
+    set head = case
+            when new.visibility <> 'archived' then (
+                select h.head from entry_heads as h where h.run_id = new.run_id and h.entry_id = new.entry_id
+            )
+        end
+    where run_id = new.run_id and entry_id = new.entry_id;
+end;
+
+-- The attributes of a shared entry are part of its head in every run.
+create trigger entries__refresh_heads
+after update of attributes on entries
+when new.attributes is not old.attributes
+begin
+    update run_views
+    set head = (select h.head from entry_heads as h where h.run_id = run_views.run_id and h.entry_id = new.id)
+    where entry_id = new.id and visibility <> 'archived';
+end;
+
+-- The bodies of searchable schemes are indexed: a shared head in place of the one before, a run's own beside it.
+create trigger entries__index_head
+after update of content_id on entries
+when new.content_id is not old.content_id
+    and exists (select 1 from schemes where name = new.kind and searchable)
+begin
+    insert into content_search (content_search, rowid, body)
+    select 'delete', id, body
+    from contents
+    where id = old.content_id;
+    insert into content_search (rowid, body)
+    select id, body
+    from contents
+    where id = new.content_id;
+end;
+
+create trigger run_views__index_new
+after insert on run_views
+when new.content_id is not null
+    and exists (
+        select 1
+        from entries as e
+        join schemes as s on s.name = e.kind
+        where e.id = new.entry_id and s.searchable and e.scope = 'run:' || new.run_id
+    )
+begin
+    insert into content_search (rowid, body)
+    select id, body
+    from contents
+    where id = new.content_id and id not in (select id from content_search_docsize);
+end;
+
+create trigger run_views__index_changed
+after update of content_id on run_views
+when new.content_id is not old.content_id
+    and new.content_id is not null
+    and exists (
+        select 1
+        from entries as e
+        join schemes as s on s.name = e.kind
+        where e.id = new.entry_id and s.searchable
+    )
+begin
+    insert into content_search (rowid, body)
+    select id, body
+    from contents
+    where id = new.content_id and id not in (select id from content_search_docsize);
+end;
