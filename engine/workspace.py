@@ -22,7 +22,6 @@ from engine.membership import candidates
 Kind = Literal["text", "binary", "too_large", "unreadable", "missing"]
 
 _PROTECTED = frozenset({".git", ".engine"})
-_SNIFFED_BYTES = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +209,11 @@ def _is_unicode(text: str) -> bool:
 
 
 def _text(data: bytes) -> str | None:
-    """The text that the bytes are, None for binary ones; encoding it gives the same bytes."""
-    if b"\0" in data[:_SNIFFED_BYTES]:
+    """The text that the bytes are, None for binary ones; encoding it gives the same bytes.
+
+    A NUL anywhere means binary: SQLite's text functions stop at one.
+    """
+    if b"\0" in data:
         return None
     try:
         return data.decode()
