@@ -4,7 +4,7 @@
 `attach(connection, path)` brings an engine file into it.
 """
 
-from .database import Database, attach, open  # noqa: A004 - engine.open is the name people look for
+from .api import Database, attach, open  # noqa: A004 - engine.open is the name people look for
 from .errors import Conflict, EngineError, LeaseLost, NotFound, Overflow, PermissionDenied, ValidationError
 from .registration import register
 

@@ -12,7 +12,7 @@ import apsw
 from . import identity
 
 if TYPE_CHECKING:
-    from .database import Database
+    from .database import Store
 
 _POLL_S = 0.2
 
@@ -24,7 +24,7 @@ class Lease:
     `stopped` is set when the run was aborted under us or the lease was lost to another process.
     """
 
-    def __init__(self, db: Database, run: str) -> None:
+    def __init__(self, db: Store, run: str) -> None:
         self._db = db
         self.run = run
         self.token = uuid.uuid4().hex

@@ -22,7 +22,7 @@ from .packet import Renderer
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from .database import Database, Row
+    from .database import Row, Store
 
 OnEvent = Callable[[dict[str, Any]], None]
 OnProposal = Callable[[dict[str, Any]], bool | str | None]
@@ -34,7 +34,7 @@ class Driver:
     """
 
     def __init__(
-        self, db: Database, run: str, on_event: OnEvent | None = None, on_proposal: OnProposal | None = None
+        self, db: Store, run: str, on_event: OnEvent | None = None, on_proposal: OnProposal | None = None
     ) -> None:
         self._db = db
         self._run = run

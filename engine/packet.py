@@ -11,7 +11,7 @@ from .functions.compact import to_json
 from .models.protocol import Message
 
 if TYPE_CHECKING:
-    from .database import Database, Row
+    from .database import Row, Store
 
 _ENTRY = '\n{"turn":'
 """How an entry begins in a packet."""
@@ -25,7 +25,7 @@ class Renderer:
     It remembers what does not change within a loop, and the parts of the last packet, so that only new text is stored.
     """
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Store) -> None:
         self._db = db
         self._loop: int | None = None
         self._sections: list[Row] = []
@@ -154,7 +154,7 @@ def runs_of(ids: list[int]) -> list[int | list[int]]:
     return [run if len(run) == 2 else run[0] for run in runs]
 
 
-def messages_of(db: Database, turn_id: int) -> tuple[Message, ...]:
+def messages_of(db: Store, turn_id: int) -> tuple[Message, ...]:
     """The messages of a turn's packet as they were stored."""
     rows = db.rows(
         "select p.role, p.text from packet_texts as p join turns as t join runs as r on r.id = t.run_id "

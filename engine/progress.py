@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .database import Database
+    from .database import Store
     from .models.protocol import ModelError
 
 
@@ -18,7 +18,7 @@ class Progress:
     `retry` (message, failures, wait_s), `loop` (status, body: the reason). Keys without a value are left out.
     """
 
-    def __init__(self, db: Database, run: str, on_event: Callable[[dict[str, Any]], None] | None) -> None:
+    def __init__(self, db: Store, run: str, on_event: Callable[[dict[str, Any]], None] | None) -> None:
         self._db = db
         self._run = run
         self._on_event = on_event

@@ -22,7 +22,7 @@ from .errors import EngineError, PermissionDenied, ValidationError
 if TYPE_CHECKING:
     from sqlglot.expressions import Expression
 
-    from .database import Bindings, Database, Row
+    from .database import Bindings, Row, Store
 
 SECONDS = 10.0
 """How long a statement may take unless the caller says otherwise."""
@@ -58,7 +58,7 @@ class Answer:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
-def read_only_rows(db: Database, query: str, bindings: Bindings = ()) -> list[Row]:
+def read_only_rows(db: Store, query: str, bindings: Bindings = ()) -> list[Row]:
     """All rows of one read-only statement, each a dict; a column name that comes twice gets a number: `id`, `id_2`.
 
     Raises what `answer` raises.
@@ -67,7 +67,7 @@ def read_only_rows(db: Database, query: str, bindings: Bindings = ()) -> list[Ro
 
 
 def answer(
-    db: Database, query: str, bindings: Bindings = (), *, limit: int | None = None, seconds: float = SECONDS
+    db: Store, query: str, bindings: Bindings = (), *, limit: int | None = None, seconds: float = SECONDS
 ) -> Answer:
     """The first `limit` rows of one read-only statement, all where it is None, within `seconds`.
 

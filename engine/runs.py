@@ -16,7 +16,7 @@ from .loop import Driver, OnEvent, OnProposal
 from .models import resolve_model
 
 if TYPE_CHECKING:
-    from .database import Database
+    from .database import Store
 
 OnDriver = Callable[[Driver], None]
 """Gets the driver of a run, whose `stop` may be called from another thread."""
@@ -70,7 +70,7 @@ class Options:
         }
 
 
-def prompt(db: Database, text: str, run: str | None, options: Options) -> tuple[str, int]:
+def prompt(db: Store, text: str, run: str | None, options: Options) -> tuple[str, int]:
     """Give `text` to a run, a new one where `run` names none, without driving it; returns (run, loop sequence).
 
     Raises `NotFound` (404) for an unknown model or folder, `ValidationError` (400) for an empty prompt.
@@ -95,7 +95,7 @@ def prompt(db: Database, text: str, run: str | None, options: Options) -> tuple[
 
 
 def drive(
-    db: Database,
+    db: Store,
     run: str,
     *,
     on_event: OnEvent | None = None,
@@ -109,7 +109,7 @@ def drive(
     driver.drive()
 
 
-def result(db: Database, run: str, loop: int | None = None) -> Result:
+def result(db: Store, run: str, loop: int | None = None) -> Result:
     """How a loop of `run` stands, its latest where `loop` is None. Raises `NotFound` (404) for an unknown run."""
     row = db.row(
         "select * from loop_results where run = ? and (? is null or loop = ?) order by loop desc limit 1",
@@ -121,7 +121,7 @@ def result(db: Database, run: str, loop: int | None = None) -> Result:
     return Result(run, row["status"], row["answer"] or "", row["turns"], usage, row["cost"], row["reason"])
 
 
-def choose_model(db: Database, run: str | None, given: str | None) -> str:
+def choose_model(db: Store, run: str | None, given: str | None) -> str:
     """The alias or name of the model to use: the one given, the run's, the setting, ENGINE_MODEL, or the only one there is.
 
     Raises `NotFound` (404) when there is none, or none of that name.
@@ -137,7 +137,7 @@ def choose_model(db: Database, run: str | None, given: str | None) -> str:
     return str(name)
 
 
-def _only_model(db: Database) -> str:
+def _only_model(db: Store) -> str:
     configured = [row["alias"] for row in db.rows("select alias from models where origin <> 'built-in'")]
     if len(configured) == 1:
         return str(configured[0])
@@ -156,7 +156,7 @@ def _only_model(db: Database) -> str:
     )
 
 
-def sync_environment_models(db: Database) -> None:
+def sync_environment_models(db: Store) -> None:
     """Bring the models that the environment names (ENGINE_MODEL_<alias>, ENGINE_CONTEXT_<alias>) into the file."""
     found = {
         key.removeprefix("ENGINE_MODEL_").lower(): (
@@ -178,7 +178,7 @@ def sync_environment_models(db: Database) -> None:
         )
 
 
-def new_alias(db: Database, model: str) -> str:
+def new_alias(db: Store, model: str) -> str:
     """A name for a new run: the model's and the time, unique in the file."""
     base = re.sub(r"[^a-zA-Z0-9]+", "_", model.split(":")[0].split("/")[-1]).strip("_").lower() or "run"
     stamp = time.strftime("%m%d_%H%M%S", time.localtime(db.clock() / 1000))
@@ -189,13 +189,13 @@ def new_alias(db: Database, model: str) -> str:
     return alias
 
 
-def abort(db: Database, run: str, reason: str = "aborted") -> None:
+def abort(db: Store, run: str, reason: str = "aborted") -> None:
     """Stop what `run` is doing, at 499; queued prompts stay. Raises `NotFound` (404) for an unknown run."""
     db.insert("verb_set", run=run, path=f"run://{run}", state="cancelled", outcome=reason)
 
 
 def resolve(
-    db: Database,
+    db: Store,
     run: str,
     path: str | None,
     accept: bool,
@@ -223,7 +223,7 @@ def resolve(
     )
 
 
-def fork(db: Database, parent: str, alias: str | None = None, at: int | None = None) -> str:
+def fork(db: Store, parent: str, alias: str | None = None, at: int | None = None) -> str:
     """Fork a run as it is now, or as its turn `at` was sent; returns the child's name. Nothing is copied but references."""
     model = db.value("select model from runs where alias = ?", (parent,))
     child = alias or new_alias(db, model or parent)
@@ -232,7 +232,7 @@ def fork(db: Database, parent: str, alias: str | None = None, at: int | None = N
     return child
 
 
-def configure(db: Database, run: str, **values: Any) -> None:
+def configure(db: Store, run: str, **values: Any) -> None:
     """Change model, temperature or context_limit of a run; values of None stay as they are."""
     given = {key: value for key, value in values.items() if value is not None}
     if not db.value("select 1 from runs where alias = ?", (run,)):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .printing import paint, say, visible
 
 if TYPE_CHECKING:
-    from engine.database import Database
+    from engine.api import Database
 
     from .driving import Interrupt
 

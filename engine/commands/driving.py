@@ -20,7 +20,7 @@ from .printing import one_line, print_text, say, visible
 from .shared import db_flag
 
 if TYPE_CHECKING:
-    from engine.database import Database
+    from engine.api import Database
     from engine.loop import Driver, OnProposal
     from engine.runs import Result
 

@@ -12,7 +12,7 @@ from .printing import say
 from .shared import DbOption, JsonOption, open_to_write, run_or_latest
 
 if TYPE_CHECKING:
-    from engine.database import Database
+    from engine.api import Database
 
 
 def resume(

@@ -13,7 +13,7 @@ from .printing import say
 from .shared import DbOption, JsonOption, absolute_model, open_to_write
 
 if TYPE_CHECKING:
-    from engine.database import Database
+    from engine.api import Database
     from engine.runs import Options
 
 

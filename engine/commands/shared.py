@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from engine.database import Database
+    from engine.api import Database
 
 DbOption = Annotated[
     Path | None,

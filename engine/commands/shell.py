@@ -17,7 +17,7 @@ from .shared import DbOption, open_to_read
 from .sql import LIMIT, print_answer
 
 if TYPE_CHECKING:
-    from engine.database import Database
+    from engine.api import Database
 
 _HELP = """.tables         tables and views
 .schema [NAME]  how one, or each, was created, with what it promises

@@ -9,10 +9,10 @@ from engine.errors import EngineError
 from engine.workspace import FileRead, Workspace
 
 if TYPE_CHECKING:
-    from engine.database import Database, Row
+    from engine.database import Row, Store
 
 
-def scan(db: Database, request: Row) -> None:
+def scan(db: Store, request: Row) -> None:
     """Look at the whole project of a row of `scan_requests` and report what differs from the last look.
 
     The disk is read outside of any transaction; what was found is written in one.
@@ -44,7 +44,7 @@ def scan(db: Database, request: Row) -> None:
         db.insert("file_syncs", run_id=request["run_id"], turn_id=request["turn_id"])
 
 
-def look_at_watched(db: Database, run_id: int) -> None:
+def look_at_watched(db: Store, run_id: int) -> None:
     """Read again those files in a run's context that changed on disk."""
     watched = db.rows(
         "select w.project_id, w.path, w.size, w.mtime_ns, p.root from watched_files as w "
@@ -86,7 +86,7 @@ def failure(error: EngineError) -> dict[str, Any]:
     return {"state": "failed", "outcome": outcome, "message": error.message}
 
 
-def _report(db: Database, project_id: int, path: str, read: FileRead) -> None:
+def _report(db: Store, project_id: int, path: str, read: FileRead) -> None:
     db.insert(
         "file_reads",
         project_id=project_id,
@@ -99,5 +99,5 @@ def _report(db: Database, project_id: int, path: str, read: FileRead) -> None:
     )
 
 
-def _setting(db: Database, name: str) -> str:
+def _setting(db: Store, name: str) -> str:
     return str(db.value("select value from settings where name = ?", (name,)))

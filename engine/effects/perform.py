@@ -16,7 +16,7 @@ from . import files
 from .processes import ProcessResult, kill_leftover, run_process
 
 if TYPE_CHECKING:
-    from engine.database import Database, Row
+    from engine.database import Row, Store
 
 Output = Callable[[int, str], None]
 
@@ -24,9 +24,7 @@ Output = Callable[[int, str], None]
 class Performer:
     """Performs effects for the driver that holds `token`; `stopped` cuts a running process off."""
 
-    def __init__(
-        self, db: Database, token: str | None, stopped: threading.Event, on_output: Output | None = None
-    ) -> None:
+    def __init__(self, db: Store, token: str | None, stopped: threading.Event, on_output: Output | None = None) -> None:
         self._db = db
         self._token = token
         self._stopped = stopped
