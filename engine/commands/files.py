@@ -12,7 +12,8 @@ from .printing import print_json, print_table, say
 from .shared import DbOption, JsonOption, open_to_read, open_to_write
 
 if TYPE_CHECKING:
-    from engine.database import Database, Row
+    from engine.api import Database
+    from engine.database import Row
 
 app = typer.Typer(rich_markup_mode=None)
 

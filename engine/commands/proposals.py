@@ -12,7 +12,8 @@ from .printing import one_line, print_json, print_text, say, visible
 from .shared import DbOption, JsonOption, db_flag, open_to_read, open_to_write, run_or_latest
 
 if TYPE_CHECKING:
-    from engine.database import Database, Row
+    from engine.api import Database
+    from engine.database import Row
 
 
 def proposals(
