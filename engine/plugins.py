@@ -64,6 +64,13 @@ class Hooks:
     def engine_model(self, name: str) -> Model | None:
         """The adapter for a model's `actual` name, or None when it is not this plugin's."""
 
+    @hookspec(firstresult=True)
+    def engine_tokenizer(self, model: str) -> Callable[[str], int] | None:
+        """What counts the tokens of a text for the model with the actual name `model`, or None when it is not this plugin's.
+
+        It is given parts of a packet, each once, and may be called from any thread.
+        """
+
     @hookspec
     def engine_effects(self) -> Mapping[str, EffectHandler]:
         """Handlers for kinds of effects."""
@@ -97,6 +104,12 @@ def template_loaders() -> list[BaseLoader]:
 def model(name: str) -> Model | None:
     """The adapter that a plugin has for `name`, if any."""
     found: Model | None = manager().hook.engine_model(name=name)
+    return found
+
+
+def tokenizer(name: str) -> Callable[[str], int] | None:
+    """What a plugin counts tokens with for the model `name`, if any."""
+    found: Callable[[str], int] | None = manager().hook.engine_tokenizer(model=name)
     return found
 
 

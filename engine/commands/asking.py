@@ -10,7 +10,7 @@ from .printing import paint, say, visible
 if TYPE_CHECKING:
     from engine.api import Database
 
-    from .driving import Interrupt
+    from .interrupt import Interrupt
 
 _LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 

@@ -125,6 +125,14 @@ def _refused(error: Mapping[str, Any]) -> ModelError:
     return ModelError(category_of_status(int(error.get("code", 500)), message), f"the local model failed: {message}")
 
 
+def socket_path() -> str:
+    """The socket on which the runtime of this process answers HTTP; loads the model if need be. Raises like a call."""
+    if _server.cache_info().currsize:
+        return str(_server(weights_path()).listening_address).removeprefix("unix://")
+    with _one_call:
+        return str(_server(weights_path()).listening_address).removeprefix("unix://")
+
+
 @cache
 def _server(weights: Path) -> Any:
     """The loaded model; called under the lock, so that it is loaded once."""

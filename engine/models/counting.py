@@ -1,0 +1,126 @@
+"""Tokenizers: how many tokens a text takes, counted where a tokenizer is at hand instead of estimated.
+
+| setting `tokenizer` | counts with |
+|---|---|
+| empty | what a plugin gives for the model, the local model's own for `local`, else nothing: tokens are estimated |
+| `none` | nothing |
+| `local` | the local model's own |
+| `tiktoken`, `tiktoken:ENCODING` | tiktoken, by the model's name or the encoding's; it may fetch its tables once |
+| `tokenizers:FILE` | a tokenizer.json, read by the package tokenizers |
+
+Their libraries are imported when the setting asks for them.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine import plugins
+from engine.errors import EngineError, NotFound, ValidationError
+from engine.models import LOCAL_NAMES
+from engine.models.protocol import Message
+
+Count = Callable[[str], int]
+"""The tokens of a text."""
+
+
+def counter(setting: str, model: str) -> Count | None:
+    """What counts tokens for the model with the actual name `model`, or None where they are estimated.
+
+    Raises `ValidationError` (400) for a setting of no known form, `NotFound` (404) for a library, table or file that is not
+    there.
+    """
+    kind, _, detail = setting.strip().partition(":")
+    if kind == "none":
+        return None
+    if kind == "":
+        return plugins.tokenizer(model) or (local_counter() if model in LOCAL_NAMES else None)
+    if kind == "local":
+        return local_counter()
+    if kind == "tiktoken":
+        return _tiktoken(detail, model.rpartition("/")[2])
+    if kind == "tokenizers" and detail:
+        return _tokenizers(detail)
+    raise ValidationError(
+        f"setting tokenizer: {setting!r} is not one of none, local, tiktoken, tiktoken:ENCODING, tokenizers:FILE"
+    )
+
+
+def local_counter() -> Count | None:
+    """The local model's own tokenizer, or None where the model is not installed."""
+    from engine.models import local
+
+    return count_local if local.is_installed() else None
+
+
+def count_local(text: str) -> int:
+    """The tokens that the local model makes of `text`."""
+    return len(_ask_local("/tokenize", {"content": text})["tokens"])
+
+
+def count_local_prompt(messages: Sequence[Message]) -> int:
+    """The tokens of the whole prompt that the local model makes of `messages`, its chat template included."""
+    given = [{"role": message.role, "content": message.content} for message in messages]
+    prompt = _ask_local("/apply-template", {"messages": given})["prompt"]
+    return len(_ask_local("/tokenize", {"content": prompt, "add_special": True})["tokens"])
+
+
+class _SocketConnection(http.client.HTTPConnection):
+    """HTTP over the runtime's own socket."""
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.host)
+
+
+def _ask_local(path: str, body: dict[str, Any]) -> Any:
+    from engine.models import local
+
+    connection = _SocketConnection("localhost")
+    connection.host = local.socket_path()
+    try:
+        connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json", "Host": "localhost"})
+        response = connection.getresponse()
+        answer = json.loads(response.read())
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise EngineError(f"the local model could not count tokens: {error}") from error
+    finally:
+        connection.close()
+    if response.status != 200:
+        raise EngineError(f"the local model could not count tokens: status {response.status}")
+    return answer
+
+
+def _tiktoken(encoding: str, model: str) -> Count:
+    try:
+        import tiktoken
+    except ImportError as error:
+        raise NotFound("setting tokenizer: tiktoken is not installed; run: pip install tiktoken") from error
+    try:
+        table = tiktoken.get_encoding(encoding) if encoding else _encoding_of(tiktoken, model)
+    except Exception as error:  # whatever its download of the tables raises
+        raise NotFound(f"setting tokenizer: tiktoken has no tables for {encoding or model!r}: {error}") from error
+    return lambda text: len(table.encode(text, disallowed_special=()))
+
+
+def _encoding_of(tiktoken: Any, model: str) -> Any:
+    try:
+        return tiktoken.encoding_for_model(model)
+    except KeyError:
+        return tiktoken.get_encoding("o200k_base")
+
+
+def _tokenizers(file: str) -> Count:
+    try:
+        from tokenizers import Tokenizer  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise NotFound("setting tokenizer: tokenizers is not installed; run: pip install tokenizers") from error
+    try:
+        table = Tokenizer.from_file(file)
+    except Exception as error:  # the library raises plain exceptions
+        raise NotFound(f"setting tokenizer: {file!r} is no tokenizer.json: {error}") from error
+    return lambda text: len(table.encode(text, add_special_tokens=False).ids)
