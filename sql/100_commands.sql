@@ -79,78 +79,93 @@ create table if not exists vetoes (
 insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema, meaning) values
     ('get', 10, 1, 1, '["ask","act"]', '[]',
         json('{"type": "object", "properties": {
-            "path": {"type": "string"},
-            "body": {"type": "string"},
-            "line": {"type": "integer"},
-            "limit": {"type": "integer"},
-            "manifest": {"type": "boolean"},
-            "tags": {"type": "string"},
-            "visibility": {"type": "string", "enum": ["visible", "summarized", "archived"]}
+            "path": {"type": "string", "description": "a file, an entry such as known://topic, or a glob over them"},
+            "body": {"type": "string", "description": "keep those whose text holds these words"},
+            "line": {"type": "integer", "description": "first line of a slice; negative counts from the end"},
+            "limit": {"type": "integer", "description": "lines of the slice"},
+            "manifest": {"type": "boolean", "description": "only list what the path finds, with its tokens"},
+            "tags": {"type": "string", "description": "keep those with each of these tags, separated by commas"},
+            "visibility": {
+                "type": "string", "enum": ["visible", "summarized", "archived"],
+                "description": "how much to show; visible where nothing is said"}
         }, "required": ["path"]}'),
         'read: make entries visible'),
     ('set', 20, 0, 1, '["ask","act"]', '[]',
         json('{"type": "object", "properties": {
-            "path": {"type": "string"},
-            "body": {"type": "string"},
-            "tags": {"type": "string"},
-            "visibility": {"type": "string", "enum": ["visible", "summarized", "archived"]},
-            "manifest": {"type": "boolean"},
-            "filter": {"type": "string"}
+            "path": {"type": "string", "description": "a file, an entry such as known://topic, or a glob over them"},
+            "body": {
+                "type": "string",
+                "description": "the whole new text, or edit blocks such as <<SEARCH and <<REPLACE; none: the text stays"},
+            "tags": {"type": "string", "description": "words to find it by, separated by commas"},
+            "summary": {"type": "string", "description": "what it is about, in 80 characters"},
+            "visibility": {
+                "type": "string", "enum": ["visible", "summarized", "archived"],
+                "description": "visible, summarized: its short form, archived: out of sight"},
+            "manifest": {"type": "boolean", "description": "only list what the path finds, with its tokens"},
+            "filter": {"type": "string", "description": "keep those whose text holds these words"}
         }, "required": ["path"]}'),
         'write or edit an entry, or change its visibility'),
     ('think', 30, 0, 1, '["ask","act"]', '[]',
         json('{"type": "object", "properties": {
-            "body": {"type": "string"}
+            "body": {"type": "string", "description": "the thought"}
         }, "required": ["body"]}'),
         'reason, without effect'),
     ('env', 40, 1, 1, '["ask","act"]', '["no_proposals"]',
         json('{"type": "object", "properties": {
-            "body": {"type": "string"}
+            "body": {"type": "string", "description": "the shell command; it may only read"}
         }, "required": ["body"]}'),
         'run a command that only reads'),
     ('sh', 50, 1, 1, '["act"]', '["no_proposals"]',
         json('{"type": "object", "properties": {
-            "body": {"type": "string"}
+            "body": {"type": "string", "description": "the shell command"}
         }, "required": ["body"]}'),
         'run a shell command'),
     ('rm', 60, 0, 1, '["ask","act"]', '[]',
         json('{"type": "object", "properties": {
-            "path": {"type": "string"},
-            "body": {"type": "string"},
-            "manifest": {"type": "boolean"}
+            "path": {"type": "string", "description": "a file, an entry such as known://topic, or a glob over them"},
+            "body": {"type": "string", "description": "keep those whose text holds these words"},
+            "manifest": {"type": "boolean", "description": "only list what the path finds, with its tokens"}
         }, "required": ["path"]}'),
         'remove entries'),
     ('cp', 70, 0, 1, '["ask","act"]', '[]',
         json('{"type": "object", "properties": {
-            "path": {"type": "string"},
-            "to": {"type": "string"},
-            "visibility": {"type": "string"}
+            "path": {"type": "string", "description": "the source, named exactly; a glob with manifest"},
+            "to": {"type": "string", "description": "the destination; what stands there is overwritten"},
+            "visibility": {
+                "type": "string", "enum": ["visible", "summarized", "archived"],
+                "description": "of the copy"},
+            "manifest": {"type": "boolean", "description": "only list what the path finds, with its tokens"}
         }, "required": ["path", "to"]}'),
         'copy an entry'),
     ('mv', 80, 0, 1, '["ask","act"]', '[]',
         json('{"type": "object", "properties": {
-            "path": {"type": "string"},
-            "to": {"type": "string"},
-            "visibility": {"type": "string"}
+            "path": {"type": "string", "description": "the source, named exactly; a glob with manifest or visibility"},
+            "to": {"type": "string", "description": "the new path; none: only the visibility changes"},
+            "visibility": {
+                "type": "string", "enum": ["visible", "summarized", "archived"],
+                "description": "of what was moved"},
+            "manifest": {"type": "boolean", "description": "only list what the path finds, with its tokens"}
         }, "required": ["path"]}'),
         'move an entry'),
     ('search', 90, 1, 0, '["ask","act"]', '["no_web"]',
         json('{"type": "object", "properties": {
-            "body": {"type": "string"},
-            "results": {"type": "integer"}
+            "body": {"type": "string", "description": "the words to look for"},
+            "results": {"type": "integer", "description": "how many pages to list"}
         }, "required": ["body"]}'),
         'search the web'),
     ('update', 100, 0, 1, '["ask","act"]', '[]',
         json('{"type": "object", "properties": {
-            "body": {"type": "string"},
-            "status": {"type": "integer"}
-        }, "required": ["body", "status"]}'),
+            "status": {
+                "type": "integer", "enum": [102, 200, 204, 422],
+                "description": "102 go on, 200 done, 204 nothing to do, 422 cannot be done"},
+            "body": {"type": "string", "description": "with 200 the answer that the user reads, else what goes on"}
+        }, "required": ["status", "body"]}'),
         'say that the loop goes on or is over'),
     ('ask_user', 110, 1, 1, '["ask","act"]', '["no_interaction","no_proposals","yolo"]',
         json('{"type": "object", "properties": {
-            "body": {"type": "string"},
-            "options": {"type": "string"}
-        }, "required": ["body"]}'),
+            "question": {"type": "string", "description": "the question"},
+            "options": {"type": "string", "description": "answers to choose from, separated by semicolons"}
+        }, "required": ["question"]}'),
         'ask the person a question')
 on conflict (name) do update
     set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised,
@@ -166,7 +181,8 @@ select
     t.ordinal,
     t.gathers,
     t.doc,
-    t.schema
+    t.schema,
+    t.meaning
 from loops as l
 join tools as t
 where t.advertised
@@ -315,6 +331,15 @@ join entries as e on e.id = t.entry_id
 left join contents as c on c.id = coalesce(w.content_id, e.content_id)
 order by t.command_id, t.path;
 
+-- The same as one text, with their number.
+create view target_listings as
+select
+    m.id as command_id,
+    (select count(*) from command_targets as t where t.command_id = m.id) || ' matched' || coalesce(
+        char(10) || (select group_concat(line, char(10)) from (select line from target_lines where command_id = m.id)), ''
+    ) as listing
+from commands as m;
+
 -- Find the entries that a command is about: insert into target_finds (command_id).
 create view target_finds as
 select command_id
@@ -385,7 +410,7 @@ begin
     insert into target_finds (command_id) values (new.command_id);
     update commands
     set state = 'performing'
-    where id = new.command_id;
+    where id = new.command_id and state = 'queued';
     update commands
     set state = 'failed', outcome = 'validation', message = 'no rule performs it'
     where id = new.command_id and state = 'performing';
@@ -447,6 +472,13 @@ begin
                 json_extract(coalesce(v.attributes, e.attributes), '$.tags')
             )
         );
+    -- a manifest lists and changes nothing, whatever the action
+    update commands
+    set state = 'resolved',
+        message = 'MANIFEST ' || action || ' path="' || coalesce(path, '**') || '"'
+            || coalesce((select ' filter="' || filter || '"' from command_patterns where command_id = commands.id), '') || ': '
+            || (select listing from target_listings where command_id = commands.id)
+    where id = new.command_id and state = 'queued' and json_extract(attributes, '$.manifest') is not null;
 end;
 
 create trigger refused_commands__refuse

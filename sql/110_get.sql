@@ -62,7 +62,6 @@ begin
     join command_targets as t on t.command_id = new.id and t.entry_id = u.entry_id
     where commands.id = new.id
         and commands.state = 'performing'
-        and json_extract(new.attributes, '$.manifest') is null
         and exists (select 1 from command_patterns as p where p.command_id = new.id and not p.is_pattern);
     -- to read is open to all, to put out of sight is a write
     update commands
@@ -118,23 +117,14 @@ begin
     where run_id = new.run_id
         and entry_id in (select entry_id from command_targets where command_id = new.id)
         and not exists (select 1 from unreadable_entries as u where u.entry_id = run_views.entry_id)
-        and json_extract(new.attributes, '$.manifest') is null
         and (select state from commands where id = new.id) = 'performing';
     update commands
     set state = 'resolved',
         message = case
-            when json_extract(new.attributes, '$.manifest') is null
-                and exists (select 1 from command_patterns as p where p.command_id = new.id and not p.is_pattern)
+            when exists (select 1 from command_patterns as p where p.command_id = new.id and not p.is_pattern)
                 then ''
-            else case when json_extract(new.attributes, '$.manifest') is null then '' else 'MANIFEST ' end
-                || 'get path="' || coalesce(new.path, '**') || '"'
-                || coalesce(' filter="' || nullif(new.body, '') || '"', '') || ': '
-                || (select count(*) from command_targets where command_id = new.id) || ' matched'
-                || coalesce(
-                    char(10) || (
-                        select group_concat(line, char(10)) from (select line from target_lines where command_id = new.id)
-                    ), ''
-                )
+            else 'get path="' || coalesce(new.path, '**') || '"' || coalesce(' filter="' || nullif(new.body, '') || '"', '')
+                || ': ' || (select listing from target_listings where command_id = new.id)
         end
     where id = new.id and state = 'performing';
 end;

@@ -92,17 +92,6 @@ begin
     where id = new.id
         and state = 'performing'
         and json_extract(new.attributes, '$.visibility') not in (select name from visibilities);
-    -- a manifest lists and changes nothing
-    update commands
-    set state = 'resolved',
-        message = 'MANIFEST set path="' || new.path || '": '
-            || (select count(*) from command_targets where command_id = new.id) || ' matched'
-            || coalesce(
-                char(10) || (
-                    select group_concat(line, char(10)) from (select line from target_lines where command_id = new.id)
-                ), ''
-            )
-    where json_extract(new.attributes, '$.manifest') is not null and id = new.id and state = 'performing';
     insert into set_decisions
     select *
     from commands
@@ -273,11 +262,7 @@ begin
         and (select state from commands where id = new.id) = 'performing';
     update commands
     set state = 'resolved',
-        message = (select count(*) from command_targets where command_id = new.id) || ' matched' || coalesce(
-            char(10) || (
-                select group_concat(line, char(10)) from (select line from target_lines where command_id = new.id)
-            ), ''
-        )
+        message = (select listing from target_listings where command_id = new.id)
     where id = new.id
         and state = 'performing';
 end;

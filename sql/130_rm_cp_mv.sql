@@ -38,18 +38,7 @@ begin
     set state = 'failed', outcome = 'not_found', message = new.path || ' not found'
     where id = new.id
         and state = 'performing'
-        and not exists (select 1 from command_targets where command_id = new.id)
-        and json_extract(new.attributes, '$.manifest') is null;
-    update commands
-    set state = 'resolved',
-        message = 'MANIFEST rm path="' || new.path || '": '
-            || (select count(*) from command_targets where command_id = new.id) || ' matched'
-            || coalesce(
-                char(10) || (
-                    select group_concat(line, char(10)) from (select line from target_lines where command_id = new.id)
-                ), ''
-            )
-    where id = new.id and state = 'performing' and json_extract(new.attributes, '$.manifest') is not null;
+        and not exists (select 1 from command_targets where command_id = new.id);
     update commands
     set state = 'failed',
         outcome = 'permission',
@@ -124,7 +113,6 @@ begin
             or (
                 new.destination is null
                 and not (new.action = 'mv' and json_extract(new.attributes, '$.visibility') is not null)
-                and json_extract(new.attributes, '$.manifest') is null
             )
         );
     update commands
@@ -140,12 +128,6 @@ begin
     where id = new.id
         and state = 'performing'
         and not exists (select 1 from command_targets where command_id = new.id);
-    update commands
-    set state = 'resolved',
-        message = 'MANIFEST ' || new.action || ' path="' || new.path || '": '
-            || (select count(*) from command_targets where command_id = new.id) || ' matched' || char(10)
-            || (select group_concat(line, char(10)) from (select line from target_lines where command_id = new.id))
-    where id = new.id and state = 'performing' and json_extract(new.attributes, '$.manifest') is not null;
     update commands
     set state = 'failed',
         outcome = 'permission',
