@@ -8,13 +8,18 @@ spec: @compact_profile @local_model
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from audit import audit
+from engine_cli import database, environment
 
 from engine.models.weights import install_weights
+
+ROOT = Path(__file__).parent.parent.parent
 
 pytestmark = [pytest.mark.local_model, pytest.mark.slow]
 
@@ -39,7 +44,8 @@ def _folder(at: Path, dice: random.Random) -> list[tuple[str, str]]:
         "settings.ini": f"[server]\nhost = 10.0.0.{dice.randint(2, 250)}\nport = {port}\nworkers = {workers}\n",
         "stock.csv": "item,pieces\n" + "".join(f"{name},{count}\n" for name, count in goods.items()),
         "contacts.txt": "".join(f"{person}: {phone}\n" for person, phone in phones.items()),
-        "recipe.md": f"# Recipe: {dish}\n\n- Flour: {flour} g\n- Eggs: {dice.randint(2, 9)}\n- Baking time: {bake} minutes\n",
+        "recipe.md": f"# Recipe: {dish}\n\n- Flour: {flour} g\n- Eggs: {dice.randint(2, 9)}\n"
+        f"- Baking time: {bake} minutes\n",
         "notes.md": f"# Notes\n\nThe {tool} is {height} metres high.\nThe budget for repairs is {budget} francs.\n",
         "poem.txt": f"The moon went up at {dice.randint(1, 12)},\nthe tide came in at {dice.randint(1, 12)}.\n",
         "old-diary.md": f"We counted {dice.randint(20, 99)} gulls and {dice.randint(20, 99)} terns on the pier.\n",
@@ -60,19 +66,35 @@ def _folder(at: Path, dice: random.Random) -> list[tuple[str, str]]:
     ]
 
 
+def _answer(folder: Path, *command: str) -> str:
+    """What a command prints that is run in `folder` with the weights of whoever tests, and with no other model."""
+    cache = str(install_weights().parent)
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env=environment(folder) | {"ENGINE_CACHE": cache, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
 def test_most_short_questions_over_a_folder_get_the_right_figure(tmp_path: Path) -> None:
-    install_weights()
     seed = random.SystemRandom().randrange(10**6)
     wrong = []
     for question, figure in _folder(tmp_path, random.Random(seed)):
-        done = subprocess.run(
-            [sys.executable, "-m", "engine", "run", "--model", "local", "--root", str(tmp_path), question],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        if figure not in done.stdout:
-            wrong.append((question, figure, done.stdout.strip()))
+        answer = _answer(tmp_path, "-m", "engine", "run", question)
+        if figure not in answer:
+            wrong.append((question, figure, answer))
     assert len(wrong) <= 2, f"seed {seed}: {wrong}"
+    audit(database(tmp_path))
+
+
+def test_the_python_of_the_readme_gets_its_answer(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    assert _answer(tmp_path, "-c", code).startswith("port = 9107 200 ")
+    audit(tmp_path / "agent.db")
