@@ -27,7 +27,7 @@ create table if not exists tools (
 create table if not exists commands (
     id integer primary key,
     -- chosen by the caller; the same one again is the same command
-    request_id text constraint commands_request_id_unique unique,
+    request_id text,
     run_id integer not null constraint commands_run references runs (id) on delete cascade,
     loop_id integer,
     turn_id integer constraint commands_turn references turns (id) on delete cascade,
@@ -53,7 +53,7 @@ create table if not exists commands (
 ) strict;
 
 create index if not exists idx_commands_turn_id_ordinal on commands (turn_id, ordinal);
-create index if not exists idx_commands_run_id on commands (run_id);
+create unique index if not exists idx_commands_request_id on commands (request_id) where request_id is not null;
 create index if not exists idx_commands_unfinished on commands (turn_id)
 where state in ('performing', 'proposed', 'accepting', 'accepted');
 create index if not exists idx_commands_failed on commands (turn_id) where state in ('failed', 'cancelled');

@@ -21,7 +21,7 @@ CREATE TABLE command_targets (
 
 CREATE TABLE commands (
     id integer primary key,
-    request_id text constraint commands_request_id_unique unique,
+    request_id text,
     run_id integer not null constraint commands_run references runs (id) on delete cascade,
     loop_id integer,
     turn_id integer constraint commands_turn references turns (id) on delete cascade,
@@ -335,6 +335,7 @@ CREATE TABLE run_view_versions (
     visibility text not null,
     state text not null,
     outcome text,
+    placed integer,
     turn integer not null,
     primary key (run_id, entry_id, began)
 ) strict, without rowid;
@@ -350,6 +351,7 @@ CREATE TABLE run_views (
     writer text not null constraint run_views_writer references writer_tiers (name),
     loop_id integer,
     head text,
+    placed integer,
     turn integer not null,
     touched integer not null,
     write_count integer not null default 1,
@@ -508,7 +510,7 @@ CREATE TABLE writer_tiers (
 
 CREATE INDEX idx_commands_failed on commands (turn_id) where state in ('failed', 'cancelled');
 
-CREATE INDEX idx_commands_run_id on commands (run_id);
+CREATE UNIQUE INDEX idx_commands_request_id on commands (request_id) where request_id is not null;
 
 CREATE INDEX idx_commands_turn_id_ordinal on commands (turn_id, ordinal);
 
@@ -563,7 +565,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view content_texts (id, body, summary, symbols, cut, chars, summary_chars, lines)
 -- view content_writes (path, body)
 -- view context_at (run, turn, path, visibility, state, body, outcome, written)
--- view context_texts (run_id, entry_id, path, kind, category, visibility, turn, touched, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, full_chars, summary_text_chars)
+-- view context_texts (run_id, entry_id, path, kind, category, visibility, turn, touched, placed, shown, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, full_chars, summary_text_chars)
 -- view decisions (proposal_id, decision, body, reason)
 -- view dispatch (run, lease)
 -- view dispatch_openings (run, lease)
@@ -645,7 +647,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view run_context_sizes (run_id, context_size)
 -- view run_divisors (run_id, divisor)
 -- view run_forks (run_id)
--- view run_history (run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, turn)
+-- view run_history (run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, placed, turn)
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id)
 -- view run_openings (alias, attributes)
 -- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent)
