@@ -157,7 +157,8 @@ begin
     order by c.id desc
     limit 1;
     update turns
-    set phase = case new.status when 413 then 'assembling' else 'judging' end
+    set phase = case new.status when 413 then 'assembling' else 'judging' end,
+        ms_model = (select sum(c.ended_at - c.started_at) from model_calls as c where c.turn_id = new.turn_id)
     where id = new.turn_id and phase = 'asking';
     -- the model never read it: the packet that is sent in its place is the one that is kept
     delete from packets

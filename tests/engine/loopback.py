@@ -1,0 +1,98 @@
+"""A real HTTP server on loopback that speaks OpenAI's chat completions, for runs that go over the wire."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Answer = Callable[["Handler"], None]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers as the server's list of answers says, its last one again and again."""
+
+    server: Server
+
+    def do_POST(self) -> None:
+        self.server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        answers = self.server.answers
+        (answers.pop(0) if len(answers) > 1 else answers[0])(self)
+
+    def log_message(self, *args: Any) -> None:
+        """Nothing: the tests read `asked`."""
+
+
+class Server(ThreadingHTTPServer):
+    """A server with `answers` to give and the bodies of the requests that it was `asked`."""
+
+    daemon_threads = True
+
+    def __init__(self, answers: list[Answer]) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers = answers
+        self.asked: list[dict[str, Any]] = []
+        self.closing = threading.Event()
+
+    @property
+    def url(self) -> str:
+        """The address for OPENAI_BASE_URL."""
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: clients that go away are what some tests are about."""
+
+
+@contextmanager
+def serving(*answers: Answer) -> Iterator[Server]:
+    """A server that gives these answers."""
+    with Server(list(answers)) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield server
+        server.closing.set()
+        server.shutdown()
+
+
+def failing(status: int, message: str, **headers: str) -> Answer:
+    """Refuse with this status."""
+
+    def answer(handler: Handler) -> None:
+        body = json.dumps({"error": {"message": message, "type": "error", "code": None}}).encode()
+        handler.send_response(status)
+        for name, value in headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+def saying(text: str) -> Answer:
+    """Stream this text, with figures of what it took."""
+
+    def answer(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.send_header("Connection", "close")
+        handler.end_headers()
+        usage = {"prompt_tokens": 1200, "completion_tokens": 7, "total_tokens": 1207}
+        for fields in (
+            {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]},
+            {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+            {"choices": [], "usage": usage},
+        ):
+            chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "tiny", **fields}
+            handler.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        handler.wfile.write(b"data: [DONE]\n\n")
+
+    return answer
+
+
+def silence(handler: Handler) -> None:
+    """Say nothing until the test is over."""
+    handler.server.closing.wait(30)
