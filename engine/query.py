@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from .errors import EngineError, PermissionDenied, ValidationError
+from .errors import EngineError, Overflow, PermissionDenied, ValidationError
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expression
@@ -72,7 +72,8 @@ def answer(
     """The first `limit` rows of one read-only statement, all where it is None, within `seconds`.
 
     Raises `PermissionDenied` (403) for a statement that would change or reach anything, `ValidationError` (400) for one
-    that SQLite cannot read, or several, and `EngineError` (504) for one that takes too long.
+    that SQLite cannot read, or several, `Overflow` (413) for one whose values grow too large, and `EngineError` (504)
+    for one that takes too long.
     """
     refused: list[str] = []
     try:
@@ -80,6 +81,8 @@ def answer(
             return _fetched(db.connection, query, bindings, limit)
     except apsw.InterruptError as error:
         raise EngineError(f"the query took longer than {seconds:g} s; narrow it, or allow it more time", 504) from error
+    except (apsw.TooBigError, apsw.NoMemError, MemoryError) as error:
+        raise Overflow("a value of the query is larger than SQLite can hold; ask for less at once") from error
     except (apsw.AuthError, apsw.ReadOnlyError, apsw.BindingsError, apsw.SQLError) as error:
         if refused or isinstance(error, apsw.ReadOnlyError):
             raise PermissionDenied(_refusal(query, refused)) from error

@@ -127,7 +127,9 @@ def _database(given: Path | None) -> Check:
     try:
         path = database_to_read(given, Path.cwd())
     except EngineError as error:
-        return Check("database", "ok" if given is None else "missing", error.message)
+        if given is None:
+            return Check("database", "ok", "none yet; 'engine run PROMPT' creates one here")
+        return Check("database", "missing", error.message)
     try:
         with engine.open(path) as db:
             sound = db.value("pragma quick_check")

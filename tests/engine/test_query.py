@@ -121,6 +121,12 @@ def test_time_is_limited(db: engine.Database) -> None:
     assert time.monotonic() - began < 5
 
 
+def test_a_value_that_no_database_can_hold_is_an_overflow(db: engine.Database) -> None:
+    with pytest.raises(engine.EngineError, match="larger than SQLite can hold") as caught:
+        db.sql("select zeroblob(2000000000)")
+    assert caught.value.status == 413
+
+
 def test_rows_are_limited_and_the_cut_is_told(db: engine.Database) -> None:
     query = "select value from json_each('[1,2,3]')"
     assert answer(db, query, limit=2).rows == [(1,), (2,)]
