@@ -108,38 +108,40 @@ begin
     where r.id = new.run_id;
     insert into run_views (
         run_id, entry_id, content_id, attributes, visibility, state, outcome, writer, loop_id, turn, touched,
-        write_count, since, placed, head
+        write_count, since, head
     )
     select
-        r.id, v.entry_id, v.content_id, v.attributes, v.visibility, v.state, v.outcome, v.writer, null, v.turn,
-        -- a touch has no history
-        case when v.touched < r.forked_at then v.touched else v.turn end,
-        v.write_count, v.since, v.placed, v.head
+        r.id, v.entry_id, v.content_id, v.attributes, v.visibility,
+        case when v.state in ('streaming', 'proposed') then 'cancelled' else v.state end,
+        case when v.state in ('streaming', 'proposed') then 'interrupted' else v.outcome end,
+        v.writer, null, v.turn, v.touched, v.write_count,
+        (select max(id) from events),
+        v.head
     from runs as r
     join runs as p on p.id = r.parent_run_id
-    left join turns as t on t.run_id = p.id and t.sequence = r.forked_at and r.forked_at <> p.next_turn
-    cross join run_views as v on v.run_id = p.id and v.since <= coalesce(t.seen_at, v.since)
-    where r.id = new.run_id;
-    -- from a past turn also what has changed since
+    join run_views as v on v.run_id = p.id
+    where r.id = new.run_id and r.forked_at = p.next_turn;
+    -- from a past turn: what that turn's packet showed, which was live at its clock
     insert into run_views (
         run_id, entry_id, content_id, attributes, visibility, state, outcome, writer, loop_id, turn, touched,
-        write_count, since, placed, head
+        write_count, since
     )
     select
-        r.id, h.entry_id, h.content_id, h.attributes, h.visibility, h.state, h.outcome, 'system', null, h.turn, h.turn,
-        1, h.began, h.placed, null
+        r.id, h.entry_id, h.content_id, h.attributes, h.visibility,
+        case when h.state in ('streaming', 'proposed') then 'cancelled' else h.state end,
+        case when h.state in ('streaming', 'proposed') then 'interrupted' else h.outcome end,
+        'system', null, h.turn, h.turn, 1,
+        (select max(id) from events)
     from runs as r
     join turns as t on t.run_id = r.parent_run_id and t.sequence = r.forked_at
-    cross join run_view_versions as h on h.run_id = r.parent_run_id and h.ended > t.seen_at and h.began <= t.seen_at
+    join run_history as h on h.run_id = r.parent_run_id and h.began <= t.seen_at and t.seen_at < h.ended
     where r.id = new.run_id
         and r.forked_at <> (select next_turn from runs where id = r.parent_run_id);
-    -- nobody finishes what the parent has under way
-    update run_views
-    set state = 'cancelled', outcome = 'interrupted', since = (select max(id) from events), head = null
-    where run_id = new.run_id and state in ('streaming', 'proposed');
     update run_views
     set head = (select h.head from entry_heads as h where h.run_id = new.run_id and h.entry_id = run_views.entry_id)
-    where run_id = new.run_id and visibility <> 'archived' and head is null;
+    where run_id = new.run_id
+        and visibility <> 'archived'
+        and (head is null or state = 'cancelled');
 end;
 
 create trigger run_aborts__abort
