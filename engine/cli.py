@@ -15,7 +15,7 @@ import typer
 from .commands import config, doctor, files, lifecycle, look, models, packets, proposals, run, shell, sql
 from .commands.exits import FAILED, exit_code
 from .commands.printing import say
-from .errors import EngineError
+from .errors import EngineError, ValidationError
 
 _NAME = "engine"
 
@@ -87,6 +87,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return end.code if isinstance(end.code, int) else FAILED
     except BrokenPipeError:
         return _reader_is_gone()
+    except UnicodeEncodeError as error:
+        say(f"{_NAME}: {ascii(error.object)[:80]} is not UTF-8 and cannot be stored; convert it first", "red")
+        return exit_code(ValidationError.status)
     except EngineError as error:
         if os.environ.get("ENGINE_DEBUG"):
             raise

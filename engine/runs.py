@@ -151,7 +151,7 @@ def _only_model(db: Store) -> str:
             f"choose one of {', '.join(configured)} with --model"
             if configured
             else "set ENGINE_MODEL_<alias>=provider/name and its key, "
-            "or install the local one with 'engine models install local'"
+            "or install the local one with 'engine models install local' and pip install 'engine[local]'"
         )
     )
 

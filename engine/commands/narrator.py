@@ -62,7 +62,10 @@ class Narrator:
         say(f"[{event.get('turn', '-')}] {painted}  {line}{f' - {said}' if said else ''}")
 
     def _retry(self, event: Mapping[str, Any]) -> None:
-        say(f"the model failed ({one_line(event['message'])}); asking again in {round(event['wait_s'], 1):g} s", "yellow")
+        say(
+            f"the model failed ({one_line(event['message'])}); asking again in {round(event['wait_s'], 1):g} s",
+            "yellow",
+        )
         if self._on_terminal:
             self._spin("waiting for the model")
 

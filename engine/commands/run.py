@@ -70,9 +70,10 @@ def run(
       0 answered, 1 failed, 2 usage, 3 cannot be done, 4 aborted, 5 too large, 6 waits for a decision
     """
     from engine.errors import ValidationError
+    from engine.models.protocol import storable
     from engine.runs import Options
 
-    text = sys.stdin.read() if prompt == "-" else prompt
+    text = storable(sys.stdin.read() if prompt == "-" else prompt)
     if not text.strip():
         raise ValidationError("the prompt is empty; say what to do")
     parent, at = _fork_point(fork)

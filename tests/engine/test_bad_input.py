@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -80,6 +81,20 @@ def assert_refused(done: subprocess.CompletedProcess[str], code: int, *said: str
 def test_an_empty_prompt_is_refused_and_makes_no_database(folder: Path, reading: str, prompt: str) -> None:
     assert_refused(engine(folder, "run", "--model", reading, prompt), 2, "prompt is empty")
     assert not (folder / ".engine").exists()
+
+
+@pytest.mark.parametrize(("given", "kept"), [("caf\udce9?", "caf\ufffd?"), ("a\0b", "a\ufffdb")])
+def test_a_prompt_that_is_no_clean_text_is_taken_as_far_as_it_is(
+    folder: Path, reading: str, given: str, kept: str
+) -> None:
+    done = engine(folder, "run", "--model", reading, "--run", "demo", "-", stdin=given)
+    assert (done.returncode, done.stdout) == (0, "The port is 8080.\n")
+    assert json.loads(engine(folder, "sql", "--json", "select prompt from loop_list").stdout) == [{"prompt": kept}]
+
+
+def test_another_text_that_is_not_unicode_is_refused(folder: Path, reading: str) -> None:
+    engine(folder, "run", "--model", reading, "--run", "demo", "Go")
+    assert_refused(engine(folder, "resolve", "demo", "log://a\udce9", "--accept"), 2, "is not UTF-8")
 
 
 def test_a_folder_that_is_not_there_is_refused(folder: Path, reading: str) -> None:
