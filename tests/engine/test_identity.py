@@ -141,7 +141,7 @@ def test_a_command_name_with_brackets_and_spaces_is_read_right(tmp_path: Path) -
 
 def test_asking_is_fast() -> None:
     me = this_process()
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(200):
         state(me)
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5

@@ -290,9 +290,9 @@ def test_no_mutation_of_a_foreign_call_raises(data: st.DataObject) -> None:
     ],
 )
 def test_hostile_calls_take_linear_time(hostile: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     parsed = parse((hostile * 20_000)[:40_000])
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0
     assert not any("could not be parsed" in told for told in parsed["warnings"])
 
 

@@ -179,9 +179,9 @@ def test_ambiguous_search_is_a_conflict_with_line_numbers() -> None:
 
 
 def test_a_letter_that_is_everywhere_is_told_quickly() -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert "more than 50 places" in conflict("a" * 1_000_000, pair("a", "b"))
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1
 
 
 def test_a_miss_shows_the_nearest_lines() -> None:
@@ -296,9 +296,9 @@ def test_no_text_ever_raises(current: str | None, body: str) -> None:
     ],
 )
 def test_hostile_markers_cost_linear_time(body: str) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     edit_parse(body)
-    assert time.perf_counter() - begin < 3
+    assert time.process_time() - begin < 3
 
 
 # 5. sed
@@ -390,16 +390,16 @@ def test_a_hundred_edits_of_a_long_file_take_under_a_second() -> None:
         )
         for n in range(0, 5000, 50)
     )
-    begin = time.perf_counter()
+    begin = time.process_time()
     result = edited(text, body) or ""
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1
     assert result.count("    pass\n") == 100
 
 
 def test_the_diff_of_a_small_change_in_a_long_file_is_quick() -> None:
     before = "".join(f"line {number}\n" for number in range(5000))
     after = before.replace("line 70\n", "line seventy\n").replace("line 4000\n", "")
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert edit_diff("a", before, before) == ""
     assert "+line seventy\n" in (edit_diff("a", before, after) or "")
-    assert time.perf_counter() - begin < 0.3
+    assert time.process_time() - begin < 0.3

@@ -462,15 +462,15 @@ def test_bad_arguments_leave_the_text(tools: str | None, cap: Any) -> None:
 )
 def test_hostile_text_takes_linear_time(hostile: str) -> None:
     text = (hostile * 20_000)[:40_000]
-    started = time.perf_counter()
+    started = time.process_time()
     parse(text)
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0
 
 
 def test_a_large_answer_is_read_at_once() -> None:
     body = "def f(x: List[int]) -> Dict[str, int]: return {k: v for k, v in x if x < 3}\n" * 26
     text = "".join(f'<set path="a{number}.py">\n{body}</set>\n' for number in range(50))
     assert len(text) > 100_000
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(clean(text)) == 50
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5

@@ -158,7 +158,7 @@ def test_only_wildcards_make_a_pattern(path: str | None, pattern: int | None) ->
 
 
 def test_ten_thousand_paths_are_normalized_at_once() -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     for number in range(10_000):
         path_normalize(f"known://plans/a b/{number}")
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1

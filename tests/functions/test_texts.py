@@ -148,7 +148,7 @@ def test_one_endless_line_of_output_is_cut_from_the_front() -> None:
 
 def test_summaries_of_prose_are_cheap() -> None:
     body = "some words in a line of prose\n" * 34
-    begin = time.perf_counter()
+    begin = time.process_time()
     for _ in range(5000):
         body_summary("notes.md", body)
-    assert time.perf_counter() - begin < 0.5
+    assert time.process_time() - begin < 0.5
