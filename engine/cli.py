@@ -15,7 +15,7 @@ import typer
 from .commands import config, doctor, files, lifecycle, look, models, packets, proposals, run, shell, sql
 from .commands.exits import FAILED, exit_code
 from .commands.printing import say
-from .errors import EngineError, ValidationError
+from .errors import EngineError, NotFound, ValidationError
 
 _NAME = "engine"
 
@@ -78,6 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     An `EngineError` is one line on stderr; ENGINE_DEBUG=1 shows where it came from instead.
     """
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -87,6 +88,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return end.code if isinstance(end.code, int) else FAILED
     except BrokenPipeError:
         return _reader_is_gone()
+    except FileNotFoundError as error:
+        if error.filename is not None or os.environ.get("ENGINE_DEBUG"):
+            raise
+        say(f"{_NAME}: the folder that this was started in is gone; change to another one", "red")
+        return exit_code(NotFound.status)
     except UnicodeEncodeError as error:
         say(f"{_NAME}: {ascii(error.object)[:80]} is not UTF-8 and cannot be stored; convert it first", "red")
         return exit_code(ValidationError.status)
@@ -96,6 +102,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(f"{_NAME}: {error.message}", "red")
         return exit_code(error.status)
     return 0
+
+
+def _open_streams() -> None:
+    """Let each stream that the caller closed lead nowhere: without one the first word to it would break the command."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - lives as long as the process
 
 
 def _reader_is_gone() -> int:

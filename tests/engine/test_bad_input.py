@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -137,6 +138,36 @@ def test_a_refused_prompt_leaves_an_existing_run_as_it_was(folder: Path, reading
     assert_refused(engine(folder, "run", "--run", "demo", "--model", "nope", "Again"), 2, "nope")
     assert_refused(engine(folder, "run", "--run", "demo", "--persona", "reviewer", "Again"), 1, "persona")
     assert engine(folder, "sql", "--json", "select * from loops join runs").stdout == before
+
+
+@pytest.mark.parametrize(("closed", "answer"), [("<&-", "The port is 8080.\n"), (">&-", ""), ("2>&-", "The port is 8080.\n")])
+def test_a_closed_stream_keeps_no_prompt_from_its_answer(folder: Path, reading: str, closed: str, answer: str) -> None:
+    command = shlex.join([*ENGINE, "run", "--model", reading, "--run", "demo", "Go"])
+    done = subprocess.run(
+        ["bash", "-c", f"{command} {closed}"],
+        cwd=folder,
+        env=environment(folder.parent),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, answer), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
+    command = f"mkdir gone && cd gone && rmdir ../gone && {shlex.join([*ENGINE, 'runs'])}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert_refused(done, 2, "is gone")
 
 
 # --- scripts
