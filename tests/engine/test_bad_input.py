@@ -140,8 +140,8 @@ def test_a_refused_prompt_leaves_an_existing_run_as_it_was(folder: Path, reading
     assert engine(folder, "sql", "--json", "select * from loops join runs").stdout == before
 
 
-@pytest.mark.parametrize(("closed", "answer"), [("<&-", "The port is 8080.\n"), (">&-", ""), ("2>&-", "The port is 8080.\n")])
-def test_a_closed_stream_keeps_no_prompt_from_its_answer(folder: Path, reading: str, closed: str, answer: str) -> None:
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_a_closed_stream_keeps_no_prompt_from_its_answer(folder: Path, reading: str, closed: str) -> None:
     command = shlex.join([*ENGINE, "run", "--model", reading, "--run", "demo", "Go"])
     done = subprocess.run(
         ["bash", "-c", f"{command} {closed}"],
@@ -152,7 +152,7 @@ def test_a_closed_stream_keeps_no_prompt_from_its_answer(folder: Path, reading: 
         timeout=SECONDS,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (0, answer), done.stderr
+    assert (done.returncode, done.stdout) == (0, "" if closed == ">&-" else "The port is 8080.\n"), done.stderr
     assert "Traceback" not in done.stderr
 
 
