@@ -26,6 +26,8 @@ def entry_head(
     `status` is the HTTP status of `state` and `outcome`. Log entries show what was done to what and how it went; others
     show what they are. What is as usual (status 200, resolved) is left out, and so is whatever is NULL.
     """
+    if not attributes and state == "resolved" and status == 200 and outcome is None and turn is not None:
+        return f'{{"turn":{turn}'
     given: dict[str, Any] = json.loads(attributes) if attributes else {}
     logged = category == "logging"
     # an error carries its own status; a failed action has that of its outcome

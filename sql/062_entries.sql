@@ -37,7 +37,9 @@ create table if not exists run_views (
     loop_id integer,
     -- its metadata as the packet shows it, while it is in context
     head text,
-    -- the turn that wrote it last: shown, and sorted by
+    -- the clock when it came into context or was written, while it is in context: its place in the packet
+    placed integer,
+    -- the turn that wrote it last, which its head shows
     turn integer not null,
     -- the turn that wrote or promoted it last: what the ladder demotes
     touched integer not null,
@@ -48,8 +50,6 @@ create table if not exists run_views (
 ) strict, without rowid;
 
 create index if not exists idx_run_views_in_context on run_views (run_id, entry_id) where visibility <> 'archived';
-
-create index if not exists idx_run_views_entry_id on run_views (entry_id);
 
 -- The growing body of a streaming entry; cut into one content when it ends.
 create table if not exists entry_chunks (
@@ -173,13 +173,14 @@ join states as st on st.name = v.state;
 
 -- triggers
 
--- What comes into context gets its head, what leaves it gives it up.
+-- What comes into context gets its head and its place, what leaves it gives them up.
 create trigger run_views__keep_head
 after update of visibility on run_views
 when (new.visibility = 'archived') <> (old.visibility = 'archived') and new.write_count = old.write_count
 begin
     update run_views
-    set head = case
+    set placed = case when new.visibility <> 'archived' then new.since end,
+        head = case
             when new.visibility <> 'archived' then (
                 select h.head from entry_heads as h where h.run_id = new.run_id and h.entry_id = new.entry_id
             )
@@ -194,7 +195,9 @@ when new.attributes is not old.attributes
 begin
     update run_views
     set head = (select h.head from entry_heads as h where h.run_id = run_views.run_id and h.entry_id = new.id)
-    where entry_id = new.id and visibility <> 'archived';
+    where run_id in (select run_id from run_scopes where scope = new.scope)
+        and entry_id = new.id
+        and visibility <> 'archived';
 end;
 
 -- The bodies of searchable schemes are indexed: a shared head in place of the one before, a run's own beside it.
@@ -211,22 +214,6 @@ begin
     select id, body
     from contents
     where id = new.content_id;
-end;
-
-create trigger run_views__index_new
-after insert on run_views
-when new.content_id is not null
-    and exists (
-        select 1
-        from entries as e
-        join schemes as s on s.name = e.kind
-        where e.id = new.entry_id and s.searchable and e.scope = 'run:' || new.run_id
-    )
-begin
-    insert into content_search (rowid, body)
-    select id, body
-    from contents
-    where id = new.content_id and id not in (select id from content_search_docsize);
 end;
 
 create trigger run_views__index_changed

@@ -107,7 +107,8 @@ begin
             or attributes is not new.attributes
         );
     insert into run_views (
-        run_id, entry_id, content_id, attributes, visibility, state, outcome, writer, loop_id, turn, touched, since, head
+        run_id, entry_id, content_id, attributes, visibility, state, outcome, writer, loop_id, turn, touched, since,
+        placed, head
     )
     values (
         new.run_id,
@@ -127,6 +128,7 @@ begin
         new.turn,
         new.turn,
         (select coalesce(max(id), 0) + 1 from events),
+        case when new.visibility <> 'archived' then (select coalesce(max(id), 0) + 1 from events) end,
         case
             when new.visibility <> 'archived' then entry_head(
                 new.category, new.turn, new.state, new.outcome,
@@ -150,5 +152,6 @@ begin
             touched = excluded.touched,
             write_count = write_count + 1,
             since = excluded.since,
+            placed = excluded.placed,
             head = excluded.head;
 end;

@@ -16,6 +16,7 @@ create table if not exists run_view_versions (
     visibility text not null,
     state text not null,
     outcome text,
+    placed integer,
     turn integer not null,
     primary key (run_id, entry_id, began)
 ) strict, without rowid;
@@ -36,15 +37,25 @@ create table if not exists entry_versions (
 
 -- triggers
 
+-- A new view is an event, and its body is found by full-text search. A view that a fork takes along has both already.
 create trigger run_views__record_new
 after insert on run_views
+when not exists (select 1 from events where id = new.since)
 begin
-    insert or ignore into events (id, at, run_id, turn_id, kind, entry_id)
+    insert into events (id, at, run_id, turn_id, kind, entry_id)
     values (
         new.since, now(), new.run_id,
         (select id from turns where run_id = new.run_id and phase <> 'judged'),
         'entry.created', new.entry_id
     );
+    insert into content_search (rowid, body)
+    select c.id, c.body
+    from contents as c
+    join entries as e on e.id = new.entry_id
+    join schemes as s on s.name = e.kind and s.searchable
+    where c.id = new.content_id
+        and e.scope = 'run:' || new.run_id
+        and c.id not in (select id from content_search_docsize);
 end;
 
 -- A change is recorded and the row that ended is kept; a touch alone is neither.
@@ -64,11 +75,11 @@ begin
         new.entry_id
     );
     insert into run_view_versions (
-        run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, turn
+        run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, placed, turn
     )
     values (
         old.run_id, old.entry_id, old.since, new.since, old.content_id, old.attributes, old.visibility,
-        old.state, old.outcome, old.turn
+        old.state, old.outcome, old.placed, old.turn
     );
 end;
 
@@ -83,11 +94,11 @@ begin
         'entry.removed', old.entry_id
     );
     insert into run_view_versions (
-        run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, turn
+        run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, placed, turn
     )
     values (
         old.run_id, old.entry_id, old.since, (select max(id) from events), old.content_id, old.attributes,
-        old.visibility, old.state, old.outcome, old.turn
+        old.visibility, old.state, old.outcome, old.placed, old.turn
     );
 end;
 

@@ -16,9 +16,10 @@ create view run_openings as
 select alias, null as attributes
 from runs;
 
--- Copy a parent's views to its fork: insert into run_forks (run_id).
+-- Take a parent's views along: insert into run_forks (run_id, parent_run_id, forked_at, clock). The clock is that of the
+-- turn that is forked, or the present.
 create view run_forks as
-select id as run_id
+select id as run_id, parent_run_id, forked_at, null as clock
 from runs
 where false;
 
@@ -91,57 +92,83 @@ begin
         now()
     from (select 1)
     left join runs as p on p.alias = json_extract(new.attributes, '$.fork');
-    insert into run_forks (run_id)
-    select id
-    from runs
-    where alias = new.alias and parent_run_id is not null;
+    insert into run_forks (run_id, parent_run_id, forked_at, clock)
+    select
+        r.id, r.parent_run_id, r.forked_at,
+        coalesce(
+            (
+                select t.seen_at
+                from turns as t
+                where t.run_id = p.id and t.sequence = r.forked_at and r.forked_at <> p.next_turn
+            ),
+            (select max(id) from events)
+        )
+    from runs as r
+    join runs as p on p.id = r.parent_run_id
+    where r.alias = new.alias;
 end;
 
--- A fork pins what its parent had pinned: no body is copied, and neither side's write is seen by the other.
+-- A fork pins what its parent had pinned: no body is copied, and neither side's write is seen by the other. Its views are the
+-- parent's as they are or, from a past turn, as they were when the packet of that turn was assembled. They keep the clock of
+-- their beginning and their place, so that the fork's packet is the parent's. What the parent has under way nobody finishes.
 create trigger run_forks__copy_views
 instead of insert on run_forks
 begin
     insert into events (at, run_id, kind, detail)
-    select now(), r.id, 'run.forked', json_object('parent', p.alias, 'at', r.forked_at)
-    from runs as r
-    join runs as p on p.id = r.parent_run_id
-    where r.id = new.run_id;
+    select now(), new.run_id, 'run.forked', json_object('parent', alias, 'at', new.forked_at)
+    from runs
+    where id = new.parent_run_id;
     insert into run_views (
-        run_id, entry_id, content_id, attributes, visibility, state, outcome, writer, loop_id, turn, touched,
-        write_count, since, head
+        run_id, entry_id, content_id, attributes, visibility, state, outcome, writer, loop_id, turn, touched, write_count,
+        since, placed, head
     )
     select
-        r.id, v.entry_id, v.content_id, v.attributes, v.visibility,
-        case when v.state in ('streaming', 'proposed') then 'cancelled' else v.state end,
-        case when v.state in ('streaming', 'proposed') then 'interrupted' else v.outcome end,
-        v.writer, null, v.turn, v.touched, v.write_count,
-        (select max(id) from events),
-        v.head
-    from runs as r
-    join runs as p on p.id = r.parent_run_id
-    join run_views as v on v.run_id = p.id
-    where r.id = new.run_id and r.forked_at = p.next_turn;
-    -- from a past turn: what that turn's packet showed, which was live at its clock
-    insert into run_views (
-        run_id, entry_id, content_id, attributes, visibility, state, outcome, writer, loop_id, turn, touched,
-        write_count, since
-    )
+        new.run_id, v.entry_id, v.content_id, v.attributes, v.visibility,
+        case when v.open then 'cancelled' else v.state end,
+        case when v.open then 'interrupted' else v.outcome end,
+        -- a touch has no history
+        v.writer, null, v.turn, case when v.touched < new.forked_at then v.touched else v.turn end, v.write_count,
+        case when v.open then (select max(id) from events) else v.since end,
+        v.placed,
+        case
+            when v.open and v.visibility <> 'archived' then (
+                select entry_head(
+                        s.category, v.turn, 'cancelled', 'interrupted', (select status from states where name = 'cancelled'),
+                        coalesce(v.attributes, e.attributes)
+                    )
+                from entries as e
+                join schemes as s on s.name = e.kind
+                where e.id = v.entry_id
+            )
+            else v.head
+        end
+    from (select *, state in ('streaming', 'proposed') as open from run_views) as v
+    where v.run_id = new.parent_run_id and v.since <= new.clock
+    union all
     select
-        r.id, h.entry_id, h.content_id, h.attributes, h.visibility,
-        case when h.state in ('streaming', 'proposed') then 'cancelled' else h.state end,
-        case when h.state in ('streaming', 'proposed') then 'interrupted' else h.outcome end,
+        new.run_id, h.entry_id, h.content_id, h.attributes, h.visibility,
+        case when h.open then 'cancelled' else h.state end,
+        case when h.open then 'interrupted' else h.outcome end,
         'system', null, h.turn, h.turn, 1,
-        (select max(id) from events)
-    from runs as r
-    join turns as t on t.run_id = r.parent_run_id and t.sequence = r.forked_at
-    join run_history as h on h.run_id = r.parent_run_id and h.began <= t.seen_at and t.seen_at < h.ended
-    where r.id = new.run_id
-        and r.forked_at <> (select next_turn from runs where id = r.parent_run_id);
-    update run_views
-    set head = (select h.head from entry_heads as h where h.run_id = new.run_id and h.entry_id = run_views.entry_id)
-    where run_id = new.run_id
-        and visibility <> 'archived'
-        and (head is null or state = 'cancelled');
+        case when h.open then (select max(id) from events) else h.began end,
+        h.placed,
+        case
+            when h.visibility <> 'archived' then entry_head(
+                s.category, h.turn, case when h.open then 'cancelled' else h.state end,
+                case when h.open then 'interrupted' else h.outcome end,
+                coalesce(
+                    st.status,
+                    (select o.status from outcomes as o where o.name = substr(h.outcome, 1, instr(h.outcome || ':', ':') - 1))
+                ),
+                coalesce(h.attributes, e.attributes)
+            )
+        end
+    from (select *, state in ('streaming', 'proposed') as open from run_view_versions) as h
+    cross join entries as e on e.id = h.entry_id
+    cross join schemes as s on s.name = e.kind
+    cross join states as st on st.name = case when h.open then 'cancelled' else h.state end
+    where h.run_id = new.parent_run_id and h.began <= new.clock and h.ended > new.clock
+    order by 2;
 end;
 
 create trigger run_aborts__abort
@@ -213,7 +240,9 @@ begin
         (
             select coalesce(json_group_object(f.key, f.value), '{}')
             from json_each(coalesce(json_extract(new.attributes, '$.attributes'), '{}')) as f
-            where f.key in ('yolo', 'no_repo', 'no_web', 'no_interaction', 'no_proposals', 'max_turns')
+            where f.key in (
+                'yolo', 'no_repo', 'no_web', 'no_interaction', 'no_proposals', 'max_turns', 'max_seconds', 'condense_ratio'
+            )
         ),
         now()
     from runs as r

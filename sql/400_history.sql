@@ -7,10 +7,11 @@
 -- Every state that a run's view of an entry was in, with the clock when it began and ended.
 create view run_history as
 select
-    run_id, entry_id, since as began, 9223372036854775807 as ended, content_id, attributes, visibility, state, outcome, turn
+    run_id, entry_id, since as began, 9223372036854775807 as ended, content_id, attributes, visibility, state, outcome,
+    placed, turn
 from run_views
 union all
-select run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, turn
+select run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, placed, turn
 from run_view_versions;
 
 -- The heads of entries of project and global scope, over time.

@@ -67,11 +67,12 @@ from content_texts
 where chars <> length(body) or summary_chars <> length(summary);
 
 create view invariant_heads as
--- What is in context has the head that its row makes, and what is not has none.
+-- What is in context has the head that its row makes and a place, and what is not has none.
 select v.run_id, v.entry_id
 from run_views as v
 join entry_heads as h on h.run_id = v.run_id and h.entry_id = v.entry_id
-where v.head is not case when v.visibility <> 'archived' then h.head end;
+where v.head is not case when v.visibility <> 'archived' then h.head end
+    or (v.placed is null) <> (v.visibility = 'archived');
 
 create view invariant_scratch as
 -- Nothing is left of what commands worked on.
