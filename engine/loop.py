@@ -146,7 +146,7 @@ class Driver:
         self._store(step["turn_id"], completion, round((time.monotonic() - began) * 1000))
 
     def _request(self, row: Row) -> protocol.Request:
-        messages, grammar = self._renderer.messages(row["turn_id"]), None
+        messages, grammar = self._renderer.messages(row["turn_id"]), row["grammar"]
         if row["profile"] == "compact":
             from .models.grammar import packet_grammar
 
@@ -160,16 +160,28 @@ class Driver:
             timeout_s=row["timeout_s"],
             position=row["position"],
             run=row["run"],
+            tools=self._tools(row),
         )
+
+    def _tools(self, row: Row) -> tuple[protocol.ToolSpec, ...]:
+        if row["tool_calling"] != "native":
+            return ()
+        query = "select name, description, schema from turn_tools where turn_id = ? order by ordinal"
+        return tuple(protocol.ToolSpec(**tool) for tool in self._db.rows(query, (row["turn_id"],)))
 
     def _store(self, turn_id: int, completion: protocol.Completion, ms_model: int) -> None:
         """Keep the response before anything is made of it: what was paid for is never lost."""
-        usage = completion.usage
+        usage, text = completion.usage, completion.text
+        if completion.calls:
+            from .models.tools import response_text
+
+            text = response_text(completion, self._db.value("select json_group_array(name) from tools"))
         self._db.execute(
-            "update turns set response = ?, reasoning = ?, prompt_tokens = ?, cached_tokens = ?, completion_tokens = ?, "
-            "reasoning_tokens = ?, cost = ?, ms_model = ?, lease = ? where id = ?",
+            "update turns set response = ?, native = ?, reasoning = ?, prompt_tokens = ?, cached_tokens = ?, "
+            "completion_tokens = ?, reasoning_tokens = ?, cost = ?, ms_model = ?, lease = ? where id = ?",
             (
-                protocol.storable(completion.text),
+                protocol.storable(text),
+                completion.native,
                 protocol.storable(completion.reasoning) or None,
                 usage.prompt_tokens,
                 usage.cached_tokens,

@@ -93,7 +93,8 @@ class Renderer:
             documents = {row["name"]: row["doc"] or texts.tool_document(row["name"]) for row in rows}
             tools = [{"name": tool, "doc": document} for tool, document in documents.items() if document]
             template = texts.environment().get_template(f"{section['template']}.md.j2")
-            self._system[name] = template.render(tools=tools, persona=rows[0]["persona"] if rows else "")
+            said = rows[0] if rows else {"persona": "", "native": 0}
+            self._system[name] = template.render(tools=tools, persona=said["persona"], native=said["native"])
         return self._system[name]
 
     def _section_rows(self, turn_id: int, section: Row) -> list[Row]:

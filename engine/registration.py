@@ -32,9 +32,21 @@ def system_clock() -> int:
 @cache
 def pure_functions() -> tuple[Function, ...]:
     """All pure functions of the engine, module by module."""
-    from .functions import edits, heads, listings, markup, paths, patterns, texts, tokens
+    from .functions import (
+        edits,
+        grammars,
+        heads,
+        listings,
+        markup,
+        paths,
+        patterns,
+        render,
+        schemas,
+        texts,
+        tokens,
+    )
 
-    modules = (paths, patterns, markup, edits, texts, tokens, heads, listings)
+    modules = (paths, patterns, markup, edits, texts, tokens, heads, listings, render, schemas, grammars)
     own = (function for module in modules for function in module.FUNCTIONS)
     return (*own, *plugins.functions())
 

@@ -157,24 +157,31 @@ def _only_model(db: Store) -> str:
 
 
 def sync_environment_models(db: Store) -> None:
-    """Bring the models that the environment names (ENGINE_MODEL_<alias>, ENGINE_CONTEXT_<alias>) into the file."""
+    """Bring the models that the environment names (ENGINE_MODEL_<alias>, with ENGINE_CONTEXT_<alias> and
+    ENGINE_TOOLS_<alias>) into the file. Raises `ValidationError` (400) for a value that none of them can have.
+    """
     found = {
         key.removeprefix("ENGINE_MODEL_").lower(): (
             value,
             os.environ.get(key.replace("_MODEL_", "_CONTEXT_", 1)),
+            os.environ.get(key.replace("_MODEL_", "_TOOLS_", 1)) or "xml",
         )
         for key, value in os.environ.items()
         if key.startswith("ENGINE_MODEL_") and value
     }
-    for alias, (actual, context) in sorted(found.items()):
+    for alias, (actual, context, tools) in sorted(found.items()):
         if context is not None and not context.isdecimal():
             raise ValidationError(f"ENGINE_CONTEXT_{alias}: {context!r} is not a number of tokens")
+        if tools not in ("xml", "native"):
+            raise ValidationError(f"ENGINE_TOOLS_{alias}: {tools!r} is neither xml nor native")
         db.execute(
-            "insert into models (alias, actual, context_length, origin, created_at) values (?, ?, ?, 'environment', now()) "
+            "insert into models (alias, actual, context_length, tool_calling, origin, created_at) "
+            "values (?, ?, ?, ?, 'environment', now()) "
             "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
-            "origin = excluded.origin "
-            "where actual <> excluded.actual or context_length is not excluded.context_length",
-            (alias, actual, None if context is None else int(context)),
+            "tool_calling = excluded.tool_calling, origin = excluded.origin "
+            "where actual <> excluded.actual or context_length is not excluded.context_length "
+            "or tool_calling <> excluded.tool_calling",
+            (alias, actual, None if context is None else int(context), tools),
         )
 
 

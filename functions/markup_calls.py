@@ -68,6 +68,7 @@ def command_of(action: str, attributes: dict[str, str], body: str | None, source
 def _resolved(action: str, attributes: dict[str, str], body: str | None, source: str) -> Command:
     attributes = dict(attributes)
     path, destination = attributes.pop("path", None), attributes.pop("to", None)
+    body = attributes.pop("body", None) if body is None else body
     command = Command(action, path, destination, body, attributes, source)
     resolve = _RESOLVERS.get(action)
     if resolve is not None:
@@ -81,7 +82,9 @@ def command_of_arguments(action: str, arguments: object, source: str) -> Command
         arguments = _parsed(arguments)
     if not isinstance(arguments, dict):
         return _resolved(action, {}, None if arguments is None else _text_of("", arguments), source)
-    texts = {str(key).lower(): _text_of(str(key), value) for key, value in arguments.items() if value is not None}
+    # A flag counts by being there, so that one that is false is left out like one that is null.
+    given = {str(key): value for key, value in arguments.items() if value is not None and value is not False}
+    texts = {key.lower(): _text_of(key, value) for key, value in given.items()}
     for alias, name in _ALIASES.get(action, _ALIAS).items():
         if alias in texts:
             texts.setdefault(name, texts.pop(alias))

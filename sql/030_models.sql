@@ -14,6 +14,8 @@ create table if not exists models (
         constraint models_context_length_range check (context_length is null or context_length >= 256),
     -- which sections and texts a packet has: full, or compact for small local models
     profile text not null default 'full' constraint models_profile check (profile in ('full', 'compact')),
+    -- how commands come: as markup in the text, or as calls of tools that the provider's API was given
+    tool_calling text not null default 'xml' constraint models_tool_calling check (tool_calling in ('xml', 'native')),
     origin text not null default 'client'
         constraint models_origin check (origin in ('client', 'environment', 'built-in')),
     created_at integer not null

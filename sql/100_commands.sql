@@ -193,6 +193,23 @@ where t.advertised
         join loop_flags as f on f.loop_id = l.id and f.flag = h.value
     );
 
+create view loop_grammars as
+-- What a model may answer in a loop, made of the tools that are open in it: GBNF for whole responses, and the JSON Schema of
+-- an array of calls.
+select
+    loop_id,
+    grammar_gbnf(tools) as gbnf,
+    grammar_json_schema(tools) as json_schema
+from (
+    select
+        l.id as loop_id,
+        (
+            select json_group_array(json_object('name', name, 'schema', json(schema)))
+            from (select name, schema from loop_tools where loop_id = l.id order by ordinal)
+        ) as tools
+    from loops as l
+);
+
 -- Why a command may not be performed, judged when its turn comes; the least rank is told.
 create view command_refusals as
 select v.command_id, 5 as rank, v.outcome, v.message

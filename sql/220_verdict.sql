@@ -77,7 +77,8 @@ select
     ) as failed,
     exists (select 1 from commands as c where c.turn_id = t.id and c.outcome = 'rejected') as rejected,
     (select count(*) from commands as c where c.turn_id = t.id) as commands,
-    exists (
+    -- a model that calls tools natively says nothing more until it has seen what came of them
+    t.native or exists (
         select 1 from commands as c join tools as o on o.name = c.action and o.gathers where c.turn_id = t.id
     ) as gathers,
     (

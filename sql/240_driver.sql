@@ -93,6 +93,13 @@ select
     coalesce(l.model, r.model) as model,
     coalesce(m.actual, l.model, r.model) as actual,
     coalesce(m.profile, 'full') as profile,
+    coalesce(m.tool_calling, 'xml') as tool_calling,
+    -- a local model can be held to what can be read; a compact packet brings a narrower grammar
+    case
+        when coalesce(m.profile, 'full') = 'full'
+            and substr(coalesce(m.actual, l.model, r.model) || '/', 1, 6) = 'local/'
+            then (select g.gbnf from loop_grammars as g where g.loop_id = t.loop_id)
+    end as grammar,
     coalesce(r.temperature, (select cast(value as real) from settings where name = 'temperature')) as temperature,
     max(
         cast(z.context_size * (select cast(value as real) from settings where name = 'budget_ceiling') as integer)
@@ -107,6 +114,17 @@ join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id
 join run_context_sizes as z on z.run_id = r.id
 left join models as m on m.alias = coalesce(l.model, r.model);
+
+-- The tools of a turn, for an adapter that calls them natively; in the order in which the model is told of them.
+create view turn_tools as
+select
+    t.id as turn_id,
+    o.ordinal,
+    o.name,
+    o.meaning as description,
+    o.schema
+from turns as t
+join loop_tools as o on o.loop_id = t.loop_id;
 
 -- Report that a turn's call failed for good: insert into call_failures (turn_id, status, message).
 create view call_failures as

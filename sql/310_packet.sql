@@ -107,9 +107,14 @@ select
     t.id as turn_id,
     o.name,
     o.doc,
-    p.body as persona
+    p.body as persona,
+    -- 1: it may call them through its provider's API
+    exists (
+        select 1 from models as m where m.alias = coalesce(l.model, r.model) and m.tool_calling = 'native'
+    ) as native
 from turns as t
 join runs as r on r.id = t.run_id
+join loops as l on l.id = t.loop_id
 join loop_tools as o on o.loop_id = t.loop_id
 left join personas as p on p.name = r.persona
 order by o.ordinal;

@@ -24,8 +24,9 @@ app = typer.Typer(rich_markup_mode=None)
 def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List the models, and whether each can be used here.
 
-    An alias comes from 'engine models add' or from the environment: ENGINE_MODEL_<alias>=provider/name, and
-    ENGINE_CONTEXT_<alias>=TOKENS. Any provider/name can also be given to --model as it is. Keys are never shown.
+    An alias comes from 'engine models add' or from the environment: ENGINE_MODEL_<alias>=provider/name,
+    ENGINE_CONTEXT_<alias>=TOKENS and ENGINE_TOOLS_<alias>=native. Any provider/name can also be given to --model as it is.
+    Keys are never shown.
 
     \b
     Examples:
@@ -42,7 +43,9 @@ def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = N
     if as_json:
         print_json(rows)
     else:
-        print_table(rows, ("alias", "actual", "context_length", "origin", "usable", "hint"), "no models")
+        print_table(
+            rows, ("alias", "actual", "context_length", "tool_calling", "origin", "usable", "hint"), "no models"
+        )
 
 
 @app.command()
@@ -79,13 +82,16 @@ def add(
     context: Annotated[
         int | None, typer.Option("--context", metavar="N", min=256, help="Context window in tokens.")
     ] = None,
+    native: Annotated[
+        bool, typer.Option("--native", help="Commands as tool calls of the provider's API, not as markup.")
+    ] = False,
     db: DbOption = None,
 ) -> None:
     """Give a model an alias, or change what an alias means.
 
     \b
     Examples:
-      engine models add fast openai/gpt-5-mini --context 200000
+      engine models add fast openai/gpt-5-mini --context 200000 --native
       engine models add demo scripted:answers.jsonl
     """
     from engine.errors import NotFound, ValidationError
@@ -98,10 +104,10 @@ def add(
         raise NotFound(hint)
     with open_to_write(db) as database:
         database.execute(
-            "insert into models (alias, actual, context_length, created_at) values (?, ?, ?, now()) "
+            "insert into models (alias, actual, context_length, tool_calling, created_at) values (?, ?, ?, ?, now()) "
             "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
-            "profile = excluded.profile, origin = excluded.origin",
-            (alias, name, context),
+            "tool_calling = excluded.tool_calling, profile = excluded.profile, origin = excluded.origin",
+            (alias, name, context, "native" if native else "xml"),
         )
     say(f"{alias}: {name}")
     if hint:
@@ -136,7 +142,7 @@ def listed(db: Database) -> list[Row]:
     from engine.runs import sync_environment_models
 
     sync_environment_models(db)
-    rows = db.rows("select alias, actual, context_length, origin from models order by alias")
+    rows = db.rows("select alias, actual, context_length, tool_calling, origin from models order by alias")
     for row in rows:
         hint = problem(row["actual"])
         row |= {"usable": "no" if hint else "yes", "hint": hint}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from engine.errors import EngineError
 
@@ -33,13 +33,30 @@ class Message:
 
 
 @dataclass(frozen=True)
+class ToolSpec:
+    """A tool that a model may call natively; `schema` is the JSON Schema of its arguments, as text."""
+
+    name: str
+    description: str
+    schema: str
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A native call of a tool; `arguments` are a text where the model did not write an object."""
+
+    name: str
+    arguments: Mapping[str, Any] | str
+
+
+@dataclass(frozen=True)
 class Request:
     """One call of a model.
 
     `temperature` and `max_tokens` of None leave the choice to the model; `grammar` is GBNF, and an adapter
     that cannot constrain its output ignores it; `timeout_s` bounds the whole call, streaming included.
     `position` counts the responses that the run `run` has stored so far: a scripted or replayed model
-    answers by it.
+    answers by it. `tools` are those to call natively, none for a model that answers in markup.
     """
 
     messages: tuple[Message, ...]
@@ -49,6 +66,7 @@ class Request:
     timeout_s: float
     position: int
     run: str
+    tools: tuple[ToolSpec, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,12 +85,17 @@ class Usage:
 
 @dataclass(frozen=True)
 class Completion:
-    """What a model said; `finish_reason` is ``stop``, ``length``, … or None where the model gives none."""
+    """What a model said; `finish_reason` is ``stop``, ``length``, … or None where the model gives none.
+
+    `calls` are what it called natively. `native` says that it did, also where `text` holds the calls already.
+    """
 
     text: str
     reasoning: str
     usage: Usage
     finish_reason: str | None
+    calls: tuple[ToolCall, ...] = ()
+    native: bool = False
 
 
 class Model(Protocol):

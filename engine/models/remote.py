@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from engine.models.failures import translated
 from engine.models.protocol import Completion, Message, Request, Usage
 from engine.models.providers import PROVIDERS, endpoint, library_model, missing_library
+from engine.models.tools import library_calls, library_parameters
 from engine.models.watch import Emit, watched
 
 if TYPE_CHECKING:
@@ -74,7 +75,10 @@ class RemoteModel:
         from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 
         messages, settings = _library_messages(request.messages), self._settings(request)
-        async with model_request_stream(model, messages, model_settings=settings, instrument=False) as stream:
+        parameters = library_parameters(request.tools, self._at.provider.name) if request.tools else None
+        async with model_request_stream(
+            model, messages, model_settings=settings, model_request_parameters=parameters, instrument=False
+        ) as stream:
             async for event in stream:
                 match event:
                     case PartStartEvent(part=TextPart(content=text)) if text:
@@ -100,11 +104,14 @@ class RemoteModel:
     def _completion(self, response: ModelResponse) -> Completion:
         from pydantic_ai.messages import TextPart, ThinkingPart
 
+        calls = library_calls(response)
         return Completion(
             text="".join(part.content for part in response.parts if isinstance(part, TextPart)),
             reasoning="".join(part.content for part in response.parts if isinstance(part, ThinkingPart)),
             usage=self._usage(response),
             finish_reason=response.finish_reason,
+            calls=calls,
+            native=bool(calls),
         )
 
     def _usage(self, response: ModelResponse) -> Usage:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+import apsw
 
 from engine.models.protocol import Completion, ModelError, Request, Usage
 from engine.models.scripted import past_the_end
 
 _RESPONSE = """ select t.response, t.reasoning, t.prompt_tokens, t.cached_tokens, t.completion_tokens,
-t.reasoning_tokens, t.cost from turns as t join runs as r on r.id = t.run_id where r.alias = ? and
+t.reasoning_tokens, t.cost, t.native from turns as t join runs as r on r.id = t.run_id where r.alias = ? and
 t.response is not null order by t.sequence limit 1 offset ?
 """
 _COUNT = """
@@ -41,20 +41,25 @@ class ReplayModel:
         """
         if cancelled is not None and cancelled.is_set():
             raise ModelError("aborted", f"the replay of run {self.run!r} was cancelled")
-        text, reasoning, *figures = self._recorded(request.position)
+        text, reasoning, *figures, native = self._recorded(request.position)
         if on_delta is not None:
             on_delta(text)
-        return Completion(text, reasoning or "", Usage(*figures), "stop")
+        return Completion(text, reasoning or "", Usage(*figures), "stop", native=bool(native))
 
     def _recorded(self, position: int) -> tuple[Any, ...]:
         if not self.path.is_file():
             raise ModelError("script", f"replay file {self.path} does not exist; name an engine file")
         try:
-            with closing(sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            # Not with the standard library: it is another SQLite, and two of them in one process break each other's
+            # locks where the file is also the one that the run is written to.
+            connection = apsw.Connection(str(self.path.resolve()), flags=apsw.SQLITE_OPEN_READONLY)
+            try:
                 row: tuple[Any, ...] | None = connection.execute(_RESPONSE, (self.run, position)).fetchone()
                 if row is None:
-                    (responses,) = connection.execute(_COUNT, (self.run,)).fetchone()
+                    responses = connection.execute(_COUNT, (self.run,)).get
                     raise past_the_end(f"run {self.run!r} of {self.path}", responses, position)
                 return row
-        except sqlite3.Error as error:
+            finally:
+                connection.close()
+        except apsw.Error as error:
             raise ModelError("script", f"replay file {self.path} cannot be replayed: {error}") from error

@@ -3,6 +3,7 @@
 A line is a string, the text of the answer, or an object::
 
     {"text": "…", "reasoning": "…", "usage": {"prompt_tokens": 10, "cost": 0.01}, "delay_s": 0.5}
+    {"text": "…", "calls": [{"name": "get", "arguments": {"path": "a"}}]}
     {"error": {"status": 429, "message": "slow down"}}
 
 An error line takes a position like any other. Asked again for that position the script would only say the
@@ -19,10 +20,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from engine.models.protocol import Completion, ModelError, Request, Usage, category_of_status
+from engine.models.protocol import Completion, ModelError, Request, ToolCall, Usage, category_of_status
 from engine.models.watch import watched
 
-_KEYS = {"text", "reasoning", "usage", "error", "delay_s"}
+_KEYS = {"text", "reasoning", "usage", "error", "delay_s", "calls"}
 _USAGE = {field.name for field in fields(Usage)}
 _CATEGORIES = {499: "aborted", 504: "timeout"}
 
@@ -83,7 +84,9 @@ def _completion(answer: Mapping[str, Any], emit: Callable[[str], None]) -> Compl
         raise ModelError(category, message, status=status, final=True)
     text = answer.get("text", "")
     emit(text)
-    return Completion(text, answer.get("reasoning", ""), Usage(**answer.get("usage", {})), "stop")
+    calls = tuple(ToolCall(call["name"], call["arguments"]) for call in answer.get("calls", ()))
+    usage = Usage(**answer.get("usage", {}))
+    return Completion(text, answer.get("reasoning", ""), usage, "stop", calls, native=bool(calls))
 
 
 def _checked(answer: Any) -> Mapping[str, Any]:
@@ -109,11 +112,20 @@ def _check_types(answer: Mapping[str, Any]) -> None:
     usage = answer.get("usage", {})
     if not isinstance(usage, dict) or not usage.keys() <= _USAGE or not all(map(_is_number, usage.values())):
         raise ValueError(f"'usage' is an object of numbers named {', '.join(sorted(_USAGE))}")
+    calls = answer.get("calls", [])
+    if not isinstance(calls, list) or not all(map(_is_call, calls)):
+        raise ValueError("'calls' is a list of objects with a 'name' and 'arguments'")
     error = answer.get("error", {"status": 500})
     if not isinstance(error, dict) or not isinstance(error.get("status"), int):
         raise ValueError("'error' is an object with a number 'status' and a 'message'")
     if not isinstance(error.get("message", ""), str):
         raise ValueError("'message' of 'error' is a string")
+
+
+def _is_call(value: Any) -> bool:
+    if not isinstance(value, dict) or value.keys() != {"name", "arguments"}:
+        return False
+    return isinstance(value["name"], str) and isinstance(value["arguments"], dict | str)
 
 
 def _is_number(value: Any) -> bool:

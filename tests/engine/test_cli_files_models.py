@@ -117,6 +117,14 @@ def test_an_alias_is_added_used_and_removed(folder: Path) -> None:
     assert "demo" not in models(folder)
 
 
+def test_an_alias_calls_tools_natively_until_it_is_added_without(folder: Path) -> None:
+    engine(folder, "models", "add", "fast", "openai/gpt-5-mini", "--native")
+    assert models(folder)["fast"]["tool_calling"] == "native"
+    engine(folder, "models", "add", "fast", "openai/gpt-5-mini")
+    assert models(folder)["fast"]["tool_calling"] == "xml"
+    assert models(folder, ENGINE_MODEL_x="openai/y", ENGINE_TOOLS_x="native")["x"]["tool_calling"] == "native"
+
+
 def test_an_alias_without_its_key_is_kept_and_what_it_lacks_is_said(folder: Path) -> None:
     done = engine(folder, "models", "add", "smart", "anthropic/claude")
     assert done.returncode == 0

@@ -138,14 +138,14 @@ def recorded(tmp_path: Path) -> Path:
             create table turns (
                 id integer primary key, run_id integer, sequence integer, response text, reasoning text,
                 prompt_tokens integer, cached_tokens integer, completion_tokens integer,
-                reasoning_tokens integer, cost real
+                reasoning_tokens integer, cost real, native integer
             );
             insert into runs values (1, 'demo'), (2, 'other');
             insert into turns values
-                (1, 2, 1, 'of the other run', null, null, null, null, null, null),
-                (2, 1, 3, 'second', null, null, null, null, null, null),
-                (3, 1, 2, null, null, null, null, null, null, null),
-                (4, 1, 1, 'first', 'thought', 10, 5, 3, 1, 0.25);
+                (1, 2, 1, 'of the other run', null, null, null, null, null, null, 0),
+                (2, 1, 3, 'second', null, null, null, null, null, null, 1),
+                (3, 1, 2, null, null, null, null, null, null, null, 0),
+                (4, 1, 1, 'first', 'thought', 10, 5, 3, 1, 0.25, 0);
         """)
     return path
 
@@ -157,7 +157,8 @@ def test_a_replay_gives_the_stored_responses_in_their_order(recorded: Path) -> N
     first = model.complete(request(), heard.append)
     assert (first.text, first.reasoning, first.usage) == ("first", "thought", Usage(10, 5, 3, 1, 0.25))
     assert heard == ["first"]
-    assert model.complete(request(1)).text == "second"
+    second = model.complete(request(1))
+    assert (first.native, second.text, second.native) == (False, "second", True)
     assert recorded.read_bytes() == before
 
 

@@ -224,6 +224,7 @@ CREATE TABLE models (
     context_length integer
         constraint models_context_length_range check (context_length is null or context_length >= 256),
     profile text not null default 'full' constraint models_profile check (profile in ('full', 'compact')),
+    tool_calling text not null default 'xml' constraint models_tool_calling check (tool_calling in ('xml', 'native')),
     origin text not null default 'client'
         constraint models_origin check (origin in ('client', 'environment', 'built-in')),
     created_at integer not null
@@ -458,6 +459,7 @@ CREATE TABLE turns (
     lease text,
     response text,
     reasoning text,
+    native integer not null default 0 constraint turns_native_flag check (native in (0, 1)),
     prose text,
     warnings text,
     context_chars integer,
@@ -538,8 +540,6 @@ CREATE INDEX idx_resolutions_run_id on resolutions (run_id);
 CREATE INDEX idx_run_view_versions_past
 on run_view_versions (run_id, ended, began, entry_id, visibility);
 
-CREATE INDEX idx_run_views_entry_id on run_views (entry_id);
-
 CREATE INDEX idx_run_views_in_context on run_views (run_id, entry_id) where visibility <> 'archived';
 
 CREATE INDEX idx_runs_parent_run_id on runs (parent_run_id);
@@ -565,7 +565,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view content_texts (id, body, summary, symbols, cut, chars, summary_chars, lines)
 -- view content_writes (path, body)
 -- view context_at (run, turn, path, visibility, state, body, outcome, written)
--- view context_texts (run_id, entry_id, path, kind, category, visibility, turn, touched, placed, shown, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, full_chars, summary_text_chars)
+-- view context_texts (run_id, entry_id, path, kind, category, visibility, turn, touched, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, full_chars, summary_text_chars)
 -- view decisions (proposal_id, decision, body, reason)
 -- view dispatch (run, lease)
 -- view dispatch_openings (run, lease)
@@ -605,11 +605,12 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view live_leases (run, token, holder, expires_at)
 -- view loop_ceilings (loop_id, run_id, divisor, context_size, ceiling)
 -- view loop_flags (loop_id, run_id, flag)
+-- view loop_grammars (loop_id, gbnf, json_schema)
 -- view loop_list (run, loop, mode, model, prompt, status, reason, answer, turns, strikes)
 -- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost)
 -- view loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
 -- view model_choices (run, model)
--- view model_requests (turn_id, run_id, run, model, actual, profile, temperature, max_tokens, position, timeout_s, deadline_s)
+-- view model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view next_commands (run, turn_id, ordinal, command_id)
 -- view next_loops (run_id, sequence)
 -- view next_steps (run_id, run, turn_id, turn, step)
@@ -623,7 +624,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view packet_schemes (turn_id, kind, visible, summarized, premium, floor, summarized_chars)
 -- view packet_summary (turn_id, entry_id, text, content_id, body_at, body_chars)
 -- view packet_texts (run, turn, role, sha256, text, ordinal)
--- view packet_tools (turn_id, name, doc, persona)
+-- view packet_tools (turn_id, name, doc, persona, native)
 -- view packet_unknowns (turn_id, entry_id, text)
 -- view packet_visible (turn_id, entry_id, text, content_id, body_at, body_chars)
 -- view parsed_responses (turn_id, parsed)
@@ -646,7 +647,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view run_aborts (run_id, reason)
 -- view run_context_sizes (run_id, context_size)
 -- view run_divisors (run_id, divisor)
--- view run_forks (run_id)
+-- view run_forks (run_id, parent_run_id, forked_at, clock)
 -- view run_history (run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, placed, turn)
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id)
 -- view run_openings (alias, attributes)
@@ -671,6 +672,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view turn_sections (turn_id, name, role, source, template, live)
 -- view turn_settlings (run)
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase)
+-- view turn_tools (turn_id, ordinal, name, description, schema)
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
 -- view unfinished_commands (turn_id, command_id, state)
 -- view unreadable_entries (entry_id, outcome, message)
@@ -763,7 +765,6 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- trigger run_view_versions__stay on run_view_versions
 -- trigger run_view_versions__stay_as_they_are on run_view_versions
 -- trigger run_views__index_changed on run_views
--- trigger run_views__index_new on run_views
 -- trigger run_views__keep_head on run_views
 -- trigger run_views__record_change on run_views
 -- trigger run_views__record_new on run_views

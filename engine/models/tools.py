@@ -1,0 +1,74 @@
+"""Native tool calling: the engine's tools as a provider's API takes them, and its calls as the text that is kept.
+
+The text is what the file stores and what the commands are made of, whichever way a model asked for them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from engine.functions.compact import to_json
+from engine.functions.render import render_response
+from engine.functions.schemas import schema_anthropic, schema_openai
+from engine.models.protocol import Completion, ToolCall, ToolSpec
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models import ModelRequestParameters
+
+
+def response_text(completion: Completion, tools: str) -> str:
+    """What is stored of an answer: its text, and its calls as markup. `tools` is a JSON array of all tools' names."""
+    calls = to_json([{"name": call.name, "arguments": call.arguments} for call in completion.calls])
+    return render_response(completion.text, calls, tools) or ""
+
+
+def library_parameters(tools: Sequence[ToolSpec], provider: str) -> ModelRequestParameters:
+    """`tools` as the library hands them to `provider`; OpenAI's own API holds a model to their schemas."""
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.tools import ToolDefinition
+
+    strict = provider == "openai"
+    definitions = [
+        ToolDefinition(
+            name=tool.name,
+            description=tool.description,
+            parameters_json_schema=_parameters(tool, provider),
+            strict=strict,
+        )
+        for tool in tools
+    ]
+    return ModelRequestParameters(function_tools=definitions)
+
+
+def _parameters(tool: ToolSpec, provider: str) -> dict[str, Any]:
+    if provider == "anthropic":
+        found = json.loads(schema_anthropic(tool.name, tool.description, tool.schema) or "{}")["input_schema"]
+    else:
+        strict = int(provider == "openai")
+        function = json.loads(schema_openai(tool.name, tool.description, tool.schema, strict) or "{}")["function"]
+        found = function["parameters"]
+    schema: dict[str, Any] = found
+    return schema
+
+
+def library_calls(response: ModelResponse) -> tuple[ToolCall, ...]:
+    """The calls in an answer of the library, in their order."""
+    from pydantic_ai.messages import ToolCallPart
+
+    return tuple(
+        ToolCall(part.tool_name, _arguments(part.args)) for part in response.parts if isinstance(part, ToolCallPart)
+    )
+
+
+def _arguments(given: str | Mapping[str, object] | None) -> Mapping[str, Any] | str:
+    """The arguments as an object; as they are where they are none, such as those of an answer that was cut off."""
+    if not isinstance(given, str):
+        return given or {}
+    try:
+        parsed = json.loads(given or "{}", strict=False)
+    except (ValueError, RecursionError):
+        return given
+    return parsed if isinstance(parsed, dict) else given

@@ -1,0 +1,97 @@
+"""JSON Schemas of tools in the forms that providers want them in."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from engine.errors import ValidationError
+from engine.functions import Function
+from engine.functions.compact import to_json
+
+Schema = dict[str, Any]
+
+# What a strict schema may not say: it would have to be known beside the text that was generated so far.
+_NOT_STRICT = ("default", "$schema")
+_UNIONS = ("anyOf", "oneOf", "allOf")
+
+
+def schema_openai(name: str | None, description: str | None, schema: str | None, strict: int | None) -> str | None:
+    """A tool as OpenAI's function calling wants it: JSON ``{"type": "function", "function": {…}}``.
+
+    With `strict` not 0 every object is closed and all of its properties are required; what was optional may be
+    null instead. NULL for a NULL name or schema; raises `ValidationError` (400) where `schema` is no JSON object.
+    """
+    if name is None or schema is None:
+        return None
+    parameters = arguments_schema(schema)
+    function = {
+        "name": name,
+        "description": description or "",
+        "parameters": strict_schema(parameters) if strict else parameters,
+        "strict": bool(strict),
+    }
+    return to_json({"type": "function", "function": function})
+
+
+def schema_anthropic(name: str | None, description: str | None, schema: str | None) -> str | None:
+    """A tool as Anthropic's API wants it: JSON ``{"name", "description", "input_schema"}``.
+
+    NULL for a NULL name or schema; raises `ValidationError` (400) where `schema` is no JSON object.
+    """
+    if name is None or schema is None:
+        return None
+    return to_json({"name": name, "description": description or "", "input_schema": arguments_schema(schema)})
+
+
+def arguments_schema(schema: str) -> Schema:
+    """The schema of a tool's arguments; one that names no properties is that of a tool with a body and no more.
+
+    Raises `ValidationError` (400) where `schema` is no JSON object.
+    """
+    try:
+        parsed = json.loads(schema)
+    except ValueError as error:
+        raise ValidationError(f"the schema of a tool is not JSON: {error}") from error
+    if not isinstance(parsed, dict):
+        raise ValidationError('the schema of a tool is a JSON object such as {"type":"object"}')
+    return {"properties": {"body": {"type": "string"}}, **parsed, "type": "object"}
+
+
+def strict_schema(schema: Schema) -> Schema:
+    """`schema` with every object closed and every property required; optional ones may be null."""
+    strict: Schema = {key: value for key, value in schema.items() if key not in _NOT_STRICT}
+    for union in _UNIONS:
+        if union in strict:
+            strict[union] = [strict_schema(each) for each in strict[union]]
+    if "$defs" in strict:
+        strict["$defs"] = {name: strict_schema(each) for name, each in strict["$defs"].items()}
+    if isinstance(strict.get("items"), dict):
+        strict["items"] = strict_schema(strict["items"])
+    if "properties" in strict:
+        required = strict.get("required", ())
+        strict["properties"] = {
+            name: strict_schema(each) if name in required else _nullable(strict_schema(each))
+            for name, each in strict["properties"].items()
+        }
+    if "properties" in strict or strict.get("type") == "object":
+        strict |= {"required": list(strict.get("properties", ())), "additionalProperties": False}
+    return strict
+
+
+def _nullable(schema: Schema) -> Schema:
+    """`schema`, or null."""
+    kind = schema.get("type")
+    if kind is None or "const" in schema:
+        return schema if kind == "null" else {"anyOf": [schema, {"type": "null"}]}
+    kinds = kind if isinstance(kind, list) else [kind]
+    nullable = schema | {"type": [*kinds, "null"]} if "null" not in kinds else dict(schema)
+    if "enum" in schema and None not in schema["enum"]:
+        nullable["enum"] = [*schema["enum"], None]
+    return nullable
+
+
+FUNCTIONS = (
+    Function("schema_openai", 4, schema_openai),
+    Function("schema_anthropic", 3, schema_anthropic),
+)
