@@ -16,6 +16,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from engine.errors import EngineError
@@ -111,12 +112,12 @@ def _watched(pip: subprocess.Popen[str], folder: Path, progress: Progress) -> st
 
 
 def _bytes_below(folder: Path) -> int:
+    # pip moves and removes its files while we look: os.walk passes over a folder that is gone, Path.rglob raises.
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except OSError:
-            continue  # pip moves its files while we look.
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(os.path.join(place, name)).st_size
     return total
 
 

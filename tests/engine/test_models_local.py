@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ from engine.models import resolve_model
 from engine.models.grammar import compact_grammar, packet_grammar
 from engine.models.local import install_weights, is_installed, weights_path
 from engine.models.protocol import Completion, Message, ModelError, Request
-from engine.models.weights import MEMBER, SHA256
+from engine.models.weights import MEMBER, SHA256, _bytes_below
 from engine.texts import environment
 
 
@@ -70,6 +71,24 @@ def test_a_file_that_is_not_the_one_expected_is_not_installed(offline: Path, mem
     assert list(weights_path().parent.iterdir()) == []
     assert seen
     assert all(0 <= done <= total for done, total in seen)
+
+
+def test_a_download_is_watched_while_its_files_come_and_go(tmp_path: Path) -> None:
+    over = threading.Event()
+
+    def come_and_go() -> None:
+        while not over.is_set():
+            (tmp_path / "a" / "b").mkdir(parents=True)
+            (tmp_path / "a" / "b" / "file").write_text("text")
+            shutil.rmtree(tmp_path / "a")
+
+    other = threading.Thread(target=come_and_go)
+    other.start()
+    try:
+        assert {_bytes_below(tmp_path) for _ in range(3000)} <= {0, 4}
+    finally:
+        over.set()
+        other.join()
 
 
 def test_without_weights_the_error_says_how_to_get_them(offline: Path) -> None:
