@@ -30,7 +30,13 @@ def run(
         str | None, typer.Option("--model", metavar="NAME", help="An alias or a name; see 'engine models'.")
     ] = None,
     act: Annotated[bool, typer.Option("--act/--ask", help="Act may change things, ask only reads.")] = True,
-    yolo: Annotated[bool, typer.Option("--yolo", help="Accept all that is proposed.")] = False,
+    yolo: Annotated[
+        bool,
+        typer.Option(
+            "--yolo",
+            help="Accept all that is proposed, also commands; with --ask an env command is trusted to only read.",
+        ),
+    ] = False,
     persona: Annotated[str | None, typer.Option("--persona", metavar="NAME", help="Who the model is to be.")] = None,
     max_turns: Annotated[
         int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop after so many turns.")
