@@ -38,6 +38,7 @@ def pure_functions() -> tuple[Function, ...]:
         heads,
         listings,
         markup,
+        patches,
         paths,
         patterns,
         render,
@@ -46,7 +47,7 @@ def pure_functions() -> tuple[Function, ...]:
         tokens,
     )
 
-    modules = (paths, patterns, markup, edits, texts, tokens, heads, listings, render, schemas, grammars)
+    modules = (paths, patterns, markup, edits, patches, texts, tokens, heads, listings, render, schemas, grammars)
     own = (function for module in modules for function in module.FUNCTIONS)
     return (*own, *plugins.functions())
 

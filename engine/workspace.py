@@ -167,6 +167,14 @@ class Workspace:
             (folder / PurePosixPath(path).name).unlink(missing_ok=True)
             sync_folder(folder)
 
+    def expect(self, path: str, *, before: str | None, after: str | None) -> None:
+        """Raise what a write of the text `after`, or a removal where that is None, would raise by now; touch nothing."""
+        target = self.resolve(path)
+        with system_errors("read", path):
+            now = file_hash(target)
+        if now != (None if after is None else hashlib.sha256(after.encode(errors="replace")).hexdigest()):
+            _expect(now, before, path)
+
     def _parts(self, path: str) -> tuple[str, ...]:
         """The components of a path that by its letters stays inside the root."""
         parts = PurePosixPath(path).parts

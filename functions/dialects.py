@@ -86,6 +86,7 @@ class Dialects:
         self.names = names
         self.values = Values(text)
         self._missing = set[str]()
+        self._broken = set[int]()
 
     def read(self, start: int, head: str) -> Reading | None:
         """What the `head` at `start` begins; None when it is ordinary text."""
@@ -104,7 +105,13 @@ class Dialects:
             return Reading(start + len(head))
         return self._invoke(start) or Reading(start + len(head), problem="it is not complete")
 
+    def mentions_call(self, start: int, end: int) -> bool:
+        """Does JSON in `text[start:end]` call one of the tools?"""
+        return any(found[1].lower() in self.names for found in _NAMED.finditer(self.text, start, end))
+
     def _bare_json(self, start: int) -> Reading | None:
+        if start in self._broken:
+            return None  # told already, with the wrapper or the list around it
         reading = self._json(start, start)
         if reading.calls or reading.unknown:
             return reading
@@ -241,6 +248,7 @@ class Dialects:
     def _json_item(self, start: int, position: int) -> Reading:
         value, end = self.values.decoded(position)
         if end < 0:
+            self._broken.add(position)
             return Reading(position, problem="it is not valid JSON")
         reading = Reading(end)
         for name, arguments in calls_in(value):

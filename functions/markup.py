@@ -29,6 +29,11 @@ MAX_COMMANDS = 99
 _MAX_WARNINGS = 40
 # Tools that have no body once their path is given: an open tag directly behind one means a forgotten slash.
 _BODILESS = frozenset({"get", "rm", "cp", "mv"})
+_NO_TAG = {
+    Shape.CUT: "the answer ends inside it",
+    Shape.MENTION: "it has no '>' and no value",
+    Shape.ENDLESS: "it has more words and values than can be meant",
+}
 _SILENT_CONTROLS = re.compile(
     r"</|<(?:start|end)_|<\|?/?(?:tool_calls?(?:_begin|_end)?|end|call|return|start|channel|message|constrain)\|?>",
     FLAGS,
@@ -119,8 +124,7 @@ class _Parser:
             return self._stray_close(name, found)
         tag = self.reader.read(name, found.start(), found.end())
         if tag.shape is not Shape.WHOLE:
-            what = "the answer ends inside it" if tag.shape is Shape.CUT else "it has no '>' and no value"
-            self.warnings.append(f"Unclosed <{name}: {what}; it was kept as text, not run")
+            self.warnings.append(f"Unclosed <{name}: {_NO_TAG[tag.shape]}; it was kept as text, not run")
             return found.end()
         if tag.repairs:
             told = "; ".join(tag.repairs)
@@ -213,10 +217,10 @@ class _Parser:
         quotation = self.quotations.at(start, end)
         if quotation is None:
             return end
-        tool_tag = self.grammar.tag.search(self.text, quotation.content, quotation.end)
+        tool_tag = self.grammar.tag.search(self.text, end, quotation.end)
         if quotation.fence in CALL_FENCES and self._unwrap(quotation, end - start):
             return quotation.content
-        if tool_tag:
+        if tool_tag or (quotation.fence is not None and self.dialects.mentions_call(quotation.content, quotation.end)):
             self.quoted += 1
         return quotation.end
 

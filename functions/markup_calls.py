@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from engine.functions.compact import to_json
+from engine.functions.patch_notation import patch_form
+from engine.functions.patches import patch_parse
 
 # The attribute that makes a tag complete without a body.
 TARGETS: Mapping[str, tuple[str, ...]] = {
@@ -145,6 +147,13 @@ def _path_from_body(command: Command) -> None:
         command.body = ""
 
 
+def _path_from_patch(command: Command) -> None:
+    """set: a patch names its files itself; the first of them stands for the path."""
+    if command.path is None and command.body is not None and patch_form(command.body) is not None:
+        files = json.loads(patch_parse(command.body) or "{}")["files"]
+        command.path = files[0]["path"] if files else None
+
+
 def _destination_from_body(command: Command) -> None:
     """cp, mv: the body names the destination unless the attribute `to` does."""
     if command.destination is None and command.body is not None:
@@ -187,6 +196,7 @@ def _question_as_body(command: Command) -> None:
 
 _RESOLVERS: Mapping[str, Callable[[Command], None]] = {
     "get": _path_from_body,
+    "set": _path_from_patch,
     "rm": _path_from_body,
     "cp": _destination_from_body,
     "mv": _destination_from_body,

@@ -76,12 +76,19 @@ class Recoveries:
             inside = sum(1 for _ in self.bodies.grammar.tag.finditer(self.text, tag.end))
             also = f", {inside} tool tag(s) with it" if inside else ""
             warning = f"Unclosed <{tag.name}>: its body was taken to the end of the answer{also}"
-        elif limit == suffix:
+            return Recovery(max(tag.end, limit - self._cut_close(tag.name)), limit, warning)
+        if limit == suffix:
             count = self._chain_length(suffix)
             warning = f"Unclosed <{tag.name}>: recovered {count} trailing tool call(s) behind its body"
         else:
             warning = f"Unclosed <{tag.name}>: its body was ended before the next <{tag.name}>"
         return Recovery(limit, limit, warning)
+
+    def _cut_close(self, name: str) -> int:
+        """How many characters of a closing tag the answer ends with, cut off in the middle of it."""
+        start = self.text.rfind("</", -len(name) - 2)
+        tail = self.text[start:].lower()
+        return len(tail) if start >= 0 and f"</{name}".startswith(tail) else 0
 
     def _clean_after(self, position: int) -> int:
         """The leftmost place from `position` on where nothing but well-formed calls follows; -1 for none."""

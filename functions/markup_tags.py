@@ -24,6 +24,9 @@ _CLOSING = {"\u201c": "\u201d", "\u2018": "\u2019"}
 # What stands after a quote that really ends a value: the end of the tag, or the next attribute.
 _AFTER_VALUE = r"(?=\s*/?>|\s+[\w:.-]+\s*(?:=|/?>))"
 _AFTER = re.compile(_AFTER_VALUE)
+# How many values are read in vain before less is tried: tags in each other's open quotes would cost quadratic time.
+_PATIENCE = 500
+_LEAST_PATIENCE = 8
 
 
 class Shape(Enum):
@@ -32,6 +35,7 @@ class Shape(Enum):
     WHOLE = "whole"
     CUT = "cut"  # the answer ends inside a value or among bare words
     MENTION = "mention"  # a tool's name among prose: no value, no `>`
+    ENDLESS = "endless"  # so many words and values that none of them can be meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,8 @@ class TagReader:
         self._next_tag = (0, -1)
         self._odd = dict[int, Tag]()
         self._no_quote = dict[str, tuple[int, int]]()
+        self._last_quote = dict[str, int]()
+        self.patience = _PATIENCE
 
     def read(self, name: str, start: int, position: int) -> Tag:
         """The open tag of the tool `name` that starts at `start` and whose attributes start at `position`."""
@@ -83,6 +89,12 @@ class TagReader:
             found = self.grammar.tag.search(self.text, position)
             self._next_tag = (position, found.start() if found else len(self.text))
         return self._next_tag[1]
+
+    def find_quote(self, quote: str, position: int) -> int:
+        """Where the next `quote` at or after `position` stands, or -1."""
+        if quote not in self._last_quote:
+            self._last_quote[quote] = self.text.rfind(quote)
+        return self.text.find(quote, position) if position <= self._last_quote[quote] else -1
 
     def real_end(self, quote: str, position: int, limit: int) -> int:
         """Where in `text[position:limit]` a `quote` stands before the tag's end or an attribute; or -1."""
@@ -115,20 +127,25 @@ class _TagReading:
         self.repairs: list[str] = []
 
     def finish(self) -> Tag:
-        while not self._at_end():
+        left = most = max(self.reader.patience, _LEAST_PATIENCE)
+        while left and not self._at_end():
+            left -= 1
             found = _NAME.match(self.text, self.position)
             if found is None:
                 self.position += 1  # a stray quote, slash or equals sign
                 continue
             self.position = found.end()
             self._value(found[0].lower())
+        shape = self._shape() if left else Shape.ENDLESS
+        if shape is not Shape.WHOLE:
+            self.reader.patience -= most - left
         return Tag(
             self.name,
             self.start,
             self.position,
             self.attributes,
             self.closed,
-            self._shape(),
+            shape,
             tuple(self.repairs),
         )
 
@@ -160,21 +177,26 @@ class _TagReading:
         self.valued = True
         self.position = equals.end()
         opening = _OPENING.match(self.text, self.position)
-        raw = self._quoted(name, opening) if opening else self._bare()
+        raw = self._quoted(name, opening) if opening else self._bare(name)
         self.attributes.setdefault(name, decode_entities(raw))
 
-    def _bare(self) -> str:
+    def _bare(self, name: str) -> str:
         found = _BARE.match(self.text, self.position)
         raw = found[0] if found else ""
         if raw.endswith("/") and self.text.startswith(">", self.position + len(raw)):
             raw = raw[:-1]
         self.position += len(raw)
+        if raw.endswith(('"', "'")) and raw.count(raw[-1]) == 1:
+            self.repairs.append(
+                f"the value of {name} in <{self.name}> had no opening quote; its closing one was left out"
+            )
+            raw = raw[:-1]
         return raw
 
     def _quoted(self, name: str, opening: re.Match[str]) -> str:
         quote = _CLOSING.get(opening[0], opening[0])
         begin = opening.end()
-        end = self.text.find(quote, begin)
+        end = self.reader.find_quote(quote, begin)
         if end >= 0 and not self._ends_value(begin, end, end + len(quote)):
             end = self._mended_end(name, quote, begin, end)
         if end < 0:

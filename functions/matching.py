@@ -17,7 +17,7 @@ _WIDTH = 200
 """Longest line told to the model."""
 _COUNTED = 50
 """Most places that are counted: a letter may stand in a text a million times."""
-_ADJUSTED = "indentation of the replacement was adjusted to the text"
+ADJUSTED = "indentation of the replacement was adjusted to the text"
 _BLANK = " \t\r\n\f\v\xa0\ufeff"
 
 
@@ -46,7 +46,7 @@ def locate(text: str, search: str, replacement: str, name: str) -> Place:
     if len(starts) == 1:
         return _whole_lines(text, _continue_indent(text, Place(starts[0], starts[0] + len(wanted), new), ending))
     if len(starts) > 1:
-        raise Mismatch(_ambiguous(text, [_line_of(text, start) for start in starts], name))
+        raise Mismatch(ambiguous_lines(text, [_line_of(text, start) for start in starts], name))
     return _locate_lines(text, search, new, ending, name)
 
 
@@ -58,7 +58,7 @@ def with_ending(text: str, ending: str) -> str:
 
 def ambiguity(text: str, starts: list[int], name: str) -> str:
     """The message for a text that was found at several places, given as offsets."""
-    return _ambiguous(text, [_line_of(text, start) for start in starts[: _COUNTED + 1]], name)
+    return ambiguous_lines(text, [_line_of(text, start) for start in starts[: _COUNTED + 1]], name)
 
 
 def _occurrences(text: str, wanted: str) -> list[int]:
@@ -85,14 +85,14 @@ def _continue_indent(text: str, place: Place, ending: str) -> Place:
     if not rest or _has_indent(first, rest, before):
         return place
     indented = [before + line if line.strip() else line for line in rest]
-    return Place(place.start, place.end, ending.join([first, *indented]), _ADJUSTED)
+    return Place(place.start, place.end, ending.join([first, *indented]), ADJUSTED)
 
 
 def _has_indent(first: str, rest: list[str], indent: str) -> bool:
     """Whether `rest` has the indentation of lines behind `indent` and `first`: deeper if that opens a block."""
     written = [line for line in rest if line.strip()]
     deeper = first.rstrip().endswith((":", "{", "(", "[")) and written
-    return all(line.startswith(indent) for line in written) and not (deeper and _indent(written[0]) == indent)
+    return all(line.startswith(indent) for line in written) and not (deeper and indent_of(written[0]) == indent)
 
 
 def _whole_lines(text: str, place: Place) -> Place:
@@ -112,12 +112,12 @@ def _line_of(text: str, offset: int) -> int:
 def _locate_lines(text: str, search: str, new: str, ending: str, name: str) -> Place:
     """The one run of lines that equals `search` but for white space around and blank lines between them."""
     lines = text.split("\n")
-    bare = _bare_lines(text)
+    bare = bare_lines(text)
     numbers = [number for number, line in enumerate(bare) if line]
-    wanted = [line for line in _bare_lines(search) if line]
+    wanted = [line for line in bare_lines(search) if line]
     runs = _runs([bare[number] for number in numbers], wanted) if wanted else []
     if len(runs) > 1:
-        raise Mismatch(_ambiguous(text, [numbers[run] for run in runs], name))
+        raise Mismatch(ambiguous_lines(text, [numbers[run] for run in runs], name))
     if not runs:
         return _locate_words(text, search, new, name, bare)
     first, last = numbers[runs[0]], numbers[runs[0] + len(wanted) - 1]
@@ -125,7 +125,7 @@ def _locate_lines(text: str, search: str, new: str, ending: str, name: str) -> P
     start += lines[first].startswith("\ufeff")
     end = sum(len(line) + 1 for line in lines[:last]) + len(lines[last].removesuffix("\r"))
     written = next(line for line in search.split("\n") if line.strip(_BLANK))
-    healed, warning = _heal(new, _indent(written), _indent(lines[first].removeprefix("\ufeff")), ending)
+    healed, warning = _heal(new, indent_of(written), indent_of(lines[first].removeprefix("\ufeff")), ending)
     return _whole_lines(text, Place(start, end, healed, warning))
 
 
@@ -142,16 +142,17 @@ def _locate_words(text: str, search: str, new: str, name: str, bare: list[str]) 
     if len(starts) > 1:
         raise Mismatch(ambiguity(text, starts, name))
     if not starts:
-        raise Mismatch(_missing(text, search, name, bare))
+        raise Mismatch(missing_lines(text, search, name, bare))
     return Place(starts[0], starts[0] + len(word), new.strip(" \t"), f"{name}: blanks around the text were ignored")
 
 
-def _bare_lines(text: str) -> list[str]:
+def bare_lines(text: str) -> list[str]:
     """Lines without white space and byte order mark around them."""
     return [line.strip(_BLANK) for line in text.split("\n")]
 
 
-def _indent(line: str) -> str:
+def indent_of(line: str) -> str:
+    """The blanks and tabs that `line` begins with."""
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
@@ -159,15 +160,16 @@ def _heal(new: str, written: str, real: str, ending: str) -> tuple[str, str | No
     """`new` with the indentation `written` in its lines exchanged for the `real` one, and a word about it."""
     if written == real or not new:
         return new, None
-    healed = [_exchange(line, written, real) if line.strip() else line for line in new.split(ending)]
-    return ending.join(healed), _ADJUSTED
+    healed = [exchange_indent(line, written, real) if line.strip() else line for line in new.split(ending)]
+    return ending.join(healed), ADJUSTED
 
 
-def _exchange(line: str, written: str, real: str) -> str:
+def exchange_indent(line: str, written: str, real: str) -> str:
+    """`line` with the indentation `real` instead of `written`; what is deeper stays deeper."""
     return real + (line.removeprefix(written) if line.startswith(written) else line.lstrip())
 
 
-def _ambiguous(text: str, numbers: list[int], name: str) -> str:
+def ambiguous_lines(text: str, numbers: list[int], name: str) -> str:
     """What to say of several places: their line numbers, and the first few with what stands around them."""
     lines = text.removesuffix("\n").split("\n")
     places = f"{len(numbers)} places" if len(numbers) <= _COUNTED else f"more than {_COUNTED} places"
@@ -183,10 +185,10 @@ def _ambiguous(text: str, numbers: list[int], name: str) -> str:
     )
 
 
-def _missing(text: str, search: str, name: str, bare: list[str]) -> str:
+def missing_lines(text: str, search: str, name: str, bare: list[str]) -> str:
     """What to say of a miss: what was searched, which line is not there, and those most like it."""
     present = set(bare)
-    wanted = [line for line in _bare_lines(search) if line]
+    wanted = [line for line in bare_lines(search) if line]
     absent = next((line for line in wanted if line not in present), None)
     head = f"{name} was not found. Nothing was changed. It searched for:\n{_clip(search, 1000)}\n"
     advice = "Copy the lines from the entry as it is now, or replace it whole with <<REPLACE."

@@ -268,7 +268,7 @@ where c.writer in ('model', 'client')
     and not (c.writer = 'client' and json_extract(c.attributes, '$.state') is not null
         and exists (select 1 from proposals as p where p.run_id = c.run_id and p.path = c.path))
 union all
-select c.id, 40, 'permission', 'Rejected: ask mode changes no file (' || coalesce(c.destination, c.path) || ').'
+select c.id, 40, 'permission', 'Rejected: ask mode changes no file (' || coalesce(c.destination, c.path, 'a patch') || ').'
 from commands as c
 join loops as l on l.id = c.loop_id
 where c.writer = 'model'
@@ -333,6 +333,27 @@ select
         else json_extract(c.attributes, '$.filter')
     end as filter
 from commands as c;
+
+-- Patterns that could not be used: what is wrong is told instead of "nothing there", and nothing is done by halves. A query
+-- that is not valid may still be a plain text that was found.
+create view pattern_faults as
+select command_id, message
+from (
+    select
+        s.command_id,
+        coalesce(
+            case when s.is_pattern then pattern_error(c.path) end,
+            case
+                when pattern_kind(s.filter) not in ('jsonpath', 'xpath')
+                    or not exists (select 1 from command_targets as t where t.command_id = c.id)
+                    then pattern_error(s.filter)
+            end
+        ) as message
+    from command_patterns as s
+    join commands as c on c.id = s.command_id
+    where c.action in ('get', 'set', 'rm', 'cp', 'mv') and (s.is_pattern or s.filter is not null)
+)
+where message is not null;
 
 -- A command's entries, one a line, with what each costs; for listings.
 create view target_lines as
@@ -425,6 +446,9 @@ begin
     order by r.rank
     limit 1;
     insert into target_finds (command_id) values (new.command_id);
+    select fail(400, new.action || ' ' || coalesce(new.path, '') || ': ' || f.message)
+    from pattern_faults as f
+    where f.command_id = new.command_id;
     update commands
     set state = 'performing'
     where id = new.command_id and state = 'queued';
@@ -489,6 +513,10 @@ begin
                 json_extract(coalesce(v.attributes, e.attributes), '$.tags')
             )
         );
+    insert into refused_commands (command_id, outcome, message)
+    select command_id, 'validation', message
+    from pattern_faults
+    where command_id = new.command_id;
     -- a manifest lists and changes nothing, whatever the action
     update commands
     set state = 'resolved',

@@ -49,7 +49,7 @@ select *
 from commands
 where state = 'performing' and action = 'set' and path_scheme(path) is not 'run';
 
--- The four things that a set can be: a decision on a proposal, a change of what is seen, one body for many entries, one
+-- The other things that a set can be: a decision on a proposal, a change of what is seen, one body for many entries, one
 -- body for one entry. An insert does it.
 create view set_decisions as
 select * from commands where false;
@@ -78,11 +78,19 @@ end;
 create trigger performing_set__perform
 instead of insert on performing_set
 begin
+    -- a patch names its files itself
+    insert into set_patches
+    select *
+    from commands
+    where id = new.id
+        and new.writer = 'model'
+        and path_scheme(new.path) is null
+        and substr(ltrim(new.body, ' ' || char(9, 10, 13, 65279)), 1, 4) in ('*** ', '--- ', 'diff');
     update commands
     set state = 'failed',
         outcome = 'validation',
         message = 'set needs a path: <set path="known://topic">text</set>.'
-    where id = new.id and coalesce(new.path, '') = '';
+    where id = new.id and state = 'performing' and coalesce(new.path, '') = '';
     -- a misspelt visibility must not be taken for an empty body
     update commands
     set state = 'failed',

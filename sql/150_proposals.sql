@@ -99,6 +99,12 @@ join runs as r on r.id = p.run_id
 left join turns as t on t.id = p.turn_id
 where p.state = 'proposed';
 
+-- Commands whose proposals stand together: all are done or none.
+create view joint_commands as
+select id as command_id
+from commands
+where action = 'mv' or json_extract(attributes, '$.together') = 1;
+
 -- What the driver has to do in the world, with the text where there is one.
 create view pending_effects as
 select
@@ -124,6 +130,13 @@ join projects as j on j.id = r.project_id
 left join proposals as p on p.id = f.proposal_id
 left join contents as c on c.id = p.content_id
 where f.state in ('pending', 'started');
+
+-- Effects that are done together or not at all, as long as none of them was begun: the driver looks at all of them first.
+create view joint_effects as
+select p.*
+from pending_effects as p
+join joint_commands as j on j.command_id = p.command_id
+where not exists (select 1 from effects as o where o.command_id = p.command_id and o.state <> 'pending');
 
 -- Say that an effect is about to touch the world: insert into effect_starts (effect_id, identity, lease).
 create view effect_starts as
@@ -176,6 +189,19 @@ begin
             and (new.path is null or p.path = new.path)
             and (new.proposal_id is null or p.id = new.proposal_id)
     );
+    select fail(400, coalesce(new.path, 'run ' || (select alias from runs where id = new.run_id))
+        || ': several files are proposed there; say by proposal_id which of them the text is for')
+    where new.decision = 'accept'
+        and new.body is not null
+        and (
+            select count(*)
+            from proposals as p
+            where p.run_id = new.run_id
+                and p.kind = 'file_write'
+                and p.state = 'proposed'
+                and (new.path is null or p.path = new.path)
+                and (new.proposal_id is null or p.id = new.proposal_id)
+        ) > 1;
     insert into decisions (proposal_id, decision, body, reason)
     select p.id, new.decision, new.body, new.reason
     from proposals as p
@@ -239,23 +265,42 @@ begin
     insert into effects (run_id, turn_id, command_id, proposal_id, kind, detail)
     select new.run_id, new.turn_id, new.command_id, new.id, new.kind,
         json_set(new.detail, '$.path', new.target, '$.diff', null)
-    where new.state = 'accepted';
+    where new.state = 'accepted'
+        and not exists (select 1 from joint_commands as j where j.command_id = new.command_id);
+    -- what stands together is done when the last of it is accepted
+    insert into effects (run_id, turn_id, command_id, proposal_id, kind, detail)
+    select p.run_id, p.turn_id, p.command_id, p.id, p.kind, json_set(p.detail, '$.path', p.target, '$.diff', null)
+    from joint_commands as j
+    join proposals as p on p.command_id = j.command_id and p.state = 'accepted'
+    where j.command_id = new.command_id
+        and new.state = 'accepted'
+        and not exists (
+            select 1 from proposals as o where o.command_id = new.command_id and o.state in ('proposed', 'accepting')
+        )
+        and not exists (select 1 from effects as f where f.proposal_id = p.id)
+    order by p.ordinal;
     insert into events (at, run_id, turn_id, kind, detail)
     values (now(), new.run_id, new.turn_id, 'proposal.' || new.state, json_object('path', new.path, 'outcome', new.outcome));
     -- what was not yet decided of a command that failed in part is off
     update proposals
     set state = 'cancelled', outcome = 'aborted'
     where command_id = new.command_id and new.state = 'failed' and state = 'proposed';
-    -- half a move would lose a file: neither half is done when the other cannot be
+    -- half a move would lose a file, half a patch would break a program: none is done when one cannot be
     update effects
     set state = 'cancelled', ended_at = now()
-    where command_id = new.command_id and new.state = 'failed' and new.action = 'mv' and state = 'pending';
+    where command_id = new.command_id
+        and new.state = 'failed'
+        and state = 'pending'
+        and exists (select 1 from joint_commands as j where j.command_id = new.command_id);
     update proposals
     set state = 'cancelled', outcome = 'aborted'
     where command_id = new.command_id
         and new.state = 'failed'
         and state = 'accepted'
-        and id in (select proposal_id from effects where command_id = new.command_id and state = 'cancelled');
+        and exists (select 1 from joint_commands as j where j.command_id = new.command_id)
+        and not exists (
+            select 1 from effects as f where f.proposal_id = proposals.id and f.state in ('pending', 'started')
+        );
     update commands
     set state = case
             when exists (select 1 from proposals where command_id = new.command_id and state = 'failed') then 'failed'
@@ -266,7 +311,14 @@ begin
         ),
         message = coalesce(
             (
-                select coalesce(reason, outcome)
+                select coalesce(reason, outcome) || coalesce(
+                        char(10) || 'Done before it failed: ' || (
+                            select group_concat(d.target, ', ')
+                            from proposals as d
+                            join joint_commands as j on j.command_id = d.command_id
+                            where d.command_id = new.command_id and d.state = 'resolved'
+                        ), ''
+                    )
                 from proposals
                 where command_id = new.command_id and state = 'failed'
                 order by ordinal

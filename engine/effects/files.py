@@ -80,6 +80,17 @@ def delete(effect: Row) -> dict[str, Any]:
     return {"state": "resolved"}
 
 
+def may_be_done(effect: Row) -> bool:
+    """Whether a file is still what it was when its change was proposed, or already what it is to become."""
+    detail = json.loads(effect["detail"])
+    text = effect["text"] if effect["kind"] == "file_write" else None
+    try:
+        Workspace.at(effect["root"]).expect(detail["path"], before=detail.get("before"), after=text)
+    except EngineError:
+        return False
+    return True
+
+
 def failure(error: EngineError) -> dict[str, Any]:
     """The result row of an effect that was refused."""
     outcome = {403: "permission", 404: "not_found", 409: "conflict"}.get(error.status, f"status:{error.status}")

@@ -39,12 +39,19 @@ class Performer:
 
     def perform(self, run_id: int) -> None:
         """Perform the next effect of a run that is pending, or was begun and can safely be done again."""
-        effect = self._db.row("select * from pending_effects where run_id = ? order by effect_id limit 1", (run_id,))
+        effect = self._hopeless(run_id) or self._db.row(
+            "select * from pending_effects where run_id = ? order by effect_id limit 1", (run_id,)
+        )
         if effect is None:
             return
         if effect["kind"] != "process":
             self._mark_started(effect["effect_id"], None)
         self._report(effect, self._handle(effect))
+
+    def _hopeless(self, run_id: int) -> Row | None:
+        """An effect that will be refused, of those that are done together or not at all: it fails before one is done."""
+        together = self._db.rows("select * from joint_effects where run_id = ? order by effect_id", (run_id,))
+        return next((effect for effect in together if not files.may_be_done(effect)), None)
 
     def recover(self, run_id: int) -> None:
         """Record the processes that were cut off with another driver as interrupted; they are never started again."""

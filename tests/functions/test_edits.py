@@ -276,6 +276,56 @@ def test_an_edit_and_its_inverse_give_the_original(
     assert edited(changed, pair(new, old)) == text
 
 
+LINE = st.text(
+    alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\ufeff"), min_size=1, max_size=8
+).filter(lambda line: line.strip(" \t\r\n\f\v\xa0\ufeff") != "")
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.one_of(LINE, st.sampled_from(["", "\t", "  "])), max_size=8),
+    st.lists(LINE, min_size=1, max_size=4),
+    st.lists(LINE, min_size=1, max_size=4),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["", "\ufeff"]),
+    st.booleans(),
+    st.data(),
+)
+def test_all_but_the_edited_lines_stays_byte_for_byte(
+    around: list[str], old: list[str], new: list[str], ending: str, mark: str, ended: bool, data: st.DataObject
+) -> None:
+    """Any Unicode, tabs, both line endings, a byte order mark and a missing last line feed; and there and back again."""
+    at = data.draw(st.integers(0, len(around)))
+    first, last = ["<old>", *old, "</old>"], ["<new>", *new, "</new>"]
+    before = mark + ending.join([*around[:at], *first, *around[at:]]) + (ending if ended else "")
+    after = mark + ending.join([*around[:at], *last, *around[at:]]) + (ending if ended else "")
+    there = block("SEARCH", first) + "\n" + block("REPLACE", last)
+    back = block("SEARCH", last) + "\n" + block("REPLACE", first)
+    assert edited(before, there) == after
+    assert edited(after, back) == before
+
+
+def block(word: str, lines: list[str]) -> str:
+    """A block whose word stands in none of its lines."""
+    ident = f"{word}_{max((len(line) for line in lines), default=0)}_{len(lines)}_end"
+    return f"<<{ident}\n" + "\n".join(lines) + f"\n{ident}"
+
+
+@given(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=60),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<"), max_size=40).filter(
+        lambda text: text.strip()
+    ),
+)
+def test_what_is_added_at_an_end_is_taken_off_again(text: str, added: str) -> None:
+    marked = f"<1>{added}</1>"
+    ending = "\r\n" if "\r\n" in text else "\n"
+    shown = marked.replace("\r\n", "\n").replace("\n", ending) if ending == "\r\n" else marked
+    assert edited(text, f"<<APPEND_1\n{marked}\nAPPEND_1") == text + shown
+    if text not in ("", "\ufeff"):
+        assert edited(text + shown, f"<<DELETE_1\n{shown}\nDELETE_1") in (text, text.removesuffix(ending))
+
+
 @settings(max_examples=400, deadline=None)
 @given(st.one_of(st.none(), st.text(max_size=80), MARKED), st.one_of(st.text(max_size=80), MARKED))
 def test_no_text_ever_raises(current: str | None, body: str) -> None:

@@ -272,6 +272,8 @@ def test_any_value_makes_the_round_trip_through_an_attribute(value: str) -> None
             [("get", "a.txt", None), ("get", "b.txt", None)],
         ),
         ("<get path='a.txt></get>", "Repaired", [("get", "a.txt", "")]),
+        ('<get path=a.txt"/>', "Repaired", [("get", "a.txt", None)]),
+        ('<update status="200">Done.</upda', "Unclosed <update>", [("update", None, "Done.")]),
         ('<update status="200>He said "hi".</update>', "Repaired", [("update", None, 'He said "hi".')]),
         ('<sh command="echo "hi" there"/>', "Repaired", [("sh", None, 'echo "hi" there')]),
         ('<get path="a"\n<rm path="b"/>', "Repaired", [("get", "a", None), ("rm", "b", None)]),
@@ -458,6 +460,8 @@ def test_bad_arguments_leave_the_text(tools: str | None, cap: Any) -> None:
         "```\n",
         "```xml\n",
         "<set><<A\nA <set><<B ",
+        '<get path  a b.txt" line = " line = ',
+        "<get a=\u201c b ",
     ],
 )
 def test_hostile_text_takes_linear_time(hostile: str) -> None:

@@ -1,4 +1,7 @@
-"""What patterns promise: 1. kinds, 2. paths, 3. passages, 4. replacing, 5. errors, 6. hostile, 7. speed."""
+"""What patterns promise: 1. kinds, 2. paths, 3. passages, 4. replacing, 5. errors, 6. hostile, 7. speed.
+
+spec: @patterns
+"""
 
 from __future__ import annotations
 
@@ -86,6 +89,16 @@ def test_the_shape_decides_the_kind(pattern: str | None, kind: str | None) -> No
         ("!(*.md)", "a.md", 0),
         ("src/!(a|b).py", "src/a.py", 0),
         ("src/!(a|b).py", "src/c.py", 1),
+        ("src/**/!(*_test).py", "src/a/b.py", 1),
+        ("src/**/!(*_test).py", "src/a/b_test.py", 0),
+        ("!(node_modules)/**", "src/a.js", 1),
+        ("!(node_modules)/**", "node_modules/a.js", 0),
+        ("**/.*", "a/.env", 1),
+        ("**/*", ".github/workflows/ci.yml", 1),
+        ("v[!0-9]", "vx", 1),
+        ("v[!0-9]", "v1", 0),
+        ("page-[a-z][0-9].md", "page-b7.md", 1),
+        ("日本*", "日本語.md", 1),
         ("(draft)*", "(draft) one", 1),
         ("known://*", "known://a/b", 1),
         ("known://*", "unknown://a", 0),

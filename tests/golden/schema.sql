@@ -552,6 +552,7 @@ CREATE INDEX idx_turns_loop_id_sequence on turns (loop_id, sequence);
 
 CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged';
 
+-- view applied_patches (command_id, files)
 -- view audit_entries (run, path, turn, body, status)
 -- view begin_turns (run, lease)
 -- view call_failures (turn_id, status, message)
@@ -597,6 +598,8 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view invariant_scratch (command_id)
 -- view invariant_settled_commands (id)
 -- view invariant_settled_effects (id)
+-- view joint_commands (command_id)
+-- view joint_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, timeout_s, max_output)
 -- view judgements (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose, turns_of_loop)
 -- view kept_attributes (command_id, attributes)
 -- view known_entries (run, scope, path, scheme, category, body, attributes, visibility, state, outcome, status, writer, turn, tokens, lines, write_count, updated_at)
@@ -628,6 +631,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view packet_unknowns (turn_id, entry_id, text)
 -- view packet_visible (turn_id, entry_id, text, content_id, body_at, body_chars)
 -- view parsed_responses (turn_id, parsed)
+-- view pattern_faults (command_id, message)
 -- view pending_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, timeout_s, max_output)
 -- view performances (command_id, action, path)
 -- view performing_ask_user (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
@@ -641,6 +645,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view performing_update (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
 -- view process_ends (effect_id)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
+-- view read_patches (command_id, run_id, path, patch)
 -- view readable_paths (run_id, path)
 -- view refused_commands (command_id, outcome, message)
 -- view resumable_runs (run_id, run, status, step)
@@ -662,6 +667,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view set_decisions (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
 -- view set_entries (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
 -- view set_moves (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
+-- view set_patches (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
 -- view state_statuses (state, outcome, status)
 -- view target_finds (command_id)
 -- view target_lines (command_id, path, line)
@@ -686,6 +692,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view view_writes (run_id, entry_id, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id)
 -- view watched_files (run_id, project_id, path, size, mtime_ns)
 
+-- trigger applied_patches__propose on applied_patches
 -- trigger begin_turns__begin on begin_turns
 -- trigger call_failures__take on call_failures
 -- trigger command_breakdowns__record on command_breakdowns
@@ -757,6 +764,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- trigger proposals__end_with_the_command on proposals
 -- trigger proposals__follow_the_decision on proposals
 -- trigger proposals__wait_or_accept on proposals
+-- trigger read_patches__apply on read_patches
 -- trigger refused_commands__refuse on refused_commands
 -- trigger resolutions__decide on resolutions
 -- trigger run_aborts__abort on run_aborts
@@ -778,6 +786,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- trigger set_decisions__decide on set_decisions
 -- trigger set_entries__write on set_entries
 -- trigger set_moves__move on set_moves
+-- trigger set_patches__read on set_patches
 -- trigger target_finds__fill on target_finds
 -- trigger turn_errors__write_entry on turn_errors
 -- trigger turn_settlings__settle on turn_settlings

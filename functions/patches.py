@@ -1,0 +1,314 @@
+"""Patches: several changes of several files in one body, each place found by what stands there.
+
+A place is searched for exactly, then without white space at line ends, then around lines, then with runs of white
+space and typographic characters made plain; the first way that finds anything decides. A place that is not the only
+one is a conflict, unless an anchor line or the line number of a diff tells which one is meant.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Any
+
+from engine.functions import Function
+from engine.functions.compact import to_json
+from engine.functions.matching import (
+    ADJUSTED,
+    Mismatch,
+    ambiguous_lines,
+    bare_lines,
+    exchange_indent,
+    indent_of,
+    missing_lines,
+)
+from engine.functions.patch_notation import BadPatch, Change, Hunk, parse_codex, parse_unified, patch_form
+
+_PLAIN = str.maketrans("‐‑‒–—―−‘’‚‛“”„‟\xa0", "-------''''\"\"\"\" ")
+_SPACES = re.compile(r"\s+")
+_MARK = "\ufeff"
+
+
+def _same(line: str) -> str:
+    return line
+
+
+def _bare(line: str) -> str:
+    return line.removeprefix(_MARK).strip()
+
+
+def _plain(line: str) -> str:
+    return _SPACES.sub(" ", _bare(line).translate(_PLAIN)).strip()
+
+
+_WAYS: tuple[Callable[[str], str], ...] = (_same, str.rstrip, _bare, _plain)
+"""What is made of lines before they are compared, from the strictest to the most tolerant."""
+_SHOWN_CANDIDATES = 50
+
+
+def patch_parse(text: str | None) -> str | None:
+    """The changes in the patch `text` as JSON ``{"form", "files", "error"}``.
+
+    `form` is codex, unified, or null for a text that is no patch. A file is ``{"action": "add|update|delete", "path",
+    "to", "hunks": [{"at", "line", "end", "lines"}]}``; `error` is a sentence for the writer, and then there are no files.
+    """
+    if text is None:
+        return None
+    form = patch_form(text)
+    files: list[Change] = []
+    error = None
+    try:
+        if form is not None:
+            files = parse_codex(text) if form == "codex" else parse_unified(text)
+    except BadPatch as problem:
+        error = str(problem)
+    return to_json({"form": form, "files": [change.as_row() for change in files], "error": error})
+
+
+def patch_apply(current: str | None, change: str | None) -> str | None:
+    """What `change`, one of the files of `patch_parse`, makes of the text `current` (NULL: there is no file), as JSON.
+
+    ``{"state": "resolved", "body", "changed", "warnings"}``, `body` being NULL for a file that goes; or
+    ``{"state": "failed", "outcome": "conflict" | "not_found" | "validation", "message"}``: then nothing was changed.
+    """
+    if change is None:
+        return None
+    try:
+        wanted = _change(json.loads(change))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return _failed("validation", "the change is not one that patch_parse gives")
+    if wanted.action == "add":
+        if current is not None:
+            return _failed("conflict", f"{wanted.path} exists already: change it with '*** Update File: {wanted.path}'")
+        return _resolved(None, _added(wanted), [])
+    if current is None:
+        return _failed("not_found", f"{wanted.path} not found: the patch can {wanted.action} only what is there")
+    if wanted.action == "delete":
+        return _resolved(current, None, [])
+    warnings: list[str] = []
+    try:
+        body = _Application(current, wanted, warnings).result()
+    except Mismatch as mismatch:
+        return _failed("conflict", str(mismatch))
+    return _resolved(current, body, warnings)
+
+
+def _change(row: Any) -> Change:
+    hunks = [Hunk(list(each["at"]), each["line"], bool(each["end"]), list(each["lines"])) for each in row["hunks"]]
+    if not all(isinstance(line, str) for hunk in hunks for line in (*hunk.lines, *hunk.at)):
+        raise TypeError("a line is no text")
+    return Change(str(row["action"]), str(row["path"]), row["to"], hunks)
+
+
+def _failed(outcome: str, message: str) -> str:
+    return to_json({"state": "failed", "outcome": outcome, "message": message})
+
+
+def _resolved(before: str | None, body: str | None, warnings: list[str]) -> str:
+    return to_json({"state": "resolved", "body": body, "changed": body != before, "warnings": warnings})
+
+
+def _added(change: Change) -> str:
+    """The text of a new file: it ends in a line feed unless the patch says that it does not."""
+    lines = [line for hunk in change.hunks for line in hunk.lines]
+    text = "\n".join(line[1:] for line in lines if line[:1] in ("+", " "))
+    bare = any(line.startswith("\\") for line in lines)
+    return text if bare or not any(line[:1] in ("+", " ") for line in lines) else f"{text}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """`lines[start:end]` of a text become `new`."""
+
+    start: int
+    end: int
+    new: list[str]
+
+
+class _Application:
+    """One change applied to one text; every hunk is found in the text as it was before."""
+
+    def __init__(self, text: str, change: Change, warnings: list[str]) -> None:
+        self.text = text
+        self.change = change
+        self.warnings = warnings
+        self.ending = "\r" if "\r\n" in text else ""
+        self.lines = text.split("\n")
+        self.ended = self.lines[-1] == ""
+        if self.ended:
+            self.lines.pop()
+        self.mark = _MARK if text.startswith(_MARK) else ""
+        self.views = [_View(self.lines, way) for way in _WAYS]
+        self.cursor = 0
+
+    def result(self) -> str:
+        """The new text. Raises `Mismatch`."""
+        edits = sorted((self._edit(*each) for each in enumerate(self.change.hunks, 1)), key=lambda edit: edit.start)
+        for one, other in pairwise(edits):
+            if other.start < one.end:
+                raise Mismatch(f"{self.change.path}: two hunks change line {other.start + 1}. Nothing was changed.")
+        pieces: list[str] = []
+        position = 0
+        for edit in edits:
+            pieces += self.lines[position : edit.start] + edit.new
+            position = edit.end
+        pieces += self.lines[position:]
+        text = "\n".join(pieces) + ("\n" if pieces and self._ends() else "")
+        return text if text.startswith(self.mark) else self.mark + text
+
+    def _ends(self) -> bool:
+        """Whether the new text ends in a line feed: as before, unless the diff says otherwise."""
+        ended = self.ended or not self.text
+        for hunk in self.change.hunks:
+            for line, following in pairwise(hunk.lines):
+                if following.startswith("\\"):
+                    ended = line.startswith("-")
+        return ended
+
+    def _edit(self, number: int, hunk: Hunk) -> _Edit:
+        name = (
+            f"hunk {number} of {self.change.path}" if len(self.change.hunks) > 1 else f"the hunk of {self.change.path}"
+        )
+        begin = self._below(hunk.at, name)
+        signed = [line for line in hunk.lines if not line.startswith("\\")]
+        old = [line[1:] for line in signed if not line.startswith("+")]
+        if not old:
+            return self._insertion(hunk, begin, signed)
+        start = self._named(hunk, old)
+        verbatim = start is not None
+        if start is None:
+            start = self._place(hunk, old, begin, name)
+        elif start == 0:
+            self.mark = ""  # the diff says itself what becomes of it
+        self.cursor = start + len(old)
+        return _Edit(start, self.cursor, self._replaced(signed, start, verbatim))
+
+    def _named(self, hunk: Hunk, old: list[str]) -> int | None:
+        """Where a diff says that the lines `old` stand, if just they stand there."""
+        if hunk.line is None or self.lines[hunk.line - 1 : hunk.line - 1 + len(old)] != old:
+            return None
+        return hunk.line - 1
+
+    def _insertion(self, hunk: Hunk, begin: int | None, signed: list[str]) -> _Edit:
+        """Lines without any that stand around them: below their anchor, at their number, else at the end."""
+        at = len(self.lines) if begin is None else begin
+        if begin is None and hunk.line is not None and not hunk.end:
+            at = min(hunk.line, len(self.lines))
+        verbatim = hunk.line is not None and not self.ending
+        return _Edit(at, at, [line[1:] if verbatim else self._written(line[1:]) for line in signed])
+
+    def _below(self, anchors: list[str], name: str) -> int | None:
+        """The line below the last of `anchors`, each searched for below the one before; None without any."""
+        position = None
+        for anchor in anchors:
+            begin = self.cursor if position is None else position
+            for again in dict.fromkeys((begin, position or 0)):
+                found = next((hits[0] for view in self.views if (hits := view.runs([anchor], again))), None)
+                found = self._part(anchor, again) if found is None else found
+                if found is not None:
+                    break
+            if found is None:
+                raise Mismatch(
+                    missing_lines(self.text, anchor, f"the line '@@ {anchor}' above {name}", bare_lines(self.text))
+                )
+            position = found + 1
+        return position
+
+    def _part(self, anchor: str, begin: int) -> int | None:
+        """The first line from `begin` on that holds `anchor`, which may leave out the end of a line."""
+        wanted = _plain(anchor)
+        lines = self.views[-1].lines
+        return next((number for number in range(begin, len(lines)) if wanted in lines[number]), None)
+
+    def _place(self, hunk: Hunk, old: list[str], below: int | None, name: str) -> int:
+        """Where the lines `old` stand. Raises `Mismatch`."""
+        begin = self.cursor if below is None else below
+        for first in dict.fromkeys((begin, below or 0)):
+            for view in self.views:
+                if hunk.end and view.ends_with(old):
+                    return len(self.lines) - len(old)
+                hits = view.runs(old, first)
+                if len(hits) > 1 and below is None:
+                    told = ambiguous_lines(self.text, hits, name)
+                    raise Mismatch(f"{told}\nOr name a line that stands above it: @@ def name():")
+                if hits:
+                    return hits[0]
+        raise Mismatch(missing_lines(self.text, "\n".join(old), name, bare_lines(self.text)))
+
+    def _replaced(self, signed: list[str], start: int, verbatim: bool) -> list[str]:
+        """The new lines of a hunk that stands at `start`: what stays is the text's own, what is new takes its indent."""
+        written, real = self._indents(signed, start)
+        lines: list[str] = []
+        position = start
+        for line in signed:
+            if line.startswith("+"):
+                lines.append(line[1:] if verbatim else self._written(line[1:], written, real))
+                continue
+            if line.startswith(" "):
+                lines.append(self.lines[position])
+            position += 1
+        return lines
+
+    def _indents(self, signed: list[str], start: int) -> tuple[str, str]:
+        """The indentation that the hunk has in its first line with text, and the one that the text has there."""
+        old = [line[1:] for line in signed if not line.startswith("+")]
+        number = next((number for number, line in enumerate(old) if line.strip()), None)
+        if number is None:
+            return "", ""
+        written, real = indent_of(old[number]), indent_of(self.lines[start + number].removeprefix(_MARK))
+        if written != real and any(line.startswith("+") for line in signed) and ADJUSTED not in self.warnings:
+            self.warnings.append(ADJUSTED)
+        return written, real
+
+    def _written(self, line: str, written: str = "", real: str = "") -> str:
+        """A new line with the indentation and the line ending of the text."""
+        line = line.removesuffix("\r")
+        if written != real and line.strip():
+            line = exchange_indent(line, written, real)
+        return line + self.ending
+
+
+class _View:
+    """The lines of a text in one way of comparing; tables are made once, when they are first needed."""
+
+    def __init__(self, lines: list[str], way: Callable[[str], str]) -> None:
+        self._own = lines
+        self._way = way
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return [self._way(line) for line in self._own]
+
+    @cached_property
+    def _whole(self) -> str:
+        return "\n".join(["", *self.lines, ""])
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where each line begins in the whole: at the line feed before it."""
+        return list(accumulate((len(line) + 1 for line in self.lines), initial=0))
+
+    def runs(self, wanted: list[str], begin: int) -> list[int]:
+        """The lines from `begin` on at which `wanted` stands; at most as many as can be told."""
+        part = "\n".join(["", *map(self._way, wanted), ""])
+        found: list[int] = []
+        start = self._whole.find(part, self._starts[min(begin, len(self.lines))])
+        while start >= 0 and len(found) <= _SHOWN_CANDIDATES:
+            found.append(bisect_left(self._starts, start))
+            start = self._whole.find(part, start + 1)
+        return found
+
+    def ends_with(self, wanted: list[str]) -> bool:
+        """Whether `wanted` are the last lines."""
+        return self.lines[-len(wanted) :] == [self._way(line) for line in wanted]
+
+
+FUNCTIONS = (
+    Function("patch_parse", 1, patch_parse),
+    Function("patch_apply", 2, patch_apply),
+)

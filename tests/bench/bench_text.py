@@ -1,0 +1,123 @@
+"""What the text layer costs: reading answers, matching paths, searching bodies, applying edits."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import engine
+from engine.functions.edits import edit_apply
+from engine.functions.markup import response_parse
+from engine.functions.patches import patch_apply, patch_parse
+from engine.functions.patterns import pattern_match
+
+from .table import Line
+
+ENTRIES = 100_000
+BYTES = 1_000
+
+
+def bench_text() -> list[Line]:
+    """CPU milliseconds of the text functions on their own, the best of five."""
+    return [
+        Line("parse 100 KB with 50 calls", _fastest(_parse()), "ms", target=20, note="CPU"),
+        Line("match 10,000 paths, src/**/*.py", _fastest(_match("src/**/*.py")), "ms", target=50, note="CPU"),
+        Line("match 10,000 paths, !(*.md)", _fastest(_match("**/!(*.md)")), "ms", target=100, note="CPU"),
+        Line("100 edits of 5,000 lines", _fastest(_edit()), "ms", target=250, note="CPU"),
+        Line("a patch of 100 hunks, 5,000 lines", _fastest(_patch()), "ms", target=250, note="CPU"),
+    ]
+
+
+def bench_search() -> list[Line]:
+    """CPU milliseconds to find few among 100,000 entries of 1 KB: by prefix, by words, and by looking at every body."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(engine.open(Path(folder) / "bench.db")) as db:
+        _fill(db)
+        return [
+            Line(
+                "get a folder of 100,000 entries",
+                _fastest(_get(db, "https://docs.example/77/**", "")),
+                "ms",
+                note="path index",
+            ),
+            Line(
+                "get 100,000 entries that hold a text",
+                _fastest(_get(db, "https://docs.example/**", "needle 77")),
+                "ms",
+                note="every body",
+            ),
+            Line("100,000 entries, words", _fastest(lambda: _words(db)), "ms", target=50, note="FTS5 content_search"),
+        ]
+
+
+def _parse() -> Callable[[], object]:
+    call = '<set path="src/file_{}.py">\n{}\n</set>\nThen the next one, with `code` and a < b.\n'
+    body = "    value: dict[str, list[int]] = compute(a < b, c > d)  # <b>not a tag</b>\n" * 25
+    text = "".join(call.format(number, body) for number in range(50))
+    assert 95_000 < len(text) < 110_000
+    return lambda: response_parse(text, None, None)
+
+
+def _match(pattern: str) -> Callable[[], object]:
+    paths = [f"src/engine/functions/file_{number}.{'py' if number % 2 else 'md'}" for number in range(10_000)]
+    return lambda: [pattern_match(pattern, path) for path in paths]
+
+
+_TEXT = "".join(f"    value_{number} = compute({number})\n" for number in range(5_000))
+
+
+def _edit() -> Callable[[], object]:
+    blocks = (
+        f"<<SEARCH\n    value_{n} = compute({n})\nSEARCH\n<<REPLACE\n    value_{n} = {n}\nREPLACE\n"
+        for n in range(0, 5_000, 50)
+    )
+    body = "".join(blocks)
+    return lambda: edit_apply(_TEXT, body)
+
+
+def _patch() -> Callable[[], object]:
+    hunks = "".join(f"@@\n-value_{n} = compute({n})\n+value_{n} = {n}\n" for n in range(0, 5_000, 50))
+    parsed = patch_parse(f"*** Begin Patch\n*** Update File: f\n{hunks}*** End Patch")
+    change = json.dumps(json.loads(parsed or "")["files"][0])
+    return lambda: patch_apply(_TEXT, change)
+
+
+_FILLER = "lorem ipsum dolor sit amet " * 40
+
+
+def _fill(db: engine.Database) -> None:
+    """Put the entries in by the store's own door."""
+    db.insert("verb_set", run="bench", path="run://bench", attributes='{"model":"none"}')
+    with db.transaction():
+        for number in range(ENTRIES):
+            body = f"needle {number} of topic {number % 1000} {_FILLER}"[:BYTES]
+            db.insert(
+                "entry_writes",
+                run_id=1,
+                path=f"https://docs.example/{number % 1000}/{number}",
+                body=body,
+                visibility="archived",
+            )
+
+
+def _get(db: engine.Database, path: str, body: str) -> Callable[[], object]:
+    return lambda: db.insert("verb_get", run="bench", path=path, body=body, attributes='{"manifest":""}')
+
+
+def _words(db: engine.Database) -> object:
+    found = db.rows("select rowid from content_search where content_search match search_query('77777') limit 20")
+    assert len(found) == 1
+    return found
+
+
+def _fastest(call: Callable[[], object]) -> float:
+    """CPU milliseconds of the quickest of five calls."""
+    times = []
+    for _ in range(5):
+        began = time.process_time()
+        call()
+        times.append(1000 * (time.process_time() - began))
+    return min(times)

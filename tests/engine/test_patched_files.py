@@ -1,0 +1,149 @@
+"""What a patch does to the files of a project: all of it or nothing.
+
+spec: @patches
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from driving import begin, fresh, script, turn
+
+import engine
+
+FILES = {"a.py": "one\ntwo\n", "b.py": "x\nx\n", "ro.py": "ro\n", "logo.bin": None}
+FIRST = "*** Update File: a.py\n-one\n+1\n"
+
+
+def prepare(db: engine.Database) -> None:
+    db.execute("update settings set value = '99' where name in ('max_strikes', 'min_cycles')")
+    begin(db, "demo", yolo=True)
+    for path, text in FILES.items():
+        kind = "binary" if text is None else "text"
+        db.insert("file_reads", project_id=1, path=path, kind=kind, size=9, mtime_ns=1, sha256=path, text=text)
+    db.insert("file_constraints", project_id=1, pattern="ro.py", visibility="readonly", created_at=0)
+    db.insert("file_syncs", run_id=1)
+
+
+def patch(*sections: str) -> str:
+    return "*** Begin Patch\n" + "".join(sections) + "*** End Patch"
+
+
+@pytest.mark.parametrize(
+    ("section", "outcome", "message"),
+    [
+        ("*** Update File: gone.py\n-x\n+y\n", "not_found", "gone.py not found"),
+        ("*** Update File: b.py\n-x\n+y\n", "conflict", "2 places, in line 1, 2"),
+        ("*** Update File: b.py\n-z\n+y\n", "conflict", "was not found"),
+        ("*** Add File: b.py\n+y\n", "conflict", "b.py exists already"),
+        ("*** Update File: b.py\n*** Move to: ./ro.py\n", "conflict", "ro.py exists already"),
+        ("*** Add File: ../b.py\n+y\n", "validation", "Invalid path"),
+        ("*** Add File: known://b\n+y\n", "validation", "A patch changes files"),
+        ("*** Delete File: logo.bin\n", "unsupported", "binary"),
+        ("*** Update File: ./a.py\n-two\n+2\n", "validation", "a.py twice"),
+        ("*** Update File: b.py\n*** Update File: a.py\n", "validation", "has no lines"),
+        ("*** Update File: ro.py\n-ro\n+rw\n", "readonly", "ro.py is readonly"),
+    ],
+)
+def test_one_file_that_does_not_fit_leaves_the_others_as_they_are(
+    tmp_path: Path, section: str, outcome: str, message: str
+) -> None:
+    with fresh(tmp_path) as db:
+        prepare(db)
+        turn(db, "demo", f"<set>{patch(FIRST, section)}</set><update status='102'>on</update>")
+        row = db.row("select outcome, message from command_results where action = 'set' and turn is not null")
+        assert row is not None
+        assert row["outcome"] == outcome
+        assert message in row["message"]
+        assert db.rows("select 1 from pending_effects") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "outcome"),
+    [
+        ("a.py", patch(FIRST), None),
+        ("./a.py", patch(FIRST), None),
+        ("fix.patch", patch(FIRST), "validation"),
+        ("a.py", "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n", None),
+    ],
+)
+def test_a_path_beside_a_patch_is_one_of_its_files(tmp_path: Path, path: str, body: str, outcome: str | None) -> None:
+    with fresh(tmp_path) as db:
+        prepare(db)
+        turn(db, "demo", f"<set path='{path}'>{body}</set><update status='102'>on</update>")
+        assert db.value("select outcome from command_results where action = 'set' and turn is not null") == outcome
+        texts = db.rows("select p.target, c.body from proposals as p join contents as c on c.id = p.content_id")
+        assert [tuple(row.values()) for row in texts] == ([] if outcome else [("a.py", "1\ntwo\n")])
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("known://idea", patch(FIRST)),
+        ("fix.diff", "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n"),
+        ("post.md", "--- not a diff"),
+    ],
+)
+def test_a_patch_may_be_kept_as_a_text(tmp_path: Path, path: str, body: str) -> None:
+    with fresh(tmp_path) as db:
+        prepare(db)
+        turn(db, "demo", f"<set path='{path}'>{body}</set><update status='102'>on</update>")
+        assert db.value("select state from command_results where action = 'set' and turn is not null") in (
+            "resolved",
+            "accepted",
+        )
+        kept = "select c.body from contents as c where c.body = ? or c.body = ? || char(10)"
+        assert db.rows(kept, (body, body))
+
+
+def test_a_patch_that_changes_nothing_says_so(tmp_path: Path) -> None:
+    with fresh(tmp_path) as db:
+        prepare(db)
+        same = patch("*** Update File: a.py\n-one\n+one\n")
+        turn(db, "demo", f"<set>{same}</set><update status='102'>on</update>")
+        assert "changes nothing" in db.value(
+            "select message from command_results where action = 'set' and turn is not null"
+        )
+
+
+def test_ask_mode_refuses_a_patch(tmp_path: Path) -> None:
+    with fresh(tmp_path) as db:
+        begin(db, "demo", mode="ask")
+        turn(db, "demo", f"<set>{patch(FIRST)}</set><set>*** Begin Patch\nbroken</set>")
+        outcomes = db.rows("select outcome, message from command_results where action = 'set' and turn is not null")
+        assert [row["outcome"] for row in outcomes] == ["permission", "aborted"]
+
+
+def test_a_patch_changes_the_files_on_disk(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "a.py").write_bytes(b"one\r\ntwo\r\n")
+    (root / "b.py").write_text("last")
+    (root / "c.py").write_text("gone\n")
+    answer = patch(FIRST, "*** Update File: b.py\n*** Move to: sub/b.py\n-last\n+still\n", "*** Delete File: c.py\n")
+    model = script(tmp_path, f"<set>{answer}</set>", "<update status='200'>Done</update>")
+    with fresh(tmp_path) as db:
+        result = db.run("patch", model=model, root=root, yolo=True)
+        assert result.status == 200
+    found = {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*.py")}
+    assert found == {"a.py": b"1\r\ntwo\r\n", "sub/b.py": b"still"}
+
+
+def test_a_file_that_changed_meanwhile_spares_the_others_too(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "a.py").write_text("one\n")
+    (root / "b.py").write_text("two\n")
+    answer = patch(FIRST, "*** Update File: b.py\n-two\n+2\n")
+    model = script(tmp_path, f"<set>{answer}</set>", "<update status='200'>Done</update>")
+    with fresh(tmp_path) as db:
+        db.run("patch", model=model, root=root, yolo=False, run="demo")
+        (root / "b.py").write_text("changed by somebody\n")
+        db.resolve("demo", accept=True)
+        db.resume("demo")
+        row = db.row("select outcome, message from command_results where action = 'set' and turn is not null")
+        assert row is not None
+        assert row["outcome"] == "conflict"
+        assert "b.py" in row["message"]
+    assert (root / "a.py").read_text() == "one\n"

@@ -1,0 +1,1 @@
+"""Mutated answers of models against the parser: `python -m tests.fuzz --count 500000`."""

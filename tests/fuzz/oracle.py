@@ -1,0 +1,131 @@
+"""What must hold of every answer, however damaged, told by means that the parser does not use."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from xml.parsers import expat
+
+from engine.functions.markup import MAX_COMMANDS, response_parse
+from engine.functions.markup_grammar import DEFAULT_TOOLS
+
+SECONDS_PER_BYTE = 0.050 / 10_000
+_SMALLEST = 10_000
+"""Shorter texts are given the time of this many bytes."""
+_TOOLS = frozenset(DEFAULT_TOOLS)
+_HEAD = re.compile(rf"<(?:{'|'.join(DEFAULT_TOOLS)})[\s/>]")
+_QUOTING = re.compile("`|~~~")
+
+
+@dataclass
+class Verdict:
+    """What was found wrong with the reading of one answer (None: nothing), and the figures of it."""
+
+    problem: str | None
+    calls: int
+    seconds_per_10_kb: float
+
+
+def judge(text: str) -> Verdict:
+    """Read `text` and compare; `calls` is how many calls a strict parser found in it."""
+    try:
+        parsed, seconds = _timed(text)
+    except Exception as error:
+        return Verdict(f"{type(error).__name__}: {error}", 0, 0.0)
+    strict = strict_calls(text)
+    allowed = SECONDS_PER_BYTE * max(len(text), _SMALLEST)
+    problem = _fault(text, parsed, strict)
+    if problem is None and seconds > allowed:
+        problem = f"took {seconds * 1000:.0f} ms of CPU for {len(text)} characters"
+    return Verdict(problem, len(strict), 10_000 * seconds / max(len(text), _SMALLEST))
+
+
+def _timed(text: str) -> tuple[dict[str, Any], float]:
+    """The reading and its CPU seconds; a slow one is repeated, for a pause of the machine is no fault."""
+    best = float("inf")
+    for _ in range(4):
+        began = time.process_time()
+        result = response_parse(text, None, None)
+        best = min(best, time.process_time() - began)
+        if best <= SECONDS_PER_BYTE * max(len(text), _SMALLEST):
+            break
+    return json.loads(result or ""), best
+
+
+def _fault(text: str, parsed: dict[str, Any], strict: list[tuple[str, int]]) -> str | None:
+    commands, warnings = parsed["commands"], parsed["warnings"]
+    if any(warning.startswith("The answer could not be parsed") for warning in warnings):
+        return str(warnings[0])
+    spans, position = [], 0
+    for command in commands:
+        start = text.find(command["source"], position)
+        if start < 0:
+            return f"the source of a <{command['action']}> is no slice of the answer: {command['source']!r}"
+        position = start + len(command["source"])
+        spans.append((start, position, command["action"]))
+    if len(commands) < MAX_COMMANDS:
+        found = {(action, start) for start, _, action in spans}
+        for action, start in strict:
+            foreign = any(begin < start < end and _is_foreign(text, begin) for begin, end, _ in spans)
+            if (action, start) not in found and not foreign:
+                return f"lost the <{action}> at character {start}: {text[start : start + 80]!r}"
+    if _HEAD.search(text) and not commands and not warnings and not parsed["reasoning"]:
+        return "a tool's tag was passed over in silence"
+    return None
+
+
+def _is_foreign(text: str, start: int) -> bool:
+    """A call that is not written as a tag of its tool: what stands in its arguments is no call."""
+    return _HEAD.match(text, start) is None
+
+
+def strict_calls(text: str) -> list[tuple[str, int]]:
+    """The tools' elements at the top of `text` as XML reads it, with the character at which each starts.
+
+    Reading ends where the text is no XML, or where back-ticks or tildes stand outside of tools. What stands in open
+    braces or brackets is left out: it may be the argument of a call in JSON.
+    """
+    reader = _StrictReader(text)
+    # What was found before the text stops being XML counts.
+    with suppress(expat.ExpatError, _Stop):
+        reader.parser.Parse(reader.data, True)
+    return [(name, len(reader.data[3:start].decode())) for name, start in reader.found]
+
+
+class _Stop(Exception):
+    """Nothing further is looked at."""
+
+
+class _StrictReader:
+    def __init__(self, text: str) -> None:
+        self.data = b"<r>" + text.encode(errors="replace")
+        self.parser = expat.ParserCreate("utf-8")
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.depth = 0
+        self.open: tuple[str, int] | None = None
+        self.prose_from = 3
+        self.balance = 0
+        self.found: list[tuple[str, int]] = []
+
+    def start(self, name: str, _attributes: dict[str, str]) -> None:
+        self.depth += 1
+        if self.depth == 2 and name in _TOOLS:
+            start = self.parser.CurrentByteIndex
+            prose = self.data[self.prose_from : start].decode(errors="replace")
+            if _QUOTING.search(prose):
+                raise _Stop
+            self.balance += sum(prose.count(sign) for sign in "{[") - sum(prose.count(sign) for sign in "}]")
+            self.open = (name, start)
+
+    def end(self, _name: str) -> None:
+        self.depth -= 1
+        if self.depth == 1 and self.open:
+            if self.balance <= 0:
+                self.found.append(self.open)
+            self.open = None
+            self.prose_from = self.parser.CurrentByteIndex

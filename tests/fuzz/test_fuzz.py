@@ -1,0 +1,47 @@
+"""A short run of the fuzzer, and that its judgement would notice what it looks for.
+
+spec: @fuzz @parser
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from . import oracle
+from .__main__ import batch
+from .oracle import judge, strict_calls
+
+
+def test_damaged_answers_lose_nothing() -> None:
+    tally = batch(seed=0, first=0, count=3_000)
+    assert tally.findings == []
+    assert tally.calls > 1_000
+
+
+def test_a_strict_parser_finds_the_calls_at_the_top() -> None:
+    text = (
+        'Hi é <get path="a"/><p><rm path="x"/></p><set path="b">1 <get path="c"/></set> {"x": "<rm path=\'y\'/>"} <sh>'
+    )
+    assert strict_calls(text) == [("get", 5), ("set", 41)]
+    assert strict_calls('`<get path="a"/>`<get path="b"/>') == []
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda parsed: parsed["commands"].pop(), "lost the <rm>"),
+        (lambda parsed: parsed["commands"][0].update(source="<get/>"), "is no slice"),
+        (lambda parsed: parsed["warnings"].append("The answer could not be parsed (x)"), "could not be parsed"),
+        (lambda parsed: parsed["commands"].clear(), "lost the <get>"),
+    ],
+)
+def test_what_went_wrong_is_noticed(monkeypatch: pytest.MonkeyPatch, change: Any, problem: str) -> None:
+    text = 'One <get path="a"/> two <rm path="b"/>'
+    assert judge(text).problem is None
+    parsed = json.loads(oracle.response_parse(text, None, None) or "")
+    change(parsed)
+    monkeypatch.setattr(oracle, "response_parse", lambda *_: json.dumps(parsed))
+    assert problem in (judge(text).problem or "")
