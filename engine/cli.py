@@ -34,6 +34,7 @@ for _command in (
     look.log,
     packets.packet,
     packets.context,
+    packets.diff,
     lifecycle.resume,
     lifecycle.abort,
     lifecycle.fork,

@@ -21,9 +21,6 @@ create table if not exists run_view_versions (
     primary key (run_id, entry_id, began)
 ) strict, without rowid;
 
-create index if not exists idx_run_view_versions_past
-on run_view_versions (run_id, ended, began, entry_id, visibility);
-
 -- What the head of an entry of project or global scope held before.
 create table if not exists entry_versions (
     entry_id integer not null constraint entry_versions_entry references entries (id),

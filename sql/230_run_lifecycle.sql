@@ -17,7 +17,7 @@ select alias, null as attributes
 from runs;
 
 -- Take a parent's views along: insert into run_forks (run_id, parent_run_id, forked_at, clock). The clock is that of the
--- turn that is forked, or the present.
+-- past turn that is forked, null for the present.
 create view run_forks as
 select id as run_id, parent_run_id, forked_at, null as clock
 from runs
@@ -95,22 +95,20 @@ begin
     insert into run_forks (run_id, parent_run_id, forked_at, clock)
     select
         r.id, r.parent_run_id, r.forked_at,
-        coalesce(
-            (
-                select t.seen_at
-                from turns as t
-                where t.run_id = p.id and t.sequence = r.forked_at and r.forked_at <> p.next_turn
-            ),
-            (select max(id) from events)
+        (
+            select t.seen_at
+            from turns as t
+            where t.run_id = p.id and t.sequence = r.forked_at and r.forked_at <> p.next_turn
         )
     from runs as r
     join runs as p on p.id = r.parent_run_id
     where r.alias = new.alias;
 end;
 
--- A fork pins what its parent had pinned: no body is copied, and neither side's write is seen by the other. Its views are the
--- parent's as they are or, from a past turn, as they were when the packet of that turn was assembled. They keep the clock of
--- their beginning and their place, so that the fork's packet is the parent's. What the parent has under way nobody finishes.
+-- A fork pins what its parent had pinned: no body is copied, and neither side's write is seen by the other. Its views are
+-- the parent's as they are or, from a past turn, as they were when the packet of that turn was assembled. They keep the
+-- clock of their beginning and their place, so that the fork's packet is the parent's. What the parent has under way nobody
+-- finishes.
 create trigger run_forks__copy_views
 instead of insert on run_forks
 begin
@@ -143,7 +141,7 @@ begin
             else v.head
         end
     from (select *, state in ('streaming', 'proposed') as open from run_views) as v
-    where v.run_id = new.parent_run_id and v.since <= new.clock
+    where v.run_id = new.parent_run_id and v.since <= coalesce(new.clock, v.since)
     union all
     select
         new.run_id, h.entry_id, h.content_id, h.attributes, h.visibility,
@@ -158,16 +156,18 @@ begin
                 case when h.open then 'interrupted' else h.outcome end,
                 coalesce(
                     st.status,
-                    (select o.status from outcomes as o where o.name = substr(h.outcome, 1, instr(h.outcome || ':', ':') - 1))
+                    (select status from outcomes where name = substr(h.outcome, 1, instr(h.outcome || ':', ':') - 1))
                 ),
                 coalesce(h.attributes, e.attributes)
             )
         end
-    from (select *, state in ('streaming', 'proposed') as open from run_view_versions) as h
-    cross join entries as e on e.id = h.entry_id
+    from run_scopes as l
+    cross join entries as e on e.scope = l.scope
+    cross join (select *, state in ('streaming', 'proposed') as open from run_view_versions) as h
+        on h.run_id = new.parent_run_id and h.entry_id = e.id and h.began <= new.clock and h.ended > new.clock
     cross join schemes as s on s.name = e.kind
     cross join states as st on st.name = case when h.open then 'cancelled' else h.state end
-    where h.run_id = new.parent_run_id and h.began <= new.clock and h.ended > new.clock
+    where new.clock is not null and l.run_id = new.parent_run_id
     order by 2;
 end;
 

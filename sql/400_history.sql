@@ -1,26 +1,8 @@
 -- History: what each run saw at each of its turns.
 -- A turn remembers the clock at which its packet was assembled; what was live then is what the model saw.
--- spec: @context_at
+-- spec: @context_at @time_travel
 
 -- views
-
--- Every state that a run's view of an entry was in, with the clock when it began and ended.
-create view run_history as
-select
-    run_id, entry_id, since as began, 9223372036854775807 as ended, content_id, attributes, visibility, state, outcome,
-    placed, turn
-from run_views
-union all
-select run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, placed, turn
-from run_view_versions;
-
--- The heads of entries of project and global scope, over time.
-create view head_history as
-select id as entry_id, coalesce(since, 0) as began, 9223372036854775807 as ended, content_id, attributes
-from entries
-union all
-select entry_id, began, ended, content_id, attributes
-from entry_versions;
 
 create view context_at as
 -- What the model saw at a turn: select path, visibility, body from context_at where run = 'demo' and turn = 3.
@@ -28,17 +10,103 @@ select
     r.alias as run,
     t.sequence as turn,
     e.path,
-    h.visibility,
-    h.state,
+    coalesce(v.visibility, h.visibility) as visibility,
+    coalesce(v.state, h.state) as state,
     c.body,
-    h.outcome,
-    h.turn as written
+    case when v.run_id is null then h.outcome else v.outcome end as outcome,
+    coalesce(v.turn, h.turn) as written
 from runs as r
-join turns as t on t.run_id = r.id and t.seen_at is not null
-join run_history as h on h.run_id = r.id and h.began <= t.seen_at and t.seen_at < h.ended
-join entries as e on e.id = h.entry_id
-join schemes as s on s.name = e.kind and s.model_visible
-left join head_history as w
-    on h.content_id is null and w.entry_id = e.id and w.began <= t.seen_at and t.seen_at < w.ended
-left join contents as c on c.id = coalesce(h.content_id, w.content_id)
-where h.visibility <> 'archived' and h.state <> 'proposed';
+cross join turns as t on t.run_id = r.id
+-- joined from the one turn to the entries in its run's scopes; of each, the view is what began before the turn's clock, or
+-- the version that had not ended
+cross join run_scopes as l on l.run_id = r.id
+cross join entries as e on e.scope = l.scope
+cross join schemes as s on s.name = e.kind and s.model_visible
+left join run_views as v on v.run_id = r.id and v.entry_id = e.id and v.since <= t.seen_at
+left join run_view_versions as h
+    on h.run_id = r.id and h.entry_id = e.id and h.began <= t.seen_at and h.ended > t.seen_at
+left join contents as c
+    on c.id = coalesce(
+        v.content_id, h.content_id, case when coalesce(e.since, 0) <= t.seen_at then e.content_id else (
+            select w.content_id
+            from entry_versions as w
+            where w.entry_id = e.id and w.began <= t.seen_at and w.ended > t.seen_at
+        ) end
+    )
+where coalesce(v.visibility, h.visibility) <> 'archived' and coalesce(v.state, h.state) <> 'proposed';
+
+-- Both sides of two turns of a run: what each entry was in the one and in the other, null where it was not in context.
+create view turn_pairs as
+select
+    r.alias as run,
+    f.sequence as from_turn,
+    t.sequence as to_turn,
+    e.path,
+    case when coalesce(fv.state, fh.state) <> 'proposed' then nullif(coalesce(fv.visibility, fh.visibility), 'archived') end
+        as visibility_before,
+    case when coalesce(tv.state, th.state) <> 'proposed' then nullif(coalesce(tv.visibility, th.visibility), 'archived') end
+        as visibility,
+    coalesce(
+        fv.content_id, fh.content_id, case when coalesce(e.since, 0) <= f.seen_at then e.content_id else (
+            select w.content_id
+            from entry_versions as w
+            where w.entry_id = e.id and w.began <= f.seen_at and w.ended > f.seen_at
+        ) end
+    ) as content_before,
+    coalesce(
+        tv.content_id, th.content_id, case when coalesce(e.since, 0) <= t.seen_at then e.content_id else (
+            select w.content_id
+            from entry_versions as w
+            where w.entry_id = e.id and w.began <= t.seen_at and w.ended > t.seen_at
+        ) end
+    ) as content,
+    coalesce(fv.state, fh.state) as state_before,
+    coalesce(tv.state, th.state) as state,
+    coalesce(fv.outcome, fh.outcome) as outcome_before,
+    coalesce(tv.outcome, th.outcome) as outcome,
+    coalesce(fv.attributes, fh.attributes) as attributes_before,
+    coalesce(tv.attributes, th.attributes) as attributes
+from runs as r
+cross join turns as f on f.run_id = r.id and f.seen_at is not null
+cross join turns as t on t.run_id = r.id and t.seen_at is not null
+cross join run_scopes as l on l.run_id = r.id
+cross join entries as e on e.scope = l.scope
+cross join schemes as s on s.name = e.kind and s.model_visible
+left join run_views as fv on fv.run_id = r.id and fv.entry_id = e.id and fv.since <= f.seen_at
+left join run_view_versions as fh
+    on fh.run_id = r.id and fh.entry_id = e.id and fh.began <= f.seen_at and fh.ended > f.seen_at
+left join run_views as tv on tv.run_id = r.id and tv.entry_id = e.id and tv.since <= t.seen_at
+left join run_view_versions as th
+    on th.run_id = r.id and th.entry_id = e.id and th.began <= t.seen_at and th.ended > t.seen_at;
+
+create view context_changes as
+-- What came, went, changed or moved in visibility between two turns: select path, change, visibility_before, visibility
+-- from context_changes where run = 'demo' and from_turn = 2 and to_turn = 5.
+select
+    p.run,
+    p.from_turn,
+    p.to_turn,
+    p.path,
+    case
+        when p.visibility_before is null then 'appeared'
+        when p.visibility is null then 'disappeared'
+        when p.content_before is not p.content or p.state_before <> p.state
+            or p.outcome_before is not p.outcome or p.attributes_before is not p.attributes
+            then 'changed'
+        else 'moved'
+    end as change,
+    p.visibility_before,
+    p.visibility,
+    case when p.visibility_before is not null then b.body end as body_before,
+    case when p.visibility is not null then a.body end as body
+from turn_pairs as p
+left join contents as b on b.id = p.content_before
+left join contents as a on a.id = p.content
+where p.visibility_before is not p.visibility
+    or (
+        p.visibility is not null
+        and (
+            p.content_before is not p.content or p.state_before <> p.state
+            or p.outcome_before is not p.outcome or p.attributes_before is not p.attributes
+        )
+    );

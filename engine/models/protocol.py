@@ -26,10 +26,16 @@ STATUS_BY_CATEGORY = {
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a packet; `role` is ``system``, ``user`` or ``assistant``."""
+    """One message of a packet; `role` is ``system``, ``user`` or ``assistant``.
+
+    `cuts` are offsets at which it may be cut into blocks, so that the blocks of an earlier message come again; `cache_to`
+    are the ones among them up to which a provider may cache. An adapter whose provider caches by itself ignores both.
+    """
 
     role: str
     content: str
+    cuts: tuple[int, ...] = ()
+    cache_to: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

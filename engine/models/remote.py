@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from engine.cuts import blocks_of
 from engine.models.failures import translated
 from engine.models.protocol import Completion, Message, Request, Usage
 from engine.models.providers import PROVIDERS, endpoint, library_model, missing_library
@@ -16,11 +17,13 @@ from engine.models.watch import Emit, watched
 
 if TYPE_CHECKING:
     import httpx2
-    from pydantic_ai.messages import ModelMessage, ModelResponse
+    from pydantic_ai.messages import ModelMessage, ModelResponse, UserContent
     from pydantic_ai.settings import ModelSettings
 
 _CONNECT_S = 10.0
 _POLL_S = 0.05
+_MESSAGE_MARKS = 3
+"""Anthropic takes four marks a request; the first is the system text's."""
 
 
 class RemoteModel:
@@ -74,7 +77,8 @@ class RemoteModel:
         from pydantic_ai.direct import model_request_stream
         from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 
-        messages, settings = _library_messages(request.messages), self._settings(request)
+        marks = _MESSAGE_MARKS if self._caches_where_told else 0
+        messages, settings = _library_messages(request.messages, marks), self._settings(request)
         parameters = library_parameters(request.tools, self._at.provider.name) if request.tools else None
         async with model_request_stream(
             model, messages, model_settings=settings, model_request_parameters=parameters, instrument=False
@@ -91,12 +95,19 @@ class RemoteModel:
         settings: dict[str, Any] = {
             "temperature": request.temperature,
             "max_tokens": request.max_tokens,
-            # Anthropic caches only where told to: the system text is what stays the same between turns.
-            "cache": {"messages": False} if self._at.provider.name == "anthropic" else None,
+            # the system text; of the other messages the blocks that are marked
+            "cache": {"messages": False} if self._caches_where_told else None,
             # llama.cpp's server takes GBNF; the providers' own APIs would refuse the field.
             "extra_body": {"grammar": request.grammar} if self._takes_grammar(request) else None,
         }
         return {key: value for key, value in settings.items() if value is not None}  # type: ignore[return-value]
+
+    @property
+    def _caches_where_told(self) -> bool:
+        """Anthropic's models cache only up to marks in the request, wherever they are reached."""
+        return self._at.provider.name == "anthropic" or (
+            self._at.provider.name == "openrouter" and self.name.startswith("anthropic/")
+        )
 
     def _takes_grammar(self, request: Request) -> bool:
         return bool(request.grammar) and self._at.provider.name == "openai" and not self._at.is_own
@@ -151,7 +162,8 @@ def _http_client(timeout_s: float) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(timeout=httpx2.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s)))
 
 
-def _library_messages(messages: Sequence[Message]) -> list[ModelMessage]:
+def _library_messages(messages: Sequence[Message], marks: int = 0) -> list[ModelMessage]:
+    """The messages in the library's form, with at most `marks` marks up to which to cache in each message of the user."""
     from pydantic_ai import messages as library
 
     result: list[ModelMessage] = []
@@ -159,8 +171,24 @@ def _library_messages(messages: Sequence[Message]) -> list[ModelMessage]:
         if message.role == "assistant":
             result.append(library.ModelResponse(parts=[library.TextPart(message.content)]))
             continue
-        kind = library.SystemPromptPart if message.role == "system" else library.UserPromptPart
+        part: library.ModelRequestPart
+        if message.role == "system":
+            part = library.SystemPromptPart(message.content)
+        else:
+            part = library.UserPromptPart(_user_content(message, marks))
         if not result or not isinstance(result[-1], library.ModelRequest):
             result.append(library.ModelRequest(parts=[]))
-        result[-1] = library.ModelRequest(parts=[*result[-1].parts, kind(message.content)])
+        result[-1] = library.ModelRequest(parts=[*result[-1].parts, part])
     return result
+
+
+def _user_content(message: Message, marks: int) -> str | list[UserContent]:
+    """The text of a message, in blocks where it is to be cached."""
+    from pydantic_ai.messages import CachePoint
+
+    if not marks or not message.cuts:
+        return message.content
+    content: list[UserContent] = []
+    for text, cached in blocks_of(message, marks):
+        content += [text, CachePoint()] if cached else [text]
+    return content

@@ -20,7 +20,7 @@ from engine_cli import ENGINE, READ_AND_ANSWER, SECONDS, database, engine, envir
 
 import engine as library
 
-LOOKING = ["runs", "show", "log", "packet", "context", "proposals", "sql", "shell"]
+LOOKING = ["runs", "show", "log", "packet", "context", "diff", "proposals", "sql", "shell"]
 MOVING = ["run", "resume", "abort", "fork", "resolve", "config", "files", "models", "doctor"]
 COMMANDS = [*LOOKING, *MOVING]
 SUBCOMMANDS = [["files", name] for name in ("add", "readonly", "ignore", "rm")]

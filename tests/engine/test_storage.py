@@ -1,0 +1,103 @@
+"""What remembering costs in bytes: a turn takes its new text and a little, a fork takes its views.
+
+spec: @storage @packets @fork
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+from driving import script
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import engine
+from engine.kept import runs_of, stretches_of
+
+ENTRIES = 150
+BODY = 1000
+TURNS = 40
+
+
+def size(db: engine.Database) -> int:
+    return int(db.value("select page_count * page_size from pragma_page_count, pragma_page_size"))
+
+
+def fill(db: engine.Database, count: int, model: str = "scripted:none") -> None:
+    attributes = json.dumps({"model": model, "context_limit": 1_000_000})
+    db.insert("verb_set", run="demo", path="run://demo", attributes=attributes)
+    with db.transaction():
+        for number in range(count):
+            body = f"{number} ".ljust(BODY, "x")
+            db.insert("entry_writes", run_id=1, path=f"known://{number}", body=body, visibility="visible")
+
+
+def test_a_turn_grows_the_file_by_its_text_and_at_most_8_kilobytes(db: engine.Database, tmp_path: Path) -> None:
+    def response(turn: int) -> str:
+        away = f'<set path="log://turn_{turn - 5}/**" visibility="archived"/>' if turn > 5 else ""
+        status = 200 if turn == TURNS else 102
+        path = f"known://{turn * 37 % ENTRIES}"
+        return f'<set path="{path}">{str(turn).ljust(BODY, "y")}</set>{away}<update status="{status}">{turn}</update>'
+
+    sizes: dict[int, int] = {}
+    fill(db, ENTRIES, script(tmp_path, *map(response, range(1, TURNS + 1))))
+    db.run(
+        "Keep",
+        run="demo",
+        max_turns=TURNS + 1,
+        on_event=lambda event: sizes.update({event["turn"]: size(db)} if event["type"] == "turn" else {}),
+    )
+    assert len(sizes) == TURNS
+    text = sum(len(response(turn)) + BODY for turn in range(5, TURNS))
+    assert (sizes[TURNS] - sizes[5] - text) / (TURNS - 5) <= 8192
+    lists = db.value("select sum(length(chunks)) from chunk_lists") + db.value("select sum(length(parts)) from packets")
+    assert lists / TURNS < 1500
+
+
+def test_a_packet_that_grows_at_its_end_keeps_its_stretches(db: engine.Database, tmp_path: Path) -> None:
+    fill(db, ENTRIES, script(tmp_path, *['<think>on</think><update status="102">on</update>'] * 3, "done"))
+    db.run("Think", run="demo")
+    rows = db.rows("select parts from packets where role = 'user' order by turn_id")
+    parts = [json.loads(row["parts"]) for row in rows]
+    assert len(parts[0]) > 5
+    for before, after in pairwise(parts):
+        assert after[: len(before) - 2] == before[: len(before) - 2]
+
+
+def test_a_fork_copies_views_only(db: engine.Database, tmp_path: Path) -> None:
+    fill(db, 1000, script(tmp_path, '<set path="known://1">new</set><update status="102">on</update>', "done"))
+    db.run("Go", run="demo")
+    tables = ("contents", "chunks", "chunk_lists", "packets", "entries", "turns", "run_view_versions")
+    before, bytes_before = [db.value(f"select count(*) from {name}") for name in tables], size(db)
+    for at in (None, 1, 2):
+        db.fork("demo", at=at)
+    assert [db.value(f"select count(*) from {name}") for name in tables] == before
+    assert (size(db) - bytes_before) / 3 < 100_000
+    assert db.value("select count(*) from events where kind like 'entry.%' and run_id > 1") == 0
+
+
+IDS = st.lists(st.integers(1, 10_000), max_size=200)
+
+
+@settings(deadline=None)
+@given(ids=IDS, at=st.integers(0, 200), new=st.integers(1, 10_000))
+@example(ids=list(range(1, 400)), at=100, new=5000)
+def test_a_change_in_one_place_changes_the_stretch_that_it_stands_in(ids: list[int], at: int, new: int) -> None:
+    stretches = list(stretches_of(ids))
+    assert [number for stretch in stretches for number in stretch] == ids
+    changed = list(stretches_of([*ids[:at], new, *ids[at:]]))
+    same_before = next((n for n, pair in enumerate(zip(stretches, changed, strict=False)) if pair[0] != pair[1]), None)
+    if same_before is not None:
+        rest = len(stretches) - same_before - 1
+        assert changed[len(changed) - rest :] == stretches[len(stretches) - rest :]
+
+
+@settings(deadline=None)
+@given(ids=IDS)
+def test_runs_stand_for_consecutive_ids(ids: list[int]) -> None:
+    spread = [
+        number for run in runs_of(ids) for number in (range(run[0], run[1] + 1) if isinstance(run, list) else [run])
+    ]
+    assert spread == ids

@@ -1,0 +1,182 @@
+"""The past can be asked: what differed between turns, what was sent, and a fork that starts where a turn stood.
+
+spec: @time_travel @fork @packets
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from driving import script
+from engine_cli import engine as command
+from jinja2 import FunctionLoader
+
+import engine
+from engine import plugins, texts
+from engine.commands.exits import FAILED, exit_code
+
+GO_ON = '<update status="102">on</update>'
+NOT_FOUND = exit_code(404)
+DONE = '<update status="200">Done.</update>'
+TURNS = (
+    '<set path="known://a">one</set><set path="known://b">bee</set><set path="known://d" visibility="archived">dee</set>'
+    + GO_ON,
+    '<set path="known://a">two</set><set path="known://b" visibility="summarized"/>' + GO_ON,
+    '<get path="known://b"/><get path="known://d"/><set path="known://c">sea</set>' + GO_ON,
+    '<rm path="known://c"/>' + DONE,
+)
+
+
+def user(db: engine.Database, run: str, turn: int) -> str:
+    return str(db.value("select text from packet_texts where run = ? and turn = ? and role = 'user'", (run, turn)))
+
+
+def seen(db: engine.Database, run: str, turn: int) -> list[dict[str, object]]:
+    return db.rows(
+        "select path, visibility, state, body, outcome, written from context_at where run = ? and turn = ? order by path",
+        (run, turn),
+    )
+
+
+def drive(db: engine.Database, folder: Path) -> None:
+    """Two prompts of `demo`: turns 1 to 4 and turn 5."""
+    model = script(folder, *TURNS, DONE)
+    db.run("Keep notes", run="demo", model=model)
+    db.run("And now?", run="demo")
+
+
+# forks
+
+
+@pytest.mark.parametrize(("at", "prompt"), [(1, "Keep notes"), (5, "And now?")])
+def test_a_fork_given_its_parents_prompt_sends_its_parents_packet(
+    db: engine.Database, tmp_path: Path, at: int, prompt: str
+) -> None:
+    drive(db, tmp_path)
+    db.insert("verb_set", run="demo", path="known://a", body="later")
+    db.run(prompt, run="child", fork="demo", at=at, model=script(tmp_path, DONE))
+    assert user(db, "child", at) == user(db, "demo", at)
+    assert seen(db, "child", at) == seen(db, "demo", at)
+
+
+@pytest.mark.parametrize("at", [2, 3, 4])
+def test_a_fork_in_the_middle_of_a_loop_sees_what_its_parent_saw(db: engine.Database, tmp_path: Path, at: int) -> None:
+    drive(db, tmp_path)
+    db.run("Another way", run="child", fork="demo", at=at, model=script(tmp_path, DONE))
+    own = f"prompt://{at}"
+    assert [row for row in seen(db, "child", at) if row["path"] != own] == seen(db, "demo", at)
+    of_parent, of_child = (user(db, run, at).split("</log>")[0] for run in ("demo", "child"))
+    new, old = of_child.index("<summary>\n"), of_parent.index("<summary>\n")
+    assert of_child[new : of_child.index("<log>\n")] == of_parent[old : of_parent.index("<log>\n")]
+    # the parent's prompt is one of those before now
+    lines = of_child[of_child.index("<log>\n") :].splitlines()
+    assert [line for line in of_parent[of_parent.index("<log>\n") :].splitlines() if line not in lines] == []
+    assert "\tKeep notes" in lines
+
+
+def test_a_fork_of_a_fork_sees_what_was_seen_before_either(db: engine.Database, tmp_path: Path) -> None:
+    drive(db, tmp_path)
+    db.run("Keep notes", run="child", fork="demo", at=1, model=script(tmp_path, TURNS[0], DONE))
+    db.run("Keep notes", run="grandchild", fork="child", at=1, model=script(tmp_path, DONE))
+    assert user(db, "grandchild", 1) == user(db, "demo", 1)
+
+
+# packets
+
+
+class Other:
+    """A plugin with other texts for all templates."""
+
+    @plugins.hookimpl
+    def engine_templates(self) -> FunctionLoader:
+        return FunctionLoader(lambda name: f"another text of {name}\n")
+
+
+@pytest.fixture
+def other_templates() -> Iterator[None]:
+    plugin = Other()
+    plugins.manager().register(plugin)
+    texts.environment.cache_clear()
+    texts.tool_document.cache_clear()
+    yield
+    plugins.manager().unregister(plugin)
+    texts.environment.cache_clear()
+    texts.tool_document.cache_clear()
+
+
+@pytest.fixture
+def sent(db: engine.Database, tmp_path: Path) -> Path:
+    """The folder of a database with the run `demo`, which is `t.db`."""
+    drive(db, tmp_path)
+    return tmp_path
+
+
+def test_packets_hold_after_every_template_was_edited(
+    db: engine.Database, sent: Path, request: pytest.FixtureRequest
+) -> None:
+    before = db.rows("select * from packet_texts")
+    request.getfixturevalue("other_templates")
+    db.run("Once more", run="demo", model=script(sent, *["said"] * 5, DONE))
+    assert user(db, "demo", 6) != user(db, "demo", 5)
+    assert "another text of sections/" in user(db, "demo", 6)
+    assert db.rows("select * from packet_texts where turn <= 5") == before
+    told = command(sent, "packet", "demo", "--verify", "--db", "t.db")
+    assert (told.returncode, told.stderr) == (0, "demo: 12 messages are what was sent, byte for byte\n")
+
+
+def test_a_packet_that_was_tampered_with_is_found(db: engine.Database, sent: Path) -> None:
+    db.execute("update chunks set head = replace(head, 'Keep notes', 'Keep quiet') where head like '<prompt%'")
+    told = command(sent, "packet", "demo", "--verify", "--json", "--db", "t.db")
+    assert told.returncode == FAILED
+    assert json.loads(told.stdout) == {"run": "demo", "messages": 10, "differ": [f"user://{n}" for n in (1, 2, 3, 4)]}
+    assert "4 of 10 messages are not what was sent, first the user message of turn 1" in told.stderr
+    assert command(sent, "packet", "demo", "5", "--verify", "--db", "t.db").returncode == 0
+
+
+def test_packets_of_two_turns_are_compared(sent: Path) -> None:
+    told = command(sent, "packet", "demo", "2", "--diff", "1", "--db", "t.db").stdout
+    assert told.startswith("--- turn 1, user\n+++ turn 2, user\n@@ ")
+    assert "\n+<summary>\n" in told
+    assert "\n-</prompt>\n" not in told
+    as_json = json.loads(command(sent, "packet", "demo", "2", "--diff", "1", "--json", "--db", "t.db").stdout)
+    assert as_json == {"from": 1, "to": 2, "role": "user", "diff": told.removesuffix("\n")}
+    system = command(sent, "packet", "demo", "2", "--diff", "1", "--role", "system", "--db", "t.db")
+    assert (system.stdout, system.stderr) == ("", "turn 1, system and turn 2, system are the same\n")
+    assert command(sent, "packet", "demo", "2", "--diff", "9", "--db", "t.db").returncode == NOT_FOUND
+
+
+# contexts
+
+
+def test_entries_that_differ_between_turns_are_listed(sent: Path) -> None:
+    told = command(sent, "diff", "demo", "2", "3", "--db", "t.db").stdout.splitlines()
+    assert told[0].split() == ["change", "visibility", "path"]
+    assert [line.split() for line in told if "known" in line and "log" not in line] == [
+        ["changed", "visible", "known://a"],
+        ["moved", "visible", "→", "summarized", "known://b"],
+    ]
+    rows = json.loads(command(sent, "diff", "demo", "3", "2", "--json", "--db", "t.db").stdout)
+    changed = next(row for row in rows if row["path"] == "known://a")
+    assert (changed["body_before"], changed["body"]) == ("two", "one")
+
+
+def test_turns_that_saw_the_same_are_said_to(sent: Path) -> None:
+    told = command(sent, "diff", "demo", "3", "3", "--db", "t.db")
+    assert (told.returncode, told.stdout, told.stderr) == (0, "", "demo: turns 3 and 3 saw the same\n")
+
+
+def test_a_turn_that_sent_nothing_has_nothing_to_compare(sent: Path) -> None:
+    told = command(sent, "diff", "demo", "1", "7", "--db", "t.db")
+    assert told.returncode == NOT_FOUND
+    assert "run 'demo': no packet was sent for turn 7" in told.stderr
+
+
+def test_the_context_of_a_past_turn_is_listed(sent: Path) -> None:
+    rows = json.loads(command(sent, "context", "demo", "--at", "2", "--json", "--db", "t.db").stdout)
+    assert {row["path"]: row["body"] for row in rows if row["path"].startswith("known")} == {
+        "known://a": "one",
+        "known://b": "bee",
+    }
