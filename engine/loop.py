@@ -18,6 +18,7 @@ from .errors import EngineError, LeaseLost
 from .lease import Lease
 from .models import protocol, resolve_model
 from .models.retry import complete_with_retry
+from .models.stuck import Listener
 from .packet import Renderer
 from .progress import Progress
 
@@ -125,17 +126,21 @@ class Driver:
         row = self._db.row("select * from model_requests where turn_id = ?", (step["turn_id"],))
         assert row is not None, "an asking turn has a request"
         began = time.monotonic()
+        listener = Listener(self._lease.stopped, self._progress.delta)
         try:
             completion = complete_with_retry(
                 resolve_model(row["actual"]),
                 self._request(row),
-                self._progress.delta,
-                self._lease.stopped,
+                listener.hear,
+                listener,
                 deadline_s=row["deadline_s"],
-                on_retry=self._progress.retry,
+                on_retry=listener.starting_over(self._progress.retry),
             )
         except protocol.ModelError as error:
-            if not self._lease.stopped.is_set():
+            if listener.stuck:
+                cut = protocol.Completion(listener.text, "", protocol.Usage(), "repetition")
+                self._store(step["turn_id"], cut, round((time.monotonic() - began) * 1000))
+            elif not self._lease.stopped.is_set():
                 self._db.insert(
                     "call_failures",
                     turn_id=step["turn_id"],

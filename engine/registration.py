@@ -42,12 +42,27 @@ def pure_functions() -> tuple[Function, ...]:
         paths,
         patterns,
         render,
+        repetition,
         schemas,
         texts,
         tokens,
     )
 
-    modules = (paths, patterns, markup, edits, patches, texts, tokens, heads, listings, render, schemas, grammars)
+    modules = (
+        paths,
+        patterns,
+        markup,
+        edits,
+        patches,
+        texts,
+        tokens,
+        heads,
+        listings,
+        render,
+        schemas,
+        grammars,
+        repetition,
+    )
     own = (function for module in modules for function in module.FUNCTIONS)
     return (*own, *plugins.functions())
 

@@ -54,6 +54,8 @@ class Options:
     temperature: float | None = None
     context_limit: int | None = None
     max_turns: int | None = None
+    max_seconds: float | None = None
+    condense_ratio: float | None = None
     yolo: bool = False
     no_repo: bool = False
     no_web: bool = False
@@ -83,6 +85,7 @@ def prompt(db: Store, text: str, run: str | None, options: Options) -> tuple[str
         Workspace(Path(options.root))
     sync_environment_models(db)
     model = choose_model(db, run or options.fork, options.model)
+    check_tokenizer(db)
     alias = run or new_alias(db, model)
     attributes = {**options.attributes(), "model": model}
     with db.transaction():
@@ -135,6 +138,14 @@ def choose_model(db: Store, run: str | None, given: str | None) -> str:
     actual = db.value("select actual from models where alias = ?", (name,)) or name
     resolve_model(actual)
     return str(name)
+
+
+def check_tokenizer(db: Store) -> None:
+    """Raise `ValidationError` (400) or `NotFound` (404) where the setting `tokenizer` names none that is there."""
+    if setting := db.value("select value from settings where name = 'tokenizer'"):
+        from .models.counting import counter
+
+        counter(setting, "")
 
 
 def _only_model(db: Store) -> str:

@@ -10,13 +10,14 @@ import warnings
 from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.paths import path_scheme
+from engine.functions.symbols import code_symbols
 
 SUMMARY_LENGTH = 500
 """Most code points of a summarized projection."""
 _TAIL_LINES = 20
 _TAIL_SCHEMES = frozenset({"sh", "env"})
 _PARSED_LENGTH = 100_000
-"""Python files above this many code points are skimmed, not parsed: a summary is made on every write."""
+"""Source files above this many code points are skimmed, not parsed: a summary is made on every write."""
 _CODE = frozenset(
     re.findall(
         r"\w+",
@@ -84,7 +85,7 @@ def body_summary(path: str | None, body: str | None) -> str | None:
     if path_scheme(name) in _TAIL_SCHEMES:
         return _tail(body)
     suffix = name.rpartition(".")[2].lower()
-    if suffix in _CODE and (symbols := _python_symbols(body) if suffix == "py" else _headings(body)):
+    if suffix in _CODE and (symbols := _symbols(suffix, body)):
         return _fit_symbols(symbols)
     return _beginning(body)
 
@@ -140,6 +141,15 @@ def _fit_symbols(symbols: list[str]) -> str:
     return "\n".join(kept)
 
 
+def _symbols(suffix: str, body: str) -> list[str]:
+    """What a source file defines, by the best means at hand."""
+    if len(body) > _PARSED_LENGTH:
+        return _headings(body)
+    if suffix in ("py", "pyi"):
+        return _python_symbols(body)
+    return code_symbols(suffix, body) or _headings(body)
+
+
 def _headings(body: str) -> list[str]:
     """Lines that look like the beginning of a definition in one of the common languages."""
     found = []
@@ -158,8 +168,6 @@ def _shorten(heading: str) -> str:
 
 def _python_symbols(body: str) -> list[str]:
     """Classes and functions of a Python file; of one that does not parse, whatever looks like them."""
-    if len(body) > _PARSED_LENGTH:
-        return _headings(body)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -60,7 +60,7 @@ create table if not exists loops (
     mode text not null constraint loops_mode references modes (name),
     model text,
     prompt text not null constraint loops_prompt_not_empty check (trim(prompt) <> ''),
-    -- yolo, no_repo, no_web, no_interaction, no_proposals, max_turns
+    -- yolo, no_repo, no_web, no_interaction, no_proposals, max_turns, max_seconds, condense_ratio
     config text not null default '{}' constraint loops_config_json check (json_valid(config)),
     status integer not null default 100 constraint loops_status references statuses (code),
     -- why it ended, where the status alone does not say it
@@ -110,6 +110,26 @@ select
     case code when 204 then 200 when 422 then 200 when 413 then 500 else code end as run_status
 from statuses
 where code in (200, 204, 413, 422, 499, 500);
+
+-- How long a loop that is limited by the clock may still go on, waiting included; no row for one that is not.
+create view loop_seconds as
+select
+    loop_id,
+    max_seconds,
+    max_seconds - (now() - started_at) / 1000.0 as seconds_left
+from (
+    select
+        l.id as loop_id,
+        l.started_at,
+        cast(
+            coalesce(
+                json_extract(l.config, '$.max_seconds'),
+                (select nullif(value, '') from settings where name = 'max_loop_seconds')
+            ) as real
+        ) as max_seconds
+    from loops as l
+)
+where max_seconds > 0 and started_at is not null;
 
 -- One flag of a loop, as configured for it.
 create view loop_flags as

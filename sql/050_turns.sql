@@ -46,8 +46,12 @@ create table if not exists turns (
     seen_at integer,
     fingerprint text,
     streak integer not null default 0,
+    -- characters a token of this packet: the loop's, less where the run has measured less since, or what a tokenizer counted
+    divisor real,
     -- which step of the ladder has been taken for this packet
     ladder integer not null default 0,
+    -- 1: old results of tools were put in short to keep this packet small
+    condensed integer not null default 0,
     -- 1: the provider refused this turn's packet as too long
     refused integer not null default 0,
     -- 1: the project's files were looked at for this turn
@@ -226,8 +230,11 @@ begin
         join runs as r on r.id = n.run_id
         where r.alias = new.run
     );
-    insert into turns (run_id, loop_id, sequence, lease, created_at)
-    select r.id, l.id, r.next_turn, new.lease, now()
+    insert into turns (run_id, loop_id, sequence, lease, divisor, created_at)
+    select
+        r.id, l.id, r.next_turn, new.lease,
+        min(l.divisor, coalesce((select m.divisor from run_rates as m where m.run_id = r.id), l.divisor)),
+        now()
     from runs as r
     join loops as l on l.run_id = r.id and l.status = 102
     where r.alias = new.run;

@@ -268,6 +268,22 @@ where c.writer in ('model', 'client')
     and not (c.writer = 'client' and json_extract(c.attributes, '$.state') is not null
         and exists (select 1 from proposals as p where p.run_id = c.run_id and p.path = c.path))
 union all
+select c.id, 35, 'repeated',
+    'Refused: this loop ran it twice already, a third time tells nothing new. Read what it printed, or run something else.'
+from commands as c
+where c.writer = 'model'
+    and c.action in ('sh', 'env')
+    and (
+        select count(*)
+        from turns as t
+        cross join commands as o on o.turn_id = t.id
+        where t.loop_id = c.loop_id
+            and o.id < c.id
+            and o.action in ('sh', 'env')
+            and coalesce(o.outcome, '') not in ('aborted', 'rejected', 'cancelled', 'permission', 'validation')
+            and trim((select b.body from command_bodies as b where b.command_id = o.id)) = trim(c.body)
+    ) >= 2
+union all
 select c.id, 40, 'permission', 'Rejected: ask mode changes no file (' || coalesce(c.destination, c.path, 'a patch') || ').'
 from commands as c
 join loops as l on l.id = c.loop_id
@@ -521,7 +537,8 @@ begin
     update commands
     set state = 'resolved',
         message = 'MANIFEST ' || action || ' path="' || coalesce(path, '**') || '"'
-            || coalesce((select ' filter="' || filter || '"' from command_patterns where command_id = commands.id), '') || ': '
+            || coalesce((select ' filter="' || filter || '"' from command_patterns where command_id = commands.id), '')
+            || ': '
             || (select listing from target_listings where command_id = commands.id)
     where id = new.command_id and state = 'queued' and json_extract(attributes, '$.manifest') is not null;
 end;

@@ -119,9 +119,12 @@ select
     c.body as text,
     j.root,
     m.action,
-    cast(coalesce(
-        json_extract(m.attributes, '$.timeout'), (select value from settings where name = 'process_timeout')
-    ) as real) as timeout_s,
+    min(
+        cast(coalesce(
+            json_extract(m.attributes, '$.timeout'), (select value from settings where name = 'process_timeout')
+        ) as real),
+        coalesce((select max(c.seconds_left, 1.0) from loop_seconds as c where c.loop_id = m.loop_id), 9e9)
+    ) as timeout_s,
     (select cast(value as integer) from settings where name = 'process_output_bytes') as max_output
 from effects as f
 join commands as m on m.id = f.command_id

@@ -26,13 +26,22 @@ begin
     select
         new.id,
         response_parse(
-            new.response,
+            -- of a response that got stuck nothing is done: where it broke off is not where its author meant to stop
+            case when text_repetition(new.response) is null then new.response else '' end,
             (
                 select json_group_array(name)
                 from (select name from tools order by ordinal)
             ),
             cast((select value from settings where name = 'max_commands') as integer)
         );
+    insert into turn_errors (turn_id, status, message, slug)
+    select
+        new.id, 422,
+        'The response was stuck: after ' || text_repetition(new.response)
+        || ' characters it said the same over and over, until it was cut off. Nothing of it was done. It ended in: '
+        || substr(new.response, -80) || char(10) || 'Say it once, in other words or in smaller steps.',
+        'repetition'
+    where text_repetition(new.response) is not null;
 end;
 
 create view parsed_responses as

@@ -187,6 +187,12 @@ begin
         )
         and not exists (select 1 from votes as v where v.turn_id = new.turn_id and v.rank = 10);
     insert into votes (turn_id, voter, vote, rank, status, reason)
+    select new.turn_id, 'clock', 'stop', 25, 499, 'stopped after ' || printf('%g', s.max_seconds) || ' seconds'
+    from loop_seconds as s
+    where s.loop_id = new.loop_id
+        and s.seconds_left <= 0
+        and not exists (select 1 from votes as v where v.turn_id = new.turn_id and v.rank = 10);
+    insert into votes (turn_id, voter, vote, rank, status, reason)
     select
         new.turn_id, 'strikes', 'stop', 30, 499,
         case when new.cycles then 'loop detected' else 'abandoned after ' || l.streak || ' turns with errors in a row' end

@@ -107,8 +107,15 @@ select
         1024
     ) as max_tokens,
     r.responses as position,
-    (select cast(value as real) from settings where name = 'model_timeout') as timeout_s,
-    (select cast(value as real) from settings where name = 'model_deadline') as deadline_s
+    -- no longer than the loop may go on
+    min(
+        (select cast(value as real) from settings where name = 'model_timeout'),
+        coalesce((select max(c.seconds_left, 1.0) from loop_seconds as c where c.loop_id = l.id), 9e9)
+    ) as timeout_s,
+    min(
+        (select cast(value as real) from settings where name = 'model_deadline'),
+        coalesce((select max(c.seconds_left, 1.0) from loop_seconds as c where c.loop_id = l.id), 9e9)
+    ) as deadline_s
 from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id
@@ -180,7 +187,9 @@ begin
     where id = new.turn_id and phase = 'asking';
     -- the model never read it: the packet that is sent in its place is the one that is kept
     delete from packets
-    where turn_id = new.turn_id and new.status = 413;
+    where turn_id = new.turn_id
+        and new.status = 413
+        and exists (select 1 from turns as t where t.id = new.turn_id and not t.refused);
     insert into ladder_steps (turn_id, from_step)
     select id, case when refused then 3 else ladder end
     from turns

@@ -17,24 +17,36 @@ from runs as r
 join settings as s on s.name = 'context_length'
 left join models as m on m.alias = r.model;
 
--- Characters a token: the setting until a provider has reported usage, then what the run has measured, a little less.
-create view run_divisors as
+-- Characters a token as the provider of a run has counted them; null before it has. The least of what its packets had and
+-- of what they grew by from the smallest to the largest, less a margin: a packet grows by what is read, and a language or a
+-- log of numbers that is read more and more takes more tokens than the packets so far, which began with our own words.
+create view run_rates as
 select
     r.id as run_id,
-    coalesce(
-        (
-            select min(max(0.98 * sum(u.context_chars) / sum(u.prompt_tokens), 1.0), 8.0)
+    (
+        select min(max(0.95 * min(u.rate, coalesce(u.growth, u.rate)), 0.25), 8.0)
+        from (
+            select
+                min(1.0 * w.context_chars / w.prompt_tokens) as rate,
+                1.0 * (max(w.context_chars) - min(w.context_chars))
+                / nullif(max(max(w.prompt_tokens) - min(w.prompt_tokens), 0), 0) as growth
             from (
                 select t.context_chars, t.prompt_tokens
                 from turns as t
                 where t.run_id = r.id and t.prompt_tokens > 0 and t.context_chars > 0
                 order by t.sequence desc
                 limit 50
-            ) as u
-        ),
-        (select cast(value as real) from settings where name = 'token_divisor')
+            ) as w
+        ) as u
     ) as divisor
 from runs as r;
+
+-- The rate at which a loop that starts now counts: the setting until a provider has reported usage, then the run's own.
+create view run_divisors as
+select
+    run_id,
+    coalesce(divisor, (select cast(value as real) from settings where name = 'token_divisor')) as divisor
+from run_rates;
 
 -- What is in context, with the parts of its text. tokens= is what making an entry visible costs and what demoting it frees.
 -- Proposed entries wait outside.
@@ -48,6 +60,9 @@ select
     v.visibility,
     v.turn,
     v.touched,
+    -- its places: in the summary, which a promotion leaves as it is, and among what is visible
+    max(v.placed, coalesce(e.since, 0)) as placed,
+    max(v.since, coalesce(e.since, 0)) as shown,
     -- the content whose beginning the summary is, and how much of it
     case when c.symbols is null then c.id end as prefix_of,
     coalesce(c.cut, c.chars) as prefix_chars,
@@ -58,18 +73,67 @@ select
     v.head || case
         when s.category = 'logging' then ''
         else ',"lines":' || coalesce(c.lines, 0) || ',"tokens":' || token_estimate(
-            length(v.head) + 2 * length(e.path) + coalesce(c.chars, 0) + 20, l.divisor
+            case s.category
+                -- 32: the fixed words of its row; its own digits are left out
+                when 'data'
+                    then length(v.head) + 2 * length(e.path) + coalesce(c.chars, 0) + length(coalesce(c.lines, 0)) + 32
+                else coalesce(c.chars - c.summary_chars, 0)
+            end, l.divisor
         )
     end || '} <<:::' || e.path as head,
     ':::' || e.path as foot,
-    length(v.head) + 2 * length(e.path) + coalesce(c.chars, 0) + 20 as full_chars,
-    length(v.head) + 2 * length(e.path) + coalesce(c.summary_chars, 0) + 20 as summary_text_chars
+    coalesce(c.summary_chars, 0) as summary_chars,
+    -- the prompt of the loop, which has a section of its own
+    case
+        when s.category = 'prompt'
+            then e.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = l.id)
+        else 0
+    end as is_task,
+    l.divisor
 from run_views as v indexed by idx_run_views_in_context
 join loops as l on l.run_id = v.run_id and l.status = 102
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind and s.model_visible
 left join content_texts as c on c.id = coalesce(v.content_id, e.content_id)
 where v.visibility <> 'archived' and v.state <> 'proposed';
+
+-- What each entry in context costs, in characters of the very text that is sent, envelope included: while it is summarized,
+-- and what showing it whole adds to that. Texts of the log are indented, a tab a line.
+create view context_costs as
+select
+    run_id,
+    entry_id,
+    path,
+    kind,
+    category,
+    visibility,
+    turn,
+    touched,
+    is_task,
+    case
+        when is_task then summary_chars
+        when not is_indented then envelope + summary_chars + 1
+        when chars = 0 then envelope
+        else envelope + 2 + summary_chars + summary_breaks
+    end as summarized,
+    case
+        when category = 'data' then envelope + chars + 1
+        when chars = summary_chars then 0
+        when is_indented then chars + breaks - summary_chars - summary_breaks
+        else chars - summary_chars
+    end as premium,
+    divisor
+from (
+    select
+        *,
+        length(head) + length(foot) + 2 as envelope,
+        category in ('logging', 'prompt') and not is_task as is_indented,
+        case when category in ('logging', 'prompt') then chars - length(replace(body, char(10), '')) end as breaks,
+        case when category in ('logging', 'prompt') then summary_chars - length(replace(summary, char(10), '')) end
+            as summary_breaks
+    from context_texts
+    where category in ('data', 'logging', 'unknown', 'prompt')
+);
 
 create view packet_prompt as
 -- The task: the prompt of the active loop.
@@ -91,7 +155,8 @@ join context_texts as c on c.run_id = t.run_id and c.category = 'prompt'
 where c.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id);
 
 create view packet_summary as
--- What the model knows to exist: a line of metadata and a short text for each entry of data.
+-- What the model knows to exist: a line of metadata and a short text for each entry of data. What came into context or was
+-- written last stands last, so that what stands before it is what the model was sent before.
 select
     t.id as turn_id,
     c.entry_id,
@@ -102,10 +167,10 @@ select
 from turns as t
 join context_texts as c on c.run_id = t.run_id
 where c.category = 'data'
-order by c.kind <> 'skill', c.turn, c.entry_id;
+order by c.kind <> 'skill', c.placed, c.entry_id;
 
 create view packet_visible as
--- What the model is reading: the whole bodies.
+-- What the model is reading: the whole bodies, the latest last.
 select
     t.id as turn_id,
     c.entry_id,
@@ -116,7 +181,7 @@ select
 from turns as t
 join context_texts as c on c.run_id = t.run_id
 where c.category = 'data' and c.visibility = 'visible'
-order by c.kind <> 'skill', c.turn, c.entry_id;
+order by c.kind <> 'skill', c.shown, c.entry_id;
 
 create view packet_log as
 -- What has happened, in order, and the prompts before this one. Texts of the model are indented.

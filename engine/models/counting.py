@@ -13,16 +13,12 @@ Their libraries are imported when the setting asks for them.
 
 from __future__ import annotations
 
-import http.client
-import json
-import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from engine import plugins
-from engine.errors import EngineError, NotFound, ValidationError
+from engine.errors import NotFound, ValidationError
 from engine.models import LOCAL_NAMES
-from engine.models.protocol import Message
 
 Count = Callable[[str], int]
 """The tokens of a text."""
@@ -54,45 +50,11 @@ def local_counter() -> Count | None:
     """The local model's own tokenizer, or None where the model is not installed."""
     from engine.models import local
 
-    return count_local if local.is_installed() else None
+    if not local.is_installed():
+        return None
+    from engine.models.local_tokens import count_local
 
-
-def count_local(text: str) -> int:
-    """The tokens that the local model makes of `text`."""
-    return len(_ask_local("/tokenize", {"content": text})["tokens"])
-
-
-def count_local_prompt(messages: Sequence[Message]) -> int:
-    """The tokens of the whole prompt that the local model makes of `messages`, its chat template included."""
-    given = [{"role": message.role, "content": message.content} for message in messages]
-    prompt = _ask_local("/apply-template", {"messages": given})["prompt"]
-    return len(_ask_local("/tokenize", {"content": prompt, "add_special": True})["tokens"])
-
-
-class _SocketConnection(http.client.HTTPConnection):
-    """HTTP over the runtime's own socket."""
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.connect(self.host)
-
-
-def _ask_local(path: str, body: dict[str, Any]) -> Any:
-    from engine.models import local
-
-    connection = _SocketConnection("localhost")
-    connection.host = local.socket_path()
-    try:
-        connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json", "Host": "localhost"})
-        response = connection.getresponse()
-        answer = json.loads(response.read())
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        raise EngineError(f"the local model could not count tokens: {error}") from error
-    finally:
-        connection.close()
-    if response.status != 200:
-        raise EngineError(f"the local model could not count tokens: status {response.status}")
-    return answer
+    return count_local
 
 
 def _tiktoken(encoding: str, model: str) -> Count:

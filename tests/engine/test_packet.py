@@ -97,13 +97,14 @@ def test_what_changes_stands_last(db: engine.Database, listener: Listener) -> No
 def budget(text: str) -> dict[str, int]:
     """The figures of the `<budget>` of a packet."""
     found = re.search(
-        r'<budget tokenUsage="(\d+)" tokensFree="(\d+)" *>.*^Total: (\d+) visible \+ (\d+) summarized entries; '
+        r'<budget tokenUsage="(\d+)" tokensFree="(\d+)" *>.*^Summarized: \d+ entries, (\d+) tokens \(\d+% of budget\)\.\n'
+        r"System: (\d+) tokens \(\d+% of budget\)\. *\nTotal: (\d+) visible \+ (\d+) summarized entries; "
         r"tokenUsage (\d+) / ceiling (\d+)\. (\d+) tokens free\. *$",
         text,
         re.DOTALL | re.MULTILINE,
     )
     assert found, text
-    names = ("usage", "free", "visible", "summarized", "usage_again", "ceiling", "free_again")
+    names = ("usage", "free", "floor", "system", "visible", "summarized", "usage_again", "ceiling", "free_again")
     return dict(zip(names, map(int, found.groups()), strict=True))
 
 
@@ -140,13 +141,16 @@ def test_the_figures_of_the_budget_are_those_of_the_packet(
             )
         db.resume("demo")
         db.run(prompt, run="demo")
-        rows = db.rows("select id, sequence, loop_id, context_tokens, context_chars from turns where seen_at > 0")
+        rows = db.rows("select id, sequence, divisor, context_tokens, context_chars from turns where seen_at > 0")
         for row in rows:
             texts = db.rows("select text from packet_texts where turn = ? order by ordinal", (row["sequence"],))
             chars = sum(len(text["text"]) for text in texts)
             figures = budget(texts[-1]["text"])
-            divisor = db.value("select divisor from loops where id = ?", (row["loop_id"],))
-            assert figures["usage"] == figures["usage_again"] == row["context_tokens"] == math.ceil(chars / divisor)
+            assert (
+                figures["usage"] == figures["usage_again"] == row["context_tokens"] == math.ceil(chars / row["divisor"])
+            )
+            assert 0 <= figures["floor"] <= figures["usage"] - figures["system"]
+            assert figures["system"] > 500, "our own words are the rest"
             assert chars == row["context_chars"]
             assert figures["free"] == figures["free_again"] == max(figures["ceiling"] - figures["usage"], 0)
             assert figures["usage"] <= figures["ceiling"], "what does not fit is not sent"
@@ -176,6 +180,47 @@ def test_an_entry_states_what_it_costs(db: engine.Database) -> None:
     stated = re.search(r'"tokens":(\d+)\}', text)
     assert stated
     assert abs(int(stated[1]) - math.ceil(len(text) / 2)) <= 10
+
+
+SECTIONS = ("packet_summary", "packet_visible", "packet_log", "packet_unknowns")
+
+
+def rendered_entries(db: engine.Database, turn_id: int) -> int:
+    """Characters of all that the open packet shows of entries: their rows, a line feed each, and the text of the prompt."""
+    rows = [row for view in SECTIONS for row in db.rows(f"select text from {view} where turn_id = ?", (turn_id,))]
+    prompt = db.rows("select text from packet_prompt where turn_id = ?", (turn_id,))
+    return sum(len(row["text"]) + 1 for row in rows) + sum(len(row["text"]) for row in prompt)
+
+
+@settings(max_examples=15, deadline=None)
+@given(entries=ENTRIES, logged=BODIES, prompts=st.lists(BODIES.filter(str.strip), min_size=1, max_size=2))
+def test_what_an_entry_costs_is_what_its_text_measures(
+    entries: list[tuple[str, str, str]], logged: str, prompts: list[str]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
+        begin(db, "demo", "First", model=script(Path(folder), f"<get path='known://none'>{logged}</get>", DONE))
+        db.resume("demo")
+        for prompt in prompts:
+            begin(db, "demo", prompt)
+        entries += [("log://turn_9/x/{}", logged, "visible"), ("log://turn_9/y/{}", "", "summarized")]
+        for number, (pattern, body, visibility) in enumerate(entries):
+            db.execute(
+                "insert into entry_writes (run_id, path, body, visibility, writer) values (1, ?, ?, ?, 'plugin')",
+                (pattern.format(number), body, visibility),
+            )
+        db.insert("begin_turns", run="demo")
+        turn_id = db.value("select id from turns where phase = 'assembling'")
+        costs = db.rows("select * from context_costs")
+        whole = rendered_entries(db, turn_id)
+        assert whole == sum(c["summarized"] + c["premium"] * (c["visibility"] == "visible") for c in costs)
+        floor, premium = (db.value(f"select sum({name}) from packet_schemes") for name in ("floor", "premium"))
+        assert whole == floor + premium
+        for cost in costs:
+            other = "summarized" if cost["visibility"] == "visible" else "visible"
+            db.execute("update run_views set visibility = ? where entry_id = ?", (other, cost["entry_id"]))
+            sign = 1 if other == "visible" else -1
+            assert rendered_entries(db, turn_id) == whole + sign * cost["premium"], cost
+            db.execute("update run_views set visibility = ? where entry_id = ?", (cost["visibility"], cost["entry_id"]))
 
 
 def show(db: engine.Database, turn: int) -> str:

@@ -3,6 +3,11 @@ CREATE TABLE categories (
     meaning text not null
 ) strict, without rowid;
 
+CREATE TABLE chunk_lists (
+    id integer primary key,
+    chunks text not null constraint chunk_lists_json check (json_valid(chunks))
+) strict;
+
 CREATE TABLE chunks (
     id integer primary key,
     hash blob not null constraint chunks_hash_unique unique,
@@ -250,6 +255,7 @@ CREATE TABLE packet_sections (
     source text,
     template text not null,
     live integer not null default 0 constraint packet_sections_live_flag check (live in (0, 1)),
+    cached integer not null default 0 constraint packet_sections_cached_flag check (cached in (0, 1)),
     primary key (profile, role, name)
 ) strict, without rowid;
 
@@ -472,7 +478,9 @@ CREATE TABLE turns (
     seen_at integer,
     fingerprint text,
     streak integer not null default 0,
+    divisor real,
     ladder integer not null default 0,
+    condensed integer not null default 0,
     refused integer not null default 0,
     scanned integer not null default 0,
     ms_model integer,
@@ -537,9 +545,6 @@ CREATE INDEX idx_proposals_open on proposals (run_id) where state = 'proposed';
 
 CREATE INDEX idx_resolutions_run_id on resolutions (run_id);
 
-CREATE INDEX idx_run_view_versions_past
-on run_view_versions (run_id, ended, began, entry_id, visibility);
-
 CREATE INDEX idx_run_views_in_context on run_views (run_id, entry_id) where visibility <> 'archived';
 
 CREATE INDEX idx_runs_parent_run_id on runs (parent_run_id);
@@ -563,11 +568,17 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view command_refusals (command_id, rank, outcome, message)
 -- view command_results (run, command_id, request_id, turn, ordinal, writer, action, path, destination, state, outcome, status, message)
 -- view command_steps (command_id, turn_id)
+-- view condensable_results (turn_id, entry_id, path, turn, tokens)
+-- view condensations (turn_id)
+-- view condense_ratios (turn_id, ratio)
 -- view content_texts (id, body, summary, symbols, cut, chars, summary_chars, lines)
 -- view content_writes (path, body)
 -- view context_at (run, turn, path, visibility, state, body, outcome, written)
--- view context_texts (run_id, entry_id, path, kind, category, visibility, turn, touched, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, full_chars, summary_text_chars)
+-- view context_changes (run, from_turn, to_turn, path, change, visibility_before, visibility, body_before, body)
+-- view context_costs (run_id, entry_id, path, kind, category, visibility, turn, touched, is_task, summarized, premium, divisor)
+-- view context_texts (run_id, entry_id, path, kind, category, visibility, turn, touched, placed, shown, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, summary_chars, is_task, divisor)
 -- view decisions (proposal_id, decision, body, reason)
+-- view demotion_lines (turn_id, step, line)
 -- view dispatch (run, lease)
 -- view dispatch_openings (run, lease)
 -- view effect_channels (effect_id, run_id, turn_id, channel, path)
@@ -582,10 +593,9 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view file_puts (command_id, path, hash, old_body, body, attributes, visibility)
 -- view file_reads (project_id, path, kind, size, mtime_ns, sha256, text)
 -- view file_syncs (run_id, turn_id)
--- view fitted_offers (turn_id, chars, lease, tokens, fits)
+-- view fitted_offers (turn_id, chars, lease, tokens, fits, condense)
 -- view found_puts (command_id, path, scheme, entry_id, hash, old_body, body, attributes, visibility, warnings)
 -- view found_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id, kind, category, default_visibility, scope, entry_id)
--- view head_history (entry_id, began, ended, content_id, attributes)
 -- view hearings (turn_id)
 -- view invariant_content_figures (id)
 -- view invariant_heads (run_id, entry_id)
@@ -611,6 +621,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view loop_grammars (loop_id, gbnf, json_schema)
 -- view loop_list (run, loop, mode, model, prompt, status, reason, answer, turns, strikes)
 -- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost)
+-- view loop_seconds (loop_id, max_seconds, seconds_left)
 -- view loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
 -- view model_choices (run, model)
 -- view model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
@@ -618,13 +629,14 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view next_loops (run_id, sequence)
 -- view next_steps (run_id, run, turn_id, turn, step)
 -- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id)
+-- view packet_accounts (turn_id, context_chars, divisor, ceiling, visible, summarized, floor, premium, lines, warning)
 -- view packet_budget (turn_id, text)
 -- view packet_compact (turn_id, part, path, body)
 -- view packet_log (turn_id, entry_id, text)
 -- view packet_offers (turn_id, chars, lease)
 -- view packet_preparations (turn_id)
 -- view packet_prompt (turn_id, mode, text, warning, figures)
--- view packet_schemes (turn_id, kind, visible, summarized, premium, floor, summarized_chars)
+-- view packet_schemes (turn_id, kind, visible, summarized, premium, floor)
 -- view packet_summary (turn_id, entry_id, text, content_id, body_at, body_chars)
 -- view packet_texts (run, turn, role, sha256, text, ordinal)
 -- view packet_tools (turn_id, name, doc, persona, native)
@@ -653,12 +665,12 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view run_context_sizes (run_id, context_size)
 -- view run_divisors (run_id, divisor)
 -- view run_forks (run_id, parent_run_id, forked_at, clock)
--- view run_history (run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, placed, turn)
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id)
 -- view run_openings (alias, attributes)
 -- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent)
 -- view run_paths (run_id, path, entry_id, kind, scheme)
 -- view run_progress (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path)
+-- view run_rates (run_id, divisor)
 -- view run_state (run, turn, status, answer, history, unknowns, telemetry)
 -- view run_status_after_loop (loop_status, run_status)
 -- view scan_requests (turn_id, run_id, project_id, root)
@@ -675,8 +687,10 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- view turn_cycles (turn_id, period)
 -- view turn_findings (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose, turns_of_loop)
 -- view turn_fingerprints (turn_id, fingerprint)
--- view turn_sections (turn_id, name, role, source, template, live)
+-- view turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
+-- view turn_sections (turn_id, name, role, source, template, live, cached)
 -- view turn_settlings (run)
+-- view turn_steps (turn_id, step, steps)
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase)
 -- view turn_tools (turn_id, ordinal, name, description, schema)
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
@@ -712,6 +726,7 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 -- trigger commands__perform_update on commands
 -- trigger commands__raise_to_the_app on commands
 -- trigger commands__write_the_log on commands
+-- trigger condensations__condense on condensations
 -- trigger content_writes__store on content_writes
 -- trigger contents__stay on contents
 -- trigger contents__stay_as_they_are on contents

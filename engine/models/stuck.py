@@ -1,0 +1,58 @@
+"""Listens to a response while it arrives, and hangs up on one that repeats itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from engine.functions.repetition import text_repetition
+from engine.models.protocol import ModelError
+
+OnRetry = Callable[[ModelError, int, float], None]
+
+_STEP = 500
+"""Characters that arrive between two looks."""
+
+
+class Listener(threading.Event):
+    """What a call is cancelled by: `cancelled` is set, or the text that was heard is stuck in a repetition."""
+
+    def __init__(self, cancelled: threading.Event, on_delta: Callable[[str], None]) -> None:
+        super().__init__()
+        self._cancelled = cancelled
+        self._on_delta = on_delta
+        self._pieces: list[str] = []
+        self._unseen = 0
+
+    def starting_over(self, on_retry: OnRetry) -> OnRetry:
+        """`on_retry`, which also makes this one forget what it heard: the call failed and is made again."""
+
+        def retry(error: ModelError, failures: int, wait_s: float) -> None:
+            self._pieces, self._unseen = [], 0
+            on_retry(error, failures, wait_s)
+
+        return retry
+
+    def hear(self, text: str) -> None:
+        """Take a piece of the response and pass it on."""
+        self._pieces.append(text)
+        self._unseen += len(text)
+        self._on_delta(text)
+        if self._unseen >= _STEP:
+            self._unseen = 0
+            if text_repetition(self.text) is not None:
+                self.set()
+
+    def is_set(self) -> bool:
+        """Whether the call is to be cut off."""
+        return super().is_set() or self._cancelled.is_set()
+
+    @property
+    def stuck(self) -> bool:
+        """Whether it is the repetition that cut it off."""
+        return super().is_set()
+
+    @property
+    def text(self) -> str:
+        """What was heard so far."""
+        return "".join(self._pieces)

@@ -1,0 +1,161 @@
+"""A packet fits or the loop ends at 413; what was taken out of sight is told, kept, and can be had again.
+
+spec: @budget_enforcement @condensation @model_failures @calibration @fork
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from driving import begin, fresh, script, turn
+
+import engine
+
+GO_ON = '<update status="102">on</update>'
+DONE = '<update status="200">Done.</update>'
+LONG = "word " * 200
+
+
+def notes(count: int) -> str:
+    return "".join(f'<set path="known://{number}">{number} {LONG}</set>' for number in range(count))
+
+
+def ceiling_of(db: engine.Database) -> int:
+    return int(db.value("select ceiling from loop_ceilings order by loop_id desc"))
+
+
+def sent(db: engine.Database) -> list[int]:
+    return [row["context_tokens"] for row in db.rows("select context_tokens from turns where seen_at > 0 order by id")]
+
+
+def told(db: engine.Database) -> list[str]:
+    return [
+        row["path"] for row in db.rows("select path from known_entries where path like '%/error/budget' order by turn")
+    ]
+
+
+def system_tokens(folder: Path) -> int:
+    """What the smallest packet takes."""
+    with fresh(folder) as db:
+        db.run("Go", model=script(folder, DONE))
+        return sent(db)[0]
+
+
+def test_what_the_turn_before_brought_is_put_in_short_and_can_be_had_again(db: engine.Database, tmp_path: Path) -> None:
+    limit = int((system_tokens(tmp_path) + 5000) / 0.9)
+    model = script(tmp_path, notes(8) + GO_ON, '<get path="known://3"/>' + GO_ON, DONE)
+    result = db.run("Go", model=model, run="demo", context_limit=limit)
+    assert (result.status, result.turns) == (200, 3)
+    assert max(sent(db)) <= ceiling_of(db)
+    assert told(db) == ["log://turn_2/error/budget"], "told once, in the packet that was made to fit"
+    text = db.value("select text from packet_texts where turn = 2 and role = 'user'")
+    assert "* known://3 (turn 1, " in text
+    assert db.value("select visibility from known_entries where path = 'known://3'") == "visible", "it was got again"
+    assert db.value("select count(*) from known_entries where path like 'known://%' and length(body) > 1000") == 8
+    assert db.value("select count(*) from known_entries where state <> 'resolved' and path like 'known://%'") == 0
+
+
+def test_a_fork_demotes_what_its_parent_would_have(db: engine.Database, tmp_path: Path) -> None:
+    limit = int((system_tokens(tmp_path) + 5000) / 0.9)
+    db.run("Go", model=script(tmp_path, notes(8) + DONE), run="parent", context_limit=limit)
+    child = db.fork("parent", "child")
+    assert db.run("On", run=child, model=script(tmp_path, DONE)).status == 200
+    found = db.rows(
+        "select d.path from demotions as d join turns as t on t.id = d.turn_id where t.sequence = 2 and d.step = 2"
+    )
+    assert {row["path"] for row in found} >= {f"known://{number}" for number in range(8)}
+    assert db.value("select visibility from known_entries where run = 'child' and path = 'known://1'") == "summarized"
+    assert db.value("select visibility from known_entries where run = 'parent' and path = 'known://1'") == "visible"
+
+
+def test_an_oversized_first_prompt_is_put_in_short_and_kept(db: engine.Database, tmp_path: Path) -> None:
+    limit = int((system_tokens(tmp_path) + 2000) / 0.9)
+    result = db.run("Read this. " + LONG * 20, model=script(tmp_path, DONE), run="demo", context_limit=limit)
+    assert result.status == 200
+    assert db.value("select group_concat(step || ' ' || path) from demotions") == "3 prompt://1"
+    prompt = db.row("select visibility, length(body) as chars from known_entries where path = 'prompt://1'")
+    assert prompt == {"visibility": "summarized", "chars": len("Read this. " + LONG * 20)}
+    text = db.value("select text from packet_texts where role = 'user'")
+    assert "Read this." in text, "its beginning still says what is to be done"
+    assert "Context overflow" in text
+
+
+def test_a_limit_below_the_system_message_ends_at_413_without_a_call(db: engine.Database, tmp_path: Path) -> None:
+    result = db.run("Go", model=script(tmp_path, DONE), run="demo", context_limit=1000)
+    assert result.status == 413
+    assert "Raise the context limit" in str(result.reason)
+    assert db.value("select count(*) from model_calls") == 0
+    assert db.value("select status from runs") == 500
+    db.execute("update runs set context_limit = null")
+    assert db.run("Go on", run="demo").status == 200, "with a higher limit the run goes on"
+
+
+def test_what_was_queued_behind_a_413_runs_next(db: engine.Database, tmp_path: Path) -> None:
+    limit = int((system_tokens(tmp_path) + 2000) / 0.9)
+    begin(db, "demo", "x" * 200, model=script(tmp_path, DONE), context_limit=1000)
+    begin(db, "demo", "then this", context_limit=limit)
+    db.execute("update runs set context_limit = 1000")
+    db.resume("demo")
+    assert [row["status"] for row in db.rows("select status from loops order by id")] == [413, 413]
+    assert db.value("select count(*) from turns where phase <> 'judged'") == 0
+
+
+def test_a_provider_that_counts_far_more_is_believed(db: engine.Database, tmp_path: Path) -> None:
+    estimated = system_tokens(tmp_path)
+    limit = int(estimated * 2.2 / 0.9)
+    model = script(
+        tmp_path,
+        {"text": notes(1) + GO_ON, "usage": {"prompt_tokens": estimated * 3}},
+        {"text": DONE, "usage": {"prompt_tokens": 10}},
+    )
+    result = db.run("Go", model=model, run="demo", context_limit=limit)
+    assert result.status == 413, "at the rate that was reported even the smallest packet is too long"
+    assert db.value("select count(*) from demotions where step = 2") > 0
+
+
+def test_a_provider_that_counts_far_less_is_believed_within_reason(db: engine.Database, tmp_path: Path) -> None:
+    usage = {"prompt_tokens": 1}
+    db.run("Go", model=script(tmp_path, {"text": DONE, "usage": usage}), run="demo")
+    begin(db, "demo", "On")
+    db.insert("begin_turns", run="demo")
+    assert db.value("select divisor from loops where sequence = 2") == 8
+
+
+@pytest.mark.parametrize("refusals", [1, 2])
+def test_a_packet_that_the_provider_refuses_is_sent_once_more(
+    db: engine.Database, tmp_path: Path, refusals: int
+) -> None:
+    too_long = {"error": {"status": 413, "message": "context length exceeded"}}
+    model = script(tmp_path, notes(2) + GO_ON, *([too_long] * refusals), DONE)
+    result = db.run("Go", model=model, run="demo")
+    assert result.status == (200 if refusals == 1 else 413)
+    assert db.value("select count(*) from packets where turn_id = 2") == 2, (
+        "the packet sent last is the one that is kept"
+    )
+    assert {row["step"] for row in db.rows("select step from demotions")} == {2}
+    assert (
+        "the model refused a packet" in db.value("select body from known_entries where path like '%/error/budget'")
+        or refusals == 2
+    )
+
+
+def test_a_condensed_packet_keeps_bodies_and_tells_once(db: engine.Database, tmp_path: Path) -> None:
+    limit = int((system_tokens(tmp_path) + 9800) / 0.9)
+    slices = "".join(f'<get path="known://{number}" line="1" limit="9"/>' for number in range(9))
+    model = script(
+        tmp_path, notes(9) + '<set path="known://**" visibility="summarized"/>' + GO_ON, slices + GO_ON, GO_ON, DONE
+    )
+    result = db.run("Go", model=model, run="demo", context_limit=limit, condense_ratio=0.75)
+    assert result.status == 200
+    gets = db.rows(
+        "select path, visibility, length(body) as chars from known_entries where path like '%/get/%' order by path"
+    )
+    assert sorted(row["visibility"] for row in gets) == ["summarized"] * 5 + ["visible"] * 4
+    assert all(row["chars"] > 1000 for row in gets)
+    assert db.value("select count(*) from known_entries where path like '%/budget/condensed'") == 1
+    assert told(db) == [], "there was no overflow"
+    again = gets[0]["path"]
+    begin(db, "demo", "And?")
+    turn(db, "demo", f'<get path="{again}"/>{DONE}')
+    assert db.value("select visibility from known_entries where path = ?", (again,)) == "visible"

@@ -1,0 +1,176 @@
+"""Tokens are counted where a tokenizer is at hand, else estimated at a rate that the run has measured.
+
+spec: @token_accounting @calibration @tokenizers
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from driving import begin, fresh, script
+
+import engine
+from engine import plugins
+from engine.models.counting import counter
+
+CORPUS = Path(__file__).parent.parent / "fixtures" / "packets.jsonl"
+GO_ON = '<update status="102">on</update>'
+DONE = '<update status="200">Done.</update>'
+
+
+def recorded_runs() -> dict[str, list[dict[str, Any]]]:
+    runs: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for line in CORPUS.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        runs[row["run"]].append(row)
+    return runs
+
+
+def replay(db: engine.Database, packets: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Let the engine estimate recorded packets, each before it hears what the provider made of it."""
+    estimated = []
+    last = max(packet["loop"] for packet in packets)
+    for loop in range(1, last + 1):
+        begin(db, "demo", "Go on", context_limit=10_000_000)
+        for packet in (packet for packet in packets if packet["loop"] == loop):
+            db.insert("begin_turns", run="demo")
+            turn_id = db.value("select max(id) from turns")
+            db.insert("packet_offers", turn_id=turn_id, chars=packet["chars"])
+            text = DONE if packet["turn"] % 7 == 0 else f"<update status='102'>{packet['turn']}</update>"
+            db.execute(
+                "update turns set response = ?, prompt_tokens = ? where id = ?", (text, packet["tokens"], turn_id)
+            )
+            db.insert("dispatch", run="demo")
+            estimated.append(
+                {**packet, "estimate": db.value("select context_tokens from turns where id = ?", (turn_id,))}
+            )
+    return estimated
+
+
+@pytest.fixture(scope="module")
+def estimates(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    found = []
+    for packets in recorded_runs().values():
+        with fresh(tmp_path_factory.mktemp("replay"), synchronous="NORMAL") as db:
+            found += replay(db, packets)
+    return found
+
+
+def test_the_corpus_is_wide() -> None:
+    runs = recorded_runs()
+    rates = [packet["chars"] / packet["tokens"] for packets in runs.values() for packet in packets]
+    assert len(rates) >= 200
+    assert len(runs) >= 10
+    assert min(rates) < 0.8, "Chinese takes more than a token a character"
+    assert max(rates) > 3, "English and code take a third of one"
+
+
+def test_a_measured_rate_underestimates_no_recorded_packet_by_more_than_two_percent(
+    estimates: list[dict[str, Any]],
+) -> None:
+    measured = [packet for packet in estimates if packet["loop"] > 1]
+    assert len(measured) >= 150
+    assert [packet for packet in measured if packet["tokens"] > 1.02 * packet["estimate"]] == []
+    assert sum(p["estimate"] / p["tokens"] for p in measured) / len(measured) < 1.2, "and wastes little"
+
+
+def test_within_a_first_loop_the_estimate_follows_what_the_provider_reports(estimates: list[dict[str, Any]]) -> None:
+    dense = [p for p in estimates if p["run"] == "chinese" and p["loop"] == 1]
+    assert dense[1]["tokens"] > 1.2 * dense[1]["estimate"], "nobody can know before the second report"
+    late = [p for p in dense if p["turn"] > 4]
+    assert [p for p in late if p["tokens"] > 1.3 * p["estimate"]] == []
+
+
+def test_a_loop_states_the_same_cost_of_an_entry_in_all_its_packets(tmp_path: Path) -> None:
+    with fresh(tmp_path) as db:
+        answers = [{"text": f"<get path='known://{n}'/>{GO_ON}", "usage": {"prompt_tokens": 9000}} for n in range(3)]
+        begin(db, "demo", model=script(tmp_path, *answers, DONE))
+        db.insert("verb_set", run="demo", path="known://a", body="x" * 300)
+        db.resume("demo")
+        heads = db.rows("select distinct substr(head, 1, 40) as head from chunks where head like '%known://a%'")
+        assert len(heads) == 1
+        first, second = db.rows("select divisor, context_tokens from turns order by id limit 2")
+        assert first["divisor"] == db.value("select divisor from loops") == 2
+        assert second["divisor"] < 1, "the packets are counted as the provider counts them"
+
+
+class Words:
+    """A tokenizer that counts words."""
+
+    def __init__(self) -> None:
+        self.counted: list[str] = []
+
+    def __call__(self, text: str) -> int:
+        self.counted.append(text)
+        return len(text.split())
+
+    @plugins.hookimpl
+    def engine_tokenizer(self, model: str) -> Words | None:
+        return self if model.startswith("scripted:") else None
+
+
+@pytest.fixture
+def words() -> Iterator[Words]:
+    tokenizer = Words()
+    plugins.manager().register(tokenizer)
+    yield tokenizer
+    plugins.manager().unregister(tokenizer)
+
+
+def test_a_plugins_tokenizer_counts_in_place_of_the_rate(db: engine.Database, tmp_path: Path, words: Words) -> None:
+    model = script(
+        tmp_path, f"<set path='known://a'>{'word ' * 150}</set>{GO_ON}", f"<get path='known://a'/>{GO_ON}", DONE
+    )
+    assert db.run("Go", model=model, run="demo").status == 200
+    for row in db.rows("select sequence, context_tokens from turns"):
+        texts = db.rows("select text from packet_texts where turn = ?", (row["sequence"],))
+        true = sum(len(text["text"].split()) for text in texts)
+        assert true <= row["context_tokens"] <= 1.04 * true
+    assert db.value("select divisor from loops") > 3
+    assert len(words.counted) == len(set(words.counted)), "each part is counted once"
+
+
+def test_no_tokenizer_is_asked_where_the_setting_says_none(db: engine.Database, tmp_path: Path, words: Words) -> None:
+    db.execute("update settings set value = 'none' where name = 'tokenizer'")
+    assert db.run("Go", model=script(tmp_path, DONE)).status == 200
+    assert words.counted == []
+    assert db.value("select divisor from loops") == 2
+
+
+@pytest.mark.parametrize(
+    ("setting", "status", "says"),
+    [
+        ("abacus", 400, "is not one of none, local, tiktoken"),
+        ("tokenizers", 400, "is not one of"),
+        ("tokenizers:/nowhere/tokenizer.json", 404, "tokenizer"),
+        ("tiktoken:no_such_encoding", 404, "tiktoken"),
+    ],
+)
+def test_a_tokenizer_that_is_not_there_is_told(setting: str, status: int, says: str) -> None:
+    with pytest.raises(engine.EngineError, match=says) as caught:
+        counter(setting, "openai/gpt-4o")
+    assert caught.value.status == status
+
+
+def test_a_prompt_with_an_unknown_tokenizer_leaves_nothing(db: engine.Database, tmp_path: Path) -> None:
+    db.execute("update settings set value = 'abacus' where name = 'tokenizer'")
+    with pytest.raises(engine.ValidationError, match="abacus"):
+        db.run("Go", model=script(tmp_path, DONE))
+    assert db.value("select count(*) from runs") == 0
+
+
+def test_other_models_have_no_tokenizer_of_their_own() -> None:
+    assert counter("", "openai/gpt-4o") is None
+
+
+@pytest.mark.local_model
+def test_the_local_model_counts_with_its_own_tokenizer() -> None:
+    count = counter("", "local")
+    assert count is not None
+    assert count("hello world") == 2
+    assert count("你好") > 2
