@@ -69,6 +69,9 @@ def command_of(action: str, attributes: dict[str, str], body: str | None, source
 
 def _resolved(action: str, attributes: dict[str, str], body: str | None, source: str) -> Command:
     attributes = dict(attributes)
+    # a flag counts by being there, so that one that is denied is taken away
+    if attributes.get("manifest", "").lower() in ("false", "0", "no"):
+        del attributes["manifest"]
     path, destination = attributes.pop("path", None), attributes.pop("to", None)
     body = attributes.pop("body", None) if body is None else body
     command = Command(action, path, destination, body, attributes, source)
@@ -81,7 +84,13 @@ def _resolved(action: str, attributes: dict[str, str], body: str | None, source:
 def command_of_arguments(action: str, arguments: object, source: str) -> Command:
     """The command of a foreign call; `arguments` is a JSON object, the JSON text of one, or a plain text."""
     if isinstance(arguments, str):
-        arguments = _parsed(arguments)
+        try:
+            arguments = _parsed(arguments)
+        except (ValueError, RecursionError):
+            # half an object is no command line: nothing of it may run
+            broken = _resolved(action, {}, None, source)
+            broken.notes.append(f"the arguments of <{action}> are broken JSON; nothing of them was used")
+            return broken
     if not isinstance(arguments, dict):
         return _resolved(action, {}, None if arguments is None else _text_of("", arguments), source)
     # A flag counts by being there, so that one that is false is left out like one that is null.
@@ -109,12 +118,7 @@ def _guessed_body(action: str, texts: Mapping[str, str], arguments: Mapping[Any,
 
 
 def _parsed(arguments: str) -> object:
-    if arguments.lstrip()[:1] != "{":
-        return arguments
-    try:
-        return json.loads(arguments, strict=False)
-    except (ValueError, RecursionError):
-        return arguments
+    return json.loads(arguments, strict=False) if arguments.lstrip()[:1] == "{" else arguments
 
 
 def _text_of(key: str, value: object) -> str:

@@ -300,3 +300,14 @@ def test_deep_wrappings_are_not_followed() -> None:
     depth = 300
     text = '{"function":' * depth + GET + "}" * depth
     assert not any("could not be parsed" in told for told in parse(text)["warnings"])
+
+
+def test_broken_json_arguments_run_nothing() -> None:
+    parsed = json.loads(response_parse('{"name":"sh","arguments":"{\\"body\\":\\"rm"}', None, None))
+    assert [(command["action"], command["body"]) for command in parsed["commands"]] in ([], [("sh", None)])
+    assert any("broken" in warning or "JSON" in warning for warning in parsed["warnings"])
+
+
+def test_a_denied_manifest_is_none() -> None:
+    parsed = json.loads(response_parse('<get path="a" manifest="false"/><get path="b" manifest="true"/>', None, None))
+    assert [sorted(command["attributes"]) for command in parsed["commands"]] == [[], ["manifest"]]
