@@ -172,6 +172,15 @@ class Economy(RuleBasedStateMachine):
         if not path.startswith("known") or len(body) <= 1000:
             self.db.insert("verb_set", run="demo", path=path, body=body, visibility=level)
 
+    @rule(count=st.integers(5, 9), lines=st.integers(1, 80))
+    def results_come_in(self, count: int, lines: int) -> None:
+        turn = self.db.value("select next_turn - 1 from runs where alias = 'demo'")
+        for number in range(count):
+            self.db.execute(
+                "insert into entry_writes (run_id, path, body, writer, turn) values (1, ?, ?, 'system', ?)",
+                (f"log://turn_{turn}/sh/{number}", "a line of output\n" * lines, turn),
+            )
+
     @precondition(lambda self: len(self.runs) < 3 and self.db.value("select count(*) > 2 from turns"))
     @rule()
     def fork(self) -> None:
