@@ -65,6 +65,9 @@ create table if not exists turns (
 
 create index if not exists idx_turns_loop_id_sequence on turns (loop_id, sequence);
 create unique index if not exists idx_turns_one_open on turns (run_id) where phase <> 'judged';
+-- what providers reported, so that a rate is made without reading responses
+create index if not exists idx_turns_reported on turns (run_id, sequence, context_chars, prompt_tokens)
+where prompt_tokens > 0;
 
 -- One driver a run: whoever holds the lease. The token fences every write of the driver.
 create table if not exists leases (

@@ -557,6 +557,9 @@ CREATE INDEX idx_turns_loop_id_sequence on turns (loop_id, sequence);
 
 CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged';
 
+CREATE INDEX idx_turns_reported on turns (run_id, sequence, context_chars, prompt_tokens)
+where prompt_tokens > 0;
+
 -- view applied_patches (command_id, files)
 -- view audit_entries (run, path, turn, body, status)
 -- view begin_turns (run, lease)
