@@ -69,7 +69,6 @@ create table if not exists loops (
     streak integer not null default 0,
     -- characters a token, frozen when the loop starts
     divisor real not null default 2,
-    context_size integer,
     created_at integer not null,
     started_at integer,
     ended_at integer,

@@ -66,7 +66,7 @@ create table if not exists turns (
 create index if not exists idx_turns_loop_id_sequence on turns (loop_id, sequence);
 create unique index if not exists idx_turns_one_open on turns (run_id) where phase <> 'judged';
 -- what providers reported, so that a rate is made without reading responses
-create index if not exists idx_turns_reported on turns (run_id, sequence, context_chars, prompt_tokens)
+create index if not exists idx_turns_reported on turns (run_id, sequence, context_chars, prompt_tokens, loop_id)
 where prompt_tokens > 0;
 
 -- One driver a run: whoever holds the lease. The token fences every write of the driver.
@@ -225,8 +225,10 @@ begin
     );
     update loops
     set status = 102,
-        divisor = (select divisor from run_divisors where run_id = loops.run_id),
-        context_size = (select context_size from run_context_sizes where run_id = loops.run_id)
+        divisor = coalesce(
+            (select divisor from loop_rates where loop_id = loops.id),
+            (select cast(value as real) from settings where name = 'token_divisor')
+        )
     where (run_id, sequence) in (
         select n.run_id, n.sequence
         from next_loops as n
@@ -236,7 +238,7 @@ begin
     insert into turns (run_id, loop_id, sequence, lease, divisor, created_at)
     select
         r.id, l.id, r.next_turn, new.lease,
-        min(l.divisor, coalesce((select m.divisor from run_rates as m where m.run_id = r.id), l.divisor)),
+        min(l.divisor, coalesce((select m.divisor from loop_rates as m where m.loop_id = l.id), l.divisor)),
         now()
     from runs as r
     join loops as l on l.run_id = r.id and l.status = 102

@@ -18,7 +18,16 @@ create table if not exists run_view_versions (
     outcome text,
     placed integer,
     turn integer not null,
+    touched integer not null,
     primary key (run_id, entry_id, began)
+) strict, without rowid;
+
+-- Turns that had touched a view before it was touched again without being changed.
+create table if not exists run_view_touches (
+    run_id integer not null constraint run_view_touches_run references runs (id) on delete cascade,
+    entry_id integer not null,
+    turn integer not null,
+    primary key (run_id, entry_id, turn)
 ) strict, without rowid;
 
 -- What the head of an entry of project or global scope held before.
@@ -55,7 +64,16 @@ begin
         and c.id not in (select id from content_search_docsize);
 end;
 
--- A change is recorded and the row that ended is kept; a touch alone is neither.
+-- A touch alone is no event and ends nothing: only the turn before it is kept.
+create trigger run_views__record_touch
+after update of touched on run_views
+when new.touched <> old.touched and new.since = old.since
+begin
+    insert or ignore into run_view_touches (run_id, entry_id, turn)
+    values (old.run_id, old.entry_id, old.touched);
+end;
+
+-- A change is recorded and the row that ended is kept.
 create trigger run_views__record_change
 after update on run_views
 when new.since <> old.since
@@ -72,11 +90,11 @@ begin
         new.entry_id
     );
     insert into run_view_versions (
-        run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, placed, turn
+        run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, placed, turn, touched
     )
     values (
         old.run_id, old.entry_id, old.since, new.since, old.content_id, old.attributes, old.visibility,
-        old.state, old.outcome, old.placed, old.turn
+        old.state, old.outcome, old.placed, old.turn, old.touched
     );
 end;
 
@@ -91,11 +109,11 @@ begin
         'entry.removed', old.entry_id
     );
     insert into run_view_versions (
-        run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, placed, turn
+        run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, placed, turn, touched
     )
     values (
         old.run_id, old.entry_id, old.since, (select max(id) from events), old.content_id, old.attributes,
-        old.visibility, old.state, old.outcome, old.placed, old.turn
+        old.visibility, old.state, old.outcome, old.placed, old.turn, old.touched
     );
 end;
 

@@ -47,3 +47,16 @@ when not exists (select 1 from purges where run_id = old.run_id)
 begin
     select fail(405, 'history is append-only; only the purge of a whole run removes it');
 end;
+
+create trigger run_view_touches__stay_as_they_are
+before update on run_view_touches
+begin
+    select fail(405, 'history is append-only');
+end;
+
+create trigger run_view_touches__stay
+before delete on run_view_touches
+when not exists (select 1 from purges where run_id = old.run_id)
+begin
+    select fail(405, 'history is append-only; only the purge of a whole run removes it');
+end;

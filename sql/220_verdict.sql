@@ -88,8 +88,7 @@ select
         order by c.ordinal desc
         limit 1
     ) as update_id,
-    trim(coalesce(t.prose, ''), char(32, 9, 10, 13)) as prose,
-    t.sequence - (select min(o.sequence) from turns as o where o.loop_id = t.loop_id) + 1 as turns_of_loop
+    trim(coalesce(t.prose, ''), char(32, 9, 10, 13)) as prose
 from turns as t;
 
 -- The last word of a turn: the vote of the highest rank. Where nobody votes, the loop goes on.
@@ -135,9 +134,9 @@ begin
         and not exists (select 1 from commands as c where c.turn_id = t.id)
         and not exists (select 1 from turn_errors as e where e.turn_id = t.id and not e.soft);
     insert into judgements (
-        turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose, turns_of_loop
+        turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose
     )
-    select turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose, turns_of_loop
+    select turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose
     from turn_findings
     where turn_id = new.turn_id;
 end;
@@ -178,13 +177,10 @@ begin
         and not new.gathers
         and (new.commands > 0 or new.prose <> '');
     insert into votes (turn_id, voter, vote, rank, status, reason)
-    select new.turn_id, 'turns', 'stop', 20, 499, 'stopped after ' || new.turns_of_loop || ' turns'
-    from loops as l
-    where l.id = new.loop_id
-        and new.turns_of_loop >= coalesce(
-            cast(json_extract(l.config, '$.max_turns') as integer),
-            (select cast(value as integer) from settings where name = 'max_loop_turns')
-        )
+    select new.turn_id, 'turns', 'stop', 20, 499, 'stopped after ' || s.step || ' turns'
+    from turn_steps as s
+    where s.turn_id = new.turn_id
+        and s.step >= s.steps
         and not exists (select 1 from votes as v where v.turn_id = new.turn_id and v.rank = 10);
     insert into votes (turn_id, voter, vote, rank, status, reason)
     select new.turn_id, 'clock', 'stop', 25, 499, 'stopped after ' || printf('%g', s.max_seconds) || ' seconds'

@@ -124,8 +124,18 @@ begin
         new.run_id, v.entry_id, v.content_id, v.attributes, v.visibility,
         case when v.open then 'cancelled' else v.state end,
         case when v.open then 'interrupted' else v.outcome end,
-        -- a touch has no history
-        v.writer, null, v.turn, case when v.touched < new.forked_at then v.touched else v.turn end, v.write_count,
+        v.writer, null, v.turn,
+        case
+            when v.touched < new.forked_at then v.touched
+            else coalesce(
+                (
+                    select max(p.turn)
+                    from run_view_touches as p
+                    where p.run_id = v.run_id and p.entry_id = v.entry_id and p.turn < new.forked_at
+                ), v.turn
+            )
+        end,
+        v.write_count,
         case when v.open then (select max(id) from events) else v.since end,
         v.placed,
         case
@@ -147,7 +157,18 @@ begin
         new.run_id, h.entry_id, h.content_id, h.attributes, h.visibility,
         case when h.open then 'cancelled' else h.state end,
         case when h.open then 'interrupted' else h.outcome end,
-        'system', null, h.turn, h.turn, 1,
+        'system', null, h.turn,
+        case
+            when h.touched < new.forked_at then h.touched
+            else coalesce(
+                (
+                    select max(p.turn)
+                    from run_view_touches as p
+                    where p.run_id = h.run_id and p.entry_id = h.entry_id and p.turn < new.forked_at
+                ), h.turn
+            )
+        end,
+        1,
         case when h.open then (select max(id) from events) else h.began end,
         h.placed,
         case

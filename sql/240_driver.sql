@@ -102,8 +102,7 @@ select
     end as grammar,
     coalesce(r.temperature, (select cast(value as real) from settings where name = 'temperature')) as temperature,
     max(
-        cast(z.context_size * (select cast(value as real) from settings where name = 'budget_ceiling') as integer)
-        - coalesce(t.context_tokens, 0),
+        b.ceiling - coalesce(t.context_tokens, 0),
         1024
     ) as max_tokens,
     r.responses as position,
@@ -119,7 +118,7 @@ select
 from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id
-join run_context_sizes as z on z.run_id = r.id
+join loop_ceilings as b on b.loop_id = l.id
 left join models as m on m.alias = coalesce(l.model, r.model);
 
 -- The tools of a turn, for an adapter that calls them natively; in the order in which the model is told of them.

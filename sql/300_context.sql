@@ -5,49 +5,6 @@
 
 -- views
 
--- The context window of each run: the smaller of its own limit and its model's.
-create view run_context_sizes as
-select
-    r.id as run_id,
-    min(
-        coalesce(r.context_limit, m.context_length, cast(s.value as integer)),
-        coalesce(m.context_length, r.context_limit, cast(s.value as integer))
-    ) as context_size
-from runs as r
-join settings as s on s.name = 'context_length'
-left join models as m on m.alias = r.model;
-
--- Characters a token as the provider of a run has counted them; null before it has. The least of what its packets had and
--- of what they grew by from the smallest to the largest, less a margin: a packet grows by what is read, and a language or a
--- log of numbers that is read more and more takes more tokens than the packets so far, which began with our own words.
-create view run_rates as
-select
-    r.id as run_id,
-    (
-        select min(max(0.95 * min(u.rate, coalesce(u.growth, u.rate)), 0.25), 8.0)
-        from (
-            select
-                min(1.0 * w.context_chars / w.prompt_tokens) as rate,
-                1.0 * (max(w.context_chars) - min(w.context_chars))
-                / nullif(max(max(w.prompt_tokens) - min(w.prompt_tokens), 0), 0) as growth
-            from (
-                select t.context_chars, t.prompt_tokens
-                from turns as t
-                where t.run_id = r.id and t.prompt_tokens > 0 and t.context_chars > 0
-                order by t.sequence desc
-                limit 50
-            ) as w
-        ) as u
-    ) as divisor
-from runs as r;
-
--- The rate at which a loop that starts now counts: the setting until a provider has reported usage, then the run's own.
-create view run_divisors as
-select
-    run_id,
-    coalesce(divisor, (select cast(value as real) from settings where name = 'token_divisor')) as divisor
-from run_rates;
-
 -- What is in context, with the parts of its text. tokens= is what making an entry visible costs and what demoting it frees.
 -- Proposed entries wait outside.
 create view context_texts as
@@ -213,15 +170,3 @@ from turns as t
 join context_texts as c on c.run_id = t.run_id
 where c.category = 'unknown'
 order by c.turn, c.entry_id;
-
--- The ceiling of a loop in tokens.
-create view loop_ceilings as
-select
-    l.id as loop_id,
-    l.run_id,
-    l.divisor,
-    z.context_size,
-    cast(z.context_size * cast(s.value as real) as integer) as ceiling
-from loops as l
-join run_context_sizes as z on z.run_id = l.run_id
-join settings as s on s.name = 'budget_ceiling';

@@ -129,7 +129,14 @@ select
                 (select t.context_tokens from turns as t where t.run_id = r.id and t.context_tokens is not null
                 order by t.sequence desc limit 1), 0
             ),
-            'context_size', (select z.context_size from run_context_sizes as z where z.run_id = r.id),
+            'context_size', (
+                select b.context_size
+                from loops as l
+                join loop_ceilings as b on b.loop_id = l.id
+                where l.run_id = r.id
+                order by l.sequence desc
+                limit 1
+            ),
             'prompt_tokens', coalesce(sum(s.prompt_tokens), 0),
             'cached_tokens', coalesce(sum(s.cached_tokens), 0),
             'completion_tokens', coalesce(sum(s.completion_tokens), 0),

@@ -7,13 +7,13 @@ create view run_progress as
 -- What happened since: select * from run_progress where run = 'demo' and event_id > :last order by event_id.
 select
     r.alias as run, ev.id as event_id, 'turn' as type, t.sequence as turn, t.context_tokens,
-    cast(z.context_size * (select cast(value as real) from settings where name = 'budget_ceiling') as integer) as ceiling,
+    b.ceiling,
     (select coalesce(sum(s.cost), 0) from turns as s where s.run_id = r.id) as cost,
     null as action, null as target, null as status, null as outcome, null as body, null as path
 from events as ev
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id
-join run_context_sizes as z on z.run_id = r.id
+join loop_ceilings as b on b.loop_id = t.loop_id
 where ev.kind = 'turn.asked'
 union all
 select

@@ -116,8 +116,9 @@ def test_a_provider_that_counts_far_more_is_believed(db: engine.Database, tmp_pa
 
 def test_a_provider_that_counts_far_less_is_believed_within_reason(db: engine.Database, tmp_path: Path) -> None:
     usage = {"prompt_tokens": 1}
-    db.run("Go", model=script(tmp_path, {"text": DONE, "usage": usage}), run="demo")
-    begin(db, "demo", "On")
+    model = script(tmp_path, {"text": DONE, "usage": usage})
+    db.run("Go", model=model, run="demo")
+    begin(db, "demo", "On", model=model)
     db.insert("begin_turns", run="demo")
     assert db.value("select divisor from loops where sequence = 2") == 8
 
@@ -135,7 +136,7 @@ def test_a_packet_that_the_provider_refuses_is_sent_once_more(
     )
     assert {row["step"] for row in db.rows("select step from demotions")} == {2}
     assert (
-        "the model refused a packet" in db.value("select body from known_entries where path like '%/error/budget'")
+        "was refused by the model" in db.value("select body from known_entries where path like '%/error/budget'")
         or refusals == 2
     )
 

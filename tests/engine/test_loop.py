@@ -167,10 +167,11 @@ def test_a_model_that_is_too_slow_costs_a_strike(db: engine.Database, tmp_path: 
 
 def test_a_packet_that_the_model_refuses_is_demoted_once(db: engine.Database, tmp_path: Path) -> None:
     full = {"error": {"status": 413, "message": "context exceeded"}}
-    result = db.run("Go", model=script(tmp_path, full, DONE), run="once")
+    prompt = "Go on with this: " + "word " * 200
+    result = db.run(prompt, model=script(tmp_path, full, DONE), run="once")
     assert (result.status, result.turns) == (200, 1)
     assert db.value("select visibility from known_entries where path = 'prompt://1'") == "summarized"
-    twice = db.run("Go", model=script(tmp_path, full, full), run="twice")
+    twice = db.run(prompt, model=script(tmp_path, full, full), run="twice")
     assert (twice.status, twice.turns) == (413, 1)
     assert db.value("select status from runs where alias = 'twice'") == 500
     assert db.value("select count(*) from run_log where run = 'twice' and action = 'error'") == 1

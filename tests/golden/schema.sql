@@ -194,7 +194,6 @@ CREATE TABLE loops (
     answer text,
     streak integer not null default 0,
     divisor real not null default 2,
-    context_size integer,
     created_at integer not null,
     started_at integer,
     ended_at integer,
@@ -332,6 +331,13 @@ CREATE TABLE run_transitions (
     primary key (from_status, to_status)
 ) strict, without rowid;
 
+CREATE TABLE run_view_touches (
+    run_id integer not null constraint run_view_touches_run references runs (id) on delete cascade,
+    entry_id integer not null,
+    turn integer not null,
+    primary key (run_id, entry_id, turn)
+) strict, without rowid;
+
 CREATE TABLE run_view_versions (
     run_id integer not null constraint run_view_versions_run references runs (id) on delete cascade,
     entry_id integer not null,
@@ -344,6 +350,7 @@ CREATE TABLE run_view_versions (
     outcome text,
     placed integer,
     turn integer not null,
+    touched integer not null,
     primary key (run_id, entry_id, began)
 ) strict, without rowid;
 
@@ -557,7 +564,7 @@ CREATE INDEX idx_turns_loop_id_sequence on turns (loop_id, sequence);
 
 CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged';
 
-CREATE INDEX idx_turns_reported on turns (run_id, sequence, context_chars, prompt_tokens)
+CREATE INDEX idx_turns_reported on turns (run_id, sequence, context_chars, prompt_tokens, loop_id)
 where prompt_tokens > 0;
 
 -- view applied_patches (command_id, files)
@@ -571,7 +578,7 @@ where prompt_tokens > 0;
 -- view command_refusals (command_id, rank, outcome, message)
 -- view command_results (run, command_id, request_id, turn, ordinal, writer, action, path, destination, state, outcome, status, message)
 -- view command_steps (command_id, turn_id)
--- view condensable_results (turn_id, entry_id, path, turn, tokens)
+-- view condensable_results (turn_id, step, entry_id, path, turn, tokens)
 -- view condensations (turn_id)
 -- view condense_ratios (turn_id, ratio)
 -- view content_texts (id, body, summary, symbols, cut, chars, summary_chars, lines)
@@ -581,7 +588,8 @@ where prompt_tokens > 0;
 -- view context_costs (run_id, entry_id, path, kind, category, visibility, turn, touched, is_task, summarized, premium, divisor)
 -- view context_texts (run_id, entry_id, path, kind, category, visibility, turn, touched, placed, shown, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, summary_chars, is_task, divisor)
 -- view decisions (proposal_id, decision, body, reason)
--- view demotion_lines (turn_id, step, line)
+-- view demotion_notes (turn_id, step, entries, tokens, lines)
+-- view demotion_steps (turn_id, step)
 -- view dispatch (run, lease)
 -- view dispatch_openings (run, lease)
 -- view effect_channels (effect_id, run_id, turn_id, channel, path)
@@ -596,7 +604,6 @@ where prompt_tokens > 0;
 -- view file_puts (command_id, path, hash, old_body, body, attributes, visibility)
 -- view file_reads (project_id, path, kind, size, mtime_ns, sha256, text)
 -- view file_syncs (run_id, turn_id)
--- view fitted_offers (turn_id, chars, lease, tokens, fits, condense)
 -- view found_puts (command_id, path, scheme, entry_id, hash, old_body, body, attributes, visibility, warnings)
 -- view found_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id, kind, category, default_visibility, scope, entry_id)
 -- view hearings (turn_id)
@@ -613,9 +620,12 @@ where prompt_tokens > 0;
 -- view invariant_settled_effects (id)
 -- view joint_commands (command_id)
 -- view joint_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, timeout_s, max_output)
--- view judgements (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose, turns_of_loop)
+-- view judged_offers (turn_id, chars, lease, tokens, decision)
+-- view judgements (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose)
 -- view kept_attributes (command_id, attributes)
 -- view known_entries (run, scope, path, scheme, category, body, attributes, visibility, state, outcome, status, writer, turn, tokens, lines, write_count, updated_at)
+-- view ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
+-- view ladder_reports (turn_id, soft, message)
 -- view ladder_steps (turn_id, from_step)
 -- view lease_claims (run, token, holder, replaces)
 -- view live_leases (run, token, holder, expires_at)
@@ -623,6 +633,7 @@ where prompt_tokens > 0;
 -- view loop_flags (loop_id, run_id, flag)
 -- view loop_grammars (loop_id, gbnf, json_schema)
 -- view loop_list (run, loop, mode, model, prompt, status, reason, answer, turns, strikes)
+-- view loop_rates (loop_id, divisor)
 -- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost)
 -- view loop_seconds (loop_id, max_seconds, seconds_left)
 -- view loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
@@ -665,15 +676,12 @@ where prompt_tokens > 0;
 -- view refused_commands (command_id, outcome, message)
 -- view resumable_runs (run_id, run, status, step)
 -- view run_aborts (run_id, reason)
--- view run_context_sizes (run_id, context_size)
--- view run_divisors (run_id, divisor)
 -- view run_forks (run_id, parent_run_id, forked_at, clock)
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id)
 -- view run_openings (alias, attributes)
 -- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent)
 -- view run_paths (run_id, path, entry_id, kind, scheme)
 -- view run_progress (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path)
--- view run_rates (run_id, divisor)
 -- view run_state (run, turn, status, answer, history, unknowns, telemetry)
 -- view run_status_after_loop (loop_status, run_status)
 -- view scan_requests (turn_id, run_id, project_id, root)
@@ -688,12 +696,12 @@ where prompt_tokens > 0;
 -- view target_lines (command_id, path, line)
 -- view target_listings (command_id, listing)
 -- view turn_cycles (turn_id, period)
--- view turn_findings (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose, turns_of_loop)
+-- view turn_findings (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose)
 -- view turn_fingerprints (turn_id, fingerprint)
 -- view turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
 -- view turn_sections (turn_id, name, role, source, template, live, cached)
 -- view turn_settlings (run)
--- view turn_steps (turn_id, step, steps)
+-- view turn_steps (turn_id, step, steps, steps_left)
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase)
 -- view turn_tools (turn_id, ordinal, name, description, schema)
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
@@ -734,6 +742,7 @@ where prompt_tokens > 0;
 -- trigger contents__stay on contents
 -- trigger contents__stay_as_they_are on contents
 -- trigger decisions__take on decisions
+-- trigger demotion_steps__carry_out on demotion_steps
 -- trigger dispatch__go_on on dispatch
 -- trigger dispatch_openings__open on dispatch_openings
 -- trigger effect_output__append on effect_output
@@ -753,10 +762,10 @@ where prompt_tokens > 0;
 -- trigger file_puts__propose on file_puts
 -- trigger file_reads__take on file_reads
 -- trigger file_syncs__sync on file_syncs
--- trigger fitted_offers__take on fitted_offers
 -- trigger found_puts__put on found_puts
 -- trigger found_writes__bind on found_writes
 -- trigger hearings__hear on hearings
+-- trigger judged_offers__carry_out on judged_offers
 -- trigger judgements__judge on judgements
 -- trigger ladder_steps__take on ladder_steps
 -- trigger lease_claims__claim on lease_claims
@@ -765,7 +774,7 @@ where prompt_tokens > 0;
 -- trigger loops__guard_transition on loops
 -- trigger loops__move_the_run on loops
 -- trigger model_calls__replace_the_open_one on model_calls
--- trigger packet_offers__fit on packet_offers
+-- trigger packet_offers__judge on packet_offers
 -- trigger packet_preparations__choose_file on packet_preparations
 -- trigger parsed_responses__record on parsed_responses
 -- trigger performances__perform on performances
@@ -788,6 +797,8 @@ where prompt_tokens > 0;
 -- trigger run_aborts__abort on run_aborts
 -- trigger run_forks__copy_views on run_forks
 -- trigger run_openings__open on run_openings
+-- trigger run_view_touches__stay on run_view_touches
+-- trigger run_view_touches__stay_as_they_are on run_view_touches
 -- trigger run_view_versions__stay on run_view_versions
 -- trigger run_view_versions__stay_as_they_are on run_view_versions
 -- trigger run_views__index_changed on run_views
@@ -795,6 +806,7 @@ where prompt_tokens > 0;
 -- trigger run_views__record_change on run_views
 -- trigger run_views__record_new on run_views
 -- trigger run_views__record_removal on run_views
+-- trigger run_views__record_touch on run_views
 -- trigger runs__guard_alias on runs
 -- trigger runs__guard_persona on runs
 -- trigger runs__guard_transition on runs

@@ -1,0 +1,189 @@
+-- Budget: how much room a packet has, what fills it, and at what rate characters are counted as tokens.
+-- Lengths are kept with the texts, in characters; they are summed first and converted once.
+-- spec: @token_accounting @calibration @step_budget
+
+-- views
+
+-- The context window of a loop, the smaller of its run's own limit and its model's, and the share of it that a packet may
+-- fill; both in tokens.
+create view loop_ceilings as
+select
+    loop_id,
+    run_id,
+    divisor,
+    context_size,
+    cast(context_size * (select cast(value as real) from settings where name = 'budget_ceiling') as integer) as ceiling
+from (
+    select
+        l.id as loop_id,
+        l.run_id,
+        l.divisor,
+        min(
+            coalesce(r.context_limit, m.context_length, cast(s.value as integer)),
+            coalesce(m.context_length, r.context_limit, cast(s.value as integer))
+        ) as context_size
+    from loops as l
+    join runs as r on r.id = l.run_id
+    join settings as s on s.name = 'context_length'
+    left join models as m on m.alias = coalesce(l.model, r.model)
+);
+
+-- Characters a token as a loop's model has counted them in this run, and in the runs that it was forked from up to there;
+-- null before it has. The least of what the packets had and of what they grew by from the smallest to the largest, less a
+-- margin: a packet grows by what is read, and a language or a log of numbers that is read more and more takes more tokens
+-- than the packets so far, which began with our own words.
+create view loop_rates as
+select
+    l.id as loop_id,
+    (
+        with recursive line (run_id, before) as (
+            select l.run_id, 9e15
+            union all
+            select r.parent_run_id, min(r.forked_at, n.before)
+            from line as n
+            join runs as r on r.id = n.run_id
+            where r.forked_at is not null
+        )
+        select min(max(0.95 * min(u.rate, coalesce(u.growth, u.rate)), 0.25), 8.0)
+        from (
+            select
+                min(1.0 * w.context_chars / w.prompt_tokens) as rate,
+                -- packets of much the same size tell nothing of what is added
+                case
+                    when max(w.context_chars) >= 1.2 * min(w.context_chars)
+                        then 1.0 * (max(w.context_chars) - min(w.context_chars))
+                            / nullif(max(w.prompt_tokens) - min(w.prompt_tokens), 0)
+                end as growth
+            from (
+                select t.context_chars, t.prompt_tokens
+                from line as n
+                cross join turns as t indexed by idx_turns_reported on t.run_id = n.run_id and t.sequence < n.before
+                cross join loops as o on o.id = t.loop_id and o.model is l.model
+                where t.prompt_tokens > 0 and t.context_chars > 0
+                order by t.sequence desc
+                limit 50
+            ) as w
+        ) as u
+    ) as divisor
+from loops as l;
+
+-- The figures of the open turn's packet by scheme, in characters: floor (what its entries cost in short, whether they are
+-- shown so or whole) and premium (what showing the visible ones whole adds).
+create view packet_schemes as
+select
+    t.id as turn_id,
+    c.kind,
+    sum(c.visibility = 'visible') as visible,
+    sum(c.visibility = 'summarized') as summarized,
+    sum(case c.visibility when 'visible' then c.premium else 0 end) as premium,
+    sum(c.summarized) as floor
+from turns as t indexed by idx_turns_one_open
+cross join context_costs as c on c.run_id = t.run_id
+where t.phase <> 'judged' and t.phase = 'assembling'
+group by t.id, c.kind;
+
+-- The turns that a loop may have, and which one an open turn is, counted from 1.
+create view turn_steps as
+select
+    turn_id,
+    step,
+    steps,
+    -- itself included
+    steps - step + 1 as steps_left
+from (
+    select
+        t.id as turn_id,
+        t.sequence - (select min(o.sequence) from turns as o where o.loop_id = t.loop_id) + 1 as step,
+        coalesce(
+            cast(json_extract(l.config, '$.max_turns') as integer),
+            (select cast(value as integer) from settings where name = 'max_loop_turns')
+        ) as steps
+    from turns as t
+    join loops as l on l.id = t.loop_id
+);
+
+-- The sums that the budget states, in tokens, and the length of all that stands before it. Tokens are counted from the
+-- bottom up, each sum converted once, so that floor, premium and the rest make up the usage exactly.
+create view packet_accounts as
+select
+    f.turn_id,
+    f.context_chars,
+    f.divisor,
+    f.ceiling,
+    f.visible,
+    f.summarized,
+    token_estimate(f.floor, f.divisor) as floor,
+    token_estimate(f.floor + f.premium, f.divisor) - token_estimate(f.floor, f.divisor) as premium,
+    f.lines,
+    case
+        when w.steps_left <= w.steps / 4
+            then 'Turns: ' || w.steps_left || ' of ' || w.steps
+                || ' left, this one included. Finish now: give the answer that you have.' || char(10)
+        when w.steps_left <= w.steps / 2
+            then 'Turns: ' || w.steps_left || ' of ' || w.steps
+                || ' left, this one included. More than half are used: head for the result.' || char(10)
+        else ''
+    end as warning
+from (
+    select
+        t.id as turn_id,
+        coalesce(t.context_chars, 0) as context_chars,
+        coalesce(t.divisor, b.divisor) as divisor,
+        b.ceiling,
+        coalesce(sum(s.visible), 0) as visible,
+        coalesce(sum(s.summarized), 0) as summarized,
+        coalesce(sum(s.floor), 0) as floor,
+        coalesce(sum(s.premium), 0) as premium,
+        '| scheme | visible | tokens | % |' || char(10) || '|---|---|---|---|' || char(10) || coalesce(
+            group_concat(
+                '| ' || s.kind || ' | ' || s.visible || ' | ' || token_estimate(s.premium, coalesce(t.divisor, b.divisor))
+                || ' | ' || (100 * token_estimate(s.premium, coalesce(t.divisor, b.divisor)) / max(b.ceiling, 1)) || ' |'
+                || char(10), ''
+            ) filter (where s.visible > 0), ''
+        ) as lines
+    from turns as t indexed by idx_turns_one_open
+    join loop_ceilings as b on b.loop_id = t.loop_id
+    left join (select * from packet_schemes order by premium desc) as s on s.turn_id = t.id
+    where t.phase <> 'judged'
+    group by t.id
+) as f
+join turn_steps as w on w.turn_id = f.turn_id
+-- one row each: grouped, so that each figure is made once
+group by f.turn_id;
+
+create view packet_budget as
+-- The live accounting: how full the context is, what fills it, and how many turns are left once half of them are used. What
+-- depends on its own length is padded, so that this is known beforehand.
+select
+    turn_id,
+    '<budget tokenUsage="' || usage || '" tokensFree="' || free || '"'
+    || substr('                    ', 1, 20 - length(usage) - length(free)) || '>' || char(10)
+    || lines
+    || 'Summarized: ' || summarized || ' entries, ' || floor || ' tokens (' || (100 * floor / max(ceiling, 1))
+    || '% of budget).' || char(10)
+    || 'System: ' || (usage - floor - premium) || ' tokens (' || (100 * (usage - floor - premium) / max(ceiling, 1))
+    || '% of budget).'
+    || substr(
+        '                    ', 1,
+        20 - length(usage - floor - premium) - length(100 * (usage - floor - premium) / max(ceiling, 1))
+    ) || char(10)
+    || 'Total: ' || visible || ' visible + ' || summarized || ' summarized entries; tokenUsage ' || usage || ' / ceiling '
+    || ceiling || '. ' || free || ' tokens free.'
+    || substr('                    ', 1, 20 - length(usage) - length(free)) || char(10)
+    || warning
+    || '</budget>' as text
+from (
+    select
+        *,
+        token_estimate(chars, divisor) as usage,
+        max(ceiling - token_estimate(chars, divisor), 0) as free
+    from (
+        select
+            *,
+            -- 260: the fixed words and paddings of the text above, and the line feed behind it
+            context_chars + 260 + length(lines) + length(warning) + 2 * length(summarized) + length(floor)
+            + length(100 * floor / max(ceiling, 1)) + length(visible) + length(ceiling) as chars
+        from packet_accounts
+    )
+    group by turn_id
+);

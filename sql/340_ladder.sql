@@ -1,0 +1,278 @@
+-- Ladder: what is taken out of sight of a packet that is too long.
+-- A rendered packet is offered with its length. One that fits is taken; of one that does not, the next step of the ladder
+-- puts something in short, and it is rendered again. Nothing is lost: whatever was demoted can be read again.
+-- spec: @budget_enforcement @condensation
+
+-- tables
+
+-- What was taken out of sight to make a packet smaller: by condensing (step 1) or by the ladder (steps 2 and 3).
+create table if not exists demotions (
+    turn_id integer not null constraint demotions_turn references turns (id) on delete cascade,
+    entry_id integer not null,
+    step integer not null,
+    path text not null,
+    turn integer not null,
+    tokens integer not null,
+    primary key (turn_id, entry_id)
+) strict, without rowid;
+
+-- views
+
+-- Offer a rendered packet: insert into packet_offers (turn_id, chars, lease). It is taken, or made smaller.
+create view packet_offers as
+select id as turn_id, context_chars as chars, lease
+from turns
+where false;
+
+-- The same with its tokens and what becomes of it: 'take', 'condense', or 'demote'.
+create view judged_offers as
+select id as turn_id, context_chars as chars, lease, context_tokens as tokens, null as decision
+from turns
+where false;
+
+-- The share of the ceiling above which an open turn's packet is condensed; a row only where one is set.
+create view condense_ratios as
+select turn_id, ratio
+from (
+    select
+        t.id as turn_id,
+        cast(
+            coalesce(
+                json_extract(l.config, '$.condense_ratio'),
+                (select nullif(value, '') from settings where name = 'condense_ratio')
+            ) as real
+        ) as ratio
+    from turns as t
+    join loops as l on l.id = t.loop_id
+    where t.phase <> 'judged' and t.phase = 'assembling'
+)
+where ratio > 0;
+
+-- What condensing an open turn's packet puts in short: results of tools, that is records in the log and the channels of
+-- tools, which are shown whole and are shorter in short; all but the newest four.
+create view condensable_results as
+select turn_id, step, entry_id, path, turn, tokens
+from (
+    select
+        t.id as turn_id,
+        1 as step,
+        c.entry_id,
+        c.path,
+        c.turn,
+        token_estimate(c.premium, c.divisor) as tokens,
+        row_number() over (partition by t.id order by c.turn desc, c.entry_id desc) as place
+    from turns as t indexed by idx_turns_one_open
+    cross join context_costs as c on c.run_id = t.run_id
+    where t.phase <> 'judged' and t.phase = 'assembling'
+        and c.visibility = 'visible'
+        and c.premium > 0
+        and (c.category = 'logging' or c.kind in (select name from tools))
+)
+where place > 4;
+
+-- Put old results of tools in short: insert into condensations (turn_id).
+create view condensations as
+select id as turn_id
+from turns
+where condensed;
+
+-- What each step of the ladder puts in short: first what the turn before brought into view, then the prompt of the loop.
+create view ladder_candidates as
+select
+    t.id as turn_id,
+    case when c.is_task then 3 else 2 end as step,
+    c.entry_id,
+    c.path,
+    c.turn,
+    token_estimate(c.premium, c.divisor) as tokens
+from turns as t indexed by idx_turns_one_open
+cross join context_costs as c on c.run_id = t.run_id
+where t.phase <> 'judged' and t.phase = 'assembling'
+    and c.visibility = 'visible'
+    and c.premium > 0
+    and (c.is_task or (c.touched = t.sequence - 1 and c.category <> 'prompt'));
+
+-- Take the next step of the ladder: insert into ladder_steps (turn_id, from_step), the step that was taken before it.
+create view ladder_steps as
+select id as turn_id, ladder as from_step
+from turns
+where false;
+
+-- Carry out a step: insert into demotion_steps (turn_id, step). What demotions lists for it is put in short.
+create view demotion_steps as
+select distinct turn_id, step
+from demotions;
+
+-- What a step took away, as the model is told.
+create view demotion_notes as
+select
+    turn_id,
+    step,
+    count(*) as entries,
+    sum(tokens) as tokens,
+    group_concat(line, char(10)) filter (where place <= 50) as lines
+from (
+    select
+        turn_id,
+        step,
+        tokens,
+        '* ' || path || ' (turn ' || turn || ', ' || tokens || ' tokens)' as line,
+        row_number() over (partition by turn_id, step order by path) as place
+    from demotions
+)
+group by turn_id, step;
+
+-- What the model is told of the ladder: what was demoted, or that nothing is left to demote, which ends the loop.
+create view ladder_reports as
+select
+    t.id as turn_id,
+    t.ladder < 4 as soft,
+    case when t.ladder < 4 then 'Context overflow: ' else 'Context full: ' end
+    || 'a packet of ' || t.context_tokens || ' tokens '
+    || case
+        when t.context_tokens > b.ceiling then 'is above the ceiling of ' || b.ceiling
+        else 'was refused by the model as too long'
+    end
+    || case
+        when n.entries is null then ' and nothing can be demoted.'
+        else '. Demoted ' || n.entries || case n.entries when 1 then ' entry, ' else ' entries, ' end || n.tokens
+            || ' tokens.'
+    end
+    || case
+        when t.ladder < 4 then ' Get what you still need, in slices.' || char(10) || n.lines
+        else ' Raise the context limit, archive entries, or shorten the prompt.'
+    end as message
+from turns as t
+join loop_ceilings as b on b.loop_id = t.loop_id
+left join (
+    select
+        turn_id,
+        sum(entries) as entries,
+        sum(tokens) as tokens,
+        group_concat(lines, char(10)) as lines
+    from demotion_notes
+    where step > 1
+    group by turn_id
+) as n on n.turn_id = t.id;
+
+-- triggers
+
+create trigger packet_offers__judge
+instead of insert on packet_offers
+begin
+    insert into judged_offers (turn_id, chars, lease, tokens, decision)
+    select
+        t.id, new.chars, new.lease, token_estimate(new.chars, coalesce(t.divisor, b.divisor)),
+        case
+            when not t.condensed
+                and token_estimate(new.chars, coalesce(t.divisor, b.divisor))
+                > b.ceiling * (select q.ratio from condense_ratios as q where q.turn_id = t.id)
+                and exists (select 1 from condensable_results as c where c.turn_id = t.id)
+                then 'condense'
+            when token_estimate(new.chars, coalesce(t.divisor, b.divisor)) > b.ceiling then 'demote'
+            else 'take'
+        end
+    from turns as t
+    join loop_ceilings as b on b.loop_id = t.loop_id
+    where t.id = new.turn_id and t.phase = 'assembling';
+end;
+
+create trigger judged_offers__carry_out
+instead of insert on judged_offers
+begin
+    -- seen_at is the clock of the event that follows
+    update turns
+    set context_chars = new.chars,
+        context_tokens = new.tokens,
+        lease = new.lease,
+        phase = case new.decision when 'take' then 'asking' else phase end,
+        seen_at = case new.decision when 'take' then (select coalesce(max(id), 0) + 1 from events) end
+    where id = new.turn_id;
+    insert into events (at, run_id, turn_id, kind)
+    select now(), run_id, id, 'turn.asked'
+    from turns
+    where id = new.turn_id and new.decision = 'take';
+    insert into condensations (turn_id)
+    select new.turn_id
+    where new.decision = 'condense';
+    insert into ladder_steps (turn_id, from_step)
+    select id, ladder
+    from turns
+    where id = new.turn_id and new.decision = 'demote';
+end;
+
+create trigger demotion_steps__carry_out
+instead of insert on demotion_steps
+begin
+    insert into events (at, run_id, turn_id, kind, detail)
+    select
+        now(), t.run_id, t.id, case n.step when 1 then 'context.condensed' else 'context.demoted' end,
+        json_object('entries', n.entries, 'tokens', n.tokens)
+    from turns as t
+    join demotion_notes as n on n.turn_id = t.id and n.step = new.step
+    where t.id = new.turn_id;
+    update run_views
+    set visibility = 'summarized', since = (select max(id) from events)
+    where run_id = (select run_id from turns where id = new.turn_id)
+        and visibility = 'visible'
+        and entry_id in (select entry_id from demotions where turn_id = new.turn_id and step = new.step);
+end;
+
+-- Once a turn, and the model is told once.
+create trigger condensations__condense
+instead of insert on condensations
+begin
+    insert into demotions (turn_id, entry_id, step, path, turn, tokens)
+    select turn_id, entry_id, step, path, turn, tokens
+    from condensable_results
+    where turn_id = new.turn_id;
+    insert into demotion_steps (turn_id, step) values (new.turn_id, 1);
+    insert into entry_writes (run_id, path, body, attributes, state, writer, turn, loop_id)
+    select
+        t.run_id,
+        'log://turn_' || t.sequence || '/budget/condensed',
+        'Condensed: ' || n.entries || ' old results, ' || n.tokens || ' tokens, are shown in short from now on; '
+        || 'get what you still need.' || char(10) || n.lines,
+        '{"action":"budget"}',
+        'resolved',
+        'system',
+        t.sequence,
+        t.loop_id
+    from turns as t
+    join demotion_notes as n on n.turn_id = t.id and n.step = 1
+    where t.id = new.turn_id;
+    update turns
+    set condensed = 1
+    where id = new.turn_id;
+end;
+
+-- The next step that frees something; 4 where none does. What is said of it stands in this turn's packet, once: a further
+-- step replaces what the one before said.
+create trigger ladder_steps__take
+instead of insert on ladder_steps
+begin
+    update turns
+    set ladder = coalesce(
+            (select min(c.step) from ladder_candidates as c where c.turn_id = new.turn_id and c.step > new.from_step), 4
+        )
+    where id = new.turn_id;
+    -- what was condensed and shown again since is listed anew
+    insert or replace into demotions (turn_id, entry_id, step, path, turn, tokens)
+    select c.turn_id, c.entry_id, c.step, c.path, c.turn, c.tokens
+    from turns as t
+    join ladder_candidates as c on c.turn_id = t.id and c.step = t.ladder
+    where t.id = new.turn_id;
+    insert into demotion_steps (turn_id, step)
+    select id, ladder
+    from turns
+    where id = new.turn_id and ladder < 4;
+    delete from turn_errors
+    where turn_id = new.turn_id and slug = 'budget';
+    insert into turn_errors (turn_id, status, message, slug, soft, detail)
+    select turn_id, 413, message, 'budget', soft, '{"source":"budget"}'
+    from ladder_reports
+    where turn_id = new.turn_id;
+    update turns
+    set phase = 'judging'
+    where id = new.turn_id and ladder = 4;
+end;
