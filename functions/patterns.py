@@ -169,7 +169,7 @@ def _find_folded(folded: str, text: str) -> int:
 
 def _glob(pattern: str) -> Pattern:
     try:
-        match = _everything_below(pattern) or _path_matcher(pattern)
+        match, whole = _path_matcher(pattern)
     except (re.error, RecursionError, OverflowError):
         return _literal(pattern)
 
@@ -178,7 +178,9 @@ def _glob(pattern: str) -> Pattern:
         return limited(text_regex(pattern), "i")
 
     def error() -> str | None:
-        return _of_pattern(limited(path_regex(pattern)).error or inside().error, pattern)
+        # what a glob is translated to is valid, and can only be too long or too slow
+        failure = (whole and whole.failure) or inside().failure
+        return failure and f"glob {pattern!r} is too complex: use fewer wildcards"
 
     return Pattern(
         "glob",
@@ -189,27 +191,20 @@ def _glob(pattern: str) -> Pattern:
     )
 
 
-def _everything_below(pattern: str) -> Callable[[str], object] | None:
-    """The matcher of `folder/**` and `scheme://*`, which needs no expression: every path that begins so."""
-    below = _BELOW.fullmatch(pattern)
-    return methodcaller("startswith", below[1] or below[2]) if below else None
-
-
-def _path_matcher(pattern: str) -> Callable[[str], object]:
-    """The matcher of any other glob: the standard one where it is quick, else one with a time limit."""
+def _path_matcher(pattern: str) -> tuple[Callable[[str], object], Limited | None]:
+    """The matcher of a glob: the standard one where it is quick, else one with a time limit, which is the second."""
+    if below := _BELOW.fullmatch(pattern):
+        # `folder/**` and `scheme://*` need no expression: every path that begins so
+        return methodcaller("startswith", below[1] or below[2]), None
     source = path_regex(pattern)
     quick = re.compile(source).fullmatch
+    slow = limited(source)
     longest = _QUICK_TEXT if wildcard_runs(pattern) <= _QUICK_RUNS else 0
 
     def match(text: str) -> object:
-        return quick(text) if len(text) <= longest else limited(source).fullmatch(text)
+        return quick(text) if len(text) <= longest else slow.fullmatch(text)
 
-    return match
-
-
-def _of_pattern(error: str | None, pattern: str) -> str | None:
-    """The error of a translated glob in terms of the glob."""
-    return error and f"glob {pattern!r} is too complex: use fewer wildcards"
+    return match, slow
 
 
 def _regex(pattern: str) -> Pattern:
@@ -217,7 +212,7 @@ def _regex(pattern: str) -> Pattern:
     assert slashed is not None
     expression = limited(slashed[1], "".join(sorted(set(slashed[2]))))
     search = expression.search
-    return Pattern("regex", search, search, expression.replace_all, lambda: expression.error)
+    return Pattern("regex", search, search, expression.replace_all, expression.error)
 
 
 def _query(

@@ -24,44 +24,51 @@ _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
 
 
 class Limited:
-    """A regular expression with a time limit.
+    """A regular expression with a time limit, compiled when it is first needed.
 
-    `error` is a sentence if it does not compile or has run out of time; then nothing matches it any more.
+    `failure` is a sentence once it has been found too long or not valid, or has run out of time; then nothing matches it
+    any more.
     """
 
     def __init__(self, source: str, flags: str) -> None:
-        self.error: str | None = None
+        self.failure: str | None = None
         self._compiled: Any = None
+        self._source, self._flags = source, flags
         if len(source) > MAXIMUM_SOURCE:
-            self.error = f"regex has {len(source)} characters, the limit is {MAXIMUM_SOURCE}: use a shorter one"
+            self.failure = f"regex has {len(source)} characters, the limit is {MAXIMUM_SOURCE}: use a shorter one"
         elif math.prod(int(count[:9]) or 1 for count in _COUNT.findall(source)) > _MAXIMUM_REPEATS:
-            self.error = f"regex {source!r} repeats too often: use smaller counts"
-        else:
-            self._compile(source, flags)
-        self._source = source
+            self.failure = f"regex {source!r} repeats too often: use smaller counts"
 
-    def _compile(self, source: str, flags: str) -> None:
+    def error(self) -> str | None:
+        """`failure`, after compiling it to see whether it is valid."""
+        self._compile()
+        return self.failure
+
+    def _compile(self) -> None:
         """Compile with the flags of the slash notation; g, y, u and v only steer a search."""
+        if self._compiled is not None or self.failure is not None:
+            return
         import regex  # type: ignore[import-untyped]  # most runs never need it
 
         combined = 0
-        for flag in flags:
+        for flag in self._flags:
             combined |= _FLAGS.get(flag, 0)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                self._compiled = regex.compile(source, combined)
+                self._compiled = regex.compile(self._source, combined)
         except (regex.error, ValueError, LookupError, OverflowError, RecursionError, MemoryError) as problem:
-            self.error = f"regex {source!r} is not valid: {problem or type(problem).__name__}; correct it"
+            self.failure = f"regex {self._source!r} is not valid: {problem or type(problem).__name__}; correct it"
 
     def _within_limit(self, run: Callable[[Any], Any]) -> Any:
         """What `run` makes of the compiled expression; None if there is none or its time ran out."""
-        if self.error is not None:
+        self._compile()
+        if self.failure is not None:
             return None
         try:
             return run(self._compiled)
         except (TimeoutError, MemoryError, RuntimeError):
-            self.error = f"regex {self._source!r} took longer than {TIME_LIMIT} s: use a simpler one"
+            self.failure = f"regex {self._source!r} took longer than {TIME_LIMIT} s: use a simpler one"
             return None
 
     def search(self, text: str) -> int:
