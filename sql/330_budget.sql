@@ -29,9 +29,10 @@ from (
 );
 
 -- Characters a token as a loop's model has counted them in this run, and in the runs that it was forked from up to there;
--- null before it has. The least of what the packets had and of what they grew by from the smallest to the largest, less a
--- margin: a packet grows by what is read, and a language or a log of numbers that is read more and more takes more tokens
--- than the packets so far, which began with our own words.
+-- null before it has. The least of what the last packets had and of what they grew by from the smallest to the largest, less
+-- a margin: a packet grows by what is read, and a language or a log of numbers that is read more and more takes more tokens
+-- than the packets so far, which began with our own words. What fell out of the packets is forgotten after a while, and
+-- reports that no tokenizer would give (of a cache's misses alone, of several calls together) are no measure.
 create view loop_rates as
 select
     l.id as loop_id,
@@ -44,25 +45,33 @@ select
             join runs as r on r.id = n.run_id
             where r.forked_at is not null
         )
-        select min(max(0.95 * min(u.rate, coalesce(u.growth, u.rate)), 0.25), 8.0)
+        select max(0.95 * min(u.rate, coalesce(max(u.growth, 0.7 * u.rate), u.rate)), 0.25)
         from (
             select
-                min(1.0 * w.context_chars / w.prompt_tokens) as rate,
+                m.rate,
                 -- packets of much the same size tell nothing of what is added
                 case
-                    when max(w.context_chars) >= 1.2 * min(w.context_chars)
-                        then 1.0 * (max(w.context_chars) - min(w.context_chars))
-                            / nullif(max(w.prompt_tokens) - min(w.prompt_tokens), 0)
+                    when (m.largest >> 32) >= 1.2 * (m.smallest >> 32)
+                        then 1.0 * ((m.largest >> 32) - (m.smallest >> 32))
+                            / nullif(max((m.largest & 4294967295) - (m.smallest & 4294967295), 0), 0)
                 end as growth
             from (
-                select t.context_chars, t.prompt_tokens
-                from line as n
-                cross join turns as t indexed by idx_turns_reported on t.run_id = n.run_id and t.sequence < n.before
-                cross join loops as o on o.id = t.loop_id and o.model is l.model
-                where t.prompt_tokens > 0 and t.context_chars > 0
-                order by t.sequence desc
-                limit 50
-            ) as w
+                select
+                    min(1.0 * w.context_chars / w.prompt_tokens) as rate,
+                    -- length and tokens in one number, so that both are those of one packet
+                    min((w.context_chars << 32) + w.prompt_tokens) as smallest,
+                    max((w.context_chars << 32) + w.prompt_tokens) as largest
+                from (
+                    select t.context_chars, t.prompt_tokens
+                    from line as n
+                    cross join turns as t indexed by idx_turns_reported on t.run_id = n.run_id and t.sequence < n.before
+                    cross join loops as o on o.id = t.loop_id and o.model is l.model
+                    where t.prompt_tokens > 0
+                        and t.context_chars between 0.25 * t.prompt_tokens and 8.0 * t.prompt_tokens
+                    order by t.sequence desc
+                    limit 16
+                ) as w
+            ) as m
         ) as u
     ) as divisor
 from loops as l;

@@ -86,6 +86,60 @@ def test_within_a_first_loop_the_estimate_follows_what_the_provider_reports(esti
     assert [p for p in late if p["tokens"] > 1.3 * p["estimate"]] == []
 
 
+def report(db: engine.Database, packets: list[tuple[int, int | None]], **attributes: Any) -> float:
+    """One more prompt, a turn for each packet of so many characters and reported tokens; the rate of the prompt after it."""
+    begin(db, "demo", context_limit=10_000_000, **attributes)
+    for number, (chars, tokens) in enumerate(packets, 1):
+        db.insert("begin_turns", run="demo")
+        turn_id = db.value("select max(id) from turns")
+        db.insert("packet_offers", turn_id=turn_id, chars=chars)
+        text = DONE if number == len(packets) else f"<update status='102'>{turn_id}</update>"
+        db.execute("update turns set response = ?, prompt_tokens = ? where id = ?", (text, tokens, turn_id))
+        db.insert("dispatch", run="demo")
+    return float(db.value("select coalesce(divisor, 0) from loop_rates order by loop_id desc limit 1"))
+
+
+GROWING = [(8000, 2000), (12000, 3000), (16000, 4000), (20000, 5000)]
+
+
+@pytest.mark.parametrize(
+    ("packets", "rate"),
+    [
+        (GROWING, 0.95 * 4),
+        ([(20000, 5000), (20100, 5100), (20050, 5005)], 0.95 * 20100 / 5100),
+        ([(8000, 2000), (8400, 3000)], 0.95 * 2.8),
+        ([(8000, 2000), (12000, 6000)], 0.95 * 0.7 * 2),
+        ([(8000, 2000), (80000, 26000)], 0.95 * 3),
+        # a long text that takes few tokens came in the place of a short one that takes many
+        ([(16000, 12000), (24000, 6000)], 0.95 * 16 / 12),
+        ([*GROWING, (24000, 480_000)], 0.95 * 4),
+        ([*GROWING, (24000, 7)], 0.95 * 4),
+        ([*GROWING, (24000, 0), (24000, None)], 0.95 * 4),
+        ([(8000, 50), (12000, 50)], 0),
+        ([(8000, 8000), *[(8000 + number, 2000) for number in range(16)]], 0.95 * 4),
+    ],
+    ids=[
+        "growing", "of one size", "little growth", "denser and denser", "much growth", "exchanged", "far too many",
+        "far too few", "none", "the misses of a cache", "long ago",
+    ],
+)  # fmt: skip
+def test_a_rate_is_made_of_the_last_reports_that_can_be_true(
+    db: engine.Database, packets: list[tuple[int, int | None]], rate: float
+) -> None:
+    assert report(db, packets) == pytest.approx(rate, rel=0.001)
+
+
+def test_each_model_has_a_rate_of_its_own(db: engine.Database) -> None:
+    report(db, GROWING, model="scripted:a")
+    report(db, [(8000, 4000), (10000, 5000)], model="scripted:b")
+    begin(db, "demo", model="scripted:a")
+    db.insert("begin_turns", run="demo")
+    rates = db.rows("select model, divisor from loops order by id")
+    assert [(row["model"], round(row["divisor"], 3)) for row in rates] == [
+        ("scripted:a", 2.0), ("scripted:b", 2.0), ("scripted:a", 3.8)
+    ]  # fmt: skip
+
+
 def test_a_loop_states_the_same_cost_of_an_entry_in_all_its_packets(tmp_path: Path) -> None:
     with fresh(tmp_path) as db:
         answers = [{"text": f"<get path='known://{n}'/>{GO_ON}", "usage": {"prompt_tokens": 9000}} for n in range(3)]
