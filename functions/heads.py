@@ -24,7 +24,7 @@ def entry_head(
     """The head of an entry as compact JSON without its last brace: what follows depends on the loop that shows it.
 
     `status` is the HTTP status of `state` and `outcome`. Log entries show what was done to what and how it went; others
-    show what they are. What is as usual (status 200, resolved) is left out, and so is whatever is NULL.
+    show what they are. What is as usual (status 200, resolved) is left out, and so is whatever is NULL or empty.
     """
     if not attributes and state == "resolved" and status == 200 and outcome is None and turn is not None:
         return f'{{"turn":{turn}'
@@ -41,7 +41,7 @@ def entry_head(
         "outcome": outcome,
         **{name: given[name] for name in (_TAGS if logged else _DATA) if name in given},
     }
-    return to_json({name: value for name, value in head.items() if value is not None})[:-1]
+    return to_json({name: value for name, value in head.items() if value is not None and value != ""})[:-1]
 
 
 FUNCTIONS = (Function("entry_head", 6, entry_head),)

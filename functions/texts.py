@@ -65,6 +65,11 @@ def text_slice(text: str | None, line: int | None, limit: int | None) -> str | N
     return to_json(found)
 
 
+def text_clean(text: str | None) -> str | None:
+    """`text` with U+FFFD for each NUL: SQL ends a text there when it measures or cuts it, and Python does not."""
+    return None if text is None else text.replace("\0", "\ufffd")
+
+
 def text_indent(text: str | None) -> str | None:
     """`text` with a tab before each of its lines."""
     if not text:
@@ -90,16 +95,15 @@ def body_summary(path: str | None, body: str | None) -> str | None:
     return _beginning(body)
 
 
-def summary_cut(path: str | None, body: str | None) -> int | None:
-    """How many code points of `body` its summary begins with, where it is its beginning and a line that counts the rest.
+def summary_cut(body: str | None, summary: str | None) -> int | None:
+    """How many code points of `body` its `summary` begins with, where it is its beginning and a line that counts the rest.
 
     NULL where the summary is something else: the whole of a short body, symbols, the end of an output.
     """
-    summary = body_summary(path, body)
     if body is None or summary is None or summary == body:
         return None
-    kept = summary.rpartition("\n")[0]
-    return len(kept) if summary == _counted(body, len(kept)) else None
+    kept = len(summary.rpartition("\n")[0])
+    return kept if summary == _counted(body, kept) else None
 
 
 def _counted(body: str, kept: int) -> str:
@@ -206,6 +210,7 @@ FUNCTIONS = (
     Function("text_digest", 1, text_digest),
     Function("text_lines", 1, text_lines),
     Function("text_slice", 3, text_slice),
+    Function("text_clean", 1, text_clean),
     Function("text_indent", 1, text_indent),
     Function("body_summary", 2, body_summary),
     Function("summary_cut", 2, summary_cut),

@@ -52,21 +52,32 @@ instead of insert on content_writes
 begin
     insert into contents (body, cut, summary, chars, summary_chars, lines)
     select
-        new.body,
+        s.body,
         s.cut,
         s.summary,
-        length(new.body),
+        length(s.body),
         coalesce(
             length(s.summary),
-            s.cut + length(char(10) || '[… ' || (length(new.body) - s.cut) || ' more characters]'),
-            length(new.body)
+            s.cut + length(char(10) || '[… ' || (length(s.body) - s.cut) || ' more characters]'),
+            length(s.body)
         ),
-        text_lines(new.body)
+        text_lines(s.body)
     from (
-        select
-            c.cut,
-            case when c.cut is null and length(new.body) > 500 then body_summary(new.path, new.body) end as summary
-        from (select case when length(new.body) > 500 then summary_cut(new.path, new.body) end as cut) as c
+        -- materialized: each function is called once
+        with clean as materialized (
+            -- lengths end at a NUL
+            select case when instr(new.body, char(0)) then text_clean(new.body) else new.body end as body
+        ),
+        short as materialized (
+            select body, case when length(body) > 500 then body_summary(new.path, body) end as summary
+            from clean
+        ),
+        beginning as materialized (
+            select body, summary, summary_cut(body, summary) as cut
+            from short
+        )
+        select body, cut, case when cut is null then summary end as summary
+        from beginning
     ) as s;
 end;
 

@@ -318,15 +318,6 @@ CREATE TABLE resolutions (
     created_at integer not null default 0
 ) strict;
 
-CREATE TABLE run_options (
-    name text primary key,
-    scope text not null constraint run_options_scope check (scope in ('loop', 'run')),
-    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number')),
-    least real,
-    most real,
-    meaning text not null
-) strict, without rowid;
-
 CREATE TABLE run_scopes (
     run_id integer not null constraint run_scopes_run references runs (id) on delete cascade,
     scope text not null,
@@ -423,10 +414,6 @@ CREATE TABLE schemes (
 CREATE TABLE settings (
     name text primary key,
     value text,
-    kind text not null default 'text' constraint settings_kind check (kind in ('text', 'whole', 'number')),
-    least real,
-    most real,
-    needed integer not null default 0 constraint settings_needed_flag check (needed in (0, 1)),
     meaning text not null
 ) strict, without rowid;
 
@@ -656,7 +643,6 @@ where prompt_tokens > 0;
 -- view next_loops (run_id, sequence)
 -- view next_steps (run_id, run, turn_id, turn, step)
 -- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id)
--- view option_checks (run, attributes)
 -- view packet_accounts (turn_id, context_chars, divisor, ceiling, visible, summarized, floor, premium, lines, warning)
 -- view packet_budget (turn_id, text)
 -- view packet_compact (turn_id, part, path, body)
@@ -710,7 +696,6 @@ where prompt_tokens > 0;
 -- view target_lines (command_id, path, line)
 -- view target_listings (command_id, listing)
 -- view turn_cycles (turn_id, period)
--- view turn_faults (turn_id)
 -- view turn_findings (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose)
 -- view turn_fingerprints (turn_id, fingerprint)
 -- view turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
@@ -789,7 +774,6 @@ where prompt_tokens > 0;
 -- trigger loops__guard_transition on loops
 -- trigger loops__move_the_run on loops
 -- trigger model_calls__replace_the_open_one on model_calls
--- trigger option_checks__check on option_checks
 -- trigger packet_offers__judge on packet_offers
 -- trigger packet_preparations__choose_file on packet_preparations
 -- trigger parsed_responses__record on parsed_responses
@@ -833,7 +817,6 @@ where prompt_tokens > 0;
 -- trigger set_entries__write on set_entries
 -- trigger set_moves__move on set_moves
 -- trigger set_patches__read on set_patches
--- trigger settings__guard_value on settings
 -- trigger target_finds__fill on target_finds
 -- trigger turn_errors__write_entry on turn_errors
 -- trigger turn_settlings__settle on turn_settlings
