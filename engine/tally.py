@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from .errors import EngineError
 from .kept import split
 
 if TYPE_CHECKING:
@@ -27,10 +26,10 @@ class Tally:
         parts = [part for section in sections for part in split(section)]
         try:
             self._known = {part: self._known[part] if part in self._known else self._count(part) for part in parts}
-        except EngineError:
+            tokens = sum(self._known[part] for part in parts)
+        except Exception:  # of a plugin's, a library's or the local model's making; an estimate does as well
             return None
-        tokens = sum(self._known[part] for part in parts)
-        return _MARGIN * sum(map(len, parts)) / tokens if tokens else None
+        return _MARGIN * sum(map(len, parts)) / tokens if tokens > 0 else None
 
 
 def tally_of(db: Store, turn_id: int) -> Tally | None:

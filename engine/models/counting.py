@@ -61,7 +61,7 @@ def _tiktoken(encoding: str, model: str) -> Count:
     try:
         import tiktoken
     except ImportError as error:
-        raise NotFound("setting tokenizer: tiktoken is not installed; run: pip install tiktoken") from error
+        raise NotFound("setting tokenizer: tiktoken is not installed; run: pip install 'engine[tokenizers]'") from error
     try:
         table = tiktoken.get_encoding(encoding) if encoding else _encoding_of(tiktoken, model)
     except Exception as error:  # whatever its download of the tables raises
@@ -80,7 +80,9 @@ def _tokenizers(file: str) -> Count:
     try:
         from tokenizers import Tokenizer  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
-        raise NotFound("setting tokenizer: tokenizers is not installed; run: pip install tokenizers") from error
+        raise NotFound(
+            "setting tokenizer: tokenizers is not installed; run: pip install 'engine[tokenizers]'"
+        ) from error
     try:
         table = Tokenizer.from_file(file)
     except Exception as error:  # the library raises plain exceptions

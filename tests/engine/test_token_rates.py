@@ -1,13 +1,12 @@
-"""Tokens are counted where a tokenizer is at hand, else estimated at a rate that the run has measured.
+"""Tokens are estimated at a rate that the run has measured.
 
-spec: @token_accounting @calibration @tokenizers
+spec: @token_accounting @calibration
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ import pytest
 from driving import begin, fresh, script
 
 import engine
-from engine import plugins
-from engine.models.counting import counter
 
 CORPUS = Path(__file__).parent.parent / "fixtures" / "packets.jsonl"
 GO_ON = '<update status="102">on</update>'
@@ -151,80 +148,3 @@ def test_a_loop_states_the_same_cost_of_an_entry_in_all_its_packets(tmp_path: Pa
         first, second = db.rows("select divisor, context_tokens from turns order by id limit 2")
         assert first["divisor"] == db.value("select divisor from loops") == 2
         assert second["divisor"] < 1, "the packets are counted as the provider counts them"
-
-
-class Words:
-    """A tokenizer that counts words."""
-
-    def __init__(self) -> None:
-        self.counted: list[str] = []
-
-    def __call__(self, text: str) -> int:
-        self.counted.append(text)
-        return len(text.split())
-
-    @plugins.hookimpl
-    def engine_tokenizer(self, model: str) -> Words | None:
-        return self if model.startswith("scripted:") else None
-
-
-@pytest.fixture
-def words() -> Iterator[Words]:
-    tokenizer = Words()
-    plugins.manager().register(tokenizer)
-    yield tokenizer
-    plugins.manager().unregister(tokenizer)
-
-
-def test_a_plugins_tokenizer_counts_in_place_of_the_rate(db: engine.Database, tmp_path: Path, words: Words) -> None:
-    model = script(
-        tmp_path, f"<set path='known://a'>{'word ' * 150}</set>{GO_ON}", f"<get path='known://a'/>{GO_ON}", DONE
-    )
-    assert db.run("Go", model=model, run="demo").status == 200
-    for row in db.rows("select sequence, context_tokens from turns"):
-        texts = db.rows("select text from packet_texts where turn = ?", (row["sequence"],))
-        true = sum(len(text["text"].split()) for text in texts)
-        assert true <= row["context_tokens"] <= 1.04 * true
-    assert db.value("select divisor from loops") > 3
-    assert len(words.counted) == len(set(words.counted)), "each part is counted once"
-
-
-def test_no_tokenizer_is_asked_where_the_setting_says_none(db: engine.Database, tmp_path: Path, words: Words) -> None:
-    db.execute("update settings set value = 'none' where name = 'tokenizer'")
-    assert db.run("Go", model=script(tmp_path, DONE)).status == 200
-    assert words.counted == []
-    assert db.value("select divisor from loops") == 2
-
-
-@pytest.mark.parametrize(
-    ("setting", "status", "says"),
-    [
-        ("abacus", 400, "is not one of none, local, tiktoken"),
-        ("tokenizers", 400, "is not one of"),
-        ("tokenizers:/nowhere/tokenizer.json", 404, "tokenizer"),
-        ("tiktoken:no_such_encoding", 404, "tiktoken"),
-    ],
-)
-def test_a_tokenizer_that_is_not_there_is_told(setting: str, status: int, says: str) -> None:
-    with pytest.raises(engine.EngineError, match=says) as caught:
-        counter(setting, "openai/gpt-4o")
-    assert caught.value.status == status
-
-
-def test_a_prompt_with_an_unknown_tokenizer_leaves_nothing(db: engine.Database, tmp_path: Path) -> None:
-    db.execute("update settings set value = 'abacus' where name = 'tokenizer'")
-    with pytest.raises(engine.ValidationError, match="abacus"):
-        db.run("Go", model=script(tmp_path, DONE))
-    assert db.value("select count(*) from runs") == 0
-
-
-def test_other_models_have_no_tokenizer_of_their_own() -> None:
-    assert counter("", "openai/gpt-4o") is None
-
-
-@pytest.mark.local_model
-def test_the_local_model_counts_with_its_own_tokenizer() -> None:
-    count = counter("", "local")
-    assert count is not None
-    assert count("hello world") == 2
-    assert count("你好") > 2
