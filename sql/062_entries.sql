@@ -24,19 +24,25 @@ create table if not exists entries (
     constraint entries_path_once_per_scope unique (scope, path)
 ) strict;
 
+-- What views tell of an entry beside its body: attributes, and the metadata that the packet shows. A view of run scope has
+-- one where it has attributes, or a state or outcome other than usual; forks and history share it.
+create table if not exists labels (
+    id integer primary key,
+    attributes text constraint labels_attributes_json check (attributes is null or json_valid(attributes)),
+    head text not null
+) strict;
+
 create table if not exists run_views (
     run_id integer not null constraint run_views_run references runs (id) on delete cascade,
     entry_id integer not null constraint run_views_entry references entries (id),
     -- the pin; null follows the entry's head
     content_id integer constraint run_views_content references contents (id),
-    attributes text constraint run_views_attributes_json check (attributes is null or json_valid(attributes)),
+    label_id integer constraint run_views_label references labels (id),
     visibility text not null constraint run_views_visibility references visibilities (name),
     state text not null constraint run_views_state references states (name),
     outcome text,
     writer text not null constraint run_views_writer references writer_tiers (name),
     loop_id integer,
-    -- its metadata as the packet shows it, while it is in context
-    head text,
     -- the clock when it came into context or was written, while it is in context: its place in the packet
     placed integer,
     -- the turn that wrote it last, which its head shows
@@ -90,7 +96,7 @@ select
             )
         end, ''
     ) as body,
-    coalesce(v.attributes, e.attributes) as attributes,
+    coalesce(b.attributes, e.attributes) as attributes,
     v.visibility,
     v.state,
     v.outcome,
@@ -117,6 +123,7 @@ join runs as r on r.id = v.run_id
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind
 join states as st on st.name = v.state
+left join labels as b on b.id = v.label_id
 left join contents as c on c.id = coalesce(v.content_id, e.content_id);
 
 -- The present body of each view, for the rules that read it.
@@ -132,12 +139,13 @@ select
     coalesce(v.content_id, e.content_id) as content_id,
     c.body,
     c.chars,
-    coalesce(v.attributes, e.attributes, '{}') as attributes,
+    coalesce(b.attributes, e.attributes, '{}') as attributes,
     v.visibility,
     v.state,
     v.outcome
 from run_views as v
 join entries as e on e.id = v.entry_id
+left join labels as b on b.id = v.label_id
 left join contents as c on c.id = coalesce(v.content_id, e.content_id);
 
 -- Where a run finds a path: in one of its scopes, through a view of its own. The joins are in that order, or each look-up
@@ -164,40 +172,57 @@ select
             st.status,
             (select o.status from outcomes as o where o.name = substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1))
         ),
-        coalesce(v.attributes, e.attributes)
+        coalesce(b.attributes, e.attributes)
     ) as head
 from run_views as v
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind
-join states as st on st.name = v.state;
+join states as st on st.name = v.state
+left join labels as b on b.id = v.label_id;
+
+-- Give a view the label that its state makes: insert into view_labels (run_id, entry_id).
+create view view_labels as
+select run_id, entry_id
+from run_views
+where label_id is not null;
 
 -- triggers
 
--- What comes into context gets its head and its place, what leaves it gives them up.
-create trigger run_views__keep_head
+create trigger labels__stay_as_they_are
+before update on labels
+begin
+    select fail(405, 'labels are immutable; write the entry again');
+end;
+
+create trigger labels__stay
+before delete on labels
+when not exists (select 1 from purges)
+begin
+    select fail(405, 'labels are immutable; only the purge of a whole run removes them');
+end;
+
+create trigger view_labels__make
+instead of insert on view_labels
+begin
+    insert into labels (attributes, head)
+    select b.attributes, h.head
+    from run_views as v
+    join entry_heads as h on h.run_id = v.run_id and h.entry_id = v.entry_id
+    left join labels as b on b.id = v.label_id
+    where v.run_id = new.run_id and v.entry_id = new.entry_id;
+    update run_views
+    set label_id = (select max(id) from labels)
+    where run_id = new.run_id and entry_id = new.entry_id;
+end;
+
+-- What comes into context gets its place, what leaves it gives it up.
+create trigger run_views__keep_place
 after update of visibility on run_views
 when (new.visibility = 'archived') <> (old.visibility = 'archived') and new.write_count = old.write_count
 begin
     update run_views
-    set placed = case when new.visibility <> 'archived' then new.since end,
-        head = case
-            when new.visibility <> 'archived' then (
-                select h.head from entry_heads as h where h.run_id = new.run_id and h.entry_id = new.entry_id
-            )
-        end
+    set placed = case when new.visibility <> 'archived' then new.since end
     where run_id = new.run_id and entry_id = new.entry_id;
-end;
-
--- The attributes of a shared entry are part of its head in every run.
-create trigger entries__refresh_heads
-after update of attributes on entries
-when new.attributes is not old.attributes
-begin
-    update run_views
-    set head = (select h.head from entry_heads as h where h.run_id = run_views.run_id and h.entry_id = new.id)
-    where run_id in (select run_id from run_scopes where scope = new.scope)
-        and entry_id = new.id
-        and visibility <> 'archived';
 end;
 
 -- The bodies of searchable schemes are indexed: a shared head in place of the one before, a run's own beside it.

@@ -26,7 +26,8 @@ where false;
 -- The same with all values settled: what the view becomes.
 create view view_writes as
 select
-    run_id, entry_id, null as category, 0 as shared, null as old_content_id, null as old_body, null as body, attributes,
+    run_id, entry_id, null as category, 0 as shared, null as old_content_id, null as old_body, null as body,
+    null as attributes,
     visibility, state, outcome, writer, turn, loop_id, content_id
 from run_views
 where false;
@@ -69,8 +70,8 @@ begin
         c.body,
         case when new.append then coalesce(c.body, '') || new.body else new.body end,
         case
-            when new.attributes is null then coalesce(v.attributes, e.attributes)
-            else json_patch(coalesce(v.attributes, e.attributes, '{}'), new.attributes)
+            when new.attributes is null then coalesce(b.attributes, e.attributes)
+            else json_patch(coalesce(b.attributes, e.attributes, '{}'), new.attributes)
         end,
         coalesce(new.visibility, v.visibility, new.default_visibility),
         coalesce(new.state, v.state, 'resolved'),
@@ -81,6 +82,7 @@ begin
         new.content_id
     from entries as e
     left join run_views as v on v.run_id = new.run_id and v.entry_id = e.id
+    left join labels as b on b.id = v.label_id
     left join contents as c on c.id = coalesce(v.content_id, e.content_id)
     where e.id = coalesce(new.entry_id, (select id from entries where scope = new.scope and path = new.path));
 end;
@@ -106,9 +108,20 @@ begin
             or (new.content_id is null and new.body is not null and new.body is not new.old_body)
             or attributes is not new.attributes
         );
+    insert into labels (attributes, head)
+    select
+        new.attributes,
+        entry_head(
+            new.category, new.turn, new.state, new.outcome,
+            coalesce(
+                (select status from states where name = new.state),
+                (select status from outcomes where name = substr(new.outcome, 1, instr(new.outcome || ':', ':') - 1))
+            ),
+            new.attributes
+        )
+    where not new.shared and (new.attributes is not null or new.state <> 'resolved' or new.outcome is not null);
     insert into run_views (
-        run_id, entry_id, content_id, attributes, visibility, state, outcome, writer, loop_id, turn, touched, since,
-        placed, head
+        run_id, entry_id, content_id, label_id, visibility, state, outcome, writer, loop_id, turn, touched, since, placed
     )
     values (
         new.run_id,
@@ -119,7 +132,10 @@ begin
             when new.body is null or new.body is new.old_body then new.old_content_id
             else (select max(id) from contents)
         end,
-        case when new.shared then null else new.attributes end,
+        case
+            when not new.shared and (new.attributes is not null or new.state <> 'resolved' or new.outcome is not null)
+                then (select max(id) from labels)
+        end,
         new.visibility,
         new.state,
         new.outcome,
@@ -128,21 +144,11 @@ begin
         new.turn,
         new.turn,
         (select coalesce(max(id), 0) + 1 from events),
-        case when new.visibility <> 'archived' then (select coalesce(max(id), 0) + 1 from events) end,
-        case
-            when new.visibility <> 'archived' then entry_head(
-                new.category, new.turn, new.state, new.outcome,
-                coalesce(
-                    (select status from states where name = new.state),
-                    (select status from outcomes where name = substr(new.outcome, 1, instr(new.outcome || ':', ':') - 1))
-                ),
-                new.attributes
-            )
-        end
+        case when new.visibility <> 'archived' then (select coalesce(max(id), 0) + 1 from events) end
     )
     on conflict (run_id, entry_id) do update
         set content_id = excluded.content_id,
-            attributes = excluded.attributes,
+            label_id = excluded.label_id,
             visibility = excluded.visibility,
             state = excluded.state,
             outcome = excluded.outcome,
@@ -152,6 +158,5 @@ begin
             touched = excluded.touched,
             write_count = write_count + 1,
             since = excluded.since,
-            placed = excluded.placed,
-            head = excluded.head;
+            placed = excluded.placed;
 end;

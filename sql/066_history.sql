@@ -12,7 +12,7 @@ create table if not exists run_view_versions (
     began integer not null,
     ended integer not null,
     content_id integer,
-    attributes text,
+    label_id integer,
     visibility text not null,
     state text not null,
     outcome text,
@@ -90,10 +90,10 @@ begin
         new.entry_id
     );
     insert into run_view_versions (
-        run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, placed, turn, touched
+        run_id, entry_id, began, ended, content_id, label_id, visibility, state, outcome, placed, turn, touched
     )
     values (
-        old.run_id, old.entry_id, old.since, new.since, old.content_id, old.attributes, old.visibility,
+        old.run_id, old.entry_id, old.since, new.since, old.content_id, old.label_id, old.visibility,
         old.state, old.outcome, old.placed, old.turn, old.touched
     );
 end;
@@ -109,10 +109,10 @@ begin
         'entry.removed', old.entry_id
     );
     insert into run_view_versions (
-        run_id, entry_id, began, ended, content_id, attributes, visibility, state, outcome, placed, turn, touched
+        run_id, entry_id, began, ended, content_id, label_id, visibility, state, outcome, placed, turn, touched
     )
     values (
-        old.run_id, old.entry_id, old.since, (select max(id) from events), old.content_id, old.attributes,
+        old.run_id, old.entry_id, old.since, (select max(id) from events), old.content_id, old.label_id,
         old.visibility, old.state, old.outcome, old.placed, old.turn, old.touched
     );
 end;

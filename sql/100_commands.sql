@@ -374,7 +374,7 @@ begin
             or json_extract(c.attributes, '$.tags') is null
             or tags_match(
                 json_extract(c.attributes, '$.tags'),
-                json_extract(coalesce(v.attributes, e.attributes), '$.tags')
+                json_extract(coalesce((select attributes from labels where id = v.label_id), e.attributes), '$.tags')
             )
         );
     insert into refused_commands (command_id, outcome, message)

@@ -117,11 +117,11 @@ begin
     from runs
     where id = new.parent_run_id;
     insert into run_views (
-        run_id, entry_id, content_id, attributes, visibility, state, outcome, writer, loop_id, turn, touched, write_count,
-        since, placed, head
+        run_id, entry_id, content_id, label_id, visibility, state, outcome, writer, loop_id, turn, touched, write_count,
+        since, placed
     )
     select
-        new.run_id, v.entry_id, v.content_id, v.attributes, v.visibility,
+        new.run_id, v.entry_id, v.content_id, v.label_id, v.visibility,
         case when v.open then 'cancelled' else v.state end,
         case when v.open then 'interrupted' else v.outcome end,
         v.writer, null, v.turn,
@@ -137,59 +137,26 @@ begin
         end,
         v.write_count,
         case when v.open then (select max(id) from events) else v.since end,
-        v.placed,
-        case
-            when v.open and v.visibility <> 'archived' then (
-                select entry_head(
-                        s.category, v.turn, 'cancelled', 'interrupted', (select status from states where name = 'cancelled'),
-                        coalesce(v.attributes, e.attributes)
-                    )
-                from entries as e
-                join schemes as s on s.name = e.kind
-                where e.id = v.entry_id
-            )
-            else v.head
-        end
-    from (select *, state in ('streaming', 'proposed') as open from run_views) as v
-    where v.run_id = new.parent_run_id and v.since <= coalesce(new.clock, v.since)
-    union all
-    select
-        new.run_id, h.entry_id, h.content_id, h.attributes, h.visibility,
-        case when h.open then 'cancelled' else h.state end,
-        case when h.open then 'interrupted' else h.outcome end,
-        'system', null, h.turn,
-        case
-            when h.touched < new.forked_at then h.touched
-            else coalesce(
-                (
-                    select max(p.turn)
-                    from run_view_touches as p
-                    where p.run_id = h.run_id and p.entry_id = h.entry_id and p.turn < new.forked_at
-                ), h.turn
-            )
-        end,
-        1,
-        case when h.open then (select max(id) from events) else h.began end,
-        h.placed,
-        case
-            when h.visibility <> 'archived' then entry_head(
-                s.category, h.turn, case when h.open then 'cancelled' else h.state end,
-                case when h.open then 'interrupted' else h.outcome end,
-                coalesce(
-                    st.status,
-                    (select status from outcomes where name = substr(h.outcome, 1, instr(h.outcome || ':', ':') - 1))
-                ),
-                coalesce(h.attributes, e.attributes)
-            )
-        end
-    from run_scopes as l
-    cross join entries as e on e.scope = l.scope
-    cross join (select *, state in ('streaming', 'proposed') as open from run_view_versions) as h
-        on h.run_id = new.parent_run_id and h.entry_id = e.id and h.began <= new.clock and h.ended > new.clock
-    cross join schemes as s on s.name = e.kind
-    cross join states as st on st.name = case when h.open then 'cancelled' else h.state end
-    where new.clock is not null and l.run_id = new.parent_run_id
+        v.placed
+    from (
+        select *, state in ('streaming', 'proposed') as open
+        from run_views
+        where run_id = new.parent_run_id and since <= coalesce(new.clock, since)
+        union all
+        select
+            h.run_id, h.entry_id, h.content_id, h.label_id, h.visibility, h.state, h.outcome, 'system', null, h.placed,
+            h.turn, h.touched, 1, h.began, h.state in ('streaming', 'proposed')
+        from run_scopes as l
+        cross join entries as e on e.scope = l.scope
+        cross join run_view_versions as h
+            on h.run_id = new.parent_run_id and h.entry_id = e.id and h.began <= new.clock and h.ended > new.clock
+        where new.clock is not null and l.run_id = new.parent_run_id
+    ) as v
     order by 2;
+    insert into view_labels (run_id, entry_id)
+    select run_id, entry_id
+    from run_views
+    where run_id = new.run_id and state = 'cancelled' and outcome = 'interrupted';
 end;
 
 create trigger run_aborts__abort

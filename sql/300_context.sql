@@ -5,9 +5,8 @@
 
 -- views
 
--- What is in context, with the parts of its text. tokens= is what making an entry visible costs and what demoting it frees.
--- Proposed entries wait outside.
-create view context_texts as
+-- What is in context, with its metadata up to the figures. Proposed entries wait outside.
+create view context_views as
 select
     v.run_id,
     v.entry_id,
@@ -20,6 +19,37 @@ select
     -- its places: in the summary, which a promotion leaves as it is, and among what is visible
     max(v.placed, coalesce(e.since, 0)) as placed,
     max(v.since, coalesce(e.since, 0)) as shown,
+    coalesce(v.content_id, e.content_id) as content_id,
+    -- what has no label is as usual, or has the attributes of its head
+    coalesce(
+        b.head,
+        case
+            when e.attributes is null and v.state = 'resolved' and v.outcome is null then '{"turn":' || v.turn
+            else (select h.head from entry_heads as h where h.run_id = v.run_id and h.entry_id = v.entry_id)
+        end
+    ) as start,
+    l.id as loop_id,
+    l.divisor
+from run_views as v indexed by idx_run_views_in_context
+join loops as l on l.run_id = v.run_id and l.status = 102
+join entries as e on e.id = v.entry_id
+join schemes as s on s.name = e.kind and s.model_visible
+left join labels as b on b.id = v.label_id
+where v.visibility <> 'archived' and v.state <> 'proposed';
+
+-- What is in context, with the parts of its text. tokens= is what making an entry visible costs and what demoting it frees.
+create view context_texts as
+select
+    v.run_id,
+    v.entry_id,
+    v.path,
+    v.kind,
+    v.category,
+    v.visibility,
+    v.turn,
+    v.touched,
+    v.placed,
+    v.shown,
     -- the content whose beginning the summary is, and how much of it
     case when c.symbols is null then c.id end as prefix_of,
     coalesce(c.cut, c.chars) as prefix_chars,
@@ -27,32 +57,28 @@ select
     coalesce(c.chars, 0) as chars,
     coalesce(c.body, '') as body,
     coalesce(c.summary, '') as summary,
-    v.head || case
-        when s.category = 'logging' then ''
+    v.start || case
+        when v.category = 'logging' then ''
         else ',"lines":' || coalesce(c.lines, 0) || ',"tokens":' || token_estimate(
-            case s.category
+            case v.category
                 -- 32: the fixed words of its row; its own digits are left out
                 when 'data'
-                    then length(v.head) + 2 * length(e.path) + coalesce(c.chars, 0) + length(coalesce(c.lines, 0)) + 32
+                    then length(v.start) + 2 * length(v.path) + coalesce(c.chars, 0) + length(coalesce(c.lines, 0)) + 32
                 else coalesce(c.chars - c.summary_chars, 0)
-            end, l.divisor
+            end, v.divisor
         )
-    end || '} <<:::' || e.path as head,
-    ':::' || e.path as foot,
+    end || '} <<:::' || v.path as head,
+    ':::' || v.path as foot,
     coalesce(c.summary_chars, 0) as summary_chars,
     -- the prompt of the loop, which has a section of its own
     case
-        when s.category = 'prompt'
-            then e.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = l.id)
+        when v.category = 'prompt'
+            then v.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = v.loop_id)
         else 0
     end as is_task,
-    l.divisor
-from run_views as v indexed by idx_run_views_in_context
-join loops as l on l.run_id = v.run_id and l.status = 102
-join entries as e on e.id = v.entry_id
-join schemes as s on s.name = e.kind and s.model_visible
-left join content_texts as c on c.id = coalesce(v.content_id, e.content_id)
-where v.visibility <> 'archived' and v.state <> 'proposed';
+    v.divisor
+from context_views as v
+left join content_texts as c on c.id = v.content_id;
 
 -- What each entry in context costs, in characters of the very text that is sent, envelope included: while it is summarized,
 -- and what showing it whole adds to that. Texts of the log are indented, a tab a line.

@@ -64,8 +64,8 @@ select
     coalesce(tv.state, th.state) as state,
     coalesce(fv.outcome, fh.outcome) as outcome_before,
     coalesce(tv.outcome, th.outcome) as outcome,
-    coalesce(fv.attributes, fh.attributes) as attributes_before,
-    coalesce(tv.attributes, th.attributes) as attributes
+    (select attributes from labels where id = coalesce(fv.label_id, fh.label_id)) as attributes_before,
+    (select attributes from labels where id = coalesce(tv.label_id, th.label_id)) as attributes
 from runs as r
 cross join turns as f on f.run_id = r.id and f.seen_at is not null
 cross join turns as t on t.run_id = r.id and t.seen_at is not null

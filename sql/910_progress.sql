@@ -32,15 +32,16 @@ join runs as r on r.id = ev.run_id
 where ev.kind in ('entry.created', 'entry.written') and c.state in ('resolved', 'failed', 'cancelled')
 union all
 select
-    r.alias, ev.id, 'error', t.sequence, null, null, null, 'error', json_extract(v.attributes, '$.target'),
-    json_extract(v.attributes, '$.status'), v.outcome, b.body, e.path
+    r.alias, ev.id, 'error', t.sequence, null, null, null, 'error', json_extract(a.attributes, '$.target'),
+    json_extract(a.attributes, '$.status'), v.outcome, b.body, e.path
 from events as ev
 join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since = ev.id
 join entries as e on e.id = ev.entry_id and e.kind = 'log'
+join labels as a on a.id = v.label_id
 left join contents as b on b.id = v.content_id
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id
-where ev.kind in ('entry.created', 'entry.written') and json_extract(v.attributes, '$.action') = 'error'
+where ev.kind in ('entry.created', 'entry.written') and json_extract(a.attributes, '$.action') = 'error'
 union all
 select
     r.alias, ev.id, 'proposal', t.sequence, null, null, null, json_extract(ev.detail, '$.action'),

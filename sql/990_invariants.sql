@@ -67,12 +67,16 @@ from content_texts
 where chars <> length(body) or summary_chars <> length(summary);
 
 create view invariant_heads as
--- What is in context has the head that its row makes and a place, and what is not has none.
+-- What is in context has a place, and what is not has none. A label is that of a run's own entry and has the head that the
+-- row makes; what has no label is as usual.
 select v.run_id, v.entry_id
 from run_views as v
+join entries as e on e.id = v.entry_id
 join entry_heads as h on h.run_id = v.run_id and h.entry_id = v.entry_id
-where v.head is not case when v.visibility <> 'archived' then h.head end
-    or (v.placed is null) <> (v.visibility = 'archived');
+left join labels as b on b.id = v.label_id
+where (v.placed is null) <> (v.visibility = 'archived')
+    or (e.scope like 'run:%' and coalesce(b.head, '{"turn":' || v.turn) <> h.head)
+    or (e.scope not like 'run:%' and v.label_id is not null);
 
 create view invariant_scratch as
 -- Nothing is left of what commands worked on.

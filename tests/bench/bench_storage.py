@@ -85,7 +85,10 @@ def _beyond_text(sizes: dict[int, int], turns: int, begin: int, end: int) -> flo
 
 
 def _forks(entries: int) -> list[Line]:
-    """Forks of a run of three turns, between which half of the entries were rewritten and a quarter put away."""
+    """Forks of a run of three turns, between which half of the entries were rewritten and a quarter put away.
+
+    All of them have attributes, of which each fork must take a reference and no copy.
+    """
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(_open(folder)) as db:
         script = Path(folder) / "script.jsonl"
         script.write_text('"<update status=\\"200\\">done</update>"\n' * 3)
@@ -95,8 +98,8 @@ def _forks(entries: int) -> list[Line]:
             visibility = "archived" if said == "third" else "summarized"
             with db.transaction():
                 for path in chosen:
-                    tags = '{"tags":"bench,fork"}' if path.endswith("1") else None
-                    _write(db, path, f"{said} {path}".ljust(200, "."), tags, visibility)
+                    attributes = json.dumps({"summary": f"{said} of {path}", "tags": "bench,fork"})
+                    _write(db, path, f"{said} {path}".ljust(200, "."), attributes, visibility)
             db.run(f"Take note of the {said}.", run="bench")
         return [line for at in (None, 3, 2, 1) for line in _fork(db, at)]
 

@@ -67,9 +67,10 @@ def test_a_packet_that_grows_at_its_end_keeps_its_stretches(db: engine.Database,
 
 
 def test_a_fork_copies_views_only(db: engine.Database, tmp_path: Path) -> None:
-    fill(db, 1000, script(tmp_path, '<set path="known://1">new</set><update status="102">on</update>', "done"))
+    text = '<set path="known://1">new</set><set path="known://*" tags="many,words"/>'
+    fill(db, 1000, script(tmp_path, text + '<update status="102">on</update>', "done"))
     db.run("Go", run="demo")
-    tables = ("contents", "chunks", "chunk_lists", "packets", "entries", "turns", "run_view_versions")
+    tables = ("contents", "labels", "chunks", "chunk_lists", "packets", "entries", "turns", "run_view_versions")
     before, bytes_before = [db.value(f"select count(*) from {name}") for name in tables], size(db)
     for at in (None, 1, 2):
         db.fork("demo", at=at)

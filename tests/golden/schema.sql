@@ -167,6 +167,12 @@ CREATE TABLE file_stats (
     primary key (project_id, path)
 ) strict, without rowid;
 
+CREATE TABLE labels (
+    id integer primary key,
+    attributes text constraint labels_attributes_json check (attributes is null or json_valid(attributes)),
+    head text not null
+) strict;
+
 CREATE TABLE leases (
     run_id integer primary key constraint leases_run references runs (id) on delete cascade,
     token text not null,
@@ -318,6 +324,15 @@ CREATE TABLE resolutions (
     created_at integer not null default 0
 ) strict;
 
+CREATE TABLE run_options (
+    name text primary key,
+    scope text not null constraint run_options_scope check (scope in ('loop', 'run')),
+    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number')),
+    least real,
+    most real,
+    meaning text not null
+) strict, without rowid;
+
 CREATE TABLE run_scopes (
     run_id integer not null constraint run_scopes_run references runs (id) on delete cascade,
     scope text not null,
@@ -344,7 +359,7 @@ CREATE TABLE run_view_versions (
     began integer not null,
     ended integer not null,
     content_id integer,
-    attributes text,
+    label_id integer,
     visibility text not null,
     state text not null,
     outcome text,
@@ -358,13 +373,12 @@ CREATE TABLE run_views (
     run_id integer not null constraint run_views_run references runs (id) on delete cascade,
     entry_id integer not null constraint run_views_entry references entries (id),
     content_id integer constraint run_views_content references contents (id),
-    attributes text constraint run_views_attributes_json check (attributes is null or json_valid(attributes)),
+    label_id integer constraint run_views_label references labels (id),
     visibility text not null constraint run_views_visibility references visibilities (name),
     state text not null constraint run_views_state references states (name),
     outcome text,
     writer text not null constraint run_views_writer references writer_tiers (name),
     loop_id integer,
-    head text,
     placed integer,
     turn integer not null,
     touched integer not null,
@@ -414,6 +428,10 @@ CREATE TABLE schemes (
 CREATE TABLE settings (
     name text primary key,
     value text,
+    kind text not null default 'text' constraint settings_kind check (kind in ('text', 'whole', 'number')),
+    least real,
+    most real,
+    needed integer not null default 0 constraint settings_needed_flag check (needed in (0, 1)),
     meaning text not null
 ) strict, without rowid;
 
@@ -587,6 +605,7 @@ where prompt_tokens > 0;
 -- view context_changes (run, from_turn, to_turn, path, change, visibility_before, visibility, body_before, body)
 -- view context_costs (run_id, entry_id, path, kind, category, visibility, turn, touched, is_task, summarized, premium, divisor)
 -- view context_texts (run_id, entry_id, path, kind, category, visibility, turn, touched, placed, shown, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, summary_chars, is_task, divisor)
+-- view context_views (run_id, entry_id, path, kind, category, visibility, turn, touched, placed, shown, content_id, start, loop_id, divisor)
 -- view decisions (proposal_id, decision, body, reason)
 -- view demotion_notes (turn_id, step, entries, tokens, lines)
 -- view demotion_steps (turn_id, step)
@@ -643,6 +662,7 @@ where prompt_tokens > 0;
 -- view next_loops (run_id, sequence)
 -- view next_steps (run_id, run, turn_id, turn, step)
 -- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id)
+-- view option_checks (run, attributes)
 -- view packet_accounts (turn_id, context_chars, divisor, ceiling, visible, summarized, floor, premium, lines, warning)
 -- view packet_budget (turn_id, text)
 -- view packet_compact (turn_id, part, path, body)
@@ -682,6 +702,7 @@ where prompt_tokens > 0;
 -- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent)
 -- view run_paths (run_id, path, entry_id, kind, scheme)
 -- view run_progress (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path)
+-- view run_purges (run)
 -- view run_state (run, turn, status, answer, history, unknowns, telemetry)
 -- view run_status_after_loop (loop_status, run_status)
 -- view scan_requests (turn_id, run_id, project_id, root)
@@ -692,10 +713,12 @@ where prompt_tokens > 0;
 -- view set_moves (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
 -- view set_patches (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
 -- view state_statuses (state, outcome, status)
+-- view sweeps (due)
 -- view target_finds (command_id)
 -- view target_lines (command_id, path, line)
 -- view target_listings (command_id, listing)
 -- view turn_cycles (turn_id, period)
+-- view turn_faults (turn_id)
 -- view turn_findings (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose)
 -- view turn_fingerprints (turn_id, fingerprint)
 -- view turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
@@ -707,6 +730,10 @@ where prompt_tokens > 0;
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
 -- view unfinished_commands (turn_id, command_id, state)
 -- view unreadable_entries (entry_id, outcome, message)
+-- view unused_chunk_lists (id)
+-- view unused_chunks (id)
+-- view unused_contents (id, body)
+-- view unused_labels (id)
 -- view verb_calls (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_cp (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_get (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
@@ -714,6 +741,7 @@ where prompt_tokens > 0;
 -- view verb_rm (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_set (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_update (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view view_labels (run_id, entry_id)
 -- view view_writes (run_id, entry_id, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id)
 -- view watched_files (run_id, project_id, path, size, mtime_ns)
 
@@ -753,7 +781,6 @@ where prompt_tokens > 0;
 -- trigger effects__open_channels on effects
 -- trigger entries__index_head on entries
 -- trigger entries__record_head on entries
--- trigger entries__refresh_heads on entries
 -- trigger entry_puts__find on entry_puts
 -- trigger entry_writes__find_the_entry on entry_writes
 -- trigger events__stay on events
@@ -767,6 +794,8 @@ where prompt_tokens > 0;
 -- trigger hearings__hear on hearings
 -- trigger judged_offers__carry_out on judged_offers
 -- trigger judgements__judge on judgements
+-- trigger labels__stay on labels
+-- trigger labels__stay_as_they_are on labels
 -- trigger ladder_steps__take on ladder_steps
 -- trigger lease_claims__claim on lease_claims
 -- trigger leases__release on leases
@@ -774,6 +803,7 @@ where prompt_tokens > 0;
 -- trigger loops__guard_transition on loops
 -- trigger loops__move_the_run on loops
 -- trigger model_calls__replace_the_open_one on model_calls
+-- trigger option_checks__check on option_checks
 -- trigger packet_offers__judge on packet_offers
 -- trigger packet_preparations__choose_file on packet_preparations
 -- trigger parsed_responses__record on parsed_responses
@@ -797,12 +827,13 @@ where prompt_tokens > 0;
 -- trigger run_aborts__abort on run_aborts
 -- trigger run_forks__copy_views on run_forks
 -- trigger run_openings__open on run_openings
+-- trigger run_purges__purge on run_purges
 -- trigger run_view_touches__stay on run_view_touches
 -- trigger run_view_touches__stay_as_they_are on run_view_touches
 -- trigger run_view_versions__stay on run_view_versions
 -- trigger run_view_versions__stay_as_they_are on run_view_versions
 -- trigger run_views__index_changed on run_views
--- trigger run_views__keep_head on run_views
+-- trigger run_views__keep_place on run_views
 -- trigger run_views__record_change on run_views
 -- trigger run_views__record_new on run_views
 -- trigger run_views__record_removal on run_views
@@ -817,6 +848,8 @@ where prompt_tokens > 0;
 -- trigger set_entries__write on set_entries
 -- trigger set_moves__move on set_moves
 -- trigger set_patches__read on set_patches
+-- trigger settings__guard_value on settings
+-- trigger sweeps__sweep on sweeps
 -- trigger target_finds__fill on target_finds
 -- trigger turn_errors__write_entry on turn_errors
 -- trigger turn_settlings__settle on turn_settlings
@@ -836,4 +869,5 @@ where prompt_tokens > 0;
 -- trigger verb_rm__call on verb_rm
 -- trigger verb_set__call on verb_set
 -- trigger verb_update__call on verb_update
+-- trigger view_labels__make on view_labels
 -- trigger view_writes__store on view_writes
