@@ -14,7 +14,8 @@ class Progress:
     """Passes events to `on_event`, each a dict with a `type`:
 
     `turn` (turn, context_tokens, ceiling, cost), `command` (turn, action, target, status, outcome, body, path), `error`
-    (turn, status, outcome, body, path), `proposal` (turn, action, target, path), `delta` (text), `output` (channel, text),
+    (turn, status, outcome, body, path), `context` (turn, action condensed, status, body, path), `strike` (turn, body),
+    `proposal` (turn, action, target, path), `delta` (text), `output` (channel, text),
     `retry` (message, failures, wait_s), `loop` (status, body: the reason). Keys without a value are left out.
     """
 

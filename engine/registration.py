@@ -46,6 +46,7 @@ def pure_functions() -> tuple[Function, ...]:
         schemas,
         texts,
         tokens,
+        values,
     )
 
     modules = (
@@ -62,6 +63,7 @@ def pure_functions() -> tuple[Function, ...]:
         schemas,
         grammars,
         repetition,
+        values,
     )
     own = (function for module in modules for function in module.FUNCTIONS)
     return (*own, *plugins.functions())

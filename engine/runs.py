@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import time
@@ -44,7 +45,10 @@ class Result:
 
 @dataclass(frozen=True)
 class Options:
-    """How to start or prompt a run; None leaves a choice to the run, the settings or the default."""
+    """How to start or prompt a run; None leaves a choice to the run, the settings or the default.
+
+    `max_turns` and `max_seconds` (0: none) end the prompt, `condense_ratio` (0: never) is a share of the ceiling.
+    """
 
     model: str | None = None
     root: str | os.PathLike[str] | None = None
@@ -68,7 +72,9 @@ class Options:
         """The attributes of the `set run://…` that they make; flags that are off are left out."""
         given = asdict(self) | {"root": None if self.root is None else str(Path(self.root).resolve())}
         return {
-            key: int(value) if value is True else value for key, value in given.items() if value not in (None, False)
+            key: int(value) if value is True else value
+            for key, value in given.items()
+            if value is not None and value is not False
         }
 
 
@@ -87,9 +93,9 @@ def prompt(db: Store, text: str, run: str | None, options: Options) -> tuple[str
     model = choose_model(db, run or options.fork, options.model)
     check_tokenizer(db)
     alias = run or new_alias(db, model)
-    attributes = {**options.attributes(), "model": model}
+    attributes = _as_json({**options.attributes(), "model": model})
     with db.transaction():
-        db.insert("verb_set", run=alias, path=f"run://{alias}", body=text, attributes=json.dumps(attributes))
+        db.insert("verb_set", run=alias, path=f"run://{alias}", body=text, attributes=attributes)
         loop = db.value(
             "select max(l.sequence) from loops as l join runs as r on r.id = l.run_id where r.alias = ?",
             (alias,),
@@ -255,4 +261,12 @@ def configure(db: Store, run: str, **values: Any) -> None:
     given = {key: value for key, value in values.items() if value is not None}
     if not db.value("select 1 from runs where alias = ?", (run,)):
         raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
-    db.insert("verb_set", run=run, path=f"run://{run}", attributes=json.dumps(given))
+    db.insert("verb_set", run=run, path=f"run://{run}", attributes=_as_json(given))
+
+
+def _as_json(attributes: dict[str, Any]) -> str:
+    try:
+        return json.dumps(attributes, allow_nan=False)
+    except ValueError:
+        wrong = [key for key, value in attributes.items() if isinstance(value, float) and not math.isfinite(value)]
+        raise ValidationError(f"{', '.join(wrong)}: give a finite number") from None

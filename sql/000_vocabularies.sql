@@ -47,6 +47,11 @@ create table if not exists writer_tiers (
 create table if not exists settings (
     name text primary key,
     value text,
+    -- what a value may be: text, whole or number, with the bounds of numbers; needed: not empty
+    kind text not null default 'text' constraint settings_kind check (kind in ('text', 'whole', 'number')),
+    least real,
+    most real,
+    needed integer not null default 0 constraint settings_needed_flag check (needed in (0, 1)),
     meaning text not null
 ) strict, without rowid;
 
@@ -125,28 +130,55 @@ insert into writer_tiers (name, rank) values
     ('model', 1), ('client', 2), ('plugin', 3), ('system', 4)
 on conflict (name) do update set rank = excluded.rank;
 
-insert into settings (name, value, meaning) values
-    ('budget_ceiling', '0.9', 'share of the context window that a packet may fill'),
-    ('context_length', '32768', 'context window of a model that names none, in tokens'),
-    ('token_divisor', '2', 'characters a token before a provider has reported usage'),
-    ('max_entry_tokens', '512', 'largest body of a known:// entry, in tokens'),
-    ('max_loop_turns', '99', 'turns after which a loop is stopped'),
-    ('max_loop_seconds', null, 'seconds after which a loop is stopped; empty: none'),
-    ('condense_ratio', null, 'share of the ceiling above which old results of tools are put in short; empty: never'),
-    ('tokenizer', null, 'counts tokens: local, tiktoken, tiktoken:ENCODING, tokenizers:FILE, none; empty: by the model'),
-    ('max_commands', '99', 'commands of one response that are taken up'),
-    ('max_strikes', '3', 'turns with errors in a row after which a loop is stopped'),
-    ('min_cycles', '3', 'repetitions that count as a cycle'),
-    ('max_cycle_period', '4', 'longest cycle looked for, in turns'),
-    ('temperature', '0.1', 'sampling temperature of a run that names none'),
-    ('model', null, 'alias of the model of a run that names none'),
-    ('persona', 'default', 'persona of a run that names none'),
-    ('prompt_figures', '0', '1: the <prompt> carries token figures, at the price of the prefix cache'),
-    ('process_timeout', '45', 'seconds after which a process is stopped'),
-    ('process_output_bytes', '1000000', 'bytes of one output channel that are kept'),
-    ('file_max_bytes', '1000000', 'size above which a file is listed but not read'),
-    ('scan_max_files', '20000', 'files of a project above which a scan is refused'),
-    ('lease_seconds', '30', 'how long a driver that does not report is waited for'),
-    ('model_timeout', '300', 'seconds after which a model call is given up'),
-    ('model_deadline', '600', 'seconds for which transient model errors are retried')
-on conflict (name) do update set meaning = excluded.meaning;
+insert into settings (name, value, kind, least, most, needed, meaning) values
+    ('budget_ceiling', '0.9', 'number', 0.1, 1, 1, 'share of the context window that a packet may fill'),
+    ('context_length', '32768', 'whole', 256, null, 1, 'context window of a model that names none, in tokens'),
+    ('token_divisor', '2', 'number', 0.25, 8, 1, 'characters a token before a provider has reported usage'),
+    ('max_entry_tokens', '512', 'whole', 1, null, 1, 'largest body of a known:// entry, in tokens'),
+    ('max_loop_turns', '99', 'whole', 1, null, 1, 'turns after which a loop is stopped'),
+    ('max_loop_seconds', null, 'number', 0, null, 0, 'seconds after which a loop is stopped; empty or 0: none'),
+    (
+        'condense_ratio', null, 'number', 0, 1, 0,
+        'share of the ceiling above which old results of tools are put in short; empty or 0: never'
+    ),
+    (
+        'delegated_condense_ratio', '0.75', 'number', 0, 1, 0,
+        'the same for a run that another one delegated to; empty: as any other'
+    ),
+    (
+        'tokenizer', null, 'text', null, null, 0,
+        'counts tokens: local, tiktoken, tiktoken:ENCODING, tokenizers:FILE, none; empty: by the model'
+    ),
+    ('max_commands', '99', 'whole', 1, null, 1, 'commands of one response that are taken up'),
+    ('max_strikes', '3', 'whole', 1, null, 1, 'turns with errors in a row after which a loop is stopped'),
+    ('min_cycles', '3', 'whole', 2, null, 1, 'repetitions that count as a cycle'),
+    ('max_cycle_period', '4', 'whole', 0, 8, 1, 'longest cycle looked for, in turns; 0: none'),
+    ('max_repeated_commands', '2', 'whole', 0, null, 1, 'times that one command line runs in a loop; 0: any number'),
+    ('temperature', '0.1', 'number', 0, 2, 1, 'sampling temperature of a run that names none'),
+    ('model', null, 'text', null, null, 0, 'alias of the model of a run that names none'),
+    ('persona', 'default', 'text', null, null, 0, 'persona of a run that names none'),
+    (
+        'prompt_figures', '0', 'whole', 0, 1, 1,
+        '1: the <prompt> carries token figures, at the price of the prefix cache'
+    ),
+    ('process_timeout', '45', 'number', 0.01, null, 1, 'seconds after which a process is stopped'),
+    ('process_output_bytes', '1000000', 'whole', 0, null, 1, 'bytes of one output channel that are kept'),
+    ('file_max_bytes', '1000000', 'whole', 0, null, 1, 'size above which a file is listed but not read'),
+    ('scan_max_files', '20000', 'whole', 0, null, 1, 'files of a project above which a scan is refused'),
+    ('lease_seconds', '30', 'whole', 1, null, 1, 'how long a driver that does not report is waited for'),
+    ('model_timeout', '300', 'number', 0.01, null, 1, 'seconds after which a model call is given up'),
+    ('model_deadline', '600', 'number', 0.01, null, 1, 'seconds for which transient model errors are retried')
+on conflict (name) do update set
+    kind = excluded.kind, least = excluded.least, most = excluded.most, needed = excluded.needed, meaning = excluded.meaning;
+
+-- triggers
+
+-- A value that a rule could not act by is refused where it is set.
+create trigger settings__guard_value
+before update of value on settings
+begin
+    select fail(400, 'setting ' || new.name || ': is needed; it was ' || quote(old.value))
+    where new.needed and coalesce(trim(new.value), '') = '';
+    select fail(400, 'setting ' || new.name || ': ' || value_error(new.value, new.kind, new.least, new.most))
+    where value_error(nullif(new.value, ''), new.kind, new.least, new.most) is not null;
+end;

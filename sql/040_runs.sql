@@ -17,6 +17,16 @@ create table if not exists loop_transitions (
     primary key (from_status, to_status)
 ) strict, without rowid;
 
+-- What attributes of run://alias may say of the loop that a prompt opens, and of the run, and the values that they may have.
+create table if not exists run_options (
+    name text primary key,
+    scope text not null constraint run_options_scope check (scope in ('loop', 'run')),
+    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number')),
+    least real,
+    most real,
+    meaning text not null
+) strict, without rowid;
+
 create table if not exists runs (
     id integer primary key,
     project_id integer not null constraint runs_project references projects (id),
@@ -60,7 +70,7 @@ create table if not exists loops (
     mode text not null constraint loops_mode references modes (name),
     model text,
     prompt text not null constraint loops_prompt_not_empty check (trim(prompt) <> ''),
-    -- yolo, no_repo, no_web, no_interaction, no_proposals, max_turns, max_seconds, condense_ratio
+    -- the run_options of loops that were given
     config text not null default '{}' constraint loops_config_json check (json_valid(config)),
     status integer not null default 100 constraint loops_status references statuses (code),
     -- why it ended, where the status alone does not say it
@@ -79,6 +89,23 @@ create unique index if not exists idx_loops_one_active on loops (run_id) where s
 create index if not exists idx_loops_queued on loops (run_id, sequence) where status = 100;
 
 -- seeds
+
+insert into run_options (name, scope, kind, least, most, meaning) values
+    ('yolo', 'loop', 'flag', null, null, 'all that is proposed is accepted'),
+    ('no_repo', 'loop', 'flag', null, null, 'the files of the folder are not looked at'),
+    ('no_web', 'loop', 'flag', null, null, 'no searching and fetching'),
+    ('no_interaction', 'loop', 'flag', null, null, 'the model may not ask questions'),
+    ('no_proposals', 'loop', 'flag', null, null, 'nothing that would have to be decided'),
+    ('max_turns', 'loop', 'whole', 1, null, 'turns after which it is stopped'),
+    ('max_seconds', 'loop', 'number', 0, null, 'seconds after which it is stopped; 0: none'),
+    (
+        'condense_ratio', 'loop', 'number', 0, 1,
+        'share of the ceiling above which old results of tools are put in short; 0: never'
+    ),
+    ('temperature', 'run', 'number', 0, 2, 'of the sampling'),
+    ('context_limit', 'run', 'whole', 256, null, 'context window in tokens')
+on conflict (name) do update set
+    scope = excluded.scope, kind = excluded.kind, least = excluded.least, most = excluded.most, meaning = excluded.meaning;
 
 insert or ignore into run_transitions (from_status, to_status) values
     (100, 102), (100, 499),
@@ -130,6 +157,11 @@ from (
 )
 where max_seconds > 0 and started_at is not null;
 
+-- Make sure that options have values that they may have: insert into option_checks (run, attributes), a JSON object.
+create view option_checks as
+select alias as run, null as attributes
+from runs;
+
 -- One flag of a loop, as configured for it.
 create view loop_flags as
 select
@@ -141,6 +173,15 @@ join json_each(l.config) as f
 where f.value in (1, '1', 'true');
 
 -- triggers
+
+create trigger option_checks__check
+instead of insert on option_checks
+begin
+    select fail(400, 'run ' || new.run || ': ' || o.name || ' ' || value_error(g.value, o.kind, o.least, o.most))
+    from json_each(new.attributes) as g
+    join run_options as o on o.name = g.key
+    where value_error(g.value, o.kind, o.least, o.most) is not null;
+end;
 
 -- A run moves only along the edges of run_transitions.
 create trigger runs__guard_transition

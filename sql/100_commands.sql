@@ -117,8 +117,10 @@ where c.writer in ('model', 'client')
         and exists (select 1 from proposals as p where p.run_id = c.run_id and p.path = c.path))
 union all
 select c.id, 35, 'repeated',
-    'Refused: this loop ran it twice already, a third time tells nothing new. Read what it printed, or run something else.'
+    'Refused: this loop ran it ' || case s.value when '1' then 'once' when '2' then 'twice' else s.value || ' times' end
+    || ' already, once more tells nothing new. Read what it printed, or run something else.'
 from commands as c
+cross join settings as s on s.name = 'max_repeated_commands' and cast(s.value as integer) > 0
 where c.writer = 'model'
     and c.action in ('sh', 'env')
     and (
@@ -129,8 +131,9 @@ where c.writer = 'model'
             and o.id < c.id
             and o.action in ('sh', 'env')
             and coalesce(o.outcome, '') not in ('aborted', 'rejected', 'cancelled', 'permission', 'validation')
-            and trim((select b.body from command_bodies as b where b.command_id = o.id)) = trim(c.body)
-    ) >= 2
+            and trim((select b.body from command_bodies as b where b.command_id = o.id), char(32, 9, 10, 13))
+            = trim(c.body, char(32, 9, 10, 13))
+    ) >= cast(s.value as integer)
 union all
 select c.id, 40, 'permission', 'Rejected: ask mode changes no file (' || coalesce(c.destination, c.path, 'a patch') || ').'
 from commands as c

@@ -101,7 +101,7 @@ begin
     where alias = new.run
         and status = 102
         and exists (select 1 from proposals as p where p.run_id = runs.id and p.state = 'proposed');
-    -- its fingerprint is that of what it asked for; a turn without a response repeats nothing
+    -- its fingerprint is that of what it asked for, which may be nothing
     update turns
     set phase = 'judging',
         fingerprint = (

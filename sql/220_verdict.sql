@@ -19,7 +19,7 @@ create table if not exists votes (
 
 -- views
 
--- The fingerprint of a turn: what it asked for, in any order, updates included. A turn that asked for nothing has none.
+-- The fingerprint of a turn: what it asked for, in any order, updates included; '' for a turn that asked for nothing.
 create view turn_fingerprints as
 select
     t.id as turn_id,
@@ -58,18 +58,23 @@ where (
             and a.fingerprint = b.fingerprint
     ) = k.value * ((select cast(value as integer) from settings where name = 'min_cycles') - 1);
 
+-- What went wrong in a turn so that it counts.
+create view turn_faults as
+select c.turn_id
+from commands as c
+join outcomes as o on o.name = substr(c.outcome, 1, instr(c.outcome || ':', ':') - 1)
+where c.state = 'failed' and o.strikes
+union all
+select turn_id
+from turn_errors
+where not soft;
+
 -- What a turn amounts to, before the votes.
 create view turn_findings as
 select
     t.id as turn_id,
     t.loop_id,
-    exists (
-        select 1
-        from commands as c
-        join outcomes as o on o.name = substr(c.outcome, 1, instr(c.outcome || ':', ':') - 1)
-        where c.turn_id = t.id and c.state = 'failed' and o.strikes
-    )
-    or exists (select 1 from turn_errors as e where e.turn_id = t.id and not e.soft)
+    exists (select 1 from turn_faults as f where f.turn_id = t.id)
     or exists (select 1 from turn_cycles as y where y.turn_id = t.id) as struck,
     exists (select 1 from turn_cycles as y where y.turn_id = t.id) as cycles,
     exists (
@@ -177,13 +182,17 @@ begin
         and not new.gathers
         and (new.commands > 0 or new.prose <> '');
     insert into votes (turn_id, voter, vote, rank, status, reason)
-    select new.turn_id, 'turns', 'stop', 20, 499, 'stopped after ' || s.step || ' turns'
+    select
+        new.turn_id, 'turns', 'stop', 20, 499,
+        'stopped after ' || s.step || case s.step when 1 then ' turn' else ' turns' end
     from turn_steps as s
     where s.turn_id = new.turn_id
         and s.step >= s.steps
         and not exists (select 1 from votes as v where v.turn_id = new.turn_id and v.rank = 10);
     insert into votes (turn_id, voter, vote, rank, status, reason)
-    select new.turn_id, 'clock', 'stop', 25, 499, 'stopped after ' || printf('%g', s.max_seconds) || ' seconds'
+    select
+        new.turn_id, 'clock', 'stop', 25, 499,
+        'stopped after ' || printf('%.10g', s.max_seconds) || case s.max_seconds when 1 then ' second' else ' seconds' end
     from loop_seconds as s
     where s.loop_id = new.loop_id
         and s.seconds_left <= 0
@@ -191,7 +200,25 @@ begin
     insert into votes (turn_id, voter, vote, rank, status, reason)
     select
         new.turn_id, 'strikes', 'stop', 30, 499,
-        case when new.cycles then 'loop detected' else 'abandoned after ' || l.streak || ' turns with errors in a row' end
+        case
+            -- where each of them has an error of its own, that they are alike is the lesser reason
+            when new.cycles and exists (
+                select 1
+                from turns as t
+                where t.loop_id = l.id
+                    and t.sequence > (select o.sequence from turns as o where o.id = new.turn_id) - l.streak
+                    and not exists (select 1 from turn_faults as f where f.turn_id = t.id)
+            )
+                then (
+                    select
+                        'loop detected: the same '
+                        || case min(y.period) when 1 then 'turn' else min(y.period) || ' turns' end || ' over and over'
+                    from turn_cycles as y
+                    where y.turn_id = new.turn_id
+                )
+            else 'abandoned after ' || l.streak || case l.streak when 1 then ' turn' else ' turns' end
+                || ' with errors in a row'
+        end
     from loops as l
     where l.id = new.loop_id
         and l.streak >= (select cast(value as integer) from settings where name = 'max_strikes');

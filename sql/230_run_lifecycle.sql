@@ -41,6 +41,7 @@ create trigger run_openings__open
 instead of insert on run_openings
 when not exists (select 1 from runs where alias = new.alias)
 begin
+    insert into option_checks (run, attributes) values (new.alias, new.attributes);
     select fail(404, 'run ' || quote(json_extract(new.attributes, '$.fork')) || ': there is no such run to fork')
     where json_extract(new.attributes, '$.fork') is not null
         and not exists (select 1 from runs where alias = json_extract(new.attributes, '$.fork'));
@@ -199,6 +200,10 @@ end;
 create trigger performing_set_run__perform
 instead of insert on performing_set_run
 begin
+    insert into option_checks (run, attributes)
+    select alias, coalesce(json_extract(new.attributes, '$.attributes'), '{}')
+    from runs
+    where id = new.run_id;
     select fail(400, 'run://' || (select alias from runs where id = new.run_id) || ': mode is ask or act')
     where json_extract(new.attributes, '$.attributes.mode') not in (select name from modes);
     select fail(
@@ -228,9 +233,7 @@ begin
         (
             select coalesce(json_group_object(f.key, f.value), '{}')
             from json_each(coalesce(json_extract(new.attributes, '$.attributes'), '{}')) as f
-            where f.key in (
-                'yolo', 'no_repo', 'no_web', 'no_interaction', 'no_proposals', 'max_turns', 'max_seconds', 'condense_ratio'
-            )
+            where f.key in (select name from run_options where scope = 'loop')
         ),
         now()
     from runs as r

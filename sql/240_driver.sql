@@ -182,17 +182,18 @@ begin
     limit 1;
     update turns
     set phase = case new.status when 413 then 'assembling' else 'judging' end,
+        fingerprint = case when new.status <> 413 then substr(text_digest(''), 1, 16) end,
         ms_model = (select sum(c.ended_at - c.started_at) from model_calls as c where c.turn_id = new.turn_id)
     where id = new.turn_id and phase = 'asking';
-    -- the model never read it: the packet that is sent in its place is the one that is kept
-    delete from packets
-    where turn_id = new.turn_id
-        and new.status = 413
-        and exists (select 1 from turns as t where t.id = new.turn_id and not t.refused);
     insert into ladder_steps (turn_id, from_step)
     select id, case when refused then 3 else ladder end
     from turns
     where id = new.turn_id and new.status = 413;
+    -- the model never read it: the packet that is sent in its place is the one that is kept
+    delete from packets
+    where turn_id = new.turn_id
+        and new.status = 413
+        and exists (select 1 from turns as t where t.id = new.turn_id and t.phase = 'assembling');
     update turns
     set refused = 1
     where id = new.turn_id and new.status = 413;

@@ -24,13 +24,14 @@ select id as turn_id, context_chars as chars, lease
 from turns
 where false;
 
--- The same with its tokens and what becomes of it: 'take', 'condense', or 'demote'.
+-- The same with its tokens and what becomes of it: 'take', 'condense', 'demote', or 'stop' where the loop's time is over.
 create view judged_offers as
 select id as turn_id, context_chars as chars, lease, context_tokens as tokens, null as decision
 from turns
 where false;
 
--- The share of the ceiling above which an open turn's packet is condensed; a row only where one is set.
+-- The share of the ceiling above which an open turn's packet is condensed; a row only where one is set. A run with a parent
+-- that it was not forked from was delegated to.
 create view condense_ratios as
 select turn_id, ratio
 from (
@@ -39,6 +40,12 @@ from (
         cast(
             coalesce(
                 json_extract(l.config, '$.condense_ratio'),
+                (
+                    select nullif(s.value, '')
+                    from settings as s
+                    join runs as r on r.id = t.run_id and r.parent_run_id is not null and r.forked_at is null
+                    where s.name = 'delegated_condense_ratio'
+                ),
                 (select nullif(value, '') from settings where name = 'condense_ratio')
             ) as real
         ) as ratio
@@ -48,8 +55,8 @@ from (
 )
 where ratio > 0;
 
--- What condensing an open turn's packet puts in short: results of tools, that is records in the log and the channels of
--- tools, which are shown whole and are shorter in short; all but the newest four.
+-- What condensing an open turn's packet puts in short: results of tools, that is their records in the log and their
+-- channels, which are shown whole and are shorter in short; all but the newest four. What was read again is new again.
 create view condensable_results as
 select turn_id, step, entry_id, path, turn, tokens
 from (
@@ -60,13 +67,22 @@ from (
         c.path,
         c.turn,
         token_estimate(c.premium, c.divisor) as tokens,
-        row_number() over (partition by t.id order by c.turn desc, c.entry_id desc) as place
+        row_number() over (partition by t.id order by max(c.touched, c.turn) desc, c.entry_id desc) as place
     from turns as t indexed by idx_turns_one_open
     cross join context_costs as c on c.run_id = t.run_id
     where t.phase <> 'judged' and t.phase = 'assembling'
         and c.visibility = 'visible'
         and c.premium > 0
-        and (c.category = 'logging' or c.kind in (select name from tools))
+        and (
+            c.kind in (select name from tools)
+            -- what stands behind log://turn_N/ names the tool; errors and what the engine says are no results
+            or (
+                c.category = 'logging'
+                and substr(c.path, 7 + instr(substr(c.path, 7), '/')) not glob 'update/*'
+                and substr(c.path, 7 + instr(substr(c.path, 7), '/')) not glob 'error/*'
+                and substr(c.path, 7 + instr(substr(c.path, 7), '/')) not glob 'budget/*'
+            )
+        )
 )
 where place > 4;
 
@@ -157,24 +173,35 @@ left join (
 
 -- triggers
 
+-- Condensing changes the log in its middle, where a provider's cache ends then: after the first time in a loop it waits
+-- until it frees a sixteenth of the ceiling, unless the packet is too long.
 create trigger packet_offers__judge
 instead of insert on packet_offers
 begin
     insert into judged_offers (turn_id, chars, lease, tokens, decision)
     select
-        t.id, new.chars, new.lease, token_estimate(new.chars, coalesce(t.divisor, b.divisor)),
+        id, new.chars, new.lease, tokens,
         case
-            when not t.condensed
-                and token_estimate(new.chars, coalesce(t.divisor, b.divisor))
-                > b.ceiling * (select q.ratio from condense_ratios as q where q.turn_id = t.id)
-                and exists (select 1 from condensable_results as c where c.turn_id = t.id)
+            when exists (select 1 from loop_seconds as c where c.loop_id = o.loop_id and c.seconds_left <= 0) then 'stop'
+            when not condensed
+                and tokens > ceiling * (select q.ratio from condense_ratios as q where q.turn_id = o.id)
+                and (select sum(c.tokens) from condensable_results as c where c.turn_id = o.id) >= case
+                    when tokens <= ceiling
+                        and exists (select 1 from turns as p where p.loop_id = o.loop_id and p.condensed)
+                        then ceiling / 16
+                    else 1
+                end
                 then 'condense'
-            when token_estimate(new.chars, coalesce(t.divisor, b.divisor)) > b.ceiling then 'demote'
+            when tokens > ceiling then 'demote'
             else 'take'
         end
-    from turns as t
-    join loop_ceilings as b on b.loop_id = t.loop_id
-    where t.id = new.turn_id and t.phase = 'assembling';
+    from (
+        select
+            t.id, t.loop_id, t.condensed, b.ceiling, token_estimate(new.chars, coalesce(t.divisor, b.divisor)) as tokens
+        from turns as t
+        join loop_ceilings as b on b.loop_id = t.loop_id
+        where t.id = new.turn_id and t.phase = 'assembling'
+    ) as o;
 end;
 
 create trigger judged_offers__carry_out
@@ -185,7 +212,7 @@ begin
     set context_chars = new.chars,
         context_tokens = new.tokens,
         lease = new.lease,
-        phase = case new.decision when 'take' then 'asking' else phase end,
+        phase = case new.decision when 'take' then 'asking' when 'stop' then 'judging' else phase end,
         seen_at = case new.decision when 'take' then (select coalesce(max(id), 0) + 1 from events) end
     where id = new.turn_id;
     insert into events (at, run_id, turn_id, kind)

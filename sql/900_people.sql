@@ -56,6 +56,16 @@ select
 from turn_errors as e
 join turns as t on t.id = e.turn_id
 join runs as r on r.id = t.run_id
+union all
+select
+    r.alias, t.sequence, -1, 'system', 'condense', 'budget', 'resolved', null, 200,
+    d.entries || ' old results, ' || d.tokens || ' tokens, are shown in short from now on',
+    'log://turn_' || t.sequence || '/budget/condensed', null
+from (
+    select turn_id, count(*) as entries, sum(tokens) as tokens from demotions where step = 1 group by turn_id
+) as d
+join turns as t on t.id = d.turn_id
+join runs as r on r.id = t.run_id
 order by 1, 2, 3, 12;
 
 create view turn_timeline as

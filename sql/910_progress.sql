@@ -23,25 +23,55 @@ select
     ),
     c.outcome, c.message, c.log_path
 from events as ev
-join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since = ev.id
+join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since >= ev.id
 join entries as e on e.id = ev.entry_id and e.kind = 'log'
 join commands as c on c.turn_id = ev.turn_id and c.log_path = e.path
 join command_results as k on k.command_id = c.id
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id
 where ev.kind in ('entry.created', 'entry.written') and c.state in ('resolved', 'failed', 'cancelled')
+    -- what was put out of sight since was not written again
+    and not exists (
+        select 1
+        from events as x
+        where x.id > ev.id and x.id <= v.since and x.entry_id = ev.entry_id and x.kind = 'entry.written'
+    )
 union all
 select
     r.alias, ev.id, 'error', t.sequence, null, null, null, 'error', json_extract(a.attributes, '$.target'),
     json_extract(a.attributes, '$.status'), v.outcome, b.body, e.path
 from events as ev
-join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since = ev.id
+join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since >= ev.id
 join entries as e on e.id = ev.entry_id and e.kind = 'log'
 join labels as a on a.id = v.label_id
 left join contents as b on b.id = v.content_id
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id
 where ev.kind in ('entry.created', 'entry.written') and json_extract(a.attributes, '$.action') = 'error'
+union all
+select
+    r.alias, ev.id, 'context', t.sequence, null, null, null, 'condensed', null, 200, null,
+    json_extract(ev.detail, '$.entries') || ' old results, ' || json_extract(ev.detail, '$.tokens')
+    || ' tokens, are shown in short from now on',
+    'log://turn_' || t.sequence || '/budget/condensed'
+from events as ev
+join turns as t on t.id = ev.turn_id
+join runs as r on r.id = ev.run_id
+where ev.kind = 'context.condensed'
+union all
+select
+    r.alias, ev.id, 'strike', t.sequence, null, null, null, null, null, null, null,
+    'strike ' || t.streak || ' of ' || s.value
+    || case
+        when exists (select 1 from turn_faults as f where f.turn_id = t.id) then ''
+        else ': it does what the turns before it did'
+    end,
+    null
+from events as ev
+join turns as t on t.id = ev.turn_id and t.streak > 0
+join runs as r on r.id = ev.run_id
+join settings as s on s.name = 'max_strikes'
+where ev.kind = 'turn.judged'
 union all
 select
     r.alias, ev.id, 'proposal', t.sequence, null, null, null, json_extract(ev.detail, '$.action'),

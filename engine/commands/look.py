@@ -15,6 +15,7 @@ _FIGURES = {
     "status": "status",
     "commands": "commands",
     "errors": "errors",
+    "strikes": "strikes",
     "context": "context_tokens",
     "in": "prompt_tokens",
     "out": "completion_tokens",

@@ -24,6 +24,8 @@ class Narrator:
             "turn": self._turn,
             "command": self._command,
             "error": self._command,
+            "context": self._context,
+            "strike": self._strike,
             "retry": self._retry,
             "output": self._output,
         }
@@ -60,6 +62,12 @@ class Narrator:
         colour = "green" if status < 300 else "yellow" if event.get("outcome") in {"aborted", "cancelled"} else "red"
         painted = paint(str(status), colour, stream=sys.stderr)
         say(f"[{event.get('turn', '-')}] {painted}  {line}{f' - {said}' if said else ''}")
+
+    def _context(self, event: Mapping[str, Any]) -> None:
+        say(f"[{event['turn']}]      {event['action']}: {event['body']}", dim=True)
+
+    def _strike(self, event: Mapping[str, Any]) -> None:
+        say(f"[{event['turn']}]      {event['body']}", "yellow")
 
     def _retry(self, event: Mapping[str, Any]) -> None:
         say(

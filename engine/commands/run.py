@@ -41,8 +41,22 @@ def run(
     max_turns: Annotated[
         int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop after so many turns.")
     ] = None,
+    max_seconds: Annotated[
+        float | None,
+        typer.Option("--max-seconds", metavar="N", min=0, help="Stop after so many seconds; 0: whatever it takes."),
+    ] = None,
     context_limit: Annotated[
         int | None, typer.Option("--context-limit", metavar="N", min=256, help="Context window in tokens.")
+    ] = None,
+    condense_ratio: Annotated[
+        float | None,
+        typer.Option(
+            "--condense-ratio",
+            metavar="N",
+            min=0,
+            max=1,
+            help="Put old results of tools in short above this share of what a packet may be; 0: never.",
+        ),
     ] = None,
     temperature: Annotated[
         float | None, typer.Option("--temperature", metavar="N", min=0, max=2, help="Of the sampling.")
@@ -70,6 +84,7 @@ def run(
       engine run --ask --model openai/gpt-5 "Where is the retry logic?"
       git diff | engine run --run review -
       engine run --fork review@3 "Now look at the tests"
+      engine run --yolo --max-turns 40 --max-seconds 900 --condense-ratio 0.75 "Make the tests pass"
 
     \b
     Exit codes:
@@ -91,6 +106,8 @@ def run(
         temperature=temperature,
         context_limit=context_limit,
         max_turns=max_turns,
+        max_seconds=max_seconds,
+        condense_ratio=condense_ratio,
         yolo=yolo,
         no_repo=no_repo,
         no_web=no_web,

@@ -13,8 +13,13 @@ if TYPE_CHECKING:
 _SHOWN = 300
 _OVERFLOW = re.compile(r"context.{0,60}(size|length|limit|window)", re.IGNORECASE | re.DOTALL)
 _OVERFLOW_OF_A_REJECTION = re.compile(
-    r"context.{0,60}(size|length|limit|window)|token.{0,60}(limit|exceed)|too.{0,20}(long|large)",
+    r"context.{0,60}(size|length|limit|window)|token.{0,60}(limit|exceed)|too.{0,20}(long|large)"
+    r"|too.many.{0,20}token|(prompt|input).{0,20}length",
     re.IGNORECASE | re.DOTALL,
+)
+# A complaint about how much may be answered: a shorter packet would not help.
+_ABOUT_THE_ANSWER = re.compile(
+    r"(max_(completion_|output_|new_)?tokens\W.{0,20}(too large|must be)|completion tokens, whereas)", re.I
 )
 _KEY_SHAPED = re.compile(r"\b(sk|xai|csk|gsk|pk|AIza)[-_]?[\w*.-]{8,}|(?<=Bearer )\S+")
 
@@ -71,7 +76,8 @@ def _category(error: Exception, detail: str) -> str:
     status = getattr(error, "status_code", None)
     if status != 429 and (
         isinstance(error, library.ModelContextWindowExceededError)
-        or (status in (400, 413, 422) and _OVERFLOW_OF_A_REJECTION.search(detail))
+        or status == 413
+        or (status in (400, 422) and _OVERFLOW_OF_A_REJECTION.search(detail) and not _ABOUT_THE_ANSWER.search(detail))
         or (status == 500 and _OVERFLOW.search(detail))
     ):
         return "context_exceeded"

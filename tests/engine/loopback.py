@@ -27,7 +27,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """A server with `answers` to give and the bodies of the requests that it was `asked`."""
+    """A server with `answers` to give, the bodies of the requests that it was `asked`, and how many `pieces` it repeated."""
 
     daemon_threads = True
 
@@ -35,6 +35,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.answers = answers
         self.asked: list[dict[str, Any]] = []
+        self.pieces = 0
         self.closing = threading.Event()
 
     @property
@@ -58,9 +59,14 @@ def serving(*answers: Answer) -> Iterator[Server]:
 
 def failing(status: int, message: str, **headers: str) -> Answer:
     """Refuse with this status."""
+    return refusing(status, {"error": {"message": message, "type": "error", "code": None}}, **headers)
+
+
+def refusing(status: int, said: dict[str, Any], **headers: str) -> Answer:
+    """Refuse with this status and this body."""
 
     def answer(handler: Handler) -> None:
-        body = json.dumps({"error": {"message": message, "type": "error", "code": None}}).encode()
+        body = json.dumps(said).encode()
         handler.send_response(status)
         for name, value in headers.items():
             handler.send_header(name.replace("_", "-"), value)
@@ -72,14 +78,32 @@ def failing(status: int, message: str, **headers: str) -> Answer:
     return answer
 
 
+def repeating(piece: str, most: int = 100_000) -> Answer:
+    """Stream the same piece over and over, until the client goes away."""
+
+    def answer(handler: Handler) -> None:
+        _begin_stream(handler)
+        choices = [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]
+        chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "tiny", "choices": choices}
+        for _ in range(most):
+            handler.server.pieces += 1
+            handler.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+
+    return answer
+
+
+def _begin_stream(handler: Handler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Type", "text/event-stream")
+    handler.send_header("Connection", "close")
+    handler.end_headers()
+
+
 def saying(text: str) -> Answer:
     """Stream this text, with figures of what it took."""
 
     def answer(handler: Handler) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Type", "text/event-stream")
-        handler.send_header("Connection", "close")
-        handler.end_headers()
+        _begin_stream(handler)
         usage = {"prompt_tokens": 1200, "completion_tokens": 7, "total_tokens": 1207}
         for fields in (
             {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]},

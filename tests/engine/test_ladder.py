@@ -115,12 +115,14 @@ def test_a_provider_that_counts_far_more_is_believed(db: engine.Database, tmp_pa
 
 
 def test_a_provider_that_counts_far_less_is_believed_within_reason(db: engine.Database, tmp_path: Path) -> None:
-    usage = {"prompt_tokens": 1}
-    model = script(tmp_path, {"text": DONE, "usage": usage})
-    db.run("Go", model=model, run="demo")
-    begin(db, "demo", "On", model=model)
-    db.insert("begin_turns", run="demo")
-    assert db.value("select divisor from loops where sequence = 2") == 8
+    characters = 2 * system_tokens(tmp_path)
+    for prompt_tokens, rate in ((characters // 7, 6.6), (1, 2)):
+        with fresh(tmp_path) as other:
+            model = script(tmp_path, {"text": DONE, "usage": {"prompt_tokens": prompt_tokens}})
+            other.run("Go", model=model, run="demo")
+            begin(other, "demo", "On", model=model)
+            other.insert("begin_turns", run="demo")
+            assert other.value("select divisor from loops where sequence = 2") == pytest.approx(rate, abs=0.1)
 
 
 @pytest.mark.parametrize("refusals", [1, 2])

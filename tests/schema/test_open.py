@@ -128,9 +128,10 @@ def test_what_an_app_made_survives_a_rebuild(tmp_path: Path) -> None:
         "insert into app_notes values ('mine')",
         "create view app_runs as select run from run_overview",
         "create trigger app_notes__count after insert on app_notes begin select 1; end",
-        "update engine_meta set value = 'older' where key = 'sources'",
-        "update settings set value = '7' where name = 'max_strikes'",
     )
+    with engine.open(path) as db:
+        db.execute("update settings set value = '7' where name = 'max_strikes'")
+    write_with(path, "update engine_meta set value = 'older' where key = 'sources'")
     with engine.open(path) as db:
         assert db.value("select text from app_notes") == "mine"
         assert db.value("select run from app_runs") == "demo"

@@ -1,0 +1,45 @@
+"""Values of settings and options: whether one is of its kind and within its bounds."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from engine.functions import Function
+
+_FLAGS = ("0", "1", "true", "false")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,15}")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+
+
+def value_error(value: str | float | None, kind: str | None, least: float | None, most: float | None) -> str | None:
+    """What `value` has to be and is not, to be read behind the name of what it is for; NULL where it is fit, or NULL.
+
+    `kind` is flag (0, 1, true, false), whole (a whole number), number, or text, which may be anything. A number may stand
+    as text. `least` and `most` bound numbers, both included; NULL is no bound.
+    """
+    if value is None or kind not in ("flag", "whole", "number"):
+        return None
+    if kind == "flag":
+        return None if str(value) in _FLAGS else f"is 0 or 1, not {value!r}"
+    number = _number(value, kind == "whole")
+    if number is not None and (least is None or number >= least) and (most is None or number <= most):
+        return None
+    return f"is a {'whole ' if kind == 'whole' else ''}number{_bounds(least, most)}, not {value!r}"
+
+
+def _number(value: str | float, whole: bool) -> float | None:
+    """The finite number that `value` is or spells as SQLite reads it."""
+    if isinstance(value, str) and not (_WHOLE if whole else _NUMBER).fullmatch(value):
+        return None
+    number = float(value)
+    return number if math.isfinite(number) and (number.is_integer() or not whole) else None
+
+
+def _bounds(least: float | None, most: float | None) -> str:
+    if least is not None and most is not None:
+        return f" from {least:g} to {most:g}"
+    return f" from {least:g} on" if least is not None else f" up to {most:g}" if most is not None else ""
+
+
+FUNCTIONS = (Function("value_error", 4, value_error),)
