@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Callable
 from functools import cache
+from itertools import count
 from typing import Any
 
 MAX_SYMBOLS = 300
 """Definitions that are looked for: a summary shows fewer."""
 _MAX_DEPTH = 30
+_CHUNK = 4096
+_MAX_READS = 2000
 _WIDTH = 120
 
 _GRAMMARS = {
@@ -53,9 +57,24 @@ _GROUPS = frozenset(
         "extension_declaration",
     )
 )
-_VARIABLES = frozenset({"lexical_declaration", "variable_declaration"})
+_BINDINGS = frozenset(
+    {
+        "lexical_declaration", "variable_declaration", "field_definition", "public_field_definition",
+        "expression_statement",
+    }
+)  # fmt: skip
+_TYPES = frozenset({"type_spec", "type_alias"})
 _CALLABLE = frozenset({"arrow_function", "function_expression", "function", "generator_function"})
 _NEEDS_BODY = frozenset({"struct_specifier", "class_specifier", "union_specifier", "enum_specifier", "class", "module"})
+
+
+_HEADING = re.compile(
+    r"^[ \t]*(?:(?:export|default|declare|public|private|protected|internal|static|final|abstract|async"
+    r"|inline|virtual|override|sealed|partial|open|data|unsafe|extern|pub(?:\([\w ]*\))?)[ \t]+)*"
+    r"(?:function\*?|class|struct|interface|enum|trait|impl|fn|func|fun|def|defmodule|module|namespace|protocol)"
+    r"[ \t<(][^\n]*",
+    re.MULTILINE,
+)
 
 
 def code_symbols(suffix: str, body: str) -> list[str] | None:
@@ -70,8 +89,34 @@ def code_symbols(suffix: str, body: str) -> list[str] | None:
 
     source = body.encode(errors="replace")
     found: list[str] = []
-    _collect(Parser(language).parse(source).root_node, source, 0, 0, found)
+    root = Parser(language).parse(_reader(source)).root_node
+    _collect(root, source, 0, 0, found)
+    # a grammar that stumbles loses whole classes
+    if root.has_error and len(lines := code_headings(body)) > len(found):
+        return lines
     return found or None
+
+
+def code_headings(body: str) -> list[str]:
+    """Lines that look like the beginning of a definition in one of the common languages."""
+    found = []
+    line, position = 1, 0
+    for match in _HEADING.finditer(body):
+        line += body.count("\n", position, match.start())
+        position = match.start()
+        found.append(f"{line}: {_shorten(match[0])}")
+    return found
+
+
+def _shorten(heading: str) -> str:
+    """A heading without what opens its block, cut to a readable length, its indentation kept."""
+    return heading.rstrip().rstrip("{:").rstrip()[:120]
+
+
+def _reader(source: bytes) -> Callable[[int, object], bytes]:
+    """What gives a parser its source, and no more of it to one that goes back over it thousands of times."""
+    reads = count()
+    return lambda offset, _: source[offset : offset + _CHUNK] if next(reads) < _MAX_READS else b""
 
 
 @cache
@@ -104,15 +149,16 @@ def _collect(node: Any, source: bytes, nesting: int, depth: int, found: list[str
             found.append(_heading(child, body, source, nesting))
             if depth < _MAX_DEPTH:
                 _collect(child, source, nesting + 1, depth + 1, found)
-        elif kind in _VARIABLES:
-            found += [_heading(child, end, source, nesting) for end in _functions(child)]
+        elif kind in _BINDINGS and (ends := _functions(child)):
+            found += [_heading(child, end, source, nesting) for end in ends]
         elif depth < _MAX_DEPTH and not kind.endswith(("expression", "comment", "literal")):
             _collect(child, source, nesting, depth + 1, found)
 
 
-def _functions(declaration: Any) -> list[Any]:
-    """The bodies of functions that a declaration binds to a name, at most one."""
-    values = (child.child_by_field_name("value") for child in declaration.named_children)
+def _functions(binding: Any) -> list[Any]:
+    """The bodies of functions that a declaration, a field or an assignment binds to a name, at most one."""
+    parts = [binding, *binding.named_children]
+    values = [part.child_by_field_name(name) for part in parts for name in ("value", "right")]
     bodies = (value.child_by_field_name("body") for value in values if value is not None and value.type in _CALLABLE)
     return [body for body in bodies if body is not None][:1]
 
@@ -125,4 +171,6 @@ def _heading(node: Any, body: Any, source: bytes, nesting: int) -> str:
     words = " ".join(lines.split())
     for opening in ("=>", "{", ":", "=", ";"):
         words = words.removesuffix(opening).rstrip()
+    if node.type in _TYPES and words.partition(" ")[0] not in ("type", "typealias"):
+        words = f"type {words}"
     return f"{node.start_point[0] + 1}: {'    ' * nesting}{words}"[:_WIDTH]

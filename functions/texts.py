@@ -10,7 +10,7 @@ import warnings
 from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.paths import path_scheme
-from engine.functions.symbols import code_symbols
+from engine.functions.symbols import code_headings, code_symbols
 
 SUMMARY_LENGTH = 500
 """Most code points of a summarized projection."""
@@ -24,13 +24,6 @@ _CODE = frozenset(
         "c cc cjs cpp cs cxx dart ex exs go h hh hpp java jl js jsx kt kts lua m mjs php pl pm ps1 py pyi rb "
         "rs scala sh sol swift ts tsx vue zig",
     )
-)
-_HEADING = re.compile(
-    r"^[ \t]*(?:(?:export|default|declare|public|private|protected|internal|static|final|abstract|async"
-    r"|inline|virtual|override|sealed|partial|open|data|unsafe|extern|pub(?:\([\w ]*\))?)[ \t]+)*"
-    r"(?:function\*?|class|struct|interface|enum|trait|impl|fn|func|fun|def|defmodule|module|namespace|protocol)"
-    r"[ \t<(][^\n]*",
-    re.MULTILINE,
 )
 
 
@@ -148,26 +141,10 @@ def _fit_symbols(symbols: list[str]) -> str:
 def _symbols(suffix: str, body: str) -> list[str]:
     """What a source file defines, by the best means at hand."""
     if len(body) > _PARSED_LENGTH:
-        return _headings(body)
+        return code_headings(body)
     if suffix in ("py", "pyi"):
         return _python_symbols(body)
-    return code_symbols(suffix, body) or _headings(body)
-
-
-def _headings(body: str) -> list[str]:
-    """Lines that look like the beginning of a definition in one of the common languages."""
-    found = []
-    line, position = 1, 0
-    for match in _HEADING.finditer(body):
-        line += body.count("\n", position, match.start())
-        position = match.start()
-        found.append(f"{line}: {_shorten(match[0])}")
-    return found
-
-
-def _shorten(heading: str) -> str:
-    """A heading without what opens its block, cut to a readable length, its indentation kept."""
-    return heading.rstrip().rstrip("{:").rstrip()[:120]
+    return code_symbols(suffix, body) or code_headings(body)
 
 
 def _python_symbols(body: str) -> list[str]:
@@ -177,7 +154,7 @@ def _python_symbols(body: str) -> list[str]:
             warnings.simplefilter("ignore")
             tree = ast.parse(body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _headings(body)
+        return code_headings(body)
     found: list[str] = []
     _collect(tree.body, "", found)
     return found

@@ -6,6 +6,7 @@ spec: @symbols
 from __future__ import annotations
 
 import importlib.util
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -32,7 +33,7 @@ SOURCES = {
     "tsx": ("export function App(p: Props) { return <div>{p.x}</div>; }\n", ["1: export function App(p: Props)"]),
     "go": (
         "package main\n\ntype S struct {\n\tx int\n}\n\nfunc (s *S) M(a int) (int, error) {\n\treturn 1, nil\n}\n",
-        ["3: S struct", "7: func (s *S) M(a int) (int, error)"],
+        ["3: type S struct", "7: func (s *S) M(a int) (int, error)"],
     ),
     "rs": (
         "pub struct S<T> { x: T }\nimpl<T> S<T> {\n    pub fn new(x: T) -> Self { S { x } }\n}\ntrait Q { fn m(&self); }\n",
@@ -105,6 +106,23 @@ def test_without_a_grammar_lines_that_look_like_definitions_stand_in() -> None:
     assert body_summary("a.lua", body) == "1: function first()\n83: function second()"
 
 
+def test_functions_are_found_by_the_names_that_they_are_bound_to() -> None:
+    pytest.importorskip("tree_sitter_javascript")
+    source = (
+        "exports.load = async function (path) { return 1 };\nBox.prototype.open = (key) => { };\n"
+        "class A {\n  static size = 3;\n  onClick = (event) => { }\n}\napp.get('/', (request) => { });\nlimit = 3;\n"
+    )
+    assert code_symbols("js", source) == [
+        "1: exports.load = async function (path)", "2: Box.prototype.open = (key)", "3: class A", "5:     onClick = (event)"
+    ]  # fmt: skip
+
+
+def test_where_a_grammar_stumbles_lines_that_look_like_definitions_stand_in() -> None:
+    pytest.importorskip("tree_sitter_go")
+    source = "package p\n\n<<<<<<< ours\nfunc one() {\n=======\nfunc uno() {\n>>>>>>> theirs\n}\n\nfunc two() {\n"
+    assert code_symbols("go", source) == ["4: func one()", "6: func uno()", "10: func two()"]
+
+
 def test_a_grammar_that_is_not_installed_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(symbols._MODULES, "zig", "tree_sitter_of_nobody")
     assert code_symbols("zig", "fn main() void {}\n") is None
@@ -122,3 +140,10 @@ def test_no_text_is_too_odd(suffix: str, body: str, times: int) -> None:
 def test_nesting_that_never_ends_is_cut() -> None:
     assert len(body_summary("a.js", "class A { m() { " * 3000) or "") <= 500
     assert len(body_summary("a.ts", "namespace N { " * 3000) or "") <= 500
+
+
+def test_a_source_that_takes_a_grammar_ever_longer_is_given_up() -> None:
+    pytest.importorskip("tree_sitter_ruby")
+    began = time.process_time()
+    assert body_summary("a.rb", "def first\nend\n" + "%w(" * 28_000) is not None
+    assert time.process_time() - began < 5
