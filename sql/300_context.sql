@@ -64,6 +64,9 @@ select
                 -- 32: the fixed words of its row; its own digits are left out
                 when 'data'
                     then length(v.start) + 2 * length(v.path) + coalesce(c.chars, 0) + length(coalesce(c.lines, 0)) + 32
+                -- indented, a tab a line
+                when 'prompt'
+                    then coalesce(length(replace(c.body, char(10), '  ')) - length(replace(c.summary, char(10), '  ')), 0)
                 else coalesce(c.chars - c.summary_chars, 0)
             end, v.divisor
         )

@@ -1,130 +1,152 @@
-"""Whatever a model and a client do, packets fit, figures add up, and what is demoted is kept as it was.
+"""Whatever a model and a client do, packets fit, figures add up, and what is demoted or past is kept as it was.
 
-spec: @budget_enforcement @token_accounting @condensation @run_views @calibration
+spec: @budget_enforcement @token_accounting @condensation @run_views @calibration @context_at @time_travel @fork @packets
 """
 
 from __future__ import annotations
 
-import math
-import re
+import json
 import shutil
 import tempfile
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from audit import audit
 from driving import begin
+from economy import (
+    ANY,
+    COMMANDS,
+    FILES,
+    LEVELS,
+    PATHS,
+    TEXTS,
+    check_shown,
+    check_sums,
+    check_told,
+    in_context,
+    seen,
+    sent,
+    stock,
+)
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import engine
+from engine.effects import files
+from engine.effects.perform import Performer
 from engine.packet import Renderer
 
-PATHS = st.sampled_from(
-    [
-        "known://a",
-        "known://b",
-        "known://deep/c",
-        "unknown://q",
-        "unknown://r",
-        "skill://s",
-        "https://e.org/p",
-        "prompt://1",
-    ]
-)
-TEXTS = st.builds(
-    lambda word, count, end: word * count + end,
-    st.sampled_from(["a ", "line\n", "wörter, ", "\t{}\n", "<x>"]),
-    st.integers(1, 150),
-    st.sampled_from(["", "\n", "end"]),
-)
-LEVELS = st.sampled_from(["visible", "summarized", "archived"])
-COMMANDS = st.one_of(
-    st.builds('<set path="{}">{}</set>'.format, PATHS, TEXTS),
-    st.builds('<set path="{}" visibility="{}"/>'.format, st.one_of(PATHS, st.just("log://**")), LEVELS),
-    st.builds('<get path="{}"/>'.format, st.one_of(PATHS, st.just("known://**"), st.just("nothing"))),
-    st.builds('<get path="{}" line="1" limit="50"/>'.format, PATHS),
-    st.builds('<get path="prompt://1" line="{}"/>'.format, st.integers(1, 9)),
-    st.builds('<rm path="{}"/>'.format, PATHS),
-    st.builds('<mv path="{}" to="{}"/>'.format, PATHS, PATHS),
-)
-SHOWN = ("packet_summary", "packet_visible", "packet_log", "packet_unknowns")
-FIGURES = re.compile(r'<budget tokenUsage="(\d+)".*entries, (\d+) tokens.*\nSystem: (\d+) tokens', re.DOTALL)
+OWN = ("known:", "unknown:", "https:", "sh:", "log:", "prompt:")
+RATES = st.sampled_from([None, None, None, 0.2, 1.5, 3.0, 4.0, 40.0])
 
 
 class Economy(RuleBasedStateMachine):
     """Runs of one file, driven turn by turn without a model."""
 
-    @initialize(extra=st.sampled_from([9000, 4000, 20_000, 1500]), ratio=st.sampled_from([None, 0.3, 0.6]))
-    def start(self, extra: int, ratio: float | None) -> None:
+    @initialize(
+        room=st.sampled_from([9000, 4000, 20_000, 1500, -4200]),
+        ratio=st.sampled_from([None, 0.3, 0.6]),
+        steps=st.sampled_from([3, 40]),
+    )
+    def start(self, room: int, ratio: float | None, steps: int) -> None:
         self.folder = Path(tempfile.mkdtemp())
+        root = self.folder / "project"
+        root.mkdir()
+        (root / "a.md").write_text("# A\n\nline of text\n" * 40)
+        (root / "code.py").write_text("def f():\n    return 1\n\n\n" * 30)
+        self.loop = {"context_limit": 4600 + room, "condense_ratio": ratio, "max_turns": steps, "yolo": True}
         self.db = engine.open(self.folder / "t.db", synchronous="NORMAL")
-        self.limit = {"context_limit": 4300 + extra, "condense_ratio": ratio}
         self.runs = ["demo"]
-        begin(self.db, "demo", "Do what you can\n" * 60, **self.limit)
+        self.past: dict[str, dict[int, list[Any]]] = {"demo": {}}
+        self.packets: dict[str, dict[int, list[str]]] = {"demo": {}}
+        self.stocks: dict[tuple[str, int], dict[str, tuple[Any, ...]]] = {}
+        self.limits: dict[tuple[str, int], int] = {}
+        self.kills: list[bool] = []
+        begin(self.db, "demo", "Do what you can\n" * 60, root=str(root), **self.loop)
 
     @rule(
         commands=st.lists(COMMANDS, max_size=8),
         status=st.sampled_from([102, 102, 102, 200]),
-        rate=st.sampled_from([None, None, 1.5, 4.0]),
+        rate=RATES,
+        refusals=st.sampled_from([0, 0, 0, 0, 1, 2]),
         which=st.integers(0, 9),
+        kills=st.lists(st.booleans(), max_size=12),
     )
-    def take_a_turn(self, commands: list[str], status: int, rate: float | None, which: int) -> None:
-        run = self.runs[which % len(self.runs)]
-        if not self.db.value("select step = 'begin' from next_steps where run = ?", (run,)):
-            begin(self.db, run, "And then this", **self.limit)
-        self.db.insert("begin_turns", run=run)
-        turn_id = self.db.value("select max(id) from turns")
-        if not self.packet_fits(turn_id):
+    def take_a_turn(
+        self, commands: list[str], status: int, rate: float | None, refusals: int, which: int, kills: list[bool]
+    ) -> None:
+        run, self.kills = self.runs[which % len(self.runs)], kills
+        turn_id = self.begin_turn(run)
+        if not self.send(run, turn_id):
             return
+        for _ in range(refusals):
+            self.step(lambda: self.db.insert("call_failures", turn_id=turn_id, status=413, message="too long"))
+            if self.db.value("select phase = 'assembling' from turns where id = ?", (turn_id,)):
+                self.forget(run, turn_id)
+            if not self.send(run, turn_id, refused=True):
+                return
         chars = self.db.value("select context_chars from turns where id = ?", (turn_id,))
         response = "".join(commands) + f'<update status="{status}">turn {turn_id}</update>'
-        reported = None if rate is None else int(chars / rate)
-        self.db.execute("update turns set response = ?, prompt_tokens = ? where id = ?", (response, reported, turn_id))
-        self.db.insert("dispatch", run=run)
+        self.answer(run, turn_id, response, None if rate is None else int(chars / rate))
 
-    def packet_fits(self, turn_id: int) -> bool:
+    def answer(self, run: str, turn_id: int, response: str, reported: int | None = None) -> None:
+        """Store what the model said, dispatch it and do in the world what it asked for, until the turn is over."""
+        query = "update turns set response = ?, prompt_tokens = ? where id = ?"
+        self.step(lambda: self.db.execute(query, (response, reported, turn_id)))
+        run_id = self.db.value("select id from runs where alias = ?", (run,))
+        while self.db.value("select phase <> 'judged' from turns where id = ?", (turn_id,)):
+            if self.next(run) == "perform":
+                Performer(self.db, None, threading.Event()).perform(run_id)
+            else:
+                assert self.next(run) == "dispatch"
+                self.step(lambda: self.db.insert("dispatch", run=run))
+
+    def step(self, act: Callable[[], None]) -> None:
+        """Do a step; where a kill is due, first begin it, lose it with the process, and open the file again."""
+        if self.kills and self.kills.pop():
+            self.db.execute("begin immediate")
+            act()
+            self.db.close()
+            self.db = engine.open(self.folder / "t.db", synchronous="NORMAL")
+        act()
+
+    def begin_turn(self, run: str) -> int:
+        if self.next(run) == "end":
+            begin(self.db, run, "And then this", **self.loop)
+        self.step(lambda: self.db.insert("begin_turns", run=run))
+        return int(self.db.value("select max(id) from turns"))
+
+    def next(self, run: str) -> str:
+        return str(self.db.value("select step from next_steps where run = ?", (run,)))
+
+    def send(self, run: str, turn_id: int, refused: bool = False) -> bool:
         """Render and offer until the packet goes out or the loop ends; check what must hold on the way."""
-        renderer, before = Renderer(self.db), self.contents(turn_id)
+        for request in self.db.rows("select * from scan_requests where turn_id = ?", (turn_id,)):
+            files.scan(self.db, request)
+        before = self.contents(run)
         while (phase := self.db.value("select phase from turns where id = ?", (turn_id,))) == "assembling":
-            self.check_figures(renderer, turn_id)
-            renderer.offer(turn_id, None)
-        after = self.contents(turn_id)
+            renderer = Renderer(self.db)
+            with self.db.transaction():
+                check_sums(self.db, turn_id, renderer.render(turn_id))
+            self.step(lambda: Renderer(self.db).offer(turn_id, None))
+        after = self.contents(run)
         assert {path: after[path] for path in before} == before, "only what is shown has changed"
-        self.check_end(turn_id, phase)
-        self.check_demotions(turn_id)
+        self.check_end(turn_id, phase, refused)
+        if phase == "asking":
+            self.remember(run, turn_id)
         return phase == "asking"
 
-    def contents(self, turn_id: int) -> dict[str, tuple[Any, ...]]:
-        """Bodies and states of all that the turn's run knows, the 413 of this very turn excepted."""
+    def contents(self, run: str) -> dict[str, tuple[Any, ...]]:
         rows = self.db.rows(
-            "select path, body, state, outcome, status, attributes, write_count from known_entries where run = "
-            "(select r.alias from turns as t join runs as r on r.id = t.run_id where t.id = ?)",
-            (turn_id,),
+            "select path, body, state, outcome, status, attributes, write_count from known_entries where run = ?",
+            (run,),
         )
-        return {row.pop("path"): tuple(row.values()) for row in rows}
+        return {row["path"]: tuple(row.values()) for row in rows if "/budget" not in row["path"]}
 
-    def check_figures(self, renderer: Renderer, turn_id: int) -> None:
-        text = "".join(message.content for message in renderer.render(turn_id))
-        turn = self.db.row("select divisor from turns where id = ?", (turn_id,))
-        assert turn is not None
-        found = FIGURES.search(text)
-        assert found
-        usage, floor, system = map(int, found.groups())
-        sums = self.db.row(
-            "select sum(floor) as f, sum(premium) as p from packet_schemes where turn_id = ?", (turn_id,)
-        )
-        assert sums is not None
-        both = (sums["f"] or 0) + (sums["p"] or 0)
-        assert usage == math.ceil(len(text) / turn["divisor"])
-        assert floor == math.ceil((sums["f"] or 0) / turn["divisor"])
-        assert system == usage - math.ceil(both / turn["divisor"]) > 0
-        rows = [row for view in SHOWN for row in self.db.rows(f"select text from {view} where turn_id = ?", (turn_id,))]
-        prompt = self.db.rows("select text from packet_prompt where turn_id = ?", (turn_id,))
-        assert both == sum(len(row["text"]) + 1 for row in rows) + sum(len(row["text"]) for row in prompt)
-
-    def check_end(self, turn_id: int, phase: str) -> None:
+    def check_end(self, turn_id: int, phase: str, refused: bool) -> None:
         row = self.db.row(
             "select t.context_tokens as tokens, b.ceiling, l.status from turns as t join loops as l on l.id = t.loop_id "
             "join loop_ceilings as b on b.loop_id = l.id where t.id = ?",
@@ -135,19 +157,32 @@ class Economy(RuleBasedStateMachine):
             assert row["tokens"] <= row["ceiling"]
         else:
             assert (phase, row["status"]) == ("judged", 413)
-            assert row["tokens"] > row["ceiling"]
+            assert refused or row["tokens"] > row["ceiling"]
 
-    def check_demotions(self, turn_id: int) -> None:
-        hidden = self.db.rows(
-            "select d.path, v.visibility from demotions as d join turns as t on t.id = d.turn_id "
-            "left join run_views as v on v.run_id = t.run_id and v.entry_id = d.entry_id where t.id = ?",
-            (turn_id,),
-        )
-        assert all(row["visibility"] == "summarized" for row in hidden)
-        errors = self.db.value("select count(*) from turn_errors where turn_id = ? and slug = 'budget'", (turn_id,))
-        steps = self.db.value("select count(*) from demotions where turn_id = ? and step > 1", (turn_id,))
-        assert errors <= 1
-        assert errors or not steps
+    def remember(self, run: str, turn_id: int) -> None:
+        """Note what was sent and seen in the very moment."""
+        turn, chars = self.db.row("select sequence, context_chars from turns where id = ?", (turn_id,)).values()
+        messages = [message.content for message in Renderer(self.db).messages(turn_id)]
+        assert sum(map(len, messages)) == chars
+        self.packets[run][turn] = messages
+        self.past[run][turn] = in_context(self.db, run)
+        self.stocks[run, turn] = stock(self.db, run)
+        self.limits[run, turn] = self.loop["context_limit"]
+        check_shown(self.db, run, messages[-1])
+        check_told(self.db, turn_id, messages[-1])
+
+    def forget(self, run: str, turn_id: int) -> None:
+        """A packet that the provider refused is replaced by the one that is sent in its place."""
+        turn = self.db.value("select sequence from turns where id = ?", (turn_id,))
+        for noted in (self.packets[run], self.past[run]):
+            del noted[turn]
+        del self.stocks[run, turn]
+
+    @invariant()
+    def the_past_stays(self) -> None:
+        for run in getattr(self, "runs", ()):
+            assert seen(self.db, run) == self.past[run]
+            assert sent(self.db, run) == self.packets[run]
 
     @precondition(lambda self: self.db.value("select count(*) from demotions"))
     @rule(which=st.integers(0, 99))
@@ -158,33 +193,112 @@ class Economy(RuleBasedStateMachine):
         )
         if not rows:
             return
-        row = rows[which % len(rows)]
-        self.db.insert("verb_get", run=row["run"], path=row["path"], pattern=0)
-        entry = "select visibility, body, status from known_entries where run = ? and path = ?"
-        assert self.db.row(entry, (row["run"], row["path"])) == {
-            "visibility": "visible",
-            "body": row["body"],
-            "status": row["status"],
-        }
+        row, entry = (
+            rows[which % len(rows)],
+            "select visibility, body, status from known_entries where run = ? and path = ?",
+        )
+        turn_id = self.begin_turn(row["run"])
+        if self.send(row["run"], turn_id):
+            response = f'<get path="{row["path"]}"/><update status="102">get {turn_id}</update>'
+            self.answer(row["run"], turn_id, response)
+            got = self.db.row(entry, (row["run"], row["path"]))
+            assert got == {"visibility": "visible", "body": row["body"], "status": row["status"]}
 
-    @rule(path=PATHS.filter(lambda path: not path.startswith("prompt")), body=TEXTS, level=LEVELS)
-    def write_from_outside(self, path: str, body: str, level: str) -> None:
-        if not path.startswith("known") or len(body) <= 1000:
-            self.db.insert("verb_set", run="demo", path=path, body=body, visibility=level)
+    @rule(path=PATHS, body=TEXTS, level=LEVELS, which=st.integers(0, 9))
+    def write_from_outside(self, path: str, body: str, level: str, which: int) -> None:
+        self.do_as_client(which, "verb_set", path=path, body=body, visibility=level)
 
-    @rule(count=st.integers(5, 9), lines=st.integers(1, 80))
-    def results_come_in(self, count: int, lines: int) -> None:
-        turn = self.db.value("select next_turn - 1 from runs where alias = 'demo'")
-        for number in range(count):
-            self.db.execute(
-                "insert into entry_writes (run_id, path, body, writer, turn) values (1, ?, ?, 'system', ?)",
-                (f"log://turn_{turn}/sh/{number}", "a line of output\n" * lines, turn),
-            )
+    @rule(path=ANY, level=LEVELS, which=st.integers(0, 9))
+    def show_from_outside(self, path: str, level: str, which: int) -> None:
+        self.do_as_client(which, "verb_set", path=path, visibility=level)
 
-    @precondition(lambda self: len(self.runs) < 3 and self.db.value("select count(*) > 2 from turns"))
-    @rule()
-    def fork(self) -> None:
-        self.runs.append(self.db.fork("demo", f"child{len(self.runs)}"))
+    @rule(
+        verb=st.sampled_from(["verb_get", "verb_rm", "verb_mv", "verb_cp"]),
+        path=PATHS,
+        to=PATHS,
+        which=st.integers(0, 9),
+    )
+    def move_from_outside(self, verb: str, path: str, to: str, which: int) -> None:
+        ends = {"to": to} if verb in ("verb_mv", "verb_cp") else {}
+        self.do_as_client(which, verb, path=path, **ends)
+
+    def do_as_client(self, which: int, verb: str, **columns: Any) -> None:
+        """Do it, or be refused and leave nothing."""
+        run = self.runs[which % len(self.runs)]
+        before = stock(self.db, run)
+        try:
+            self.db.insert(verb, run=run, **columns)
+        except engine.EngineError:
+            assert stock(self.db, run) == before
+
+    @rule(text=TEXTS, name=st.sampled_from(FILES))
+    def edit_a_file(self, text: str, name: str) -> None:
+        (self.folder / "project" / name).write_text(text)
+
+    @rule(limit=st.sampled_from([400, 5000, 9000, 30_000]), which=st.integers(0, 9))
+    def change_the_limit(self, limit: int, which: int) -> None:
+        run = self.runs[which % len(self.runs)]
+        self.loop["context_limit"] = limit
+        self.db.insert("verb_set", run=run, path=f"run://{run}", attributes=json.dumps({"context_limit": limit}))
+
+    @precondition(lambda self: len(self.runs) < 4 and self.stocks)
+    @rule(which=st.integers(0, 99), now=st.booleans())
+    def fork(self, which: int, now: bool) -> None:
+        """A child has what its parent saw, now or at any turn, and its ladder finds the same."""
+        parent, turn = list(self.stocks)[which % len(self.stocks)]
+        child = self.fork_of(parent, None if now else turn)
+        assert stock(self.db, child) == (stock(self.db, parent) if now else self.stocks[parent, turn])
+
+    @precondition(lambda self: len(self.runs) < 4 and self.stocks)
+    @rule(which=st.integers(0, 99))
+    def do_the_same(self, which: int) -> None:
+        """Two of a kind that are given the same prompt send the same packet, after the same demotions."""
+        parent, _ = list(self.stocks)[which % len(self.stocks)]
+        if self.next(parent) != "end":
+            self.db.abort(parent)
+        twin = self.fork_of(parent, None)
+        for run in (parent, twin):
+            turn_id = self.begin_turn(run)
+            if self.send(run, turn_id):
+                self.answer(run, turn_id, "Done.")
+        both = [self.last_turn(run) for run in (parent, twin)]
+        assert both[0] == both[1]
+
+    def last_turn(self, run: str) -> tuple[Any, ...]:
+        turn = self.db.value("select next_turn - 1 from runs where alias = ?", (run,))
+        demoted = self.db.rows(
+            "select d.step, d.path, d.tokens from demotions as d join turns as t on t.id = d.turn_id "
+            "join runs as r on r.id = t.run_id where r.alias = ? and t.sequence = ? order by 1, 2",
+            (run, turn),
+        )
+        return turn, self.packets[run].get(turn), demoted
+
+    @precondition(lambda self: len(self.runs) < 4 and self.stocks)
+    @rule(which=st.integers(0, 99))
+    def do_again(self, which: int) -> None:
+        """A fork at the first turn of a loop that is given that loop's prompt sends what its parent sent."""
+        parent, turn = list(self.stocks)[which % len(self.stocks)]
+        row = self.db.row(
+            "select l.prompt from turns as t join loops as l on l.id = t.loop_id join runs as r on r.id = t.run_id "
+            "where r.alias = ? and t.sequence = ? and not t.ladder and not t.condensed and not t.refused "
+            "and not exists (select 1 from turns as o where o.loop_id = l.id and o.sequence < t.sequence)",
+            (parent, turn),
+        )
+        shared = any(not path.startswith(OWN) for path, *_ in self.past[parent][turn])
+        if row is None or shared or self.limits[parent, turn] != self.loop["context_limit"]:
+            return
+        child = self.fork_of(parent, turn)
+        begin(self.db, child, row["prompt"], **self.loop)
+        turn_id = self.begin_turn(child)
+        assert self.send(child, turn_id)
+        assert self.packets[child][turn] == self.packets[parent][turn]
+        self.answer(child, turn_id, "Done.")
+
+    def fork_of(self, parent: str, at: int | None) -> str:
+        child = self.db.fork(parent, f"child{len(self.runs)}", at=at)
+        self.runs.append(child)
+        self.past[child], self.packets[child] = {}, {}
+        return child
 
     def teardown(self) -> None:
         if hasattr(self, "db"):
