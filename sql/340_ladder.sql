@@ -92,21 +92,44 @@ select id as turn_id
 from turns
 where condensed;
 
--- What each step of the ladder puts in short: first what the turn before brought into view, then the prompt of the loop.
+-- What each step of the ladder puts in short: first what the turn before brought into view; then the prompt of the loop and,
+-- where that alone would not do and there is enough of it, what has been in view for longer, the oldest first, with a tenth
+-- of the ceiling to spare, so that the next turn does not stand before the same.
 create view ladder_candidates as
-select
-    t.id as turn_id,
-    case when c.is_task then 3 else 2 end as step,
-    c.entry_id,
-    c.path,
-    c.turn,
-    token_estimate(c.premium, c.divisor) as tokens
-from turns as t indexed by idx_turns_one_open
-cross join context_costs as c on c.run_id = t.run_id
-where t.phase <> 'judged' and t.phase = 'assembling'
-    and c.visibility = 'visible'
-    and c.premium > 0
-    and (c.is_task or (c.touched = t.sequence - 1 and c.category <> 'prompt'));
+select turn_id, step, entry_id, path, turn, tokens
+from (
+    select
+        *,
+        sum(case when place < 3 then 0 else tokens end) over (partition by turn_id order by place, since, entry_id)
+        - tokens as freed_before,
+        sum(case when place < 2 then 0 else tokens end) over (partition by turn_id) as freed_by_all,
+        sum(case when place = 2 then tokens else 0 end) over (partition by turn_id) as freed_by_prompt
+    from (
+        select
+            t.id as turn_id,
+            case when c.touched = t.sequence - 1 and c.category <> 'prompt' then 2 else 3 end as step,
+            case when c.is_task then 2 when c.touched = t.sequence - 1 and c.category <> 'prompt' then 1 else 3 end as place,
+            max(c.touched, c.turn) as since,
+            c.entry_id,
+            c.path,
+            c.turn,
+            token_estimate(c.premium, c.divisor) as tokens,
+            t.context_tokens - b.ceiling as overflow,
+            b.ceiling
+        from turns as t indexed by idx_turns_one_open
+        join loop_ceilings as b on b.loop_id = t.loop_id
+        cross join context_costs as c on c.run_id = t.run_id
+        where t.phase <> 'judged' and t.phase = 'assembling'
+            and c.visibility = 'visible'
+            and c.premium > 0
+    )
+)
+where place < 3
+    or (
+        overflow > freed_by_prompt
+        and freed_by_all >= overflow
+        and freed_before < overflow - freed_by_prompt + ceiling / 10
+    );
 
 -- Take the next step of the ladder: insert into ladder_steps (turn_id, from_step), the step that was taken before it.
 create view ladder_steps as

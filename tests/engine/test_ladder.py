@@ -162,3 +162,60 @@ def test_a_condensed_packet_keeps_bodies_and_tells_once(db: engine.Database, tmp
     begin(db, "demo", "And?")
     turn(db, "demo", f'<get path="{again}"/>{DONE}')
     assert db.value("select visibility from known_entries where path = ?", (again,)) == "visible"
+
+
+def test_a_packet_that_grew_little_by_little_gives_up_what_is_oldest(db: engine.Database, tmp_path: Path) -> None:
+    reads = [f'<get path="known://{number % 8}" line="1" limit="{number + 2}"/>{GO_ON}' for number in range(18)]
+    limit = int((system_tokens(tmp_path) + 12000) / 0.9)
+    quiet = '<set path="known://**" visibility="summarized"/>' + GO_ON
+    result = db.run("Go", model=script(tmp_path, notes(8) + quiet, *reads, DONE), run="demo", context_limit=limit)
+    assert result.status == 200
+    assert max(sent(db)) <= ceiling_of(db)
+    steps = db.rows("select turn_id, path, turn, step from demotions where path like '%/get/%' order by turn_id, turn")
+    older = [row for row in steps if row["step"] == 3]
+    assert len(older) > 1, "what the turn before brought was too little"
+    first = [row["turn"] for row in older if row["turn_id"] == older[0]["turn_id"]]
+    assert first == list(range(2, 2 + len(first))), "the oldest first"
+    after = db.value("select min(sequence) from turns where ladder = 3")
+    assert len(first) < after - 3, "and no more than needed"
+    assert db.value("select ladder from turns where sequence = ?", (after + 1,)) == 0, "with something to spare"
+
+
+def test_where_nothing_would_help_older_entries_stay_in_view(db: engine.Database, tmp_path: Path) -> None:
+    model = script(tmp_path, notes(2) + GO_ON, "<think>a</think>" + GO_ON, DONE)
+    db.run("Go", model=model, run="demo")
+    assert db.run("On", run="demo", model=script(tmp_path, DONE), context_limit=1000).status == 413
+    assert db.value("select group_concat(visibility) from known_entries where scheme = 'known'") == "visible,visible"
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_kill_between_two_steps_goes_on_from_there(tmp_path: Path, refused: bool) -> None:
+    limit = int((system_tokens(tmp_path) + (90000 if refused else 5000)) / 0.9)
+    model = script(tmp_path, *[DONE] * 3)
+    with fresh(tmp_path) as db:
+        db.insert(
+            "verb_set", run="demo", path="run://demo", body="Go", attributes=f'{{"model":"m","context_limit":{limit}}}'
+        )
+        turn(db, "demo", notes(8) + GO_ON)
+        db.insert("begin_turns", run="demo")
+        turn_id = db.value("select id from turns where phase = 'assembling'")
+        if refused:
+            db.insert("packet_offers", turn_id=turn_id, chars=20000)
+            db.execute("insert into model_calls (run_id, turn_id, attempt, model, started_at) values (1, 2, 1, 'm', 1)")
+            db.insert("call_failures", turn_id=turn_id, status=413, message="too long")
+        else:
+            db.insert("packet_offers", turn_id=turn_id, chars=4 * limit)
+        assert db.row("select phase, ladder from turns where id = ?", (turn_id,)) == {
+            "phase": "assembling",
+            "ladder": 2,
+        }
+        db.execute("update loops set model = ?", (model,))
+        db.execute("update runs set model = ?", (model,))
+        path = db.path
+        db.close()
+        with engine.open(path) as again:
+            assert again.resume("demo").status == 200
+            assert told(again) == ["log://turn_2/error/budget"]
+            assert again.value("select count(*) from demotions where path like 'known://%'") == 8
+            assert again.value("select count(*) from events where kind = 'context.demoted'") == 1
+            assert again.value("select count(*) from packets where turn_id = ?", (turn_id,)) == 2

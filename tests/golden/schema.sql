@@ -272,6 +272,9 @@ CREATE TABLE packets (
     sha256 blob not null,
     chars integer not null,
     parts text not null constraint packets_parts_json check (json_valid(parts)),
+    cuts text constraint packets_cuts_json check (cuts is null or json_valid(cuts)),
+    kept integer,
+    before_id integer,
     constraint packets_ordinal_per_turn unique (turn_id, ordinal)
 ) strict;
 
@@ -697,6 +700,7 @@ where prompt_tokens > 0;
 -- view resumable_runs (run_id, run, status, step)
 -- view run_aborts (run_id, reason)
 -- view run_forks (run_id, parent_run_id, forked_at, clock)
+-- view run_lines (run_id, source_id, depth, last_turn)
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id)
 -- view run_openings (alias, attributes)
 -- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent)
@@ -729,7 +733,7 @@ where prompt_tokens > 0;
 -- view turn_tools (turn_id, ordinal, name, description, schema)
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
 -- view unfinished_commands (turn_id, command_id, state)
--- view unreadable_entries (entry_id, outcome, message)
+-- view unreadable_entries (entry_id, outcome, message, short)
 -- view unused_chunk_lists (id)
 -- view unused_chunks (id)
 -- view unused_contents (id, body)
