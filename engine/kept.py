@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from .cuts import cuts_of, kept_of
 from .functions.compact import to_json
 from .models.protocol import Message
 
@@ -28,27 +30,43 @@ class Keeper:
         self._chunks: dict[str, int] = {}
         self._lists: dict[str, int] = {}
 
-    def store(self, turn_id: int, messages: Sequence[tuple[str, Sequence[str]]], rows: Iterable[Row]) -> None:
-        """Store the messages of a turn: for each its role and the texts of its sections; `rows` are those that they show."""
+    def store(
+        self,
+        turn_id: int,
+        messages: Sequence[tuple[Message, Sequence[str]]],
+        rows: Iterable[Row],
+        before: Mapping[str, int],
+    ) -> dict[str, int]:
+        """Store the messages of a turn, each with the texts of its sections; returns the id of each role's packet.
+
+        `rows` are those that they show, `before` the ids of the packets that they were cut after.
+        """
         shown = {row["text"]: row for row in rows if row.get("content_id")}
         chunks: dict[str, int] = {}
         lists: dict[str, int] = {}
-        for ordinal, (role, sections) in enumerate(messages):
+        ids: dict[str, int] = {}
+        if not self._lists:
+            self._lists = {stretch: number for id_ in before.values() for stretch, number in self._lists_of(id_)}
+        for ordinal, (message, sections) in enumerate(messages):
             parts = [part for section in sections for part in split(section)]
             chunks |= self._chunk_ids(parts, shown)
             stretches = [to_json(runs_of(ids)) for ids in stretches_of([chunks[part] for part in parts])]
             lists |= self._list_ids(stretches)
-            text = "".join(sections)
-            self._db.insert(
-                "packets",
-                turn_id=turn_id,
-                ordinal=ordinal,
-                role=role,
-                sha256=digest(text),
-                chars=len(text),
-                parts=to_json([lists[stretch] for stretch in stretches]),
+            ids[message.role] = self._db.value(
+                "insert into packets (turn_id, ordinal, role, sha256, chars, parts, cuts, kept, before_id) "
+                "values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning id",
+                (
+                    turn_id,
+                    ordinal,
+                    message.role,
+                    digest(message.content),
+                    len(message.content),
+                    to_json([lists[stretch] for stretch in stretches]),
+                    *_cuts(message, before.get(message.role)),
+                ),
             )
         self._chunks, self._lists = chunks, lists
+        return ids
 
     def _chunk_ids(self, parts: list[str], shown: dict[str, Row]) -> dict[str, int]:
         """The chunk id of each part; parts that no packet had before become chunks."""
@@ -61,6 +79,15 @@ class Keeper:
                     (digest(part)[:16], *_chunk(part, shown.get(part[:-1]))),
                 )
         return found
+
+    def _lists_of(self, packet_id: int) -> Iterator[tuple[str, int]]:
+        """The stretches of a packet that another process has stored, with their ids."""
+        rows = self._db.rows(
+            "select l.chunks, l.id from packets as p join json_each(p.parts) as s join chunk_lists as l on l.id = s.value "
+            "where p.id = ?",
+            (packet_id,),
+        )
+        return ((row["chunks"], row["id"]) for row in rows)
 
     def _list_ids(self, stretches: list[str]) -> dict[str, int]:
         """The id of each stretch; those that the packet before did not have are stored."""
@@ -104,18 +131,61 @@ def runs_of(ids: list[int]) -> list[int | list[int]]:
 
 
 def messages_of(db: Store, turn_id: int) -> tuple[Message, ...]:
-    """The messages of a turn's packet as they were stored."""
-    rows = db.rows(
-        "select p.role, p.text from packet_texts as p join turns as t join runs as r on r.id = t.run_id "
-        "where t.id = ? and p.run = r.alias and p.turn = t.sequence order by p.ordinal",
+    """The messages of a turn's packet as they were stored, cut as they were."""
+    return tuple(message for _, message in _stored(db, turn_id))
+
+
+def messages_before(db: Store, turn_id: int) -> dict[str, tuple[int, Message]]:
+    """The packet before a turn's, of its run or of one that this came from: for each role the id and the message."""
+    before = db.value(
+        "select o.id from turns as t cross join run_lines as l on l.run_id = t.run_id "
+        "cross join turns as o on o.run_id = l.source_id and o.sequence <= coalesce(l.last_turn, o.sequence) "
+        "where t.id = ? and o.id <> t.id and o.id in (select turn_id from packets) "
+        "order by l.depth, o.sequence desc limit 1",
         (turn_id,),
     )
-    return tuple(Message(row["role"], row["text"]) for row in rows)
+    return {message.role: (packet_id, message) for packet_id, message in _stored(db, before)}
 
 
 def digest(text: str) -> bytes:
     """The SHA-256 of a text as it is stored."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _stored(db: Store, turn_id: int | None) -> list[tuple[int, Message]]:
+    """The ids and messages of a turn's packet, in order."""
+    rows = db.rows(
+        "select p.id, k.role, k.text, p.cuts from turns as t join runs as r on r.id = t.run_id "
+        "join packet_texts as k on k.run = r.alias and k.turn = t.sequence "
+        "join packets as p on p.turn_id = t.id and p.ordinal = k.ordinal where t.id = ? order by p.ordinal",
+        (turn_id,),
+    )
+    return [(row["id"], _message(db, row)) for row in rows]
+
+
+def _message(db: Store, row: Row) -> Message:
+    if row["cuts"] is None:
+        return Message(row["role"], row["text"])
+    return Message(row["role"], row["text"], cuts_of(_line(db, row["id"])), tuple(json.loads(row["cuts"])))
+
+
+def _line(db: Store, packet_id: int) -> list[tuple[int, list[int]]]:
+    """What `cuts_of` needs of a packet and those before it."""
+    rows = db.rows(
+        "with recursive line (id, before_id, kept, cuts) as ("
+        "select id, before_id, kept, cuts from packets where id = ? union all "
+        "select p.id, p.before_id, p.kept, p.cuts from line as l join packets as p on p.id = l.before_id and p.id < l.id "
+        "where l.kept > 0 and p.cuts is not null) select kept, cuts from line",
+        (packet_id,),
+    )
+    return [(row["kept"], json.loads(row["cuts"])) for row in rows]
+
+
+def _cuts(message: Message, before_id: int | None) -> tuple[str | None, int | None, int | None]:
+    """How the cuts of a message are stored; not at all where nothing of it is cached."""
+    if not message.cache_to:
+        return None, None, None
+    return to_json(list(message.cache_to)), kept_of(message), before_id
 
 
 def _chunk(part: str, row: Row | None) -> tuple[str, int | None, int | None, str | None]:

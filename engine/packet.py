@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 from . import texts
 from .cuts import message_of
-from .kept import Keeper, messages_of
+from .kept import Keeper, messages_before, messages_of
 from .models.protocol import Message
 from .tally import Tally, tally_of
 
 if TYPE_CHECKING:
     from .database import Row, Store
+
+
+_Packets = dict[str, tuple[int, Message, list[str]]]
+"""Of each role the id of its packet, the message, and the texts of its sections where they are known."""
 
 
 class Renderer:
@@ -30,8 +34,11 @@ class Renderer:
         self._tally: Tally | None = None
         self._measured: int | None = None
         self._keeper = Keeper(db)
-        self._parts: list[tuple[str, list[str]]] = []
+        self._parts: list[list[str]] = []
         self._sent: tuple[int | None, tuple[Message, ...]] = (None, ())
+        # of each role the packet that was stored last, and the one that this turn's is cut after
+        self._stored: tuple[int | None, _Packets] = (None, {})
+        self._before: tuple[int | None, _Packets] = (None, {})
 
     def messages(self, turn_id: int) -> tuple[Message, ...]:
         """The messages of a turn's stored packet: the ones just rendered, or read back from the file."""
@@ -46,7 +53,7 @@ class Renderer:
         chars = sum(len(message.content) for message in self.render(turn_id))
         self._db.insert("packet_offers", turn_id=turn_id, chars=chars, lease=lease)
         if self._db.value("select phase = 'asking' from turns where id = ?", (turn_id,)):
-            self._keeper.store(turn_id, self._parts, self._rows)
+            self._store(turn_id)
 
     def render(self, turn_id: int) -> tuple[Message, ...]:
         """The messages of a turn's packet; `turns.context_chars` tells the live sections how long the rest is."""
@@ -57,23 +64,49 @@ class Renderer:
                 "update turns set context_chars = ? where id = ?", (sum(map(len, parts.values())), turn_id)
             )
             parts |= {section["name"]: self._section(turn_id, section) for section in live}
-        messages = self._lay_out(parts)
+        messages = self._lay_out(turn_id, parts)
         self._sent = (turn_id, messages)
         return messages
 
-    def _lay_out(self, texts_by_name: dict[str, str]) -> tuple[Message, ...]:
+    def _store(self, turn_id: int) -> None:
+        """Store the packet that was just rendered."""
+        messages, before = self._sent[1], self._before[1]
+        ids = self._keeper.store(
+            turn_id,
+            list(zip(messages, self._parts, strict=True)),
+            self._rows,
+            {role: packet_id for role, (packet_id, *_) in before.items()},
+        )
+        self._stored = (
+            turn_id,
+            {
+                message.role: (ids[message.role], message, parts)
+                for message, parts in zip(messages, self._parts, strict=True)
+            },
+        )
+
+    def _lay_out(self, turn_id: int, texts_by_name: dict[str, str]) -> tuple[Message, ...]:
         """The messages made of the sections' texts, cut as those before them were where they are the same."""
-        before = {role: (message, parts) for message, (role, parts) in zip(self._sent[1], self._parts, strict=True)}
+        before = self._packets_before(turn_id)
         by_role = [(role, list(group)) for role, group in groupby(self._sections, key=lambda section: section["role"])]
-        self._parts = [(role, [texts_by_name[section["name"]] for section in group]) for role, group in by_role]
+        self._parts = [[texts_by_name[section["name"]] for section in group] for _, group in by_role]
         return tuple(
             message_of(
                 role,
                 [(texts_by_name[section["name"]], section["cached"]) for section in group],
-                *before.get(role, ()),
+                *before[role][1:] if role in before else (),
             )
             for role, group in by_role
         )
+
+    def _packets_before(self, turn_id: int) -> _Packets:
+        """The packets before that of a turn: the ones that were stored last, or those of another process or of a parent."""
+        if self._before[0] != turn_id:
+            stored_of, stored = self._stored
+            if stored_of is None:
+                stored = {role: (*found, []) for role, found in messages_before(self._db, turn_id).items()}
+            self._before = (turn_id, stored)
+        return self._before[1]
 
     def _stable_sections(self, turn_id: int) -> dict[str, str]:
         """The texts of all sections but the live ones; where tokens are counted, the rate is that of these texts."""

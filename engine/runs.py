@@ -90,7 +90,7 @@ def prompt(db: Store, text: str, run: str | None, options: Options) -> tuple[str
 
         Workspace(Path(options.root))
     sync_environment_models(db)
-    model = choose_model(db, run or options.fork, options.model)
+    model = choose_model(db, options.fork or run, options.model)
     check_tokenizer(db)
     alias = run or new_alias(db, model)
     attributes = _as_json({**options.attributes(), "model": model})

@@ -33,6 +33,11 @@ create table if not exists packets (
     sha256 blob not null,
     chars integer not null,
     parts text not null constraint packets_parts_json check (json_valid(parts)),
+    -- where it was cut for a provider to cache: at the ends of sections, as JSON, and up to 'kept' as the packet before it,
+    -- which is of this run or of one that it came from; null where nothing is cached
+    cuts text constraint packets_cuts_json check (cuts is null or json_valid(cuts)),
+    kept integer,
+    before_id integer,
     constraint packets_ordinal_per_turn unique (turn_id, ordinal)
 ) strict;
 

@@ -4,6 +4,20 @@
 
 -- views
 
+create view run_lines as
+-- The runs that a run came from, itself at depth 0: their turns up to 'last_turn' lie in its past. Null: all of them.
+with recursive line (run_id, source_id, depth, last_turn) as (
+    select id, id, 0, null
+    from runs
+    union all
+    select l.run_id, r.parent_run_id, l.depth + 1, min(coalesce(l.last_turn, r.forked_at), r.forked_at)
+    from line as l
+    join runs as r on r.id = l.source_id
+    where r.parent_run_id is not null
+)
+select run_id, source_id, depth, last_turn
+from line;
+
 create view context_at as
 -- What the model saw at a turn: select path, visibility, body from context_at where run = 'demo' and turn = 3.
 select

@@ -105,3 +105,8 @@ def test_forking_what_is_not_there_is_refused(db: engine.Database, parent: str) 
     with pytest.raises(engine.NotFound, match="404 run parent: has no turn 7; its last is 3"):
         db.fork(parent, "child", at=7)
     assert db.value("select count(*) from runs") == 1
+
+
+def test_a_named_fork_has_its_parents_model(db: engine.Database, parent: str) -> None:
+    assert db.run("Again", run="child", fork=parent, at=1).status == 200
+    assert len(db.rows("select distinct model from runs")) == 1

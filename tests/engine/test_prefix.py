@@ -2,7 +2,8 @@
 
 1. The packet begins as the one before did: growing log, promotions, what comes into context.
 2. Cuts: blocks are those of the message before, as far as the two are the same.
-3. Over the wire: a request to Anthropic marks what to cache, one to others is plain text.
+3. Over the wire: a request to Anthropic marks what to cache, one to others is plain text; a new process and a fork cut as
+   the process and the run before them did.
 
 spec: @prefix_stability
 """
@@ -10,7 +11,7 @@ spec: @prefix_stability
 from __future__ import annotations
 
 import json
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from hypothesis import strategies as st
 from loopback import Answer, Handler, saying, serving
 
 import engine
-from engine.cuts import blocks_of, message_of
+from engine.cuts import blocks_of, cuts_of, kept_of, message_of
 from engine.models.protocol import Message
 
 GO_ON = '<update status="102">on</update>'
@@ -119,6 +120,20 @@ def test_blocks_are_the_message_cut(packets: list[list[tuple[str, bool]]], most:
         before, parts_before = message, [text for text, _ in parts]
 
 
+@settings(deadline=None)
+@given(packets=st.lists(PARTS, min_size=1, max_size=8))
+def test_cuts_are_made_again_of_what_is_stored(packets: list[list[tuple[str, bool]]]) -> None:
+    before: Message | None = None
+    texts_before: list[str] = []
+    line: list[tuple[int, tuple[int, ...]]] = []
+    for parts in packets:
+        message = message_of("user", parts, before)
+        line.insert(0, (kept_of(message), message.cache_to))
+        assert cuts_of(line) == message.cuts
+        assert set(message_of("user", parts, before, texts_before).cuts) <= set(message.cuts)
+        before, texts_before = message, [text for text, _ in parts]
+
+
 def test_the_blocks_of_a_growing_section_come_again() -> None:
     before, parts = Message("user", ""), [""]
     for count in range(1, 9):
@@ -179,6 +194,51 @@ def test_anthropic_is_told_what_to_cache(noted: engine.Database, monkeypatch: py
         last = max(number for number, block in enumerate(before) if "cache_control" in block)
         texts = [[block["text"] for block in blocks] for blocks in (before, after)]
         assert texts[1][: last + 1] == texts[0][: last + 1], "what was cached for the last request is read by this one"
+
+
+def test_blocks_come_again_in_a_new_process_and_in_a_fork(
+    noted: engine.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pydantic_ai")
+    ask = '<ask_user question="On?"/><update status="102">on</update>'
+    texts = [
+        '<get path="known://1"/>' + GO_ON,
+        '<set path="known://2">anew</set>' + ask,
+        '<set path="known://0" visibility="summarized"/>' + ask,
+        '<get path="known://3" line="1"/>' + ask,
+        "<think>hm</think>" + GO_ON,
+        DONE,
+    ]
+    with serving(*map(in_anthropics_form, [*texts, GO_ON, DONE])) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url.removesuffix("/v1"))
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+        result = noted.run("Look", run="demo", model="anthropic/claude-x", yolo=False)
+        while result.status == 202:
+            with engine.open(tmp_path / "t.db") as other:
+                path = other.value("select path from open_proposals where run = 'demo'")
+                other.resolve("demo", path, accept=True, body="yes")
+                result = other.resume("demo")
+        assert result.status == 200
+        with engine.open(tmp_path / "t.db") as other:
+            assert other.run("Look", run="child", fork="demo", at=4).status == 200
+    requests = [body["messages"][0]["content"] for body in server.asked]
+    assert len(requests) == 8
+    for body in server.asked:
+        assert json.dumps(body).count("cache_control") <= 4
+    read = []
+    # the child's first packet comes after the one of turn 4
+    for before, after in [*pairwise(requests[:6]), (requests[3], requests[6]), (requests[6], requests[7])]:
+        of_before, of_after = (list(accumulate(len(block["text"]) for block in blocks)) for blocks in (before, after))
+        text = ["".join(block["text"] for block in blocks) for blocks in (before, after)]
+        same = next((n for n, pair in enumerate(zip(*text, strict=False)) if len(set(pair)) > 1), min(map(len, text)))
+        for end, block in zip(of_before, before, strict=True):
+            if "cache_control" in block and end <= same:
+                assert of_after[: of_before.index(end) + 1] == of_before[: of_before.index(end) + 1]
+        marked = [end for end, block in zip(of_after, after, strict=True) if "cache_control" in block]
+        assert marked, "what is new is cached in its turn"
+        read.append(any(end <= same for end, block in zip(of_before, before, strict=True) if "cache_control" in block))
+    # the edit of turn 2 changed the first section that is cached
+    assert read == [True, False, True, True, True, True, True]
 
 
 def test_others_get_plain_text(noted: engine.Database, monkeypatch: pytest.MonkeyPatch) -> None:

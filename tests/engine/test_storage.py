@@ -18,6 +18,7 @@ from engine.kept import runs_of, stretches_of
 
 ENTRIES = 150
 BODY = 1000
+DONE = '<update status="200">Done.</update>'
 TURNS = 40
 
 
@@ -102,3 +103,12 @@ def test_runs_stand_for_consecutive_ids(ids: list[int]) -> None:
         number for run in runs_of(ids) for number in (range(run[0], run[1] + 1) if isinstance(run, list) else [run])
     ]
     assert spread == ids
+
+
+def test_a_new_process_refers_to_the_stretches_of_the_one_before(db: engine.Database, tmp_path: Path) -> None:
+    fill(db, ENTRIES, script(tmp_path, DONE, DONE))
+    db.run("Look", run="demo")
+    before = db.value("select count(*) from chunk_lists")
+    with engine.open(tmp_path / "t.db") as other:
+        other.run("Look", run="demo")
+    assert db.value("select count(*) from chunk_lists") - before <= 4
