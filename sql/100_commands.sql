@@ -227,7 +227,10 @@ create view target_lines as
 select
     t.command_id,
     t.path,
-    '* ' || t.path || ' - ' || token_estimate(c.chars, v.divisor) || ' tokens' as line
+    '* ' || t.path || ' - ' || coalesce(
+        (select u.short from unreadable_entries as u where c.id is null and u.entry_id = t.entry_id),
+        token_estimate(c.chars, v.divisor) || ' tokens'
+    ) as line
 from command_targets as t
 join commands as m on m.id = t.command_id
 left join loops as v on v.id = m.loop_id

@@ -46,7 +46,14 @@ select
         when 'binary' then ': is a binary file, ' || f.size || ' bytes'
         when 'missing' then ' not found'
         else ': cannot be read'
-    end as message
+    end as message,
+    -- in a list
+    case f.kind
+        when 'too_large' then 'too large, ' || f.size || ' bytes'
+        when 'binary' then 'binary, ' || f.size || ' bytes'
+        when 'missing' then 'missing'
+        else 'cannot be read'
+    end as short
 from entries as e
 cross join file_stats as f on f.project_id = cast(substr(e.scope, 9) as integer) and f.path = e.path
 where e.kind = 'file' and f.kind <> 'text';
@@ -174,7 +181,14 @@ begin
     from (
         select group_concat(line, char(10)) as body
         from (
-            select '* ' || f.path || ' - ' || token_estimate(c.chars, 2) || ' tokens' as line
+            select
+                '* ' || f.path || ' - ' || coalesce(
+                    (select u.short from unreadable_entries as u where c.id is null and u.entry_id = e.id),
+                    token_estimate(
+                        c.chars,
+                        (select divisor from loops where id = (select loop_id from turns where id = new.turn_id))
+                    ) || ' tokens'
+                ) as line
             from runs as r
             join file_stats as f on f.project_id = r.project_id and f.kind <> 'missing'
             join entries as e on e.scope = 'project:' || r.project_id and e.path = f.path
