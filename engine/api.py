@@ -121,6 +121,12 @@ class Database(Store):
 
         return runs.fork(self, run, alias, at)
 
+    def purge(self, run: str) -> int:
+        """Remove a run for good, with all that nobody else refers to; see `engine.purging.purge`."""
+        from .purging import purge
+
+        return purge(self, run)
+
     def sql(self, query: str, bindings: Bindings = ()) -> list[Row]:
         """The rows of one read-only statement; raises `PermissionDenied` (403) for one that would change anything."""
         from .query import read_only_rows

@@ -38,6 +38,7 @@ for _command in (
     lifecycle.resume,
     lifecycle.abort,
     lifecycle.fork,
+    lifecycle.purge,
     proposals.proposals,
     proposals.resolve,
     config.config,

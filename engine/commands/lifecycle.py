@@ -88,6 +88,39 @@ def fork(
             print_text(child)
 
 
+def purge(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to remove.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Remove a run for good: what it said, did, kept and was sent. There is no way back.
+
+    Files that it wrote in its folder stay, and so does what other runs share with it.
+
+    \b
+    Examples:
+      engine purge demo
+      engine purge demo --yes --json
+    """
+    from engine.errors import ValidationError
+
+    from .asking import at_terminal
+    from .printing import print_json, print_text
+
+    with _existing(db) as database:
+        turns = database.value("select turns from run_overview where run = ?", (run,))
+        if not yes and turns:
+            if not at_terminal():
+                raise ValidationError(f"run {run}: its {turns} turns would be gone for good; say --yes")
+            typer.confirm(f"Remove {run} and its {turns} turns for good?", abort=True, err=True)
+        freed = database.purge(run)
+        if as_json:
+            print_json({"run": run, "freed_bytes": freed})
+        else:
+            print_text(f"{run}: purged, {freed / 1e6:.1f} MB freed")
+
+
 def _existing(given: Path | None) -> Database:
     """The database that is there; a command about a run that exists makes none."""
     from engine.locate import database_to_read

@@ -118,6 +118,13 @@ CREATE TABLE entries (
     constraint entries_path_once_per_scope unique (scope, path)
 ) strict;
 
+CREATE TABLE entry_actions (
+    action text primary key,
+    needs text not null,
+    example text not null,
+    forbidden text
+) strict, without rowid;
+
 CREATE TABLE entry_chunks (
     id integer primary key,
     run_id integer not null constraint entry_chunks_run references runs (id) on delete cascade,
@@ -595,6 +602,7 @@ where prompt_tokens > 0;
 -- view chunk_texts (id, text)
 -- view command_bodies (command_id, body)
 -- view command_breakdowns (command_id, message)
+-- view command_faults (command_id, rank, outcome, message)
 -- view command_patterns (command_id, is_pattern, filter)
 -- view command_refusals (command_id, rank, outcome, message)
 -- view command_results (run, command_id, request_id, turn, ordinal, writer, action, path, destination, state, outcome, status, message)
@@ -609,25 +617,33 @@ where prompt_tokens > 0;
 -- view context_costs (run_id, entry_id, path, kind, category, visibility, turn, touched, is_task, summarized, premium, divisor)
 -- view context_texts (run_id, entry_id, path, kind, category, visibility, turn, touched, placed, shown, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, summary_chars, is_task, divisor)
 -- view context_views (run_id, entry_id, path, kind, category, visibility, turn, touched, placed, shown, content_id, start, loop_id, divisor)
+-- view deciding_commands (command_id)
 -- view decisions (proposal_id, decision, body, reason)
 -- view demotion_notes (turn_id, step, entries, tokens, lines)
 -- view demotion_steps (turn_id, step)
 -- view dispatch (run, lease)
 -- view dispatch_openings (run, lease)
+-- view due_effects (run_id, turn_id, command_id, proposal_id, kind, ordinal, detail)
 -- view effect_channels (effect_id, run_id, turn_id, channel, path)
+-- view effect_leases (effect_id, token)
 -- view effect_output (effect_id, channel, text, lease)
 -- view effect_starts (effect_id, identity, lease)
 -- view entry_bodies (run_id, entry_id, scope, path, scheme, kind, hash, content_id, body, chars, attributes, visibility, state, outcome)
+-- view entry_commands (command_id, writer, action, path, destination, body, visibility, tags, is_slice, is_move, needs, example, forbidden)
+-- view entry_edits (command_id, entry_id, path, attributes, visibility, edit)
 -- view entry_heads (run_id, entry_id, head)
--- view entry_puts (command_id, path, body, attributes, visibility, message, edit)
+-- view entry_puts (command_id, path, attributes, visibility, edit)
 -- view entry_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
 -- view file_ends (effect_id)
 -- view file_matches (turn_id, entry_id, path, rank)
 -- view file_puts (command_id, path, hash, old_body, body, attributes, visibility)
 -- view file_reads (project_id, path, kind, size, mtime_ns, sha256, text)
+-- view file_removals (command_id, path)
 -- view file_syncs (run_id, turn_id)
+-- view forbidden_targets (command_id, path)
 -- view found_puts (command_id, path, scheme, entry_id, hash, old_body, body, attributes, visibility, warnings)
 -- view found_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id, kind, category, default_visibility, scope, entry_id)
+-- view get_slices (command_id, message)
 -- view hearings (turn_id)
 -- view invariant_content_figures (id)
 -- view invariant_heads (run_id, entry_id)
@@ -659,8 +675,10 @@ where prompt_tokens > 0;
 -- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost)
 -- view loop_seconds (loop_id, max_seconds, seconds_left)
 -- view loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
+-- view matched_targets (command_id, entry_id, path)
 -- view model_choices (run, model)
 -- view model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
+-- view named_targets (command_id, entry_id, path)
 -- view next_commands (run, turn_id, ordinal, command_id)
 -- view next_loops (run_id, sequence)
 -- view next_steps (run_id, run, turn_id, turn, step)
@@ -694,9 +712,13 @@ where prompt_tokens > 0;
 -- view performing_update (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
 -- view process_ends (effect_id)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
+-- view proposal_ends (command_id, state, outcome, message)
+-- view proposal_failures (command_id)
+-- view proposal_openings (command_id, kind, target, content_id, detail)
 -- view read_patches (command_id, run_id, path, patch)
 -- view readable_paths (run_id, path)
 -- view refused_commands (command_id, outcome, message)
+-- view resolved_proposals (resolution_id, proposal_id, kind)
 -- view resumable_runs (run_id, run, status, step)
 -- view run_aborts (run_id, reason)
 -- view run_forks (run_id, parent_run_id, forked_at, clock)
@@ -719,6 +741,7 @@ where prompt_tokens > 0;
 -- view target_finds (command_id)
 -- view target_lines (command_id, path, line)
 -- view target_listings (command_id, listing)
+-- view target_moves (command_id, run_id, turn_id, visibility)
 -- view turn_cycles (turn_id, period)
 -- view turn_faults (turn_id)
 -- view turn_findings (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose)
@@ -742,6 +765,7 @@ where prompt_tokens > 0;
 -- view view_labels (run_id, entry_id)
 -- view view_writes (run_id, entry_id, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id)
 -- view watched_files (run_id, project_id, path, size, mtime_ns)
+-- view written_paths (command_id, path)
 
 -- trigger applied_patches__propose on applied_patches
 -- trigger begin_turns__begin on begin_turns
@@ -772,8 +796,7 @@ where prompt_tokens > 0;
 -- trigger dispatch__go_on on dispatch
 -- trigger dispatch_openings__open on dispatch_openings
 -- trigger effect_output__append on effect_output
--- trigger effect_results__guard_lease on effect_results
--- trigger effect_results__guard_state on effect_results
+-- trigger effect_results__guard on effect_results
 -- trigger effect_results__settle on effect_results
 -- trigger effect_starts__start on effect_starts
 -- trigger effects__open_channels on effects
@@ -786,6 +809,7 @@ where prompt_tokens > 0;
 -- trigger file_ends__take on file_ends
 -- trigger file_puts__propose on file_puts
 -- trigger file_reads__take on file_reads
+-- trigger file_removals__propose on file_removals
 -- trigger file_syncs__sync on file_syncs
 -- trigger found_puts__put on found_puts
 -- trigger found_writes__bind on found_writes
@@ -816,6 +840,8 @@ where prompt_tokens > 0;
 -- trigger performing_think__perform on performing_think
 -- trigger performing_update__perform on performing_update
 -- trigger process_ends__cut on process_ends
+-- trigger proposal_failures__cancel on proposal_failures
+-- trigger proposal_openings__open on proposal_openings
 -- trigger proposals__end_with_the_command on proposals
 -- trigger proposals__follow_the_decision on proposals
 -- trigger proposals__wait_or_accept on proposals
@@ -847,6 +873,7 @@ where prompt_tokens > 0;
 -- trigger set_patches__read on set_patches
 -- trigger settings__guard_value on settings
 -- trigger target_finds__fill on target_finds
+-- trigger target_moves__move on target_moves
 -- trigger turn_errors__write_entry on turn_errors
 -- trigger turn_settlings__settle on turn_settlings
 -- trigger turns__answer_the_call on turns
