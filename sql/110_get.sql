@@ -9,6 +9,27 @@ select *
 from commands
 where state = 'performing' and action = 'get';
 
+-- The lines of one entry that a get asks for, as they are told.
+create view get_slices as
+select
+    command_id,
+    path || char(10) || '[lines ' || json_extract(slice, '$.first') || '-' || json_extract(slice, '$.last') || ' / '
+    || json_extract(slice, '$.total') || ' total]' || char(10) || json_extract(slice, '$.text') as message
+from (
+    select
+        c.id as command_id,
+        c.path,
+        text_slice(
+            coalesce(b.body, ''),
+            cast(json_extract(c.attributes, '$.line') as integer),
+            cast(json_extract(c.attributes, '$.limit') as integer)
+        ) as slice
+    from commands as c
+    cross join command_targets as t on t.command_id = c.id
+    cross join entry_bodies as b on b.run_id = c.run_id and b.entry_id = t.entry_id
+    where coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, '$.limit')) is not null
+);
+
 -- triggers
 
 create trigger commands__perform_get
@@ -25,88 +46,10 @@ create trigger performing_get__perform
 instead of insert on performing_get
 begin
     update commands
-    set state = 'failed',
-        outcome = 'validation',
-        message = 'get needs a path or tags: <get path="notes.md"/>.'
-    where id = new.id and coalesce(new.path, '') = '' and json_extract(new.attributes, '$.tags') is null;
-    update commands
-    set state = 'failed',
-        outcome = 'validation',
-        message = '400: line and limit read one entry; name it exactly, without a pattern or a filter.'
-    where id = new.id
-        and state = 'performing'
-        and coalesce(json_extract(new.attributes, '$.line'), json_extract(new.attributes, '$.limit')) is not null
-        and exists (
-            select 1 from command_patterns as p where p.command_id = new.id and (p.is_pattern or p.filter is not null)
-        );
-    update commands
-    set state = 'failed',
-        outcome = 'validation',
-        message = 'Invalid visibility "' || json_extract(new.attributes, '$.visibility')
-            || '": it is visible, summarized or archived.'
-    where id = new.id
-        and state = 'performing'
-        and json_extract(new.attributes, '$.visibility') not in (select name from visibilities);
-    update commands
-    set state = 'failed', outcome = 'not_found', message = new.path || ' not found'
-    where id = new.id
-        and state = 'performing'
-        and not exists (select 1 from command_targets where command_id = new.id)
-        and exists (select 1 from command_patterns as p where p.command_id = new.id and not p.is_pattern);
-    -- a file that is there and has no text
-    update commands
-    set state = 'failed',
-        outcome = u.outcome,
-        message = u.message
-    from unreadable_entries as u
-    join command_targets as t on t.command_id = new.id and t.entry_id = u.entry_id
-    where commands.id = new.id
-        and commands.state = 'performing'
-        and exists (select 1 from command_patterns as p where p.command_id = new.id and not p.is_pattern);
-    -- to read is open to all, to put out of sight is a write
-    update commands
-    set state = 'failed',
-        outcome = 'permission',
-        message = '403: writer "' || new.writer || '" may not hide ' || (
-            select group_concat(t.path, ', ')
-            from command_targets as t
-            join entries as e on e.id = t.entry_id
-            where t.command_id = new.id
-                and not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = new.writer)
-        )
-    where id = new.id
-        and state = 'performing'
-        and json_extract(new.attributes, '$.visibility') <> 'visible'
-        and exists (
-            select 1
-            from command_targets as t
-            join entries as e on e.id = t.entry_id
-            where t.command_id = new.id
-                and not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = new.writer)
-        );
-    -- a slice
-    update commands
-    set state = 'resolved',
-        message = (
-            select
-                new.path || char(10) || '[lines ' || json_extract(s.slice, '$.first') || '-'
-                || json_extract(s.slice, '$.last') || ' / ' || json_extract(s.slice, '$.total') || ' total]'
-                || char(10) || json_extract(s.slice, '$.text')
-            from (
-                select text_slice(
-                        coalesce(b.body, ''),
-                        cast(json_extract(new.attributes, '$.line') as integer),
-                        cast(json_extract(new.attributes, '$.limit') as integer)
-                    ) as slice
-                from command_targets as t
-                cross join entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
-                where t.command_id = new.id
-            ) as s
-        )
-    where id = new.id
-        and state = 'performing'
-        and coalesce(json_extract(new.attributes, '$.line'), json_extract(new.attributes, '$.limit')) is not null;
-    -- promotion
+    set state = 'resolved', message = s.message
+    from get_slices as s
+    where s.command_id = new.id and commands.id = new.id;
+    -- promotion: no write, but it moves 'touched'
     update run_views
     set visibility = coalesce(json_extract(new.attributes, '$.visibility'), 'visible'),
         since = case

@@ -172,21 +172,14 @@ begin
         and f.value ->> '$.action' <> 'delete'
         and (f.value ->> '$.to' is not null or f.value ->> '$.edit.changed');
     -- what goes, goes last: a file is written under its new name before the old one is removed
-    insert into proposals (
-        command_id, run_id, turn_id, loop_id, ordinal, path, kind, action, target, detail, state, created_at
-    )
-    select
-        c.id, c.run_id, c.turn_id, c.loop_id,
-        (select count(*) from proposals as o where o.command_id = c.id) + row_number() over (order by f.key) - 1,
-        coalesce(c.log_path, 'log://commands/' || c.id),
-        'file_delete', c.action, f.value ->> '$.path',
-        json_object('before', f.value ->> '$.hash', 'diff', edit_diff(f.value ->> '$.path', f.value ->> '$.old', null)),
-        'proposed', now()
+    insert into file_removals (command_id, path)
+    select c.id, f.value ->> '$.path'
     from commands as c
     join json_each(new.files) as f
     where c.id = new.command_id
         and c.state <> 'failed'
-        and (f.value ->> '$.action' = 'delete' or f.value ->> '$.to' is not null);
+        and (f.value ->> '$.action' = 'delete' or f.value ->> '$.to' is not null)
+    order by f.key;
     update commands
     set state = 'resolved', message = 'The patch changes nothing: the files are so already.'
     where id = new.command_id and state = 'performing';

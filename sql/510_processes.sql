@@ -65,13 +65,8 @@ begin
         outcome = 'validation',
         message = new.action || ' needs a command: <' || new.action || '>ls</' || new.action || '>.'
     where id = new.id and trim(coalesce(new.body, ''), char(32, 9, 10, 13)) = '';
-    insert into proposals (
-        command_id, run_id, turn_id, loop_id, ordinal, path, kind, action, target, detail, state, created_at
-    )
-    select
-        new.id, new.run_id, new.turn_id, new.loop_id, 0,
-        coalesce(new.log_path, 'log://commands/' || new.id),
-        'process', new.action, new.body, json_object('command', new.body), 'proposed', now()
+    insert into proposal_openings (command_id, kind, target, detail)
+    select new.id, 'process', new.body, json_object('command', new.body)
     where (select state from commands where id = new.id) = 'performing';
 end;
 
@@ -91,15 +86,10 @@ begin
     update commands
     set state = 'failed', outcome = 'validation', message = 'ask_user needs a question.'
     where id = new.id and trim(coalesce(new.body, ''), char(32, 9, 10, 13)) = '';
-    insert into proposals (
-        command_id, run_id, turn_id, loop_id, ordinal, path, kind, action, target, detail, state, created_at
-    )
+    insert into proposal_openings (command_id, kind, target, detail)
     select
-        new.id, new.run_id, new.turn_id, new.loop_id, 0,
-        coalesce(new.log_path, 'log://commands/' || new.id),
-        'question', 'ask_user', new.body,
-        json_object('question', new.body, 'options', json_extract(new.attributes, '$.options')),
-        'proposed', now()
+        new.id, 'question', new.body,
+        json_object('question', new.body, 'options', json_extract(new.attributes, '$.options'))
     where (select state from commands where id = new.id) = 'performing';
 end;
 
@@ -122,12 +112,8 @@ create trigger effect_output__append
 instead of insert on effect_output
 begin
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
-    where exists (
-        select 1
-        from effects as f
-        join leases as l on l.run_id = f.run_id
-        where f.id = new.effect_id and l.token is not new.lease and l.expires_at > now()
-    );
+    from effect_leases
+    where effect_id = new.effect_id and token is not new.lease;
     -- what a process prints after its end, or its abort, is not kept
     insert into entry_chunks (run_id, entry_id, text)
     select p.run_id, p.entry_id, new.text

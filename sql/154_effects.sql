@@ -1,0 +1,167 @@
+-- Effects: what was decided, to be done in the world.
+-- The driver marks an effect as started before it touches the world and reports its end; the end settles proposal and
+-- command. What was started and has no end is never started again without a look.
+-- spec: @effects
+
+-- tables
+
+create table if not exists effects (
+    id integer primary key,
+    run_id integer not null constraint effects_run references runs (id) on delete cascade,
+    turn_id integer,
+    command_id integer not null constraint effects_command references commands (id) on delete cascade,
+    proposal_id integer constraint effects_proposal references proposals (id),
+    kind text not null,
+    detail text not null constraint effects_detail_json check (json_valid(detail)),
+    state text not null default 'pending'
+        constraint effects_state check (state in ('pending', 'started', 'done', 'interrupted', 'cancelled')),
+    -- boot id, process id and start time of a started process, as JSON
+    identity text,
+    started_at integer,
+    ended_at integer
+) strict;
+
+create index if not exists idx_effects_open on effects (run_id) where state in ('pending', 'started');
+create index if not exists idx_effects_command_id on effects (command_id);
+
+-- What the performer of an effect reports: the end of it.
+create table if not exists effect_results (
+    id integer primary key,
+    effect_id integer not null constraint effect_results_effect references effects (id) on delete cascade,
+    state text not null constraint effect_results_state check (state in ('resolved', 'failed', 'cancelled')),
+    outcome text,
+    message text,
+    detail text not null default '{}' constraint effect_results_detail_json check (json_valid(detail)),
+    lease text,
+    constraint effect_results_once unique (effect_id)
+) strict;
+
+-- views
+
+-- Proposals that are to become effects: what was accepted, as soon as all that it stands together with was.
+create view due_effects as
+select
+    p.run_id,
+    p.turn_id,
+    p.command_id,
+    p.id as proposal_id,
+    p.kind,
+    p.ordinal,
+    json_set(p.detail, '$.path', p.target, '$.diff', null) as detail
+from proposals as p
+where p.state = 'accepted'
+    and not exists (select 1 from effects as f where f.command_id = p.command_id and f.proposal_id = p.id)
+    and not exists (
+        select 1
+        from joint_commands as j
+        cross join proposals as o on o.command_id = j.command_id and o.state in ('proposed', 'accepting')
+        where j.command_id = p.command_id
+    );
+
+-- What the driver has to do in the world, with the text where there is one.
+create view pending_effects as
+select
+    f.id as effect_id,
+    f.run_id,
+    f.turn_id,
+    f.command_id,
+    f.kind,
+    f.detail,
+    f.state,
+    f.identity,
+    c.body as text,
+    j.root,
+    m.action,
+    min(
+        cast(coalesce(
+            json_extract(m.attributes, '$.timeout'), (select value from settings where name = 'process_timeout')
+        ) as real),
+        coalesce((select max(c.seconds_left, 1.0) from loop_seconds as c where c.loop_id = m.loop_id), 9e9)
+    ) as timeout_s,
+    (select cast(value as integer) from settings where name = 'process_output_bytes') as max_output
+from effects as f
+join commands as m on m.id = f.command_id
+join runs as r on r.id = f.run_id
+join projects as j on j.id = r.project_id
+left join proposals as p on p.id = f.proposal_id
+left join contents as c on c.id = p.content_id
+where f.state in ('pending', 'started');
+
+-- Effects that are done together or not at all, as long as none of them was begun: the driver looks at all of them first.
+create view joint_effects as
+select p.*
+from pending_effects as p
+join joint_commands as j on j.command_id = p.command_id
+where not exists (select 1 from effects as o where o.command_id = p.command_id and o.state <> 'pending');
+
+-- The lease that is in force on the run of an effect.
+create view effect_leases as
+select f.id as effect_id, l.token
+from effects as f
+cross join leases as l on l.run_id = f.run_id
+where l.expires_at > now();
+
+-- Say that an effect is about to touch the world: insert into effect_starts (effect_id, identity, lease).
+create view effect_starts as
+select id as effect_id, identity, null as lease
+from effects
+where state = 'started';
+
+-- triggers
+
+create trigger effect_starts__start
+instead of insert on effect_starts
+begin
+    select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
+    from effect_leases
+    where effect_id = new.effect_id and token is not new.lease;
+    update effects
+    set state = 'started', identity = new.identity, started_at = now()
+    where id = new.effect_id and state in ('pending', 'started');
+end;
+
+create trigger effect_results__guard
+before insert on effect_results
+begin
+    select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
+    from effect_leases
+    where effect_id = new.effect_id and token is not new.lease;
+    select fail(409, 'effect ' || new.effect_id || ': is over already')
+    where not exists (select 1 from effects where id = new.effect_id and state in ('pending', 'started'));
+end;
+
+-- The end of an effect settles its proposal; a file's entry becomes what the file is now.
+create trigger effect_results__settle
+after insert on effect_results
+begin
+    update effects
+    set state = case
+            when new.outcome = 'interrupted' then 'interrupted'
+            when new.state = 'cancelled' then 'cancelled'
+            else 'done'
+        end,
+        ended_at = now()
+    where id = new.effect_id;
+    insert into file_ends (effect_id)
+    select id
+    from effects
+    where id = new.effect_id and kind in ('file_write', 'file_delete') and new.state = 'resolved';
+    insert into process_ends (effect_id)
+    select id
+    from effects
+    where id = new.effect_id and kind = 'process';
+    update commands
+    set message = coalesce(new.message, message)
+    where id = (select command_id from effects where id = new.effect_id);
+    update proposals
+    set state = new.state, outcome = new.outcome, reason = coalesce(new.message, reason)
+    where id = (select proposal_id from effects where id = new.effect_id);
+    -- an effect that nobody had to decide on settles its command itself
+    update commands
+    set state = new.state, outcome = new.outcome, message = coalesce(message, '')
+    where id = (select command_id from effects where id = new.effect_id and proposal_id is null)
+        and state = 'accepted'
+        and not exists (
+            select 1 from effects as o where o.command_id = commands.id and o.state in ('pending', 'started')
+        );
+end;
