@@ -728,6 +728,7 @@ where prompt_tokens > 0;
 -- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent)
 -- view run_paths (run_id, path, entry_id, kind, scheme)
 -- view run_progress (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path)
+-- view run_purges (run)
 -- view run_state (run, turn, status, answer, history, unknowns, telemetry)
 -- view run_status_after_loop (loop_status, run_status)
 -- view scan_requests (turn_id, run_id, project_id, root)
@@ -738,6 +739,7 @@ where prompt_tokens > 0;
 -- view set_moves (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
 -- view set_patches (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
 -- view state_statuses (state, outcome, status)
+-- view sweeps (due)
 -- view target_finds (command_id)
 -- view target_lines (command_id, path, line)
 -- view target_listings (command_id, listing)
@@ -755,6 +757,10 @@ where prompt_tokens > 0;
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
 -- view unfinished_commands (turn_id, command_id, state)
 -- view unreadable_entries (entry_id, outcome, message, short)
+-- view unused_chunk_lists (id)
+-- view unused_chunks (id)
+-- view unused_contents (id, body)
+-- view unused_labels (id)
 -- view verb_calls (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_cp (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_get (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
@@ -851,6 +857,7 @@ where prompt_tokens > 0;
 -- trigger run_aborts__abort on run_aborts
 -- trigger run_forks__copy_views on run_forks
 -- trigger run_openings__open on run_openings
+-- trigger run_purges__purge on run_purges
 -- trigger run_view_touches__stay on run_view_touches
 -- trigger run_view_touches__stay_as_they_are on run_view_touches
 -- trigger run_view_versions__stay on run_view_versions
@@ -872,6 +879,7 @@ where prompt_tokens > 0;
 -- trigger set_moves__move on set_moves
 -- trigger set_patches__read on set_patches
 -- trigger settings__guard_value on settings
+-- trigger sweeps__sweep on sweeps
 -- trigger target_finds__fill on target_finds
 -- trigger target_moves__move on target_moves
 -- trigger turn_errors__write_entry on turn_errors
