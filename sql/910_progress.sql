@@ -71,7 +71,7 @@ from events as ev
 join turns as t on t.id = ev.turn_id and t.streak > 0
 join runs as r on r.id = ev.run_id
 join settings as s on s.name = 'max_strikes'
-where ev.kind = 'turn.judged'
+where ev.kind = 'turn.judged' and coalesce(json_extract(ev.detail, '$.voter'), 'strikes') = 'strikes'
 union all
 select
     r.alias, ev.id, 'proposal', t.sequence, null, null, null, json_extract(ev.detail, '$.action'),
