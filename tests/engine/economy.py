@@ -178,3 +178,21 @@ def check_told(db: engine.Database, turn_id: int, text: str) -> None:
     for step in (1, 2):
         listed = sorted(row["path"] for row in rows if row["step"] == step)[:50]
         assert all(f"* {path} (turn " in text for path in listed)
+
+
+def recent(db: engine.Database, turn_id: int) -> set[str]:
+    """What the turn before brought into view and is shorter in short."""
+    rows = db.rows(
+        "select c.path from context_costs as c join turns as t on t.run_id = c.run_id where t.id = ? "
+        "and c.visibility = 'visible' and c.premium > 0 and c.category <> 'prompt' and c.touched = t.sequence - 1",
+        (turn_id,),
+    )
+    return {row["path"] for row in rows}
+
+
+def check_second_step(db: engine.Database, turn_id: int, brought: set[str]) -> None:
+    """All that the turn before brought into view goes where the ladder is needed, but for what was condensed."""
+    rows = db.rows("select path, step from demotions where turn_id = ?", (turn_id,))
+    paths = {step: {row["path"] for row in rows if row["step"] == step} for step in (1, 2)}
+    needed = db.value("select ladder >= 2 from turns where id = ?", (turn_id,))
+    assert paths[2] == (brought - paths[1] if needed else set())

@@ -22,10 +22,12 @@ from economy import (
     LEVELS,
     PATHS,
     TEXTS,
+    check_second_step,
     check_shown,
     check_sums,
     check_told,
     in_context,
+    recent,
     seen,
     sent,
     stock,
@@ -126,7 +128,7 @@ class Economy(RuleBasedStateMachine):
         """Render and offer until the packet goes out or the loop ends; check what must hold on the way."""
         for request in self.db.rows("select * from scan_requests where turn_id = ?", (turn_id,)):
             files.scan(self.db, request)
-        before = self.contents(run)
+        before, brought = self.contents(run), recent(self.db, turn_id)
         while (phase := self.db.value("select phase from turns where id = ?", (turn_id,))) == "assembling":
             renderer = Renderer(self.db)
             with self.db.transaction():
@@ -135,6 +137,8 @@ class Economy(RuleBasedStateMachine):
         after = self.contents(run)
         assert {path: after[path] for path in before} == before, "only what is shown has changed"
         self.check_end(turn_id, phase, refused)
+        if not refused:
+            check_second_step(self.db, turn_id, brought)
         if phase == "asking":
             self.remember(run, turn_id)
         return phase == "asking"
@@ -308,6 +312,6 @@ class Economy(RuleBasedStateMachine):
 
 
 Economy.TestCase.settings = settings(
-    max_examples=12, stateful_step_count=16, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=16, stateful_step_count=16, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 TestEconomy = Economy.TestCase
