@@ -91,6 +91,28 @@ cross join context_costs as c on c.run_id = t.run_id
 where t.phase <> 'judged' and t.phase = 'assembling'
 group by t.id, c.kind;
 
+-- The same in tokens. The floor is counted first, then the premiums, the greatest first, and a scheme's tokens are what the
+-- sum converts to with it less what it converts to without it: so the lines of the table add up.
+create view premium_sums as
+select
+    turn_id,
+    kind,
+    visible,
+    summarized,
+    premium,
+    floor,
+    token_estimate(up_to, divisor) - token_estimate(up_to - premium, divisor) as tokens
+from (
+    select
+        s.*,
+        coalesce(t.divisor, l.divisor) as divisor,
+        sum(s.floor) over (partition by s.turn_id)
+        + sum(s.premium) over (partition by s.turn_id order by s.premium desc, s.kind) as up_to
+    from packet_schemes as s
+    join turns as t on t.id = s.turn_id
+    join loops as l on l.id = t.loop_id
+);
+
 -- The turns that a loop may have, and which one an open turn is, counted from 1.
 create view turn_steps as
 select
@@ -114,6 +136,10 @@ from (
 -- The sums that the budget states, in tokens, and the length of all that stands before it. Tokens are counted from the
 -- bottom up, each sum converted once, so that floor, premium and the rest make up the usage exactly.
 create view packet_accounts as
+-- materialized: what is in context is gone through once
+with sums as materialized (
+    select * from premium_sums
+)
 select
     f.turn_id,
     f.context_chars,
@@ -123,9 +149,21 @@ select
     f.summarized,
     token_estimate(f.floor, f.divisor) as floor,
     token_estimate(f.floor + f.premium, f.divisor) - token_estimate(f.floor, f.divisor) as premium,
-    f.lines,
+    '| scheme | visible | tokens | % |' || char(10) || '|---|---|---|---|' || char(10) || coalesce(
+        (
+            select group_concat(o.line, '')
+            from (
+                select
+                    '| ' || s.kind || ' | ' || s.visible || ' | ' || s.tokens || ' | '
+                    || (100 * s.tokens / max(f.ceiling, 1)) || ' |' || char(10) as line
+                from sums as s
+                where s.turn_id = f.turn_id and s.visible > 0
+                order by s.premium desc, s.kind
+            ) as o
+        ), ''
+    ) as lines,
     case
-        when w.steps_left <= w.steps / 4
+        when w.steps_left <= max(w.steps / 4, 1)
             then 'Turns: ' || w.steps_left || ' of ' || w.steps
                 || ' left, this one included. Finish now: give the answer that you have.' || char(10)
         when w.steps_left <= w.steps / 2
@@ -142,17 +180,10 @@ from (
         coalesce(sum(s.visible), 0) as visible,
         coalesce(sum(s.summarized), 0) as summarized,
         coalesce(sum(s.floor), 0) as floor,
-        coalesce(sum(s.premium), 0) as premium,
-        '| scheme | visible | tokens | % |' || char(10) || '|---|---|---|---|' || char(10) || coalesce(
-            group_concat(
-                '| ' || s.kind || ' | ' || s.visible || ' | ' || token_estimate(s.premium, coalesce(t.divisor, b.divisor))
-                || ' | ' || (100 * token_estimate(s.premium, coalesce(t.divisor, b.divisor)) / max(b.ceiling, 1)) || ' |'
-                || char(10), ''
-            ) filter (where s.visible > 0), ''
-        ) as lines
+        coalesce(sum(s.premium), 0) as premium
     from turns as t indexed by idx_turns_one_open
     join loop_ceilings as b on b.loop_id = t.loop_id
-    left join (select * from packet_schemes order by premium desc) as s on s.turn_id = t.id
+    left join sums as s on s.turn_id = t.id
     where t.phase <> 'judged'
     group by t.id
 ) as f

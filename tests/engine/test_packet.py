@@ -108,15 +108,34 @@ def budget(text: str) -> dict[str, int]:
     return dict(zip(names, map(int, found.groups()), strict=True))
 
 
-BODIES = st.text(st.characters(exclude_categories=["Cs"]), max_size=900)
+def premiums_of(text: str) -> list[int]:
+    """The tokens of the lines of the table in the `<budget>` of a packet, one a scheme."""
+    return [
+        int(tokens)
+        for tokens in re.findall(r"^\| \S+ \| \d+ \| (\d+) \| \d+ \|$", text[text.rindex("<budget ") :], re.MULTILINE)
+    ]
+
+
+ODD = ["", "\n", "\t", "a\r\nb\r\n" * 200, "\tx\n\n" * 300, "</visible>\n:::known://0\n" * 40, "字\U0001f389" * 30_000]
+BODIES = st.text(st.characters(exclude_categories=["Cs"]), max_size=900) | st.sampled_from(ODD)
+SHORT = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
 ENTRIES = st.lists(
     st.tuples(
-        st.sampled_from(["known://{}", "unknown://{}", "skill://{}", "https://example.org/{}", "odd://{}"]),
+        st.sampled_from(["known://{}", "unknown://{}", "skill://{}", "https://example.org/{}", "sh://{}", "odd://{}é"]),
         BODIES,
         st.sampled_from(["visible", "summarized", "archived"]),
+        st.builds(lambda tags, summary: json.dumps({"tags": tags, "summary": summary}), SHORT, SHORT),
     ),
     max_size=7,
 )
+
+
+def write_entries(db: engine.Database, entries: list[tuple[str, str, str, str]]) -> None:
+    for number, (pattern, body, visibility, attributes) in enumerate(entries):
+        db.execute(
+            "insert into entry_writes (run_id, path, body, visibility, attributes, writer) values (1, ?, ?, ?, ?, 'plugin')",
+            (pattern.format(number), body, visibility, attributes),
+        )
 
 
 @settings(max_examples=18, deadline=None)
@@ -127,18 +146,14 @@ ENTRIES = st.lists(
     reported=st.none() | st.integers(300, 9000),
 )
 def test_the_figures_of_the_budget_are_those_of_the_packet(
-    entries: list[tuple[str, str, str]], prompt: str, limit: int | None, reported: int | None
+    entries: list[tuple[str, str, str, str]], prompt: str, limit: int | None, reported: int | None
 ) -> None:
     with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
         usage = {"usage": {"prompt_tokens": reported}} if reported else {}
         model = script(Path(folder), {"text": GO_ON, **usage}, DONE, DONE)
         options: dict[str, Any] = {"model": model, "context_limit": limit}
         begin(db, "demo", prompt, **{key: value for key, value in options.items() if value})
-        for number, (pattern, body, visibility) in enumerate(entries):
-            db.execute(
-                "insert into entry_writes (run_id, path, body, visibility, writer) values (1, ?, ?, ?, 'plugin')",
-                (pattern.format(number), body, visibility),
-            )
+        write_entries(db, entries)
         db.resume("demo")
         db.run(prompt, run="demo")
         rows = db.rows("select id, sequence, divisor, context_tokens, context_chars from turns where seen_at > 0")
@@ -149,7 +164,12 @@ def test_the_figures_of_the_budget_are_those_of_the_packet(
             assert (
                 figures["usage"] == figures["usage_again"] == row["context_tokens"] == math.ceil(chars / row["divisor"])
             )
-            assert 0 <= figures["floor"] <= figures["usage"] - figures["system"]
+            premiums = premiums_of(texts[-1]["text"])
+            assert figures["floor"] + sum(premiums) + figures["system"] == figures["usage"], (
+                "as it is read, to the token"
+            )
+            assert min(premiums) >= 0
+            assert figures["floor"] > 0
             assert figures["system"] > 500, "our own words are the rest"
             assert chars == row["context_chars"]
             assert figures["free"] == figures["free_again"] == max(figures["ceiling"] - figures["usage"], 0)
@@ -158,14 +178,10 @@ def test_the_figures_of_the_budget_are_those_of_the_packet(
 
 @settings(max_examples=8, deadline=None)
 @given(entries=ENTRIES)
-def test_the_counts_of_the_budget_are_those_of_the_context(entries: list[tuple[str, str, str]]) -> None:
+def test_the_counts_of_the_budget_are_those_of_the_context(entries: list[tuple[str, str, str, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
         begin(db, "demo", "Go", model=script(Path(folder), DONE), context_limit=500_000)
-        for number, (pattern, body, visibility) in enumerate(entries):
-            db.execute(
-                "insert into entry_writes (run_id, path, body, visibility, writer) values (1, ?, ?, ?, 'plugin')",
-                (pattern.format(number), body, visibility),
-            )
+        write_entries(db, entries)
         db.resume("demo")
         figures = budget(db.value("select text from packet_texts where role = 'user'"))
         seen = [row["visibility"] for row in db.rows("select visibility from context_at where turn = 1")]
@@ -195,19 +211,15 @@ def rendered_entries(db: engine.Database, turn_id: int) -> int:
 @settings(max_examples=15, deadline=None)
 @given(entries=ENTRIES, logged=BODIES, prompts=st.lists(BODIES.filter(str.strip), min_size=1, max_size=2))
 def test_what_an_entry_costs_is_what_its_text_measures(
-    entries: list[tuple[str, str, str]], logged: str, prompts: list[str]
+    entries: list[tuple[str, str, str, str]], logged: str, prompts: list[str]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
         begin(db, "demo", "First", model=script(Path(folder), f"<get path='known://none'>{logged}</get>", DONE))
         db.resume("demo")
         for prompt in prompts:
             begin(db, "demo", prompt)
-        entries += [("log://turn_9/x/{}", logged, "visible"), ("log://turn_9/y/{}", "", "summarized")]
-        for number, (pattern, body, visibility) in enumerate(entries):
-            db.execute(
-                "insert into entry_writes (run_id, path, body, visibility, writer) values (1, ?, ?, ?, 'plugin')",
-                (pattern.format(number), body, visibility),
-            )
+        entries += [("log://turn_9/x/{}", logged, "visible", "{}"), ("log://turn_9/y/{}", "", "summarized", "{}")]
+        write_entries(db, entries)
         db.insert("begin_turns", run="demo")
         turn_id = db.value("select id from turns where phase = 'assembling'")
         costs = db.rows("select * from context_costs")
