@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from .commands import config, doctor, files, lifecycle, look, models, packets, proposals, run, shell, sql
+from .commands import config, doctor, files, lifecycle, look, models, packets, past, proposals, run, shell, sql
 from .commands.exits import FAILED, exit_code
 from .commands.printing import say
 from .errors import EngineError, NotFound, ValidationError
@@ -33,8 +33,8 @@ for _command in (
     look.show,
     look.log,
     packets.packet,
-    packets.context,
-    packets.diff,
+    past.context,
+    past.diff,
     lifecycle.resume,
     lifecycle.abort,
     lifecycle.fork,

@@ -52,8 +52,8 @@ begin
         and json_extract(new.attributes, '$.at') is not null
         and not exists (
             select 1
-            from turns as t
-            where t.run_id = r.id and t.sequence = json_extract(new.attributes, '$.at') and t.seen_at is not null
+            from past_turns as t
+            where t.run_id = r.id and t.turn = json_extract(new.attributes, '$.at') and t.seen_at is not null
         );
     insert into projects (name, root, created_at)
     select
@@ -92,7 +92,16 @@ begin
         now(),
         now()
     from (select 1)
-    left join runs as p on p.alias = json_extract(new.attributes, '$.fork');
+    -- a turn that the run which is named inherited is forked from the run that took it
+    left join runs as p
+        on p.id = coalesce(
+            (
+                select t.source_id
+                from past_turns as t
+                where t.run = json_extract(new.attributes, '$.fork') and t.turn = json_extract(new.attributes, '$.at')
+            ),
+            (select id from runs where alias = json_extract(new.attributes, '$.fork'))
+        );
     insert into run_forks (run_id, parent_run_id, forked_at, clock)
     select
         r.id, r.parent_run_id, r.forked_at,

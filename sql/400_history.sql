@@ -18,27 +18,51 @@ with recursive line (run_id, source_id, depth, last_turn) as (
 select run_id, source_id, depth, last_turn
 from line;
 
-create view context_at as
--- What the model saw at a turn: select path, visibility, body from context_at where run = 'demo' and turn = 3.
+create view past_turns as
+-- The turns in the past of a run, with the run that took each: its own, and those of the runs that it came from.
 select
     r.alias as run,
     t.sequence as turn,
+    s.alias as source,
+    l.run_id,
+    l.source_id,
+    t.id as turn_id,
+    t.seen_at
+from run_lines as l
+join runs as r on r.id = l.run_id
+join runs as s on s.id = l.source_id
+join turns as t on t.run_id = l.source_id and (l.depth = 0 or t.sequence < l.last_turn);
+
+create view context_at as
+-- What the model saw at a turn: select path, visibility, body from context_at where run = 'demo' and turn = 3.
+select
+    t.run,
+    t.turn,
+    s.category,
     e.path,
     coalesce(v.visibility, h.visibility) as visibility,
     coalesce(v.state, h.state) as state,
     c.body,
     case when v.run_id is null then h.outcome else v.outcome end as outcome,
-    coalesce(v.turn, h.turn) as written
-from runs as r
-cross join turns as t on t.run_id = r.id
+    coalesce(v.turn, h.turn) as written,
+    coalesce(
+        b.attributes, case when coalesce(e.since, 0) <= t.seen_at then e.attributes else (
+            select w.attributes
+            from entry_versions as w
+            where w.entry_id = e.id and w.began <= t.seen_at and w.ended > t.seen_at
+        ) end
+    ) as attributes,
+    cast(coalesce(c.chars, 0) / 2.0 + 0.5 as integer) as tokens
+from past_turns as t
 -- joined from the one turn to the entries in its run's scopes; of each, the view is what began before the turn's clock, or
 -- the version that had not ended
-cross join run_scopes as l on l.run_id = r.id
+cross join run_scopes as l on l.run_id = t.source_id
 cross join entries as e on e.scope = l.scope
 cross join schemes as s on s.name = e.kind and s.model_visible
-left join run_views as v on v.run_id = r.id and v.entry_id = e.id and v.since <= t.seen_at
+left join run_views as v on v.run_id = t.source_id and v.entry_id = e.id and v.since <= t.seen_at
 left join run_view_versions as h
-    on h.run_id = r.id and h.entry_id = e.id and h.began <= t.seen_at and h.ended > t.seen_at
+    on h.run_id = t.source_id and h.entry_id = e.id and h.began <= t.seen_at and h.ended > t.seen_at
+left join labels as b on b.id = coalesce(v.label_id, h.label_id)
 left join contents as c
     on c.id = coalesce(
         v.content_id, h.content_id, case when coalesce(e.since, 0) <= t.seen_at then e.content_id else (
@@ -52,9 +76,9 @@ where coalesce(v.visibility, h.visibility) <> 'archived' and coalesce(v.state, h
 -- Both sides of two turns of a run: what each entry was in the one and in the other, null where it was not in context.
 create view turn_pairs as
 select
-    r.alias as run,
-    f.sequence as from_turn,
-    t.sequence as to_turn,
+    f.run,
+    f.turn as from_turn,
+    t.turn as to_turn,
     e.path,
     case when coalesce(fv.state, fh.state) <> 'proposed' then nullif(coalesce(fv.visibility, fh.visibility), 'archived') end
         as visibility_before,
@@ -78,20 +102,34 @@ select
     coalesce(tv.state, th.state) as state,
     coalesce(fv.outcome, fh.outcome) as outcome_before,
     coalesce(tv.outcome, th.outcome) as outcome,
-    (select attributes from labels where id = coalesce(fv.label_id, fh.label_id)) as attributes_before,
-    (select attributes from labels where id = coalesce(tv.label_id, th.label_id)) as attributes
-from runs as r
-cross join turns as f on f.run_id = r.id and f.seen_at is not null
-cross join turns as t on t.run_id = r.id and t.seen_at is not null
-cross join run_scopes as l on l.run_id = r.id
+    coalesce(
+        (select attributes from labels where id = coalesce(fv.label_id, fh.label_id)),
+        case when coalesce(e.since, 0) <= f.seen_at then e.attributes else (
+            select w.attributes
+            from entry_versions as w
+            where w.entry_id = e.id and w.began <= f.seen_at and w.ended > f.seen_at
+        ) end
+    ) as attributes_before,
+    coalesce(
+        (select attributes from labels where id = coalesce(tv.label_id, th.label_id)),
+        case when coalesce(e.since, 0) <= t.seen_at then e.attributes else (
+            select w.attributes
+            from entry_versions as w
+            where w.entry_id = e.id and w.began <= t.seen_at and w.ended > t.seen_at
+        ) end
+    ) as attributes
+from past_turns as f
+cross join past_turns as t on t.run_id = f.run_id and t.seen_at is not null
+cross join run_scopes as l on l.run_id = f.run_id
 cross join entries as e on e.scope = l.scope
 cross join schemes as s on s.name = e.kind and s.model_visible
-left join run_views as fv on fv.run_id = r.id and fv.entry_id = e.id and fv.since <= f.seen_at
+left join run_views as fv on fv.run_id = f.source_id and fv.entry_id = e.id and fv.since <= f.seen_at
 left join run_view_versions as fh
-    on fh.run_id = r.id and fh.entry_id = e.id and fh.began <= f.seen_at and fh.ended > f.seen_at
-left join run_views as tv on tv.run_id = r.id and tv.entry_id = e.id and tv.since <= t.seen_at
+    on fh.run_id = f.source_id and fh.entry_id = e.id and fh.began <= f.seen_at and fh.ended > f.seen_at
+left join run_views as tv on tv.run_id = t.source_id and tv.entry_id = e.id and tv.since <= t.seen_at
 left join run_view_versions as th
-    on th.run_id = r.id and th.entry_id = e.id and th.began <= t.seen_at and th.ended > t.seen_at;
+    on th.run_id = t.source_id and th.entry_id = e.id and th.began <= t.seen_at and th.ended > t.seen_at
+where f.seen_at is not null;
 
 create view context_changes as
 -- What came, went, changed or moved in visibility between two turns: select path, change, visibility_before, visibility
@@ -112,7 +150,13 @@ select
     p.visibility_before,
     p.visibility,
     case when p.visibility_before is not null then b.body end as body_before,
-    case when p.visibility is not null then a.body end as body
+    case when p.visibility is not null then a.body end as body,
+    p.state_before,
+    p.state,
+    p.outcome_before,
+    p.outcome,
+    p.attributes_before,
+    p.attributes
 from turn_pairs as p
 left join contents as b on b.id = p.content_before
 left join contents as a on a.id = p.content

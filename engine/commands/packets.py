@@ -1,13 +1,13 @@
-"""`engine packet` and `context`: what the model was sent, to the byte and entry by entry."""
+"""`engine packet`: what the model was sent, to the byte."""
 
 from __future__ import annotations
 
-from difflib import unified_diff
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .printing import print_json, print_table, print_text, say
+from .differences import difference, print_difference
+from .printing import print_json, print_text, say
 from .shared import DbOption, JsonOption, RunArgument, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
@@ -69,8 +69,9 @@ def _messages(database: Database, alias: str, turn: int | None, role: str | None
     from engine.errors import NotFound
 
     rows = database.rows(
-        "select turn, role, sha256, text from packet_texts where run = :run and turn = coalesce(:turn, "
-        "(select max(turn) from packet_texts where run = :run)) and (:role is null or role = :role) order by ordinal",
+        "select k.turn, k.role, k.sha256, k.text from past_turns as p join packet_texts as k on k.run = p.source "
+        "and k.turn = p.turn where p.run = :run and p.turn = coalesce(:turn, "
+        "(select max(turn) from packet_texts where run = :run)) and (:role is null or k.role = :role) order by k.ordinal",
         {"run": alias, "turn": turn, "role": role},
     )
     if not rows:
@@ -84,11 +85,11 @@ def _messages(database: Database, alias: str, turn: int | None, role: str | None
 def _print_difference(before: Row, after: Row, *, as_json: bool) -> None:
     """Print a unified diff of two messages, or on stderr that they are the same."""
     old, new = (f"turn {row['turn']}, {row['role']}" for row in (before, after))
-    lines = list(unified_diff(before["text"].splitlines(), after["text"].splitlines(), old, new, lineterm=""))
+    lines = difference(before["text"], after["text"], old, new)
     if as_json:
         print_json({"from": before["turn"], "to": after["turn"], "role": after["role"], "diff": "\n".join(lines)})
     elif lines:
-        print_text("\n".join(lines))
+        print_difference(lines)
     else:
         say(f"{old} and {new} are the same")
 
@@ -113,78 +114,3 @@ def _verify(database: Database, alias: str, turn: int | None, role: str | None, 
         )
     if not as_json:
         say(f"{alias}: {len(rows)} messages are what was sent, byte for byte")
-
-
-def context(
-    run: RunArgument = None,
-    at: Annotated[int | None, typer.Option("--at", metavar="TURN", help="As turn TURN saw it; default: now.")] = None,
-    as_json: JsonOption = False,
-    db: DbOption = None,
-) -> None:
-    """List what is in a run's context, or was when a turn was sent. JSON has the bodies.
-
-    \b
-    Examples:
-      engine context
-      engine context demo --at 2 --json
-    """
-    with open_to_read(db) as database:
-        alias = run_or_latest(database, run)
-        if at is None:
-            rows = database.rows(
-                "select category, visibility, state, turn, tokens, path, body from known_entries "
-                "where run = ? and visibility <> 'archived' and state <> 'proposed' order by category, turn, path",
-                (alias,),
-            )
-        else:
-            rows = database.rows(
-                "select visibility, state, written as turn, path, body from context_at "
-                "where run = ? and turn = ? order by written, path",
-                (alias, at),
-            )
-    if as_json:
-        print_json(rows)
-        return
-    columns = [name for name in (rows[0] if rows else ()) if name != "body"]
-    print_table(rows, columns, f"{alias}: nothing is in context" if at is None else f"{alias}: turn {at} was not sent")
-    if rows:
-        say("\nbodies: --json, or 'engine packet' for the text as it was sent", dim=True)
-
-
-def diff(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.")],
-    before: Annotated[int, typer.Argument(metavar="N", help="The turn to compare.")],
-    after: Annotated[int, typer.Argument(metavar="M", help="The turn to compare it with.")],
-    as_json: JsonOption = False,
-    db: DbOption = None,
-) -> None:
-    """List what differs between what two turns saw.
-
-    That is the entries that appeared, disappeared, changed, or moved in visibility. JSON has the bodies.
-
-    \b
-    Examples:
-      engine diff demo 2 5
-      engine diff demo 2 5 --json
-    """
-    from engine.errors import NotFound
-
-    with open_to_read(db) as database:
-        alias = run_or_latest(database, run)
-        sent = {row["turn"] for row in database.rows("select turn from packet_texts where run = ?", (alias,))}
-        for turn in (before, after):
-            if turn not in sent:
-                raise NotFound(f"run {alias!r}: no packet was sent for turn {turn}; see 'engine show'")
-        rows = database.rows(
-            "select change, visibility_before, visibility, path, body_before, body from context_changes "
-            "where run = ? and from_turn = ? and to_turn = ? order by change, path",
-            (alias, before, after),
-        )
-    if as_json:
-        print_json(rows)
-        return
-    shown = [
-        {**row, "visibility": " → ".join(dict.fromkeys(filter(None, (row["visibility_before"], row["visibility"]))))}
-        for row in rows
-    ]
-    print_table(shown, ["change", "visibility", "path"], f"{alias}: turns {before} and {after} saw the same")

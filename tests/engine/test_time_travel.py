@@ -5,17 +5,23 @@ spec: @time_travel @fork @packets
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from driving import script
+from engine_cli import ENGINE, environment
 from engine_cli import engine as command
 from jinja2 import FunctionLoader
 
 import engine
 from engine import plugins, texts
+from engine.commands.differences import difference
 from engine.commands.exits import FAILED, exit_code
 
 GO_ON = '<update status="102">on</update>'
@@ -180,3 +186,99 @@ def test_the_context_of_a_past_turn_is_listed(sent: Path) -> None:
         "known://a": "one",
         "known://b": "bee",
     }
+
+
+# one entry
+
+
+def test_an_entry_is_printed_as_a_turn_saw_it(sent: Path) -> None:
+    assert command(sent, "context", "demo", "known://a", "--at", "2", "--db", "t.db").stdout == "one\n"
+    assert command(sent, "context", "demo", "known://a", "--at", "3", "--db", "t.db").stdout == "two\n"
+    rows = json.loads(command(sent, "context", "demo", "known://*", "--at", "4", "--json", "--db", "t.db").stdout)
+    assert sorted(row["path"] for row in rows) == [f"known://{name}" for name in "abcd"]
+    for at, path in (("1", "known://a"), ("2", "known://d"), ("2", "nowhere")):
+        told = command(sent, "context", "demo", path, "--at", at, "--db", "t.db")
+        assert (told.returncode, told.stdout) == (NOT_FOUND, "")
+        assert f"{path!r} is not in the context of turn {at}; 'engine context demo --at {at}'" in told.stderr
+
+
+def test_how_an_entry_changed_is_printed(sent: Path) -> None:
+    told = command(sent, "diff", "demo", "2", "3", "known://*", "--db", "t.db").stdout
+    assert told.splitlines() == [
+        "diff known://a (changed)",
+        "--- turn 2, known://a",
+        "+++ turn 3, known://a",
+        "@@ -1 +1 @@",
+        "-one",
+        "+two",
+        "diff known://b (moved)",
+        "old visibility visible",
+        "new visibility summarized",
+    ]
+    gone = command(sent, "diff", "demo", "4", "5", "known://c", "--db", "t.db").stdout
+    assert gone.splitlines()[:3] == ["diff known://c (disappeared)", "--- turn 4, known://c", "+++ /dev/null"]
+    same = command(sent, "diff", "demo", "3", "4", "known://a", "--db", "t.db")
+    assert (same.returncode, same.stdout, same.stderr) == (0, "", "demo: turns 3 and 4 saw known://a the same\n")
+    assert command(sent, "diff", "demo", "1", "5", "nowhere", "--db", "t.db").returncode == NOT_FOUND
+
+
+def test_a_difference_is_coloured_at_a_terminal_alone(sent: Path) -> None:
+    arguments = ["diff", "demo", "2", "3", "known://a", "--db", "t.db"]
+    ours, theirs = pty.openpty()
+    environ = environment(sent.parent, TERM="xterm")
+    subprocess.run([*ENGINE, *arguments], cwd=sent, env=environ, stdout=theirs, check=True, timeout=60)
+    os.close(theirs)
+    said = b""
+    with contextlib.suppress(OSError):
+        while data := os.read(ours, 4096):
+            said += data
+    os.close(ours)
+    assert b"\x1b[31m-one" in said
+    assert b"\x1b[32m+two" in said
+    assert "\x1b" not in command(sent, *arguments).stdout
+
+
+def test_a_turn_that_sent_nothing_has_no_context(sent: Path) -> None:
+    told = command(sent, "context", "demo", "--at", "9", "--json", "--db", "t.db")
+    assert (told.returncode, told.stdout) == (NOT_FOUND, "")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("a\n", "a", ["-a", "+a", "\\ No newline at end of file"]),
+        ("a", "b", ["-a", "+b"]),
+        ("a\u2028b\r\n", "a\u2028c\r\n", ["-a\u2028b\r", "+a\u2028c\r"]),
+        ("", "a", ["+a"]),
+        ("a", "a", []),
+    ],
+)
+def test_a_difference_is_that_of_lines(before: str, after: str, told: list[str]) -> None:
+    assert difference(before, after, "old", "new")[3:] == told
+
+
+# what a fork inherited
+
+
+def test_a_fork_is_asked_for_turns_that_it_inherited(db: engine.Database, sent: Path) -> None:
+    db.run("Another way", run="child", fork="demo", at=3, model=script(sent, DONE))
+    assert seen(db, "child", 2) == seen(db, "demo", 2) != []
+    assert seen(db, "child", 4) == []
+    own = command(sent, "packet", "demo", "2", "--db", "t.db").stdout
+    assert command(sent, "packet", "child", "2", "--db", "t.db").stdout == own
+    told = command(sent, "diff", "child", "2", "3", "known://a", "--db", "t.db").stdout
+    assert told.endswith("-one\n+two\n")
+    assert db.rows("select turn, source from past_turns where run = 'child' order by turn") == [
+        {"turn": 1, "source": "demo"},
+        {"turn": 2, "source": "demo"},
+        {"turn": 3, "source": "child"},
+    ]
+
+
+def test_a_fork_of_an_inherited_turn_comes_from_the_run_that_took_it(db: engine.Database, sent: Path) -> None:
+    db.run("Another way", run="child", fork="demo", at=3, model=script(sent, DONE))
+    db.run("Keep notes", run="grandchild", fork="child", at=1, model=script(sent, DONE))
+    assert user(db, "grandchild", 1) == user(db, "demo", 1)
+    assert db.value("select parent from run_overview where run = 'grandchild'") == "demo"
+    with pytest.raises(engine.NotFound, match="404 run child: has no turn 4; its last is 3"):
+        db.fork("child", at=4)

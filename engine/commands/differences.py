@@ -1,0 +1,49 @@
+"""Prints what differs between two texts, as git does: unified, coloured at a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from difflib import unified_diff
+from io import StringIO
+
+import typer
+
+from .printing import paint, visible
+
+_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def difference(before: str, after: str, old: str, new: str) -> list[str]:
+    """The lines of the unified diff of two texts that are named `old` and `new`; none where they are the same.
+
+    That a text does not end in a line feed is told where the other does.
+    """
+    if not (before.endswith("\n") or after.endswith("\n")):
+        before, after = (f"{text}\n" if text else "" for text in (before, after))
+    lines: list[str] = []
+    for line in unified_diff(_lines(before), _lines(after), old, new):
+        lines.append(line.removesuffix("\n"))
+        if not line.endswith("\n"):
+            lines.append("\\ No newline at end of file")
+    return lines
+
+
+def print_difference(lines: Iterable[str]) -> None:
+    """Print the lines of a unified diff on stdout."""
+    for number, line in enumerate(lines):
+        _print(line, _COLOURS.get(line[:1]) if number > 1 else None)
+
+
+def print_title(text: str) -> None:
+    """Print on stdout what the lines that follow are about."""
+    _print(text, "yellow")
+
+
+def _print(line: str, colour: str | None) -> None:
+    typer.echo(paint(visible(line), colour, stream=sys.stdout) if sys.stdout.isatty() else line)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text with their line feeds; other characters that end a line somewhere do not here."""
+    return list(StringIO(text, newline="\n"))

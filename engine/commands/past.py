@@ -1,0 +1,150 @@
+"""`engine context` and `diff`: what runs saw, now and at any of their turns, and how it changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .differences import difference, print_difference, print_title
+from .printing import print_json, print_table, print_text, say
+from .shared import DbOption, JsonOption, RunArgument, open_to_read, run_or_latest
+
+if TYPE_CHECKING:
+    from engine.api import Database
+    from engine.database import Row
+
+PathArgument = Annotated[
+    str | None, typer.Argument(metavar="PATH", help="Only this entry, or those that a pattern matches.")
+]
+_WANTED = "(:path is null or path = :path or (path_is_pattern(:path) and pattern_match(:path, path)))"
+_NOW = (
+    "select category, visibility, state, turn, tokens, path, attributes, body from known_entries "  # noqa: S608 - ours
+    f"where run = :run and visibility <> 'archived' and state <> 'proposed' and {_WANTED} order by category, turn, path"
+)
+_THEN = (
+    "select category, visibility, state, written as turn, tokens, path, attributes, body from context_at "  # noqa: S608
+    f"where run = :run and turn = :turn and {_WANTED} order by category, written, path"
+)
+_CHANGES = (
+    "select change, visibility_before, visibility, state_before, state, outcome_before, outcome, "  # noqa: S608 - ours
+    "attributes_before, attributes, path, body_before, body from context_changes "
+    f"where run = :run and from_turn = :before and to_turn = :after and {_WANTED} order by change, path"
+)
+_TOLD = ("visibility", "state", "outcome", "attributes")
+"""What a diff tells of an entry besides its text."""
+
+
+def context(
+    run: RunArgument = None,
+    path: PathArgument = None,
+    at: Annotated[int | None, typer.Option("--at", metavar="TURN", help="As turn TURN saw it; default: now.")] = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """List what is in a run's context, or was when a turn was sent.
+
+    With the PATH of an entry its text is printed, as it is or was.
+
+    \b
+    Examples:
+      engine context
+      engine context demo --at 2
+      engine context demo known://plan --at 2
+      engine context demo 'known://**' --json
+    """
+    with open_to_read(db) as database:
+        alias = run_or_latest(database, run)
+        if at is not None:
+            _check_sent(database, alias, at)
+        rows = database.rows(_NOW if at is None else _THEN, {"run": alias, "turn": at, "path": path})
+    when = "" if at is None else f" of turn {at}"
+    if path is not None and not rows:
+        _fail_for(alias, path, f"is not in the context{when}", "" if at is None else f" --at {at}")
+    if as_json:
+        print_json(rows)
+    elif len(rows) == 1 and rows[0]["path"] == path:
+        print_text(rows[0]["body"] or "")
+    else:
+        columns = ("category", "visibility", "state", "turn", "tokens", "path")
+        print_table(
+            rows, columns, f"{alias}: nothing is in context" if at is None else f"{alias}: turn {at} saw nothing"
+        )
+        if rows:
+            say("\nbodies: with a PATH or --json; 'engine packet' has the text as it was sent", dim=True)
+
+
+def diff(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.")],
+    before: Annotated[int, typer.Argument(metavar="N", help="The turn to compare.")],
+    after: Annotated[int, typer.Argument(metavar="M", help="The turn to compare it with.")],
+    path: PathArgument = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """List what differs between what two turns saw.
+
+    That is the entries that appeared, disappeared, changed, or moved in visibility. With a PATH it is printed how
+    that entry changed. JSON has the bodies.
+
+    \b
+    Examples:
+      engine diff demo 2 5
+      engine diff demo 2 5 known://plan
+      engine diff demo 2 5 '**' | less
+      engine diff demo 2 5 --json
+    """
+    with open_to_read(db) as database:
+        alias = run_or_latest(database, run)
+        for turn in (before, after):
+            _check_sent(database, alias, turn)
+        rows = database.rows(_CHANGES, {"run": alias, "before": before, "after": after, "path": path})
+        if path is not None and not rows and not _was_there(database, alias, (before, after), path):
+            _fail_for(alias, path, f"is not in the context of turn {before} or {after}", f" --at {before}")
+    same = f"{alias}: turns {before} and {after} saw {'the same' if path is None else f'{path} the same'}"
+    if as_json:
+        print_json(rows)
+    elif path is None:
+        print_table([{**row, "visibility": _move(row)} for row in rows], ("change", "visibility", "path"), same)
+    elif rows:
+        for row in rows:
+            _print_change(row, before, after)
+    else:
+        say(same)
+
+
+def _print_change(row: Row, before: int, after: int) -> None:
+    """Print how one entry changed: what is told of it, old and new, then the unified diff of its text."""
+    print_title(f"diff {row['path']} ({row['change']})")
+    if row["change"] in ("changed", "moved"):
+        for name in _TOLD:
+            if row[f"{name}_before"] != row[name]:
+                print_text(f"old {name} {row[f'{name}_before'] or '-'}\nnew {name} {row[name] or '-'}")
+    old = "/dev/null" if row["change"] == "appeared" else f"turn {before}, {row['path']}"
+    new = "/dev/null" if row["change"] == "disappeared" else f"turn {after}, {row['path']}"
+    print_difference(difference(row["body_before"] or "", row["body"] or "", old, new))
+
+
+def _move(row: Row) -> str:
+    """The visibility of an entry before and after, or the one that it has."""
+    return " → ".join(dict.fromkeys(filter(None, (row["visibility_before"], row["visibility"]))))
+
+
+def _check_sent(database: Database, alias: str, turn: int) -> None:
+    """Raise `NotFound` (404) for a turn that sent no packet."""
+    from engine.errors import NotFound
+
+    if not database.value(
+        "select count(*) from past_turns where run = ? and turn = ? and seen_at is not null", (alias, turn)
+    ):
+        raise NotFound(f"run {alias!r}: no packet was sent for turn {turn}; see 'engine show'")
+
+
+def _was_there(database: Database, alias: str, turns: tuple[int, int], path: str) -> bool:
+    return any(database.rows(_THEN, {"run": alias, "turn": turn, "path": path}) for turn in turns)
+
+
+def _fail_for(alias: str, path: str, what: str, at: str) -> None:
+    from engine.errors import NotFound
+
+    raise NotFound(f"run {alias!r}: {path!r} {what}; 'engine context {alias}{at}' lists what is")
