@@ -42,6 +42,14 @@ begin
         || substr(new.response, -80) || char(10) || 'Say it once, in other words or in smaller steps.',
         'repetition'
     where text_repetition(new.response) is not null;
+    insert into turn_errors (turn_id, status, message, slug)
+    select
+        new.id, 422,
+        'Your thoughts were stuck: after ' || text_repetition(new.reasoning)
+        || ' characters they said the same over and over, until they were cut off. They ended in: '
+        || substr(new.reasoning, -80) || char(10) || 'Think less, and act.',
+        'repetition'
+    where trim(new.response, char(32, 9, 10, 13)) = '' and text_repetition(new.reasoning) is not null;
 end;
 
 create view parsed_responses as

@@ -12,6 +12,7 @@ from engine.cuts import blocks_of
 from engine.models.failures import translated
 from engine.models.protocol import Completion, Message, Request, Usage
 from engine.models.providers import PROVIDERS, endpoint, library_model, missing_library
+from engine.models.stuck import Listener
 from engine.models.tools import library_calls, library_parameters
 from engine.models.watch import Emit, watched
 
@@ -75,8 +76,17 @@ class RemoteModel:
 
     async def _stream(self, model: Any, request: Request, emit: Emit) -> Completion:
         from pydantic_ai.direct import model_request_stream
-        from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
+        from pydantic_ai.messages import (
+            PartDeltaEvent,
+            PartStartEvent,
+            TextPart,
+            TextPartDelta,
+            ThinkingPart,
+            ThinkingPartDelta,
+            ToolCallPartDelta,
+        )
 
+        thoughts, arguments = Listener(), Listener()
         marks = _MESSAGE_MARKS if self._caches_where_told else 0
         messages, settings = _library_messages(request.messages, marks), self._settings(request)
         parameters = library_parameters(request.tools, self._at.provider.name) if request.tools else None
@@ -89,6 +99,15 @@ class RemoteModel:
                         emit(text)
                     case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
                         emit(text)
+                    case PartStartEvent(part=ThinkingPart(content=text)) if text:
+                        thoughts.hear(text)
+                    case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str() as text)):
+                        thoughts.hear(text)
+                    case PartDeltaEvent(delta=ToolCallPartDelta(args_delta=str() as text)):
+                        arguments.hear(text)
+                # what is no text reaches nobody who could hang up
+                if thoughts.stuck or arguments.stuck:
+                    return Completion(arguments.text, thoughts.text, Usage(), "repetition")
             return self._completion(stream.get())
 
     def _settings(self, request: Request) -> ModelSettings:

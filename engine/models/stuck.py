@@ -17,9 +17,9 @@ _STEP = 500
 class Listener(threading.Event):
     """What a call is cancelled by: `cancelled` is set, or the text that was heard is stuck in a repetition."""
 
-    def __init__(self, cancelled: threading.Event, on_delta: Callable[[str], None]) -> None:
+    def __init__(self, cancelled: threading.Event | None = None, on_delta: Callable[[str], None] | None = None) -> None:
         super().__init__()
-        self._cancelled = cancelled
+        self._cancelled = cancelled or threading.Event()
         self._on_delta = on_delta
         self._pieces: list[str] = []
         self._unseen = 0
@@ -37,7 +37,8 @@ class Listener(threading.Event):
         """Take a piece of the response and pass it on."""
         self._pieces.append(text)
         self._unseen += len(text)
-        self._on_delta(text)
+        if self._on_delta is not None:
+            self._on_delta(text)
         if self._unseen >= _STEP:
             self._unseen = 0
             if text_repetition(self.text) is not None:

@@ -92,13 +92,33 @@ def test_a_limit_below_the_system_message_ends_at_413_without_a_call(db: engine.
 
 
 def test_what_was_queued_behind_a_413_runs_next(db: engine.Database, tmp_path: Path) -> None:
-    limit = int((system_tokens(tmp_path) + 2000) / 0.9)
-    begin(db, "demo", "x" * 200, model=script(tmp_path, DONE), context_limit=1000)
-    begin(db, "demo", "then this", context_limit=limit)
-    db.execute("update runs set context_limit = 1000")
+    answers = script(tmp_path, DONE, DONE)
+    for alias, length in (("small", 1000), ("large", 30000)):
+        db.execute(
+            "insert into models (alias, actual, context_length, created_at) values (?, ?, ?, 1)",
+            (alias, answers, length),
+        )
+    for prompt, model in (("first", "small"), ("second", "large"), ("third", "small")):
+        begin(db, "demo", prompt, model=model)
     db.resume("demo")
-    assert [row["status"] for row in db.rows("select status from loops order by id")] == [413, 413]
+    assert [row["status"] for row in db.rows("select status from loops order by id")] == [413, 200, 413]
+    assert db.value("select count(*) from model_calls") == 1
     assert db.value("select count(*) from turns where phase <> 'judged'") == 0
+
+
+def test_a_fork_of_a_turn_that_was_made_to_fit_is_sent_the_same(db: engine.Database, tmp_path: Path) -> None:
+    limit = int((system_tokens(tmp_path) + 5000) / 0.9)
+    db.run("Go", model=script(tmp_path, notes(8) + GO_ON, GO_ON, DONE), run="parent", context_limit=limit)
+    assert told(db) == ["log://turn_2/error/budget"]
+    child = db.fork("parent", "child", at=3)
+    query = (
+        "select path, visibility from known_entries where run = ? and (scheme = 'known' or path like '%/error/budget')"
+    )
+    seen = {run: {(row["path"], row["visibility"]) for row in db.rows(query, (run,))} for run in ("parent", "child")}
+    assert seen["parent"] == seen["child"]
+    assert ("known://1", "summarized") in seen["child"]
+    assert db.run("On", run=child, model=script(tmp_path, DONE)).status == 200
+    assert db.value("select count(*) from demotions as d join turns as t on t.id = d.turn_id where t.run_id = 2") == 0
 
 
 def test_a_provider_that_counts_far_more_is_believed(db: engine.Database, tmp_path: Path) -> None:

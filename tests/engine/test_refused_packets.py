@@ -9,15 +9,17 @@ spec: @budget_enforcement @model_failures @stuck_responses
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 import pytest
 from audit import audit
 from engine_cli import database, engine
-from loopback import Answer, Server, refusing, repeating, saying, serving
+from loopback import Answer, Handler, Server, refusing, repeating, saying, serving
 from test_prefix import in_anthropics_form
 
 import engine as library
@@ -135,6 +137,54 @@ def test_a_stream_that_is_stuck_is_cut_and_the_prompt_goes_on(folder: Path) -> N
     with library.open(database(folder)) as db:
         kept = db.value("select response from turns where sequence = 1")
     assert 2000 <= len(kept) < 100_000
+
+
+@pytest.mark.parametrize("what", ["thinking", "arguments"])
+def test_what_is_stuck_out_of_sight_is_cut_too(folder: Path, what: str) -> None:
+    with serving(repeating_in_anthropics_form(what), in_anthropics_form(DONE)) as server:
+        done = ask(folder, server, "anthropic")
+        assert server.pieces < 50_000, "the connection was closed"
+    assert (done.returncode, done.stdout) == (0, "Port 8080.\n"), done.stderr
+    who = "Your thoughts were stuck" if what == "thinking" else "The response was stuck"
+    assert f"[1] 422  error - {who}: after " in done.stderr
+    assert who in packets_of(server)[1]
+    with library.open(database(folder)) as db:
+        assert db.value("select count(*) from commands where turn_id = 1") == 0
+        kept = db.row("select response, reasoning from turns where sequence = 1")
+    assert kept is not None
+    assert len(kept["reasoning"] if what == "thinking" else kept["response"]) >= 2000
+
+
+def repeating_in_anthropics_form(what: str) -> Answer:
+    """Stream a thought, or the arguments of a call, over and over until the client goes away."""
+    message = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-x",
+        "content": [],
+        "stop_reason": None,
+    }
+    piece = "Wait, I should look at it again. "
+    if what == "thinking":
+        block: dict[str, Any] = {"type": "thinking", "thinking": "", "signature": ""}
+        delta = {"type": "thinking_delta", "thinking": piece}
+    else:
+        block = {"type": "tool_use", "id": "t", "name": "get", "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": piece}
+    start = {"type": "message_start", "message": message | {"usage": {"input_tokens": 1, "output_tokens": 1}}}
+
+    def answer(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.send_header("Connection", "close")
+        handler.end_headers()
+        events = [start, {"type": "content_block_start", "index": 0, "content_block": block}]
+        for event in chain(events, repeat({"type": "content_block_delta", "index": 0, "delta": delta}, 100_000)):
+            handler.server.pieces += 1
+            handler.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+
+    return answer
 
 
 def test_a_model_that_is_always_stuck_is_given_up(folder: Path) -> None:
