@@ -84,41 +84,46 @@ from context_views as v
 left join content_texts as c on c.id = v.content_id;
 
 -- What each entry in context costs, in characters of the very text that is sent, envelope included: while it is summarized,
--- and what showing it whole adds to that. Texts of the log are indented, a tab a line.
+-- what showing it whole adds to that, and both together. Texts of the log are indented, a tab a line.
 create view context_costs as
 select
-    run_id,
-    entry_id,
-    path,
-    kind,
-    category,
-    visibility,
-    turn,
-    touched,
-    is_task,
-    case
-        when is_task then summary_chars
-        when not is_indented then envelope + summary_chars + 1
-        when chars = 0 then envelope
-        else envelope + 2 + summary_chars + summary_breaks
-    end as summarized,
-    case
-        when category = 'data' then envelope + chars + 1
-        when chars = summary_chars then 0
-        when is_indented then chars + breaks - summary_chars - summary_breaks
-        else chars - summary_chars
-    end as premium,
-    divisor
+    *,
+    summarized + premium as visible
 from (
     select
-        *,
-        length(head) + length(foot) + 2 as envelope,
-        category in ('logging', 'prompt') and not is_task as is_indented,
-        case when category in ('logging', 'prompt') then chars - length(replace(body, char(10), '')) end as breaks,
-        case when category in ('logging', 'prompt') then summary_chars - length(replace(summary, char(10), '')) end
-            as summary_breaks
-    from context_texts
-    where category in ('data', 'logging', 'unknown', 'prompt')
+        run_id,
+        entry_id,
+        path,
+        kind,
+        category,
+        visibility,
+        turn,
+        touched,
+        is_task,
+        case
+            when is_task then summary_chars
+            when not is_indented then envelope + summary_chars + 1
+            when chars = 0 then envelope
+            else envelope + 2 + summary_chars + summary_breaks
+        end as summarized,
+        case
+            when category = 'data' then envelope + chars + 1
+            when chars = summary_chars then 0
+            when is_indented then chars + breaks - summary_chars - summary_breaks
+            else chars - summary_chars
+        end as premium,
+        divisor
+    from (
+        select
+            *,
+            length(head) + length(foot) + 2 as envelope,
+            category in ('logging', 'prompt') and not is_task as is_indented,
+            case when category in ('logging', 'prompt') then chars - length(replace(body, char(10), '')) end as breaks,
+            case when category in ('logging', 'prompt') then summary_chars - length(replace(summary, char(10), '')) end
+                as summary_breaks
+        from context_texts
+        where category in ('data', 'logging', 'unknown', 'prompt')
+    )
 );
 
 create view packet_prompt as

@@ -224,7 +224,8 @@ def test_what_an_entry_costs_is_what_its_text_measures(
         turn_id = db.value("select id from turns where phase = 'assembling'")
         costs = db.rows("select * from context_costs")
         whole = rendered_entries(db, turn_id)
-        assert whole == sum(c["summarized"] + c["premium"] * (c["visibility"] == "visible") for c in costs)
+        assert whole == sum(c[c["visibility"]] for c in costs)
+        assert all(c["visible"] - c["summarized"] == c["premium"] for c in costs)
         floor, premium = (db.value(f"select sum({name}) from packet_schemes") for name in ("floor", "premium"))
         assert whole == floor + premium
         for cost in costs:

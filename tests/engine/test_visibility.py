@@ -112,6 +112,18 @@ def test_summary_and_tags_stay_through_all_visibilities(db: engine.Database) -> 
         assert ('"summary":"what it is","tags":"x,y"' in text) == (visibility != "archived")
 
 
+def test_an_empty_summary_and_empty_tags_take_them_away(db: engine.Database) -> None:
+    begin(db, "demo")
+    turn(db, "demo", f'<set path="known://a" tags="x,é" summary="{"🎉<>" * 60}">text</set>{GO_ON}')
+    assert f'"summary":"{("🎉<>" * 60)[:80]}","tags":"x,é"' in shown(db)
+    turn(db, "demo", f'<set path="known://a" tags=""/>{GO_ON}')
+    assert '"tags"' not in (text := shown(db)).partition("known://a")[0]
+    assert '"summary":"🎉' in text
+    db.insert("verb_set", run="demo", path="known://a", attributes='{"summary":""}')
+    assert '{"turn":' in (head := shown(db).partition(" <<:::known://a")[0])
+    assert "summary" not in head.rpartition("\n")[2]
+
+
 WRITES = {
     "a set": ('<set path="known://a">after</set>', "known://a", "after"),
     "an edit": (
