@@ -5,6 +5,7 @@ spec: @context_at @history @fork
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,17 @@ import engine
 View = dict[str, tuple[str, str]]
 
 PATHS = st.sampled_from(["known://a", "known://b", "known://c", "unknown://q", "notes.md"])
+VISIBILITIES = st.sampled_from(["visible", "summarized", "archived"])
 BODY = st.sampled_from(["", "one", "two\nlines", "x" * 700])
 OPERATIONS = st.one_of(
     st.tuples(st.just("set"), PATHS, BODY),
     st.tuples(st.just("rm"), PATHS, st.just("")),
-    st.tuples(st.just("hide"), PATHS, st.sampled_from(["visible", "summarized", "archived"])),
+    st.tuples(st.just("hide"), PATHS, VISIBILITIES),
     st.tuples(st.just("copy"), PATHS, st.sampled_from(["known://c", "known://d"])),
+    st.tuples(st.just("move"), PATHS, st.sampled_from(["known://c", "known://d"])),
+    st.tuples(st.just("tag"), PATHS, st.sampled_from(["one", "two,three"])),
+    st.tuples(st.just("flip"), st.sampled_from(["known://*", "**", "log://**"]), VISIBILITIES),
+    st.tuples(st.just("sweep"), st.sampled_from(["known://*", "unknown://**"]), st.just("")),
     st.tuples(st.just("disk"), st.just("notes.md"), BODY),
 )
 TURNS = st.lists(
@@ -32,6 +38,17 @@ TURNS = st.lists(
 SEEN = """
 select path, visibility, body from known_entries
 where run = ? and visibility <> 'archived' and state <> 'proposed' and category <> 'audit'
+"""
+
+
+# all that a view of a run's own entries is, now and as it was at a turn
+OF_CHILD = """
+select path, visibility, state, outcome, attributes, body, turn as written from known_entries
+where run = ? and visibility <> 'archived' and category <> 'audit' and path <> 'notes.md' order by path
+"""
+OF_PARENT = """
+select path, visibility, state, outcome, attributes, coalesce(body, '') as body, written from context_at
+where run = ? and turn = ? and path <> 'notes.md' order by path
 """
 
 
@@ -58,6 +75,14 @@ def by_client(db: engine.Database, run: str, operation: tuple[str, str, str]) ->
             db.insert("verb_get", run=run, path=path, visibility=argument)
         elif name == "copy":
             db.insert("verb_cp", run=run, path=path, to=argument)
+        elif name == "move" and "://" in path:
+            db.insert("verb_mv", run=run, path=path, to=argument)
+        elif name == "tag" and "://" in path:
+            db.insert("verb_set", run=run, path=path, attributes=json.dumps({"tags": argument}))
+        elif name == "flip":
+            db.insert("verb_set", run=run, path=path, visibility=argument)
+        elif name == "sweep":
+            db.insert("verb_rm", run=run, path=path)
         elif name == "disk":
             write_file(db, argument)
     except engine.EngineError:
@@ -72,6 +97,10 @@ def by_model(operation: tuple[str, str, str]) -> str:
         "rm": f'<rm path="{path}"/>' if "://" in path else "<think>nor now</think>",
         "hide": f'<get path="{path}" visibility="{argument}"/>',
         "copy": f'<cp path="{path}" to="{argument}"/>',
+        "move": f'<mv path="{path}" to="{argument}"/>' if "://" in path else "<think>or ever</think>",
+        "tag": f'<set path="{path}" tags="{argument}"/>' if "://" in path else "<think>soon</think>",
+        "flip": f'<set path="{path}" visibility="{argument}"/>',
+        "sweep": f'<rm path="{path}"/>',
         "disk": "<think>hm</think>",
     }
     return words[name]
@@ -159,12 +188,16 @@ def test_a_fork_of_any_turn_sees_what_it_saw_and_the_two_part(
         child = db.fork("demo", "child", at=number)
         heads = {"notes.md"}
         assert own(seen_by(db, child), heads) == own(past[number], heads)
+        assert db.rows(OF_CHILD, (child,)) == db.rows(OF_PARENT, ("demo", number))
         before = seen_by(db, "demo")
         begin(db, child, "Try it differently")
         play(db, later, child)
         assert own(seen_by(db, "demo"), heads) == own(before, heads)
         for turn in sent:
             assert seen_at(db, "demo", turn) == past[turn], "the parent's past is untouched"
+        for turn in db.rows("select turn from past_turns where run = ? and seen_at is not null", (child,)):
+            grandchild = db.fork(child, at=turn["turn"])
+            assert db.rows(OF_CHILD, (grandchild,)) == db.rows(OF_PARENT, (child, turn["turn"]))
 
 
 def own(view: View, shared: set[str]) -> View:
