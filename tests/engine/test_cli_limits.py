@@ -12,6 +12,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from audit import audit
@@ -73,7 +74,7 @@ def test_options_are_those_of_the_prompt(folder: Path) -> None:
 @pytest.mark.parametrize(
     "option", [{"max_seconds": -1}, {"condense_ratio": 7}, {"condense_ratio": "x"}, {"max_turns": 0}]
 )
-def test_python_is_refused_with_400_and_leaves_nothing(db: library.Database, option: dict[str, float]) -> None:
+def test_python_is_refused_with_400_and_leaves_nothing(db: library.Database, option: dict[str, Any]) -> None:
     with pytest.raises(library.ValidationError, match=f"{next(iter(option))} is a (whole )?number from"):
         db.run("Go", model="scripted:none", **option)
     assert db.row("select (select count(*) from runs) as runs, (select count(*) from loops) as loops") == {

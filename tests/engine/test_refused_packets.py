@@ -157,14 +157,8 @@ def test_what_is_stuck_out_of_sight_is_cut_too(folder: Path, what: str) -> None:
 
 def repeating_in_anthropics_form(what: str) -> Answer:
     """Stream a thought, or the arguments of a call, over and over until the client goes away."""
-    message = {
-        "id": "m",
-        "type": "message",
-        "role": "assistant",
-        "model": "claude-x",
-        "content": [],
-        "stop_reason": None,
-    }
+    message: dict[str, Any] = {"id": "m", "type": "message", "role": "assistant", "model": "claude-x", "content": []}
+    message |= {"stop_reason": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
     piece = "Wait, I should look at it again. "
     if what == "thinking":
         block: dict[str, Any] = {"type": "thinking", "thinking": "", "signature": ""}
@@ -172,7 +166,7 @@ def repeating_in_anthropics_form(what: str) -> Answer:
     else:
         block = {"type": "tool_use", "id": "t", "name": "get", "input": {}}
         delta = {"type": "input_json_delta", "partial_json": piece}
-    start = {"type": "message_start", "message": message | {"usage": {"input_tokens": 1, "output_tokens": 1}}}
+    start: dict[str, Any] = {"type": "message_start", "message": message}
 
     def answer(handler: Handler) -> None:
         handler.send_response(200)
