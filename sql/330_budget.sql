@@ -37,10 +37,13 @@ create view loop_rates as
 select
     l.id as loop_id,
     (
-        with recursive line (run_id, before) as (
-            select l.run_id, 9e15
+        with recursive line (run_id, before, since) as (
+            -- those that are told in the last 200 turns: a long run is not read from its beginning each time
+            select r.id, r.next_turn, r.next_turn - 200
+            from runs as r
+            where r.id = l.run_id
             union all
-            select r.parent_run_id, min(r.forked_at, n.before)
+            select r.parent_run_id, min(r.forked_at, n.before), n.since
             from line as n
             join runs as r on r.id = n.run_id
             where r.forked_at is not null
@@ -64,7 +67,8 @@ select
                 from (
                     select t.context_chars, t.prompt_tokens
                     from line as n
-                    cross join turns as t indexed by idx_turns_reported on t.run_id = n.run_id and t.sequence < n.before
+                    cross join turns as t indexed by idx_turns_reported
+                        on t.run_id = n.run_id and t.sequence >= n.since and t.sequence < n.before
                     cross join loops as o on o.id = t.loop_id and o.model is l.model
                     where t.prompt_tokens > 0
                         and t.context_chars between 0.25 * t.prompt_tokens and 8.0 * t.prompt_tokens
