@@ -75,6 +75,53 @@ def test_promotions_and_demotions_leave_the_summary_as_it_is(noted: engine.Datab
     assert section(sent[3], "summary") == section(sent[4], "summary")
 
 
+def begin_in(db: engine.Database, folder: Path) -> None:
+    """Begin the run `demo` in a folder."""
+    attributes = json.dumps({"model": "scripted:none", "root": str(folder)})
+    db.insert("verb_set", run="demo", path="run://demo", attributes=attributes)
+
+
+@pytest.mark.parametrize("path", ["known://long", "skill://long", "notes.md", "unknown://long", "log://**", "**"])
+def test_the_summary_stays_whatever_is_shown_or_put_in_short(
+    db: engine.Database, workspace_dir: Path, tmp_path: Path, path: str
+) -> None:
+    long = "".join(f"line {number}\n" for number in range(200))
+    (workspace_dir / "notes.md").write_text(long)
+    begin_in(db, workspace_dir)
+    for scheme in ("known", "skill", "unknown"):
+        db.insert("entry_writes", run_id=1, path=f"{scheme}://long", body=long, visibility="visible")
+    flips = [f'<set path="{path}" visibility="{way}"/>{GO_ON}' for way in ("summarized", "visible", "summarized")]
+    model = script(tmp_path, '<get path="notes.md"/>' + GO_ON, "<think>hm</think>" + GO_ON, *flips, DONE)
+    assert db.run("Look", run="demo", model=model, max_turns=9).status == 200
+    before, *sent = [text[: text.index("<visible>\n")] for text in users(db)[1:]]
+    assert all(name in before for name in (":::known://long\n", ":::skill://long\n", ":::notes.md\n"))
+    if path == "**":
+        # it also brought in the other files, which stand last
+        assert sent[1].startswith(before.removesuffix("</summary>\n"))
+        before, *sent = sent[1:]
+    assert set(sent) == {before}
+
+
+def test_what_changes_on_disk_leaves_what_stands_before_it(
+    db: engine.Database, workspace_dir: Path, tmp_path: Path
+) -> None:
+    begin_in(db, workspace_dir)
+    for name in ("a.md", "b.md", "c.md"):
+        (workspace_dir / name).write_text(f"{name} as it was\n")
+    look = "".join(f'<get path="{name}.md"/>' for name in "abc") + GO_ON
+    db.run("Look", run="demo", model=script(tmp_path, look, DONE))
+    (workspace_dir / "b.md").write_text("b.md as it is\n")
+    (workspace_dir / "new.md").write_text("new\n")
+    (workspace_dir / "c.md").unlink()
+    db.run("Look", run="demo", model=script(tmp_path, "said", "said", DONE))
+    before, after = (section(text, "summary") for text in users(db)[1:])
+    of_a = before[: before.index(":::a.md\n", before.index("a.md as it was")) + 8]
+    assert after.startswith(of_a)
+    rest = after.removeprefix(of_a)
+    assert rest.count("<<:::") == 1
+    assert "b.md as it is\n" in rest
+
+
 def test_what_becomes_visible_stands_last(noted: engine.Database, tmp_path: Path) -> None:
     model = script(tmp_path, *(f'<get path="known://{n}"/>{GO_ON}' for n in (3, 1, 3, 2)), DONE)
     noted.run("Look", run="demo", model=model)
