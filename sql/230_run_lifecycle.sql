@@ -117,8 +117,8 @@ end;
 
 -- A fork pins what its parent had pinned: no body is copied, and neither side's write is seen by the other. Its views are
 -- the parent's as they are or, from a past turn, as they were when the packet of that turn was assembled. They keep the
--- clock of their beginning and their place, so that the fork's packet is the parent's. What the parent has under way nobody
--- finishes.
+-- clock of their beginning and their place, so that the fork's packet is the parent's. A file that is gone since has no head
+-- to follow. What the parent has under way nobody finishes.
 create trigger run_forks__copy_views
 instead of insert on run_forks
 begin
@@ -160,7 +160,9 @@ begin
         cross join entries as e on e.scope = l.scope
         cross join run_view_versions as h
             on h.run_id = new.parent_run_id and h.entry_id = e.id and h.began <= new.clock and h.ended > new.clock
-        where new.clock is not null and l.run_id = new.parent_run_id
+        where new.clock is not null
+            and l.run_id = new.parent_run_id
+            and (e.attributes is null or json_extract(e.attributes, '$.kind') is not 'missing')
     ) as v
     order by 2;
     insert into view_labels (run_id, entry_id)

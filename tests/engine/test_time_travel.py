@@ -12,6 +12,7 @@ import pty
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from driving import script
@@ -40,7 +41,7 @@ def user(db: engine.Database, run: str, turn: int) -> str:
     return str(db.value("select text from packet_texts where run = ? and turn = ? and role = 'user'", (run, turn)))
 
 
-def seen(db: engine.Database, run: str, turn: int) -> list[dict[str, object]]:
+def seen(db: engine.Database, run: str, turn: int) -> list[dict[str, Any]]:
     return db.rows(
         "select path, visibility, state, body, outcome, written from context_at where run = ? and turn = ? order by path",
         (run, turn),
@@ -88,6 +89,18 @@ def test_a_fork_of_a_fork_sees_what_was_seen_before_either(db: engine.Database, 
     db.run("Keep notes", run="child", fork="demo", at=1, model=script(tmp_path, TURNS[0], DONE))
     db.run("Keep notes", run="grandchild", fork="child", at=1, model=script(tmp_path, DONE))
     assert user(db, "grandchild", 1) == user(db, "demo", 1)
+
+
+def test_a_fork_does_not_see_a_file_that_is_gone_since(
+    db: engine.Database, workspace_dir: Path, tmp_path: Path
+) -> None:
+    model = script(tmp_path, '<get path="notes.md"/>' + GO_ON, DONE)
+    db.run("Read", run="demo", root=workspace_dir, model=model)
+    (workspace_dir / "notes.md").unlink()
+    db.run("And now?", run="demo", model=script(tmp_path, "said", "said", DONE))
+    assert [row["body"][:7] for row in seen(db, "demo", 2) if row["path"] == "notes.md"] == ["# Notes"]
+    db.run("Read", run="child", fork="demo", at=2, no_repo=True, model=script(tmp_path, DONE))
+    assert ":::notes.md" not in user(db, "child", 2)
 
 
 # packets
