@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .differences import difference, print_difference, print_title
 from .printing import print_json, print_table, print_text, say
-from .shared import DbOption, JsonOption, RunArgument, open_to_read, run_or_latest
+from .shared import DbOption, JsonOption, RunArgument, open_to_read, open_to_write, run_or_latest
+from .visibility import ArchivedOption, SummarizedOption, VisibleOption, move
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -39,12 +41,16 @@ def context(
     run: RunArgument = None,
     path: PathArgument = None,
     at: Annotated[int | None, typer.Option("--at", metavar="TURN", help="As turn TURN saw it; default: now.")] = None,
+    visible: VisibleOption = None,
+    summarized: SummarizedOption = None,
+    archived: ArchivedOption = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """List what is in a run's context, or was when a turn was sent.
 
-    With the PATH of an entry its text is printed, as it is or was.
+    With the PATH of an entry its text is printed, as it is or was. The options that name patterns change first what
+    the next packet shows.
 
     \b
     Examples:
@@ -52,9 +58,20 @@ def context(
       engine context demo --at 2
       engine context demo known://plan --at 2
       engine context demo 'known://**' --json
+      engine context demo --visible 'src/*.py' --archived 'known://old/**'
     """
-    with open_to_read(db) as database:
+    from engine.locate import database_to_read
+
+    moves = {"visible": visible, "summarized": summarized, "archived": archived}
+    changing = any(moves.values())
+    if changing and at is not None:
+        raise typer.BadParameter(
+            "the past cannot be changed; 'engine fork RUN --at N' goes on from it", param_hint="--at"
+        )
+    with open_to_write(database_to_read(db, Path.cwd())) if changing else open_to_read(db) as database:
         alias = run_or_latest(database, run)
+        if changing:
+            move(database, alias, moves)
         if at is not None:
             _check_sent(database, alias, at)
         rows = database.rows(_NOW if at is None else _THEN, {"run": alias, "turn": at, "path": path})

@@ -153,6 +153,25 @@ def test_context_tells_what_a_turn_saw(folder: Path) -> None:
     assert "prompt://1" in engine(folder, "context", "--at", "2").stdout
 
 
+def test_a_person_chooses_what_a_run_sees(folder: Path) -> None:
+    def seen(*options: str) -> dict[str, str]:
+        rows = json.loads(engine(folder, "context", "demo", *options, "--json").stdout)
+        return {row["path"]: row["visibility"] for row in rows}
+
+    before = seen()
+    assert before["notes.md"] == "visible"
+    after = seen("--summarized", "*.md", "--archived", "log://**")
+    assert after["notes.md"] == "summarized"
+    assert not [path for path in after if path.startswith("log://")]
+    assert seen("--visible", "log://**", "--visible", "notes.md") == before
+    refused = engine(folder, "context", "demo", "--archived", "notes.md", "--archived", "nothing.md")
+    assert refused.returncode == 2
+    assert "nothing.md not found" in refused.stderr
+    assert seen() == before, "all or nothing"
+    assert "403" in engine(folder, "context", "demo", "--archived", "prompt://1").stderr
+    assert "engine fork" in engine(folder, "context", "demo", "--at", "1", "--archived", "notes.md").stderr
+
+
 def test_a_finished_run_has_nothing_to_resume_or_abort(folder: Path) -> None:
     assert (engine(folder, "resume").returncode, engine(folder, "resume", "demo").returncode) == (0, 0)
     done = engine(folder, "abort", "demo")

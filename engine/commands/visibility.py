@@ -1,0 +1,41 @@
+"""Options of `engine context` that change what a run sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+from uuid import uuid4
+
+import typer
+
+if TYPE_CHECKING:
+    from engine.api import Database
+
+
+def _patterns(name: str, says: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(f"--{name}", metavar="PATTERN", help=says)
+    return option
+
+
+VisibleOption = Annotated[list[str] | None, _patterns("visible", "Show these whole from now on.")]
+SummarizedOption = Annotated[list[str] | None, _patterns("summarized", "Show these in short from now on.")]
+ArchivedOption = Annotated[list[str] | None, _patterns("archived", "Put these out of sight.")]
+
+
+def move(database: Database, run: str, moves: Mapping[str, Sequence[str] | None]) -> None:
+    """Change what `run` sees as an app does: `moves` has the patterns or paths to move by visibility.
+
+    All of them are moved or none. Raises what the database refuses, `NotFound` (404) for what finds nothing.
+    """
+    from engine.errors import error_for
+
+    with database.transaction():
+        for visibility, patterns in moves.items():
+            for pattern in patterns or ():
+                request = uuid4().hex
+                database.insert("verb_set", run=run, path=pattern, visibility=visibility, request_id=request)
+                result = database.row(
+                    "select state, status, message from command_results where request_id = ?", (request,)
+                )
+                if result and result["state"] == "failed":
+                    raise error_for(result["status"], f"run {run!r}: {result['message']}")
