@@ -14,6 +14,7 @@ Their libraries are imported when the setting asks for them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from engine import plugins
@@ -31,16 +32,17 @@ def counter(setting: str, model: str) -> Count | None:
     there.
     """
     kind, _, detail = setting.strip().partition(":")
-    if kind == "none":
-        return None
-    if kind == "":
-        return plugins.tokenizer(model) or (local_counter() if model in LOCAL_NAMES else None)
-    if kind == "local":
-        return local_counter()
-    if kind == "tiktoken":
-        return _tiktoken(detail, model.rpartition("/")[2])
-    if kind == "tokenizers" and detail:
-        return _tokenizers(detail)
+    match kind.lower():
+        case "none" if not detail:
+            return None
+        case "" if not detail:
+            return plugins.tokenizer(model) or (local_counter() if model in LOCAL_NAMES else None)
+        case "local" if not detail:
+            return local_counter()
+        case "tiktoken":
+            return _tiktoken(detail, model.rpartition("/")[2])
+        case "tokenizers" if detail:
+            return _tokenizers(str(Path(detail).expanduser()))
     raise ValidationError(
         f"setting tokenizer: {setting!r} is not one of none, local, tiktoken, tiktoken:ENCODING, tokenizers:FILE"
     )
@@ -65,7 +67,8 @@ def _tiktoken(encoding: str, model: str) -> Count:
     try:
         table = tiktoken.get_encoding(encoding) if encoding else _encoding_of(tiktoken, model)
     except Exception as error:  # whatever its download of the tables raises
-        raise NotFound(f"setting tokenizer: tiktoken has no tables for {encoding or model!r}: {error}") from error
+        reason = str(error).partition("\n")[0]
+        raise NotFound(f"setting tokenizer: tiktoken has no tables for {encoding or model!r}: {reason}") from error
     return lambda text: len(table.encode(text, disallowed_special=()))
 
 

@@ -158,14 +158,19 @@ def test_a_file_that_is_no_tokenizer_is_told(tmp_path: Path) -> None:
     [
         ("abacus", 400, "is not one of none, local, tiktoken"),
         ("tokenizers", 400, "is not one of"),
+        ("tokenizers:", 400, "is not one of"),
+        ("local:other", 400, "is not one of"),
+        (":o200k_base", 400, "is not one of"),
         ("tokenizers:/nowhere/tokenizer.json", 404, "tokenizer"),
         ("tiktoken:no_such_encoding", 404, "tiktoken"),
+        ("TikToken:no_such_encoding", 404, "tiktoken"),
     ],
 )
 def test_a_tokenizer_that_is_not_there_is_told(setting: str, status: int, says: str) -> None:
     with pytest.raises(engine.EngineError, match=says) as caught:
         counter(setting, "openai/gpt-4o")
     assert caught.value.status == status
+    assert "\n" not in str(caught.value)
 
 
 def test_a_prompt_with_an_unknown_tokenizer_leaves_nothing(db: engine.Database, tmp_path: Path) -> None:
