@@ -54,7 +54,7 @@ COMMANDS = st.one_of(
 SHOWN = ("packet_summary", "packet_visible", "packet_log", "packet_unknowns")
 FIGURES = re.compile(r'<budget tokenUsage="(\d+)".*entries, (\d+) tokens.*\nSystem: (\d+) tokens', re.DOTALL)
 STATED = re.compile(r'"tokens":(\d+)\} <<:::')
-AGREED = "path, visibility, body, state, outcome"
+AGREED = "path, visibility, coalesce(body, '') as body, state, outcome"
 
 
 def seen(db: engine.Database, run: str) -> dict[int, list[tuple[Any, ...]]]:

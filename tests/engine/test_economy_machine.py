@@ -128,6 +128,7 @@ class Economy(RuleBasedStateMachine):
         """Render and offer until the packet goes out or the loop ends; check what must hold on the way."""
         for request in self.db.rows("select * from scan_requests where turn_id = ?", (turn_id,)):
             files.scan(self.db, request)
+        files.look_at_watched(self.db, self.db.value("select run_id from turns where id = ?", (turn_id,)))
         before, brought = self.contents(run), recent(self.db, turn_id)
         while (phase := self.db.value("select phase from turns where id = ?", (turn_id,))) == "assembling":
             renderer = Renderer(self.db)
@@ -301,7 +302,9 @@ class Economy(RuleBasedStateMachine):
     def fork_of(self, parent: str, at: int | None) -> str:
         child = self.db.fork(parent, f"child{len(self.runs)}", at=at)
         self.runs.append(child)
-        self.past[child], self.packets[child] = {}, {}
+        first = self.db.value("select next_turn from runs where alias = ?", (child,))
+        self.past[child] = {turn: rows for turn, rows in self.past[parent].items() if turn < first}
+        self.packets[child] = {}
         return child
 
     def teardown(self) -> None:
