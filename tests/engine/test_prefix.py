@@ -295,3 +295,21 @@ def test_others_get_plain_text(noted: engine.Database, monkeypatch: pytest.Monke
         monkeypatch.setenv("OPENAI_API_KEY", "secret")
         assert noted.run("Look", run="demo", model="openai/tiny").status == 200
     assert [message["content"] for message in server.asked[0]["messages"]][1:] == users(noted)
+
+
+def test_native_tools_are_cached_and_there_are_four_marks_still(
+    noted: engine.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pydantic_ai")
+    noted.insert("models", alias="native", actual="anthropic/claude-x", tool_calling="native", created_at=0)
+    with serving(*map(in_anthropics_form, ["<think>a</think>" + GO_ON, DONE])) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url.removesuffix("/v1"))
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+        assert noted.run("Look", run="demo", model="native").status == 200
+    last = server.asked[-1]
+    assert [json.dumps(last[part]).count("cache_control") for part in ("tools", "system", "messages")] == [1, 1, 2]
+    blocks = last["messages"][0]["content"]
+    ends = [
+        blocks[number + 1]["text"].partition("\n")[0] for number, block in enumerate(blocks) if "cache_control" in block
+    ]
+    assert ends == ["</visible>", "</log>"], "the longest beginnings stay"
