@@ -49,8 +49,12 @@ join states as st on st.name = c.state
 left join turns as t on t.id = c.turn_id
 union all
 select
-    r.alias, t.sequence, 1000 + e.id - (select min(x.id) from turn_errors as x where x.turn_id = t.id), 'system', 'error',
-    e.slug, case e.soft when 1 then 'resolved' else 'failed' end,
+    r.alias, t.sequence,
+    -- what was done to a packet stands before what was said to it
+    case e.slug
+        when 'budget' then -1 else 1000 + e.id - (select min(x.id) from turn_errors as x where x.turn_id = t.id)
+    end,
+    'system', 'error', e.slug, case e.soft when 1 then 'resolved' else 'failed' end,
     case e.soft when 0 then 'status:' || e.status end, e.status, e.message,
     'log://turn_' || t.sequence || '/error/' || e.slug, null
 from turn_errors as e
@@ -58,7 +62,7 @@ join turns as t on t.id = e.turn_id
 join runs as r on r.id = t.run_id
 union all
 select
-    r.alias, t.sequence, -1, 'system', 'condense', 'budget', 'resolved', null, 200,
+    r.alias, t.sequence, -2, 'system', 'condense', 'budget', 'resolved', null, 200,
     d.entries || ' old results, ' || d.tokens || ' tokens, are shown in short from now on',
     'log://turn_' || t.sequence || '/budget/condensed', null
 from (
