@@ -313,3 +313,15 @@ def test_native_tools_are_cached_and_there_are_four_marks_still(
         blocks[number + 1]["text"].partition("\n")[0] for number, block in enumerate(blocks) if "cache_control" in block
     ]
     assert ends == ["</visible>", "</log>"], "the longest beginnings stay"
+
+
+def test_openrouter_tells_anthropics_models_what_to_cache(
+    noted: engine.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pydantic_ai")
+    with serving(saying("<think>a</think>" + GO_ON), saying(DONE)) as server:
+        monkeypatch.setenv("OPENROUTER_BASE_URL", server.url)
+        monkeypatch.setenv("OPENROUTER_API_KEY", "secret")
+        assert noted.run("Look", run="demo", model="openrouter/anthropic/claude-x").status == 200
+    marks = [[json.dumps(message).count("cache_control") for message in body["messages"]] for body in server.asked]
+    assert marks == [[1, 2], [1, 3]]
