@@ -5,6 +5,7 @@ spec: @token_accounting @calibration
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections import defaultdict
 from pathlib import Path
@@ -65,6 +66,17 @@ def test_the_corpus_is_wide() -> None:
     assert len(runs) >= 10
     assert min(rates) < 0.8, "Chinese takes more than a token a character"
     assert max(rates) > 3, "English and code take a third of one"
+
+
+@pytest.mark.local_model
+def test_the_corpus_can_be_recorded_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(CORPUS.parent))
+    maker = importlib.import_module("make_packets")
+    monkeypatch.setattr(maker, "LOOPS", 1)
+    monkeypatch.setattr(maker, "TURNS", 2)
+    rows = maker.recorded("chinese")
+    assert [(row["run"], row["loop"], row["turn"]) for row in rows] == [("chinese", 1, 1), ("chinese", 1, 2)]
+    assert all(0.5 < row["chars"] / row["tokens"] < 4 for row in rows)
 
 
 def test_a_measured_rate_underestimates_no_recorded_packet_by_more_than_two_percent(
