@@ -83,7 +83,8 @@ def fork(
     with _existing(db) as database:
         child = database.fork(run_or_latest(database, run), name, at)
         if as_json:
-            print_json({"run": child, "parent": run, "at": at})
+            parent = database.value("select parent from run_overview where run = ?", (child,))
+            print_json({"run": child, "parent": parent, "at": at})
         else:
             print_text(child)
 

@@ -293,5 +293,7 @@ def test_a_fork_of_an_inherited_turn_comes_from_the_run_that_took_it(db: engine.
     db.run("Keep notes", run="grandchild", fork="child", at=1, model=script(sent, DONE))
     assert user(db, "grandchild", 1) == user(db, "demo", 1)
     assert db.value("select parent from run_overview where run = 'grandchild'") == "demo"
+    told = command(sent, "fork", "child", "--at", "2", "--as", "other", "--json", "--db", "t.db").stdout
+    assert json.loads(told) == {"run": "other", "parent": "demo", "at": 2}
     with pytest.raises(engine.NotFound, match="404 run child: has no turn 4; its last is 3"):
         db.fork("child", at=4)
