@@ -179,6 +179,13 @@ select
     end
     || case
         when t.ladder < 4 then ' Get what you still need, in slices.' || char(10) || n.lines
+        when t.context_tokens <= b.ceiling
+            then ' Choose a model with a larger window, set a context limit below the one that it has, or archive entries.'
+                || coalesce(
+                    ' It said: '
+                    || (select c.message from model_calls as c where c.turn_id = t.id and c.status = 413 order by c.id desc),
+                    ''
+                )
         else ' Raise the context limit, archive entries, or shorten the prompt.'
     end as message
 from turns as t
