@@ -109,9 +109,10 @@ class Renderer:
         return self._before[1]
 
     def _stable_sections(self, turn_id: int) -> dict[str, str]:
-        """The texts of all sections but the live ones; where tokens are counted, the rate is that of these texts."""
+        """The texts of all sections but the last to be rendered; where tokens are counted, the rate is that of these texts."""
         self._rows = []
-        parts = {section["name"]: self._section(turn_id, section) for section in self._sections if not section["live"]}
+        stable = [section for section in self._sections if section["live"] != 1]
+        parts = {section["name"]: self._section(turn_id, section) for section in stable}
         if self._tally is None or (rate := self._tally.rate(parts.values())) is None:
             return parts
         self._db.execute("update turns set divisor = ? where id = ?", (rate, turn_id))

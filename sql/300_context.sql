@@ -133,15 +133,19 @@ select
     l.mode,
     case c.visibility when 'visible' then c.body else c.summary end as text,
     case when l.mode = 'ask' then ' warn="File editing disallowed."' else '' end as warning,
+    -- padded, so that the length of the packet which they tell does not depend on them
     case
         when (select value from settings where name = 'prompt_figures') = '1'
-            then ' tokenUsage="' || token_estimate(t.context_chars, l.divisor) || '" tokensFree="'
-                || max(b.ceiling - token_estimate(t.context_chars, l.divisor), 0) || '"'
+            then (
+                select ' tokenUsage="' || b.usage || '" tokensFree="' || b.free || '"'
+                    || substr('                    ', 1, 20 - length(b.usage) - length(b.free))
+                from packet_budget as b
+                where b.turn_id = t.id
+            )
         else ''
     end as figures
 from turns as t
 join loops as l on l.id = t.loop_id
-join loop_ceilings as b on b.loop_id = l.id
 join context_texts as c on c.run_id = t.run_id and c.category = 'prompt'
 where c.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id);
 

@@ -14,7 +14,8 @@ create table if not exists packet_sections (
     source text,
     template text not null,
     -- 1: rendered last, because it tells the size of all the others
-    live integer not null default 0 constraint packet_sections_live_flag check (live in (0, 1)),
+    -- 2: rendered as often, and at first with the others, because it tells the size and is a part of it; it stays as long
+    live integer not null default 0 constraint packet_sections_live_flag check (live in (0, 1, 2)),
     -- 1: up to its last row it is often what it was, so a provider may cache up to there
     cached integer not null default 0 constraint packet_sections_cached_flag check (cached in (0, 1)),
     primary key (profile, role, name)
@@ -63,7 +64,11 @@ select
     s.role,
     s.source,
     s.template,
-    s.live,
+    -- a prompt with figures tells the size as well
+    case
+        when s.name = 'prompt' and (select value from settings where name = 'prompt_figures') = '1' then 2
+        else s.live
+    end as live,
     s.cached
 from turns as t
 join runs as r on r.id = t.run_id

@@ -200,6 +200,8 @@ create view packet_budget as
 -- depends on its own length is padded, so that this is known beforehand.
 select
     turn_id,
+    usage,
+    free,
     '<budget tokenUsage="' || usage || '" tokensFree="' || free || '"'
     || substr('                    ', 1, 20 - length(usage) - length(free)) || '>' || char(10)
     || lines

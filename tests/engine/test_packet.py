@@ -176,6 +176,18 @@ def test_the_figures_of_the_budget_are_those_of_the_packet(
             assert figures["usage"] <= figures["ceiling"], "what does not fit is not sent"
 
 
+def test_the_figures_of_the_prompt_are_those_of_the_packet(db: engine.Database, tmp_path: Path) -> None:
+    db.execute("update settings set value = '1' where name = 'prompt_figures'")
+    model = script(tmp_path, f"<set path='known://a'>{'x' * 300}</set>{GO_ON}", GO_ON, DONE)
+    assert db.run("Go", model=model, run="demo").status == 200
+    for row in db.rows("select sequence, context_tokens from turns"):
+        texts = db.rows("select text from packet_texts where turn = ? order by ordinal", (row["sequence"],))
+        figures = budget(texts[-1]["text"])
+        stated = f'<prompt mode="act" tokenUsage="{row["context_tokens"]}" tokensFree="{figures["free"]}"'
+        assert texts[-1]["text"].startswith(stated)
+        assert figures["usage"] == row["context_tokens"] == math.ceil(sum(len(text["text"]) for text in texts) / 2)
+
+
 @settings(max_examples=8, deadline=None)
 @given(entries=ENTRIES)
 def test_the_counts_of_the_budget_are_those_of_the_context(entries: list[tuple[str, str, str, str]]) -> None:

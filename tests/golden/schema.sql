@@ -266,7 +266,7 @@ CREATE TABLE packet_sections (
     ordinal integer not null,
     source text,
     template text not null,
-    live integer not null default 0 constraint packet_sections_live_flag check (live in (0, 1)),
+    live integer not null default 0 constraint packet_sections_live_flag check (live in (0, 1, 2)),
     cached integer not null default 0 constraint packet_sections_cached_flag check (cached in (0, 1)),
     primary key (profile, role, name)
 ) strict, without rowid;
@@ -685,7 +685,7 @@ where prompt_tokens > 0;
 -- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id)
 -- view option_checks (run, attributes)
 -- view packet_accounts (turn_id, context_chars, divisor, ceiling, visible, summarized, floor, premium, lines, warning)
--- view packet_budget (turn_id, text)
+-- view packet_budget (turn_id, usage, free, text)
 -- view packet_compact (turn_id, part, path, body)
 -- view packet_log (turn_id, entry_id, text)
 -- view packet_offers (turn_id, chars, lease)
