@@ -109,7 +109,7 @@ class Renderer:
         return self._before[1]
 
     def _stable_sections(self, turn_id: int) -> dict[str, str]:
-        """The texts of all sections but the last to be rendered; where tokens are counted, the rate is that of these texts."""
+        """The texts of all sections but those rendered last; where tokens are counted, the rate is that of these texts."""
         self._rows = []
         stable = [section for section in self._sections if section["live"] != 1]
         parts = {section["name"]: self._section(turn_id, section) for section in stable}
