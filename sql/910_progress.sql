@@ -5,6 +5,7 @@
 
 create view run_progress as
 -- What happened since: select * from run_progress where run = 'demo' and event_id > :last order by event_id.
+-- Joined from the few events that are new, not from the many entries of the run.
 select
     r.alias as run, ev.id as event_id, 'turn' as type, t.sequence as turn, t.context_tokens,
     b.ceiling,
@@ -23,7 +24,7 @@ select
     ),
     c.outcome, c.message, c.log_path
 from events as ev
-join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since >= ev.id
+cross join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since >= ev.id
 join entries as e on e.id = ev.entry_id and e.kind = 'log'
 join commands as c on c.turn_id = ev.turn_id and c.log_path = e.path
 join command_results as k on k.command_id = c.id
@@ -41,7 +42,7 @@ select
     r.alias, ev.id, 'error', t.sequence, null, null, null, 'error', json_extract(a.attributes, '$.target'),
     json_extract(a.attributes, '$.status'), v.outcome, b.body, e.path
 from events as ev
-join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since >= ev.id
+cross join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since >= ev.id
 join entries as e on e.id = ev.entry_id and e.kind = 'log'
 join labels as a on a.id = v.label_id
 left join contents as b on b.id = v.content_id
