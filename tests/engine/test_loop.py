@@ -117,7 +117,8 @@ def test_yolo_decides_without_asking(db: engine.Database, tmp_path: Path, worksp
 def test_a_cycle_ends_the_loop_and_the_model_is_not_told(db: engine.Database, tmp_path: Path, period: int) -> None:
     answers = [f"<think>step {number % period}</think>{GO_ON}" for number in range(40)]
     result = db.run("Go", model=script(tmp_path, *answers), run="demo")
-    assert (result.status, result.reason) == (499, "loop detected")
+    what = "turn" if period == 1 else f"{period} turns"
+    assert (result.status, result.reason) == (499, f"loop detected: the same {what} over and over")
     assert result.turns == 3 * period + 2, "the third repeat is the first strike"
     assert db.value("select count(*) from turn_errors") == 0
     assert "loop detected" not in "".join(row["text"] for row in db.rows("select text from packet_texts"))
@@ -131,7 +132,8 @@ def test_a_cycle_longer_than_the_limit_is_none(db: engine.Database, tmp_path: Pa
 def test_the_order_of_commands_does_not_hide_a_cycle(db: engine.Database, tmp_path: Path) -> None:
     one, two = '<set path="known://a">x</set>', '<set path="known://b">y</set>'
     answers = [(one + two if number % 2 else two + one) + GO_ON for number in range(9)]
-    assert db.run("Go", model=script(tmp_path, *answers)).reason == "loop detected"
+    reason = db.run("Go", model=script(tmp_path, *answers)).reason
+    assert reason == "loop detected: the same turn over and over"
 
 
 def test_other_bodies_are_other_turns(db: engine.Database, tmp_path: Path) -> None:
