@@ -91,10 +91,7 @@ end;
 create trigger verb_set__call
 instead of insert on verb_set
 begin
-    insert into verb_calls (
-        action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id
-    )
-    values (
+    insert into verb_calls values (
         'set', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );
@@ -103,10 +100,7 @@ end;
 create trigger verb_get__call
 instead of insert on verb_get
 begin
-    insert into verb_calls (
-        action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id
-    )
-    values (
+    insert into verb_calls values (
         'get', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );
@@ -115,10 +109,7 @@ end;
 create trigger verb_rm__call
 instead of insert on verb_rm
 begin
-    insert into verb_calls (
-        action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id
-    )
-    values (
+    insert into verb_calls values (
         'rm', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );
@@ -127,10 +118,7 @@ end;
 create trigger verb_cp__call
 instead of insert on verb_cp
 begin
-    insert into verb_calls (
-        action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id
-    )
-    values (
+    insert into verb_calls values (
         'cp', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );
@@ -139,10 +127,7 @@ end;
 create trigger verb_mv__call
 instead of insert on verb_mv
 begin
-    insert into verb_calls (
-        action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id
-    )
-    values (
+    insert into verb_calls values (
         'mv', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );
@@ -151,10 +136,7 @@ end;
 create trigger verb_update__call
 instead of insert on verb_update
 begin
-    insert into verb_calls (
-        action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id
-    )
-    values (
+    insert into verb_calls values (
         'update', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );

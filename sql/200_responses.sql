@@ -3,6 +3,14 @@
 -- recorded, every repair of the parser is told to the model once, in the log.
 -- spec: @record @healing
 
+-- views
+
+-- Record what was read in a response: insert into parsed_responses (turn_id, parsed), the JSON of response_parse.
+create view parsed_responses as
+select id as turn_id, null as parsed
+from turns
+where false;
+
 -- triggers
 
 -- A stored response waits for its dispatch.
@@ -51,11 +59,6 @@ begin
         'repetition'
     where trim(new.response, char(32, 9, 10, 13)) = '' and text_repetition(new.reasoning) is not null;
 end;
-
-create view parsed_responses as
-select id as turn_id, null as parsed
-from turns
-where false;
 
 create trigger parsed_responses__record
 instead of insert on parsed_responses

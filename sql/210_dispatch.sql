@@ -33,6 +33,11 @@ select id as command_id, message
 from commands
 where outcome = 'error';
 
+-- After a dispatch: insert into turn_settlings (run). The turn is judged when nothing is left, or its run waits.
+create view turn_settlings as
+select alias as run
+from runs;
+
 -- Commands of a turn that have not come to their end.
 create view unfinished_commands as
 select turn_id, id as command_id, state
@@ -87,11 +92,6 @@ begin
     set state = 'failed', outcome = 'error', message = new.message
     where id = new.command_id and state = 'queued';
 end;
-
--- After a dispatch: insert into turn_settlings (run). The turn is judged when nothing is left, or its run waits.
-create view turn_settlings as
-select alias as run
-from runs;
 
 create trigger turn_settlings__settle
 instead of insert on turn_settlings

@@ -73,6 +73,38 @@ create view file_ends as
 select id as effect_id
 from effects;
 
+-- The effects on files, with all that is to be known of them when they are done.
+create view file_effects as
+select
+    f.id as effect_id,
+    f.kind,
+    f.run_id,
+    r.project_id,
+    'project:' || r.project_id as scope,
+    p.target as path,
+    p.content_id,
+    p.detail,
+    x.detail as result,
+    m.action,
+    m.path as source,
+    m.writer,
+    m.loop_id,
+    t.sequence as turn
+from effects as f
+cross join proposals as p on p.id = f.proposal_id
+cross join runs as r on r.id = f.run_id
+cross join commands as m on m.id = f.command_id
+cross join effect_results as x on x.effect_id = f.id
+left join turns as t on t.id = f.turn_id
+where f.kind in ('file_write', 'file_delete');
+
+-- One that wrote, one that removed; an insert takes it in.
+create view file_writes as
+select * from file_effects where false;
+
+create view file_deletions as
+select * from file_effects where false;
+
 -- Files that a run has in context: those are looked at before each packet.
 create view watched_files as
 select
@@ -137,10 +169,8 @@ begin
             hash is not new.sha256
             or coalesce(json_extract(attributes, '$.kind'), 'text') <> new.kind
         );
-    insert into file_stats (project_id, path, kind, size, mtime_ns, sha256)
-    values (new.project_id, new.path, new.kind, new.size, new.mtime_ns, new.sha256)
-    on conflict (project_id, path) do update
-        set kind = excluded.kind, size = excluded.size, mtime_ns = excluded.mtime_ns, sha256 = excluded.sha256;
+    insert or replace into file_stats (project_id, path, kind, size, mtime_ns, sha256)
+    values (new.project_id, new.path, new.kind, new.size, new.mtime_ns, new.sha256);
 end;
 
 create trigger file_syncs__sync
@@ -203,87 +233,69 @@ begin
         );
 end;
 
--- A file that was written is its entry's head; one that is new belongs to the project from now on.
 create trigger file_ends__take
 instead of insert on file_ends
 begin
+    insert into file_writes
+    select *
+    from file_effects
+    where effect_id = new.effect_id and kind = 'file_write';
+    insert into file_deletions
+    select *
+    from file_effects
+    where effect_id = new.effect_id and kind = 'file_delete';
+end;
+
+-- A file that was written is its entry's head; one that is new belongs to the project from now on.
+create trigger file_writes__take
+instead of insert on file_writes
+begin
     insert into file_constraints (project_id, pattern, visibility, created_at)
-    select r.project_id, p.target, 'add', now()
-    from effects as f
-    join proposals as p on p.id = f.proposal_id
-    join runs as r on r.id = f.run_id
-    where f.id = new.effect_id
-        and f.kind = 'file_write'
-        and not coalesce(json_extract(p.detail, '$.exists'), 0)
+    select new.project_id, new.path, 'add', now()
+    where not coalesce(json_extract(new.detail, '$.exists'), 0)
     on conflict (project_id, pattern) do nothing;
     insert into entry_writes (run_id, path, content_id, attributes, visibility, state, writer, turn, loop_id)
-    select
-        f.run_id,
-        p.target,
-        p.content_id,
-        json_patch(coalesce(json_extract(p.detail, '$.attributes'), '{}'), '{"kind":null}'),
-        json_extract(p.detail, '$.visibility'),
+    values (
+        new.run_id,
+        new.path,
+        new.content_id,
+        json_patch(coalesce(json_extract(new.detail, '$.attributes'), '{}'), '{"kind":null}'),
+        json_extract(new.detail, '$.visibility'),
         'resolved',
-        m.writer,
-        t.sequence,
-        m.loop_id
-    from effects as f
-    join proposals as p on p.id = f.proposal_id
-    join commands as m on m.id = f.command_id
-    left join turns as t on t.id = f.turn_id
-    where f.id = new.effect_id and f.kind = 'file_write';
+        new.writer,
+        new.turn,
+        new.loop_id
+    );
     -- an entry that was moved into a file goes now that the file is there
     delete from run_views
-    where (run_id, entry_id) in (
-        select f.run_id, o.entry_id
-        from effects as f
-        join commands as m on m.id = f.command_id and m.action = 'mv'
-        join run_paths as o on o.run_id = f.run_id and o.path = m.path and o.kind <> 'file'
-        where f.id = new.effect_id and f.kind = 'file_write'
-    );
+    where new.action = 'mv'
+        and run_id = new.run_id
+        and entry_id in (
+            select o.entry_id from run_paths as o where o.run_id = new.run_id and o.path = new.source and o.kind <> 'file'
+        );
     update entries
-    set hash = (select json_extract(x.detail, '$.sha256') from effect_results as x where x.effect_id = new.effect_id)
-    where (scope, path) in (
-        select 'project:' || r.project_id, p.target
-        from effects as f
-        join proposals as p on p.id = f.proposal_id
-        join runs as r on r.id = f.run_id
-        where f.id = new.effect_id and f.kind = 'file_write'
+    set hash = json_extract(new.result, '$.sha256')
+    where scope = new.scope and path = new.path;
+    insert or replace into file_stats (project_id, path, kind, size, mtime_ns, sha256)
+    values (
+        new.project_id, new.path, 'text', coalesce(json_extract(new.result, '$.size'), 0),
+        coalesce(json_extract(new.result, '$.mtime_ns'), 0), json_extract(new.result, '$.sha256')
     );
-    insert into file_stats (project_id, path, kind, size, mtime_ns, sha256)
-    select
-        r.project_id,
-        p.target,
-        case f.kind when 'file_write' then 'text' else 'missing' end,
-        coalesce(json_extract(x.detail, '$.size'), 0),
-        coalesce(json_extract(x.detail, '$.mtime_ns'), 0),
-        json_extract(x.detail, '$.sha256')
-    from effects as f
-    join proposals as p on p.id = f.proposal_id
-    join runs as r on r.id = f.run_id
-    join effect_results as x on x.effect_id = f.id
-    where f.id = new.effect_id
-    on conflict (project_id, path) do update
-        set kind = excluded.kind, size = excluded.size, mtime_ns = excluded.mtime_ns, sha256 = excluded.sha256;
+end;
+
+-- A file that was removed is no run's any more; its entry stays, for what was seen.
+create trigger file_deletions__take
+instead of insert on file_deletions
+begin
+    insert or replace into file_stats (project_id, path, kind, size, mtime_ns)
+    values (new.project_id, new.path, 'missing', 0, 0);
     update entries
     set content_id = null,
         hash = null,
         attributes = '{"kind":"missing"}',
         since = (select max(id) + 1 from events)
-    where (scope, path) in (
-        select 'project:' || r.project_id, p.target
-        from effects as f
-        join proposals as p on p.id = f.proposal_id
-        join runs as r on r.id = f.run_id
-        where f.id = new.effect_id and f.kind = 'file_delete'
-    );
+    where scope = new.scope and path = new.path;
     delete from run_views
-    where (run_id, entry_id) in (
-        select f.run_id, e.id
-        from effects as f
-        join proposals as p on p.id = f.proposal_id
-        join runs as r on r.id = f.run_id
-        join entries as e on e.scope = 'project:' || r.project_id and e.path = p.target
-        where f.id = new.effect_id and f.kind = 'file_delete'
-    );
+    where run_id = new.run_id
+        and entry_id in (select id from entries where scope = new.scope and path = new.path);
 end;

@@ -22,6 +22,53 @@ join commands as m on m.id = f.command_id
 join json_each('[1,2]') as n
 where f.kind = 'process';
 
+-- The entries that the channels fill, with what was printed since the process began.
+create view channel_entries as
+select
+    c.effect_id,
+    c.channel,
+    c.run_id,
+    c.turn_id,
+    c.path,
+    p.entry_id,
+    (
+        select group_concat(text, '')
+        from (select text from entry_chunks where run_id = p.run_id and entry_id = p.entry_id order by id)
+    ) as printed
+from effect_channels as c
+cross join run_paths as p on p.run_id = c.run_id and p.path = c.path;
+
+-- What is told of a process at its end, in one line.
+create view process_reports as
+select
+    x.effect_id,
+    case x.outcome
+        when 'interrupted' then 'interrupted: the engine was stopped while this ran: '
+        when 'timeout' then 'stopped after the time-out: '
+        else case x.state when 'cancelled' then 'aborted ' else 'ran ' end
+    end
+    || quote(p.target)
+    || coalesce(', exit=' || json_extract(x.detail, '$.exit_code'), '')
+    || coalesce(' (' || json_extract(x.detail, '$.duration_s') || 's)', '')
+    || coalesce('. ' || json_extract(x.detail, '$.note'), '')
+    || '. Output: ' || (
+        select group_concat(line, ', ')
+        from (
+            select
+                c.path || case
+                    when b.chars > 0 then ' (' || token_estimate(b.chars, 2) || ' tokens)'
+                    else ' (empty)'
+                end as line
+            from channel_entries as c
+            cross join entry_bodies as b on b.run_id = c.run_id and b.entry_id = c.entry_id
+            where c.effect_id = x.effect_id
+            order by c.channel
+        )
+    ) as report
+from effect_results as x
+cross join effects as f on f.id = x.effect_id
+cross join proposals as p on p.id = f.proposal_id;
+
 -- Report output: insert into effect_output (effect_id, channel, text).
 create view effect_output as
 select effect_id, channel, null as text, null as lease
@@ -116,10 +163,9 @@ begin
     where effect_id = new.effect_id and token is not new.lease;
     -- what a process prints after its end, or its abort, is not kept
     insert into entry_chunks (run_id, entry_id, text)
-    select p.run_id, p.entry_id, new.text
-    from effect_channels as c
+    select c.run_id, c.entry_id, new.text
+    from channel_entries as c
     join effects as f on f.id = c.effect_id and f.state in ('pending', 'started')
-    join run_paths as p on p.run_id = c.run_id and p.path = c.path
     where c.effect_id = new.effect_id and c.channel = new.channel;
 end;
 
@@ -130,67 +176,22 @@ begin
     select
         c.run_id,
         c.path,
-        coalesce(
-            (
-                select group_concat(text, '')
-                from (
-                    select k.text
-                    from entry_chunks as k
-                    where k.run_id = p.run_id and k.entry_id = p.entry_id
-                    order by k.id
-                )
-            ), ''
-        ),
+        coalesce(c.printed, ''),
         -- a channel that stayed empty is not worth a line
-        case when exists (select 1 from entry_chunks as k where k.run_id = p.run_id and k.entry_id = p.entry_id)
-            then 'summarized' else 'archived' end,
+        case when c.printed is null then 'archived' else 'summarized' end,
         case when x.outcome = 'interrupted' then 'cancelled' else x.state end,
         x.outcome,
         'system',
         (select sequence from turns where id = c.turn_id)
-    from effect_channels as c
-    join run_paths as p on p.run_id = c.run_id and p.path = c.path
+    from channel_entries as c
     join effect_results as x on x.effect_id = c.effect_id
     where c.effect_id = new.effect_id;
     delete from entry_chunks
-    where (run_id, entry_id) in (
-        select p.run_id, p.entry_id
-        from effect_channels as c
-        join run_paths as p on p.run_id = c.run_id and p.path = c.path
-        where c.effect_id = new.effect_id
-    );
+    where (run_id, entry_id) in (select run_id, entry_id from channel_entries where effect_id = new.effect_id);
     update proposals
-    set reason = (
-        select
-            case x.outcome
-                when 'interrupted' then 'interrupted: the engine was stopped while this ran: '
-                when 'timeout' then 'stopped after the time-out: '
-                else case x.state when 'cancelled' then 'aborted ' else 'ran ' end
-            end
-            || quote(proposals.target)
-            || coalesce(', exit=' || json_extract(x.detail, '$.exit_code'), '')
-            || coalesce(' (' || json_extract(x.detail, '$.duration_s') || 's)', '')
-            || coalesce('. ' || json_extract(x.detail, '$.note'), '')
-            || '. Output: ' || (
-                select group_concat(line, ', ')
-                from (
-                    select
-                        c.path || case
-                            when b.chars > 0 then ' (' || token_estimate(b.chars, 2) || ' tokens)'
-                            else ' (empty)'
-                        end as line
-                    from effect_channels as c
-                    join run_paths as p on p.run_id = c.run_id and p.path = c.path
-                    join entry_bodies as b on b.run_id = p.run_id and b.entry_id = p.entry_id
-                    where c.effect_id = new.effect_id
-                    order by c.channel
-                )
-            )
-        from effect_results as x
-        where x.effect_id = new.effect_id
-    )
+    set reason = (select report from process_reports where effect_id = new.effect_id)
     where id = (select proposal_id from effects where id = new.effect_id);
     update commands
-    set message = (select p.reason from effects as f join proposals as p on p.id = f.proposal_id where f.id = new.effect_id)
+    set message = (select report from process_reports where effect_id = new.effect_id)
     where id = (select command_id from effects where id = new.effect_id);
 end;

@@ -6,10 +6,26 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError
+from engine.functions.compact import to_json
 from engine.workspace import FileRead, Workspace
 
 if TYPE_CHECKING:
     from engine.database import Row, Store
+
+
+_DIFFERENCES = """
+with found as (select key as path, value as stats from json_each(:listing))
+select f.path, 0 as gone
+from found as f
+left join file_stats as s on s.project_id = :project and s.path = f.path and s.kind <> 'missing'
+where s.path is null or json_array(s.size, s.mtime_ns) <> f.stats
+union all
+select path, 1
+from file_stats
+where project_id = :project and kind <> 'missing' and path not in (select path from found)
+order by gone, path
+"""
+"""What is new, changed or gone since the last look; `listing` is a JSON object of [size, mtime_ns] by path."""
 
 
 def scan(db: Store, request: Row) -> None:
@@ -19,28 +35,21 @@ def scan(db: Store, request: Row) -> None:
     """
     workspace = Workspace.at(request["root"])
     project = request["project_id"]
-    known = {
-        row["path"]: (row["kind"], row["size"], row["mtime_ns"])
-        for row in db.rows("select path, kind, size, mtime_ns from file_stats where project_id = ?", (project,))
-    }
     patterns = db.rows("select pattern, visibility from file_constraints where project_id = ?", (project,))
     members = workspace.members(
         added=[row["pattern"] for row in patterns if row["visibility"] != "ignore"],
         ignored=[row["pattern"] for row in patterns if row["visibility"] == "ignore"],
         limit=int(_setting(db, "scan_max_files")),
     )
+    listing = to_json({member.path: (member.size, member.mtime_ns) for member in members})
     limit = int(_setting(db, "file_max_bytes"))
     reads = [
-        (member.path, workspace.read(member.path, limit))
-        for member in members
-        if known.get(member.path, ())[1:] != (member.size, member.mtime_ns)
+        (row["path"], FileRead("missing") if row["gone"] else workspace.read(row["path"], limit))
+        for row in db.rows(_DIFFERENCES, {"listing": listing, "project": project})
     ]
-    gone = {path for path, (kind, *_) in known.items() if kind != "missing"} - {member.path for member in members}
     with db.transaction():
         for path, read in reads:
             _report(db, project, path, read)
-        for path in sorted(gone):
-            _report(db, project, path, FileRead("missing", None, None, 0, 0))
         db.insert("file_syncs", run_id=request["run_id"], turn_id=request["turn_id"])
 
 

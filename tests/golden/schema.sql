@@ -599,6 +599,7 @@ where prompt_tokens > 0;
 -- view audit_entries (run, path, turn, body, status)
 -- view begin_turns (run, lease)
 -- view call_failures (turn_id, status, message)
+-- view channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
 -- view chunk_texts (id, text)
 -- view command_bodies (command_id, body)
 -- view command_breakdowns (command_id, message)
@@ -634,12 +635,15 @@ where prompt_tokens > 0;
 -- view entry_heads (run_id, entry_id, head)
 -- view entry_puts (command_id, path, attributes, visibility, edit)
 -- view entry_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
+-- view file_deletions (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
+-- view file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view file_ends (effect_id)
 -- view file_matches (turn_id, entry_id, path, rank)
 -- view file_puts (command_id, path, hash, old_body, body, attributes, visibility)
 -- view file_reads (project_id, path, kind, size, mtime_ns, sha256, text)
 -- view file_removals (command_id, path)
 -- view file_syncs (run_id, turn_id)
+-- view file_writes (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view forbidden_targets (command_id, path)
 -- view found_puts (command_id, path, scheme, entry_id, hash, old_body, body, attributes, visibility, warnings)
 -- view found_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id, kind, category, default_visibility, scope, entry_id)
@@ -713,6 +717,7 @@ where prompt_tokens > 0;
 -- view performing_update (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
 -- view premium_sums (turn_id, kind, visible, summarized, premium, floor, tokens)
 -- view process_ends (effect_id)
+-- view process_reports (effect_id, report)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
 -- view proposal_ends (command_id, state, outcome, message)
 -- view proposal_failures (command_id)
@@ -814,11 +819,13 @@ where prompt_tokens > 0;
 -- trigger entry_writes__find_the_entry on entry_writes
 -- trigger events__stay on events
 -- trigger events__stay_as_they_are on events
+-- trigger file_deletions__take on file_deletions
 -- trigger file_ends__take on file_ends
 -- trigger file_puts__propose on file_puts
 -- trigger file_reads__take on file_reads
 -- trigger file_removals__propose on file_removals
 -- trigger file_syncs__sync on file_syncs
+-- trigger file_writes__take on file_writes
 -- trigger found_puts__put on found_puts
 -- trigger found_writes__bind on found_writes
 -- trigger hearings__hear on hearings
