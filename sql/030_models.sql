@@ -12,6 +12,8 @@ create table if not exists models (
     actual text not null constraint models_actual_not_empty check (trim(actual) <> ''),
     context_length integer
         constraint models_context_length_range check (context_length is null or context_length >= 256),
+    -- the longest answer in tokens that its provider lets one ask for; null: whatever the provider gives
+    max_output integer constraint models_max_output_range check (max_output is null or max_output >= 1),
     -- which sections and texts a packet has: full, or compact for small local models
     profile text not null default 'full' constraint models_profile check (profile in ('full', 'compact')),
     -- how commands come: as markup in the text, or as calls of tools that the provider's API was given

@@ -101,10 +101,12 @@ select
             then (select g.gbnf from loop_grammars as g where g.loop_id = t.loop_id)
     end as grammar,
     coalesce(r.temperature, (select cast(value as real) from settings where name = 'temperature')) as temperature,
-    max(
-        b.ceiling - coalesce(t.context_tokens, 0),
-        1024
-    ) as max_tokens,
+    -- a provider refuses a limit above its own, so it is told one only where that is known; what runs here would go on
+    -- until its context is full
+    case
+        when m.max_output is not null or substr(coalesce(m.actual, l.model, r.model) || '/', 1, 6) = 'local/'
+            then min(max(b.ceiling - coalesce(t.context_tokens, 0), 1024), coalesce(m.max_output, 9e9))
+    end as max_tokens,
     r.responses as position,
     -- no longer than the loop may go on
     min(

@@ -44,7 +44,9 @@ def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = N
         print_json(rows)
     else:
         print_table(
-            rows, ("alias", "actual", "context_length", "tool_calling", "origin", "usable", "hint"), "no models"
+            rows,
+            ("alias", "actual", "context_length", "max_output", "tool_calling", "origin", "usable", "hint"),
+            "no models",
         )
 
 
@@ -82,6 +84,10 @@ def add(
     context: Annotated[
         int | None, typer.Option("--context", metavar="N", min=256, help="Context window in tokens.")
     ] = None,
+    max_output: Annotated[
+        int | None,
+        typer.Option("--max-output", metavar="N", min=1, help="Longest answer in tokens; default: the provider's."),
+    ] = None,
     native: Annotated[
         bool, typer.Option("--native", help="Commands as tool calls of the provider's API, not as markup.")
     ] = False,
@@ -92,6 +98,7 @@ def add(
     \b
     Examples:
       engine models add fast openai/gpt-5-mini --context 200000 --native
+      engine models add exact anthropic/claude-sonnet-4-5 --context 200000 --max-output 32000
       engine models add demo scripted:answers.jsonl
     """
     from engine.errors import NotFound, ValidationError
@@ -104,10 +111,11 @@ def add(
         raise NotFound(hint)
     with open_to_write(db) as database:
         database.execute(
-            "insert into models (alias, actual, context_length, tool_calling, created_at) values (?, ?, ?, ?, now()) "
+            "insert into models (alias, actual, context_length, max_output, tool_calling, created_at) "
+            "values (?, ?, ?, ?, ?, now()) "
             "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
-            "tool_calling = excluded.tool_calling, profile = excluded.profile, origin = excluded.origin",
-            (alias, name, context, "native" if native else "xml"),
+            "max_output = excluded.max_output, tool_calling = excluded.tool_calling, profile = excluded.profile, origin = excluded.origin",
+            (alias, name, context, max_output, "native" if native else "xml"),
         )
     say(f"{alias}: {name}")
     if hint:
@@ -142,7 +150,7 @@ def listed(db: Database) -> list[Row]:
     from engine.runs import sync_environment_models
 
     sync_environment_models(db)
-    rows = db.rows("select alias, actual, context_length, tool_calling, origin from models order by alias")
+    rows = db.rows("select alias, actual, context_length, max_output, tool_calling, origin from models order by alias")
     for row in rows:
         hint = problem(row["actual"])
         row |= {"usable": "no" if hint else "yes", "hint": hint}

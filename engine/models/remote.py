@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _CONNECT_S = 10.0
 _POLL_S = 0.05
+_ANTHROPIC_MAX_TOKENS = 8192
+"""Its API wants to be told how long an answer may be, and all of its models write as much as this."""
 _MESSAGE_MARKS = 3
 """Anthropic takes four marks a request; the first is the system text's."""
 
@@ -113,13 +115,17 @@ class RemoteModel:
     def _settings(self, request: Request) -> ModelSettings:
         settings: dict[str, Any] = {
             "temperature": request.temperature,
-            "max_tokens": request.max_tokens,
+            "max_tokens": request.max_tokens or self._own_max_tokens,
             # the system text; of the other messages the blocks that are marked
             "cache": {"messages": False} if self._caches_where_told else None,
             # llama.cpp's server takes GBNF; the providers' own APIs would refuse the field.
             "extra_body": {"grammar": request.grammar} if self._takes_grammar(request) else None,
         }
         return {key: value for key, value in settings.items() if value is not None}  # type: ignore[return-value]
+
+    @property
+    def _own_max_tokens(self) -> int | None:
+        return _ANTHROPIC_MAX_TOKENS if self._at.provider.name == "anthropic" else None
 
     @property
     def _caches_where_told(self) -> bool:

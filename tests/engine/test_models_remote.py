@@ -172,6 +172,13 @@ def test_the_request_is_sent_as_it_is(server: Server) -> None:
     assert body["stream_options"] == {"include_usage": True}
 
 
+def test_no_length_is_asked_for_where_none_is_known(server: Server) -> None:
+    server.answers = [two_words]
+    resolve_model("openai/tiny").complete(request())
+    [(_, _, body)] = server.asked
+    assert {"max_tokens", "max_completion_tokens"}.isdisjoint(body), "a provider refuses more than it gives"
+
+
 @pytest.mark.parametrize(
     ("answer", "category", "status"),
     [
@@ -338,6 +345,7 @@ def test_anthropic_answers_in_its_own_form(server: Server, monkeypatch: pytest.M
     assert (completion.text, completion.finish_reason) == ("Hi", "stop")
     assert completion.usage == Usage(14, 4, 6, 0, None)
     assert "cache_control" in json.dumps(server.asked[0][2]["system"])
+    assert server.asked[0][2]["max_tokens"] == 8192, "its API wants to be told"
     with pytest.raises(ModelError) as caught:
         model.complete(request())
     assert caught.value.category == "auth"

@@ -240,6 +240,7 @@ CREATE TABLE models (
     actual text not null constraint models_actual_not_empty check (trim(actual) <> ''),
     context_length integer
         constraint models_context_length_range check (context_length is null or context_length >= 256),
+    max_output integer constraint models_max_output_range check (max_output is null or max_output >= 1),
     profile text not null default 'full' constraint models_profile check (profile in ('full', 'compact')),
     tool_calling text not null default 'xml' constraint models_tool_calling check (tool_calling in ('xml', 'native')),
     origin text not null default 'client'
@@ -375,7 +376,7 @@ CREATE TABLE run_view_versions (
     outcome text,
     placed integer,
     turn integer not null,
-    touched integer not null,
+    touched integer,
     primary key (run_id, entry_id, began)
 ) strict, without rowid;
 
