@@ -16,9 +16,11 @@ create table if not exists run_view_versions (
     visibility text not null,
     state text not null,
     outcome text,
+    -- null: its beginning, where it was in context
     placed integer,
     turn integer not null,
-    touched integer not null,
+    -- null: turn
+    touched integer,
     primary key (run_id, entry_id, began)
 ) strict, without rowid;
 
@@ -94,7 +96,7 @@ begin
     )
     values (
         old.run_id, old.entry_id, old.since, new.since, old.content_id, old.label_id, old.visibility,
-        old.state, old.outcome, old.placed, old.turn, old.touched
+        old.state, old.outcome, nullif(old.placed, old.since), old.turn, nullif(old.touched, old.turn)
     );
 end;
 
@@ -113,7 +115,7 @@ begin
     )
     values (
         old.run_id, old.entry_id, old.since, (select max(id) from events), old.content_id, old.label_id,
-        old.visibility, old.state, old.outcome, old.placed, old.turn, old.touched
+        old.visibility, old.state, old.outcome, nullif(old.placed, old.since), old.turn, nullif(old.touched, old.turn)
     );
 end;
 

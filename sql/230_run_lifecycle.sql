@@ -154,8 +154,9 @@ begin
         where run_id = new.parent_run_id and since <= coalesce(new.clock, since)
         union all
         select
-            h.run_id, h.entry_id, h.content_id, h.label_id, h.visibility, h.state, h.outcome, 'system', null, h.placed,
-            h.turn, h.touched, 1, h.began, h.state in ('streaming', 'proposed')
+            h.run_id, h.entry_id, h.content_id, h.label_id, h.visibility, h.state, h.outcome, 'system', null,
+            coalesce(h.placed, case when h.visibility <> 'archived' then h.began end), h.turn, coalesce(h.touched, h.turn),
+            1, h.began, h.state in ('streaming', 'proposed')
         from run_scopes as l
         cross join entries as e on e.scope = l.scope
         cross join run_view_versions as h
