@@ -114,7 +114,8 @@ def add(
             "insert into models (alias, actual, context_length, max_output, tool_calling, created_at) "
             "values (?, ?, ?, ?, ?, now()) "
             "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
-            "max_output = excluded.max_output, tool_calling = excluded.tool_calling, profile = excluded.profile, origin = excluded.origin",
+            "max_output = excluded.max_output, tool_calling = excluded.tool_calling, profile = excluded.profile, "
+            "origin = excluded.origin",
             (alias, name, context, max_output, "native" if native else "xml"),
         )
     say(f"{alias}: {name}")
