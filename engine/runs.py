@@ -249,8 +249,7 @@ def resolve(
 
 def fork(db: Store, parent: str, alias: str | None = None, at: int | None = None) -> str:
     """Fork a run as it is now, or as its turn `at` was sent; returns the child's name. Nothing is copied but references."""
-    model = db.value("select model from runs where alias = ?", (parent,))
-    child = alias or new_alias(db, model or parent)
+    child = alias or new_alias(db, parent)
     attributes = {key: value for key, value in (("fork", parent), ("at", at)) if value is not None}
     db.insert("verb_set", run=child, path=f"run://{child}", attributes=json.dumps(attributes))
     return child

@@ -190,7 +190,13 @@ def test_any_text_makes_the_round_trip_through_a_tool(body: str, tool: str) -> N
     assert only(f"<{tool}>{body}</{tool}>")["body"] == body
 
 
-@given(st.one_of(st.text(), MARKUP.filter(lambda text: not re.search(r"<\W*set|<<|[<:.]$", text))))
+# a carriage return before the line feed is part of the line's end
+@given(
+    st.one_of(
+        st.text().filter(lambda text: not text.endswith("\r")),
+        MARKUP.filter(lambda text: not re.search(r"<\W*set|<<|[<:.\r]$", text)),
+    )
+)
 def test_any_text_makes_the_round_trip_through_set(body: str) -> None:
     assert only(f'<set path="a">\n{body}\n</set>')["body"] == body
 
