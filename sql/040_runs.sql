@@ -21,7 +21,7 @@ create table if not exists loop_transitions (
 create table if not exists run_options (
     name text primary key,
     scope text not null constraint run_options_scope check (scope in ('loop', 'run')),
-    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number')),
+    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number', 'text')),
     least real,
     most real,
     meaning text not null
@@ -102,6 +102,13 @@ insert into run_options (name, scope, kind, least, most, meaning) values
         'condense_ratio', 'loop', 'number', 0, 1,
         'share of the ceiling above which old results of tools are put in short; 0: never'
     ),
+    ('model', 'run', 'text', null, null, 'by its alias'),
+    ('mode', 'run', 'text', null, null, 'ask or act'),
+    ('persona', 'run', 'text', null, null, 'chosen when it starts'),
+    ('project', 'run', 'text', null, null, 'by its name'),
+    ('root', 'run', 'text', null, null, 'the folder of its project'),
+    ('fork', 'run', 'text', null, null, 'the run that it continues from'),
+    ('at', 'run', 'whole', 1, null, 'the turn of that run'),
     ('temperature', 'run', 'number', 0, 2, 'of the sampling'),
     ('context_limit', 'run', 'whole', 256, null, 'context window in tokens')
 on conflict (name) do update set
@@ -181,6 +188,13 @@ begin
     from json_each(new.attributes) as g
     join run_options as o on o.name = g.key
     where value_error(g.value, o.kind, o.least, o.most) is not null;
+    select fail(
+        400,
+        'run ' || new.run || ': there is no option ' || quote(g.key) || '; there are '
+        || (select group_concat(name, ', ') from run_options)
+    )
+    from json_each(new.attributes) as g
+    where g.key not in (select name from run_options);
 end;
 
 -- A run moves only along the edges of run_transitions.

@@ -338,7 +338,7 @@ CREATE TABLE resolutions (
 CREATE TABLE run_options (
     name text primary key,
     scope text not null constraint run_options_scope check (scope in ('loop', 'run')),
-    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number')),
+    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number', 'text')),
     least real,
     most real,
     meaning text not null
