@@ -139,7 +139,7 @@ begin
         and visibility <> new.visibility;
 end;
 
--- All of them or none: an edit that does not fit one of them changes none.
+-- All of them or none: an edit that does not fit one of them, or a gate that does not hold for one, changes none.
 create trigger set_batches__write
 instead of insert on set_batches
 begin
@@ -148,6 +148,21 @@ begin
     from entry_edits
     where command_id = new.id and entry_id is not null and edit ->> '$.state' = 'failed'
     order by path
+    limit 1;
+    -- the gates are asked about all of them before the first is written
+    insert into put_gates (command_id, path, scheme, entry_id, body)
+    select command_id, path, path_scheme(path), entry_id, edit ->> '$.body'
+    from entry_edits
+    where command_id = new.id and entry_id is not null
+    order by path;
+    insert into refused_commands (command_id, outcome, message)
+    select new.id, 'duplicate', max(o.path) || ': the same question would be open at ' || min(o.path)
+    from entry_edits as o
+    join run_views as v on v.run_id = new.run_id and v.entry_id = o.entry_id
+    where o.command_id = (select id from commands where id = new.id and state = 'performing')
+        and path_scheme(o.path) = 'unknown'
+    group by o.edit ->> '$.body'
+    having count(*) > 1 and max(coalesce(o.visibility, v.visibility) <> 'archived')
     limit 1;
     insert into entry_puts (command_id, path, attributes, visibility, edit)
     select command_id, path, attributes, visibility, edit

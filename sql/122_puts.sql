@@ -58,6 +58,13 @@ select
 from commands
 where false;
 
+-- Ask the gates about a body that is to come under a path: insert into put_gates (command_id, path, scheme, entry_id, body).
+-- One that does not hold fails the command.
+create view put_gates as
+select id as command_id, path, null as scheme, null as entry_id, body
+from commands
+where false;
+
 -- triggers
 
 -- Find what is at the path already, once for all the rules that ask for it.
@@ -85,10 +92,11 @@ begin
     left join contents as b on b.id = coalesce(v.content_id, e.content_id);
 end;
 
-create trigger found_puts__put
-instead of insert on found_puts
+-- The gates, whichever way a body comes in.
+create trigger put_gates__ask
+instead of insert on put_gates
+when exists (select 1 from commands where id = new.command_id and state = 'performing')
 begin
-    -- the gates, whichever way a body comes in
     insert into refused_commands (command_id, outcome, message)
     select new.command_id, outcome, message
     from (
@@ -118,6 +126,13 @@ begin
     )
     order by rank
     limit 1;
+end;
+
+create trigger found_puts__put
+instead of insert on found_puts
+begin
+    insert into put_gates (command_id, path, scheme, entry_id, body)
+    values (new.command_id, new.path, new.scheme, new.entry_id, new.body);
     insert into file_puts (command_id, path, hash, old_body, body, attributes, visibility)
     select
         c.id, new.path, new.hash, new.old_body,

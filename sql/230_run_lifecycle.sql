@@ -45,6 +45,8 @@ begin
     select fail(404, 'run ' || quote(json_extract(new.attributes, '$.fork')) || ': there is no such run to fork')
     where json_extract(new.attributes, '$.fork') is not null
         and not exists (select 1 from runs where alias = json_extract(new.attributes, '$.fork'));
+    select fail(400, 'run ' || new.alias || ': at is a turn of the run that is forked; name that one with fork')
+    where json_extract(new.attributes, '$.at') is not null and json_extract(new.attributes, '$.fork') is null;
     select fail(404, 'run ' || r.alias || ': has no turn ' || json_extract(new.attributes, '$.at') || '; its last is '
         || (r.next_turn - 1))
     from runs as r

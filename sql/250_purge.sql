@@ -100,6 +100,10 @@ begin
     where run_id = (select id from runs where alias = new.run);
     delete from runs
     where alias = new.run;
+    -- nor does the mark of its sweep stay on that number
+    update purges
+    set run_id = -(select max(id) from events)
+    where run_id > 0 and run_id not in (select id from runs);
 end;
 
 -- 'all' keeps SQLite from taking the rows of one subquery for those of another: see the tests of the schema.

@@ -157,9 +157,13 @@ begin
     where e.scope = 'project:' || new.project_id
         and e.path = new.path
         and new.text is not null
-        and e.hash is not new.sha256;
+        and (e.hash is not new.sha256 or e.content_id is null);
     update entries
-    set content_id = case when new.text is null then null else (select max(id) from contents) end,
+    set content_id = case
+            when new.text is null then null
+            when hash is new.sha256 and content_id is not null then content_id
+            else (select max(id) from contents)
+        end,
         hash = new.sha256,
         attributes = case when new.kind <> 'text' then json_object('kind', new.kind) end,
         since = (select coalesce(max(id), 0) + 1 from events)

@@ -723,6 +723,7 @@ where prompt_tokens > 0;
 -- view proposal_ends (command_id, state, outcome, message)
 -- view proposal_failures (command_id)
 -- view proposal_openings (command_id, kind, target, content_id, detail)
+-- view put_gates (command_id, path, scheme, entry_id, body)
 -- view read_patches (command_id, run_id, path, patch)
 -- view readable_paths (run_id, path)
 -- view refused_commands (command_id, outcome, message)
@@ -861,6 +862,7 @@ where prompt_tokens > 0;
 -- trigger proposals__end_with_the_command on proposals
 -- trigger proposals__follow_the_decision on proposals
 -- trigger proposals__wait_or_accept on proposals
+-- trigger put_gates__ask on put_gates
 -- trigger read_patches__apply on read_patches
 -- trigger refused_commands__refuse on refused_commands
 -- trigger resolutions__decide on resolutions
