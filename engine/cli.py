@@ -14,7 +14,7 @@ import typer
 
 from .commands import config, doctor, files, lifecycle, look, models, packets, past, proposals, run, shell, sql
 from .commands.exits import FAILED, exit_code
-from .commands.printing import say
+from .commands.printing import say, visible
 from .errors import EngineError, NotFound, ValidationError
 
 _NAME = "engine"
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except EngineError as error:
         if os.environ.get("ENGINE_DEBUG"):
             raise
-        say(f"{_NAME}: {error.message}", "red")
+        say(f"{_NAME}: {visible(error.message)}", "red")
         return exit_code(error.status)
     return 0
 

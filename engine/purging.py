@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from .errors import Conflict
+import apsw
+
+from .errors import Conflict, EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +24,7 @@ def purge(db: Store, run: str) -> int:
     if db.connection.in_transaction:
         raise Conflict(f"run {run}: cannot be purged as part of a transaction; commit it first")
     before = _size(db)
+    sweep(db)  # what one that was interrupted has left
     with db.transaction():
         db.insert("run_purges", run=run)
     sweep(db)
@@ -34,7 +37,8 @@ def sweep(db: Store) -> None:
         return
     with _unchecked(db), db.transaction():
         db.insert("sweeps", due=1)
-    with suppress(Conflict):  # somebody else has the file open: its free pages are used for what comes
+    # the file is open elsewhere, or the disk is full: the run is gone, and its pages are used for what comes
+    with suppress(EngineError, apsw.SQLError):
         db.execute("vacuum")
         db.execute("pragma wal_checkpoint(truncate)")
 

@@ -49,6 +49,12 @@ left join contents as b on b.id = v.content_id
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id
 where ev.kind in ('entry.created', 'entry.written') and json_extract(a.attributes, '$.action') = 'error'
+    -- what a step of the ladder wrote on is told as it ended
+    and not exists (
+        select 1
+        from events as x
+        where x.id > ev.id and x.id <= v.since and x.entry_id = ev.entry_id and x.kind = 'entry.written'
+    )
 union all
 select
     r.alias, ev.id, 'context', t.sequence, null, null, null, 'condensed', null, 200, null,

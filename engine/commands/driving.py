@@ -12,7 +12,7 @@ from .asking import Asker, accept_all, at_terminal, options_of, show_proposal
 from .exits import exit_code
 from .interrupt import Interrupt
 from .narrator import Narrator
-from .printing import one_line, print_text, say, visible
+from .printing import one_line, print_json_text, print_text, say, visible
 from .shared import db_flag
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def drive(
 
 def _print_result(db: Database, result: Result, as_json: bool) -> None:
     if as_json:
-        typer.echo(result.to_json())
+        print_json_text(result.to_json())
     elif result.answer:
         print_text(result.answer)
     name = db.value("select name from statuses where code = ?", (result.status,)) or ""

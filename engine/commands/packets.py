@@ -13,6 +13,7 @@ from .shared import DbOption, JsonOption, RunArgument, open_to_read, run_or_late
 if TYPE_CHECKING:
     from engine.api import Database
     from engine.database import Row
+    from engine.errors import EngineError
 
 
 def packet(
@@ -66,8 +67,6 @@ def packet(
 
 def _messages(database: Database, alias: str, turn: int | None, role: str | None) -> list[Row]:
     """The messages of a turn's packet, the latest where it is None; raises `NotFound` (404) where none was sent."""
-    from engine.errors import NotFound
-
     rows = database.rows(
         "select k.turn, k.role, k.sha256, k.text from past_turns as p join packet_texts as k on k.run = p.source "
         "and k.turn = p.turn where p.run = :run and p.turn = coalesce(:turn, "
@@ -75,11 +74,15 @@ def _messages(database: Database, alias: str, turn: int | None, role: str | None
         {"run": alias, "turn": turn, "role": role},
     )
     if not rows:
-        which = "turn" if turn is None else f"turn {turn}"
-        raise NotFound(
-            f"run {alias!r}: no packet was sent for {which}{f' as {role}' if role else ''}; see 'engine show'"
-        )
+        raise _not_sent(alias, turn, role)
     return rows
+
+
+def _not_sent(alias: str, turn: int | None, role: str | None) -> EngineError:
+    from engine.errors import NotFound
+
+    which = "" if turn is None else f" for turn {turn}"
+    return NotFound(f"run {alias!r}: no packet was sent{which}{f' as {role}' if role else ''}; see 'engine show'")
 
 
 def _print_difference(before: Row, after: Row, *, as_json: bool) -> None:
@@ -95,15 +98,21 @@ def _print_difference(before: Row, after: Row, *, as_json: bool) -> None:
 
 
 def _verify(database: Database, alias: str, turn: int | None, role: str | None, *, as_json: bool) -> None:
-    """Compare what is kept of packets with the hashes of what was sent; raises `EngineError` (500) where they differ."""
+    """Compare what is kept of packets with the hashes of what was sent; raises `EngineError` (500) where they differ.
+
+    Of a fork those that it inherited are among them. Raises `NotFound` (404) where there is none to compare.
+    """
     from engine.errors import EngineError
     from engine.kept import digest
 
     rows = database.rows(
-        "select turn, role, sha256, text from packet_texts "
-        "where run = :run and turn = coalesce(:turn, turn) and role = coalesce(:role, role) order by turn, ordinal",
+        "select k.turn, k.role, k.sha256, k.text from past_turns as p join packet_texts as k on k.run = p.source "
+        "and k.turn = p.turn where p.run = :run and p.turn = coalesce(:turn, p.turn) and k.role = coalesce(:role, k.role) "
+        "order by k.turn, k.ordinal",
         {"run": alias, "turn": turn, "role": role},
     )
+    if not rows:
+        raise _not_sent(alias, turn, role)
     bad = [row for row in rows if digest(row["text"] or "").hex() != row["sha256"]]
     if as_json:
         print_json({"run": alias, "messages": len(rows), "differ": [f"{row['role']}://{row['turn']}" for row in bad]})

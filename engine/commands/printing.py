@@ -59,7 +59,12 @@ def print_text(text: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON on stdout; bytes become text as SQL writes them."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=shown))
+    print_json_text(json.dumps(value, ensure_ascii=False, indent=2, default=shown))
+
+
+def print_json_text(text: str) -> None:
+    """Print a JSON text on stdout, with what would act on a terminal as escapes of JSON: it means the same."""
+    typer.echo(_UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text))
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], columns: Iterable[str], empty: str) -> None:

@@ -109,7 +109,8 @@ class RemoteModel:
                         arguments.hear(text)
                 # what is no text reaches nobody who could hang up
                 if thoughts.stuck or arguments.stuck:
-                    return Completion(arguments.text, thoughts.text, Usage(), "repetition")
+                    text = arguments.text if arguments.stuck else ""
+                    return Completion(text, thoughts.text, Usage(), "repetition")
             return self._completion(stream.get())
 
     def _settings(self, request: Request) -> ModelSettings:

@@ -236,6 +236,16 @@ def test_shell_goes_on_after_an_error_and_tells_it_in_the_end(folder: Path) -> N
     assert len(done.stderr.splitlines()) == 3
 
 
+def test_json_and_errors_hold_nothing_that_acts_on_a_terminal(folder: Path) -> None:
+    text = "\x1b[31m \x9b31m \u202e \x7f é"
+    done = engine(folder, "sql", "select 'x' || char(0x1b, 0x9b, 0x202e, 0x7f, 0xe9) as body", "--json")
+    assert json.loads(done.stdout)[0]["body"] == "x\x1b\x9b\u202e\x7fé"
+    assert "\\u009b\\u202e\\u007fé" in done.stdout
+    refused = engine(folder, "context", "--visible", text)
+    assert refused.returncode != 0
+    assert not set(text[:-1]) & set(refused.stderr) - set("[31m ")
+
+
 def test_a_table_at_a_terminal_keeps_every_column_and_the_width(folder: Path) -> None:
     ours, theirs = pty.openpty()
     command = [*ENGINE, "sql", "select 1 as turn, 'set' as action, printf('%.300c', 'x') as body"]

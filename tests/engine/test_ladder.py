@@ -6,6 +6,7 @@ spec: @budget_enforcement @condensation @model_failures @calibration @fork
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from driving import begin, fresh, script, turn
@@ -45,8 +46,10 @@ def system_tokens(folder: Path) -> int:
 def test_what_the_turn_before_brought_is_put_in_short_and_can_be_had_again(db: engine.Database, tmp_path: Path) -> None:
     limit = int((system_tokens(tmp_path) + 5000) / 0.9)
     model = script(tmp_path, notes(8) + GO_ON, '<get path="known://3"/>' + GO_ON, DONE)
-    result = db.run("Go", model=model, run="demo", context_limit=limit)
+    events: list[dict[str, Any]] = []
+    result = db.run("Go", model=model, run="demo", context_limit=limit, on_event=events.append)
     assert (result.status, result.turns) == (200, 3)
+    assert [event["path"] for event in events if event["type"] == "error"] == ["log://turn_2/error/budget"]
     assert max(sent(db)) <= ceiling_of(db)
     assert told(db) == ["log://turn_2/error/budget"], "told once, in the packet that was made to fit"
     text = db.value("select text from packet_texts where turn = 2 and role = 'user'")

@@ -29,6 +29,19 @@ pytest.importorskip("pydantic_ai")
 READING = '<get path="notes.md"/><update status="102">reading</update>'
 DONE = '<update status="200">Port 8080.</update>'
 END = "The end of the notes."
+CALL: tuple[dict[str, Any], ...] = (
+    {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "tool_use", "id": "t", "name": "get", "input": {}},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "input_json_delta", "partial_json": '{"path":"notes.md"}'},
+    },
+    {"type": "content_block_stop", "index": 0},
+)
 
 
 def openai(message: str, **more: Any) -> dict[str, Any]:
@@ -140,6 +153,15 @@ def test_a_stream_that_is_stuck_is_cut_and_the_prompt_goes_on(folder: Path) -> N
     assert 2000 <= len(kept) < 100_000
 
 
+def test_thoughts_that_are_stuck_behind_a_call_are_no_answer(folder: Path) -> None:
+    with serving(repeating_in_anthropics_form("thinking", after=CALL), in_anthropics_form(DONE)) as server:
+        done = ask(folder, server, "anthropic")
+    assert (done.returncode, done.stdout) == (0, "Port 8080.\n"), done.stderr
+    assert "[1] 422  error - Your thoughts were stuck: after " in done.stderr
+    with library.open(database(folder)) as db:
+        assert db.value("select response from turns where sequence = 1") == ""
+
+
 @pytest.mark.parametrize("what", ["thinking", "arguments"])
 def test_what_is_stuck_out_of_sight_is_cut_too(folder: Path, what: str) -> None:
     with serving(repeating_in_anthropics_form(what), in_anthropics_form(DONE)) as server:
@@ -156,8 +178,8 @@ def test_what_is_stuck_out_of_sight_is_cut_too(folder: Path, what: str) -> None:
     assert len(kept["reasoning"] if what == "thinking" else kept["response"]) >= 2000
 
 
-def repeating_in_anthropics_form(what: str) -> Answer:
-    """Stream a thought, or the arguments of a call, over and over until the client goes away."""
+def repeating_in_anthropics_form(what: str, after: tuple[dict[str, Any], ...] = ()) -> Answer:
+    """Stream a thought, or the arguments of a call, over and over until the client goes away; `after` comes first."""
     message: dict[str, Any] = {"id": "m", "type": "message", "role": "assistant", "model": "claude-x", "content": []}
     message |= {"stop_reason": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
     piece = "Wait, I should look at it again. "
@@ -174,8 +196,9 @@ def repeating_in_anthropics_form(what: str) -> Answer:
         handler.send_header("Content-Type", "text/event-stream")
         handler.send_header("Connection", "close")
         handler.end_headers()
-        events = [start, {"type": "content_block_start", "index": 0, "content_block": block}]
-        for event in chain(events, repeat({"type": "content_block_delta", "index": 0, "delta": delta}, 100_000)):
+        index = 1 if after else 0
+        events = [start, *after, {"type": "content_block_start", "index": index, "content_block": block}]
+        for event in chain(events, repeat({"type": "content_block_delta", "index": index, "delta": delta}, 100_000)):
             handler.server.pieces += 1
             handler.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
 

@@ -155,6 +155,15 @@ def test_a_packet_that_was_tampered_with_is_found(db: engine.Database, sent: Pat
     assert command(sent, "packet", "demo", "5", "--verify", "--db", "t.db").returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("options", "which"), [(["9"], " for turn 9"), (["--role", "tool"], " as tool")], ids=["turn", "role"]
+)
+def test_packets_that_were_not_sent_are_not_verified(sent: Path, options: list[str], which: str) -> None:
+    told = command(sent, "packet", "demo", *options, "--verify", "--db", "t.db")
+    assert (told.returncode, told.stdout) == (NOT_FOUND, "")
+    assert told.stderr == f"engine: run 'demo': no packet was sent{which}; see 'engine show'\n"
+
+
 def test_packets_of_two_turns_are_compared(sent: Path) -> None:
     told = command(sent, "packet", "demo", "2", "--diff", "1", "--db", "t.db").stdout
     assert told.startswith("--- turn 1, user\n+++ turn 2, user\n@@ ")
@@ -279,6 +288,8 @@ def test_a_fork_is_asked_for_turns_that_it_inherited(db: engine.Database, sent: 
     assert seen(db, "child", 4) == []
     own = command(sent, "packet", "demo", "2", "--db", "t.db").stdout
     assert command(sent, "packet", "child", "2", "--db", "t.db").stdout == own
+    verified = command(sent, "packet", "child", "--verify", "--db", "t.db")
+    assert verified.stderr == "child: 6 messages are what was sent, byte for byte\n"
     told = command(sent, "diff", "child", "2", "3", "known://a", "--db", "t.db").stdout
     assert told.endswith("-one\n+two\n")
     assert db.rows("select turn, source from past_turns where run = 'child' order by turn") == [
