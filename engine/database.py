@@ -64,6 +64,8 @@ def _clear_errors(file: Path) -> Iterator[None]:
         raise EngineError(f"{file}: cannot be opened; check the permissions of the file and its folder", 403) from error
     except apsw.FullError as error:
         raise EngineError(f"{file}: the disk is full; nothing was written", 500) from error
+    except OverflowError as error:  # of a bound value
+        raise ValidationError("a number has more than 64 bits; give a smaller one") from error
     except apsw.IOError as error:
         raise EngineError(f"{file}: cannot be read or written ({error})", 500) from error
 

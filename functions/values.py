@@ -9,6 +9,8 @@ from engine.functions import Function
 
 _FLAGS = ("0", "1", "true", "false")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}")
+_LARGEST = 2**53
+"""Up to here JSON and SQLite have every whole number, also where it stands as a float."""
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 
 
@@ -33,7 +35,8 @@ def _number(value: str | float, whole: bool) -> float | None:
     if isinstance(value, str) and not (_WHOLE if whole else _NUMBER).fullmatch(value):
         return None
     number = float(value)
-    return number if math.isfinite(number) and (number.is_integer() or not whole) else None
+    fit = math.isfinite(number) and (not whole or (number.is_integer() and abs(number) <= _LARGEST))
+    return number if fit else None
 
 
 def _bounds(least: float | None, most: float | None) -> str:

@@ -76,7 +76,8 @@ def test_help_costs_at_most_250_ms_over_bare_python(tmp_path: Path) -> None:
     "arguments",
     [["nope"], ["run"], ["log", "--nope"], ["sql", "--json", "--csv", "select 1"], ["run", "--temperature", "9", "x"],
      ["log", "nope"], ["packet", "demo", "99"], ["abort", "nope"], ["fork", "demo", "--at", "9"],
-     ["run", "--run", "a b", "x"],
+     ["packet", "demo", f"{10**20}"], ["log", "demo", "--turn", f"{10**20}"],
+     ["run", "--run", "a b", "x"], ["run", "--context-limit", f"{10**20}", "x"], ["run", "--max-turns", f"{10**20}", "x"],
      ["files", "--json", "rm", "x"], ["config", "nope"], ["run", "--persona", "nobody", "x"]],
     ids=" ".join,
 )  # fmt: skip

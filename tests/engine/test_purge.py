@@ -120,6 +120,24 @@ def test_a_kill_between_purge_and_sweep_leaves_only_what_is_swept_later(two: eng
     assert two.value("select count(*) from entries where scope like 'purged:%'") == 0
 
 
+def test_what_a_kill_left_is_swept_by_the_next_purge(two: engine.Database) -> None:
+    two.insert("run_purges", run="gone")
+    with pytest.raises(NotFound):
+        two.purge("gone")
+    assert two.value("select count(*) from purges") == 0
+    two.execute("pragma wal_checkpoint(truncate)")
+    assert b"gone: the vault" not in two.path.read_bytes()
+
+
+def test_a_file_that_cannot_be_made_smaller_now_is_purged_all_the_same(two: engine.Database) -> None:
+    reading = two.connection.execute("select * from contents")
+    next(reading)
+    assert two.purge("gone") == 0
+    reading.close()
+    assert two.rows("select alias from runs") == [{"alias": "keep"}]
+    assert two.value("pragma foreign_keys") == 1
+
+
 def test_the_command_asks_unless_told(two: engine.Database, tmp_path: Path) -> None:
     two.close()
     refused = command(tmp_path, "purge", "gone", "--db", str(two.path))

@@ -37,6 +37,7 @@ def test_what_fits_is_no_error(value: str | float | None, kind: str, least: floa
         ("x", "number", 0, 1, "is a number from 0 to 1, not 'x'"),
         (7, "number", 0, 1, "is a number from 0 to 1, not 7"),
         (2.5, "whole", 1, None, "is a whole number from 1 on, not 2.5"),
+        (1e20, "whole", 1, None, "is a whole number from 1 on, not 1e+20"),
         ("1e3", "whole", 1, None, "is a whole number from 1 on, not '1e3'"),
         (" 3", "whole", None, 9, "is a whole number up to 9, not ' 3'"),
         ("", "number", None, None, "is a number, not ''"),
