@@ -122,6 +122,19 @@ where false;
 
 -- triggers
 
+-- SQLite does not say which of two triggers is first: a veto that comes when a command from outside is performed already
+-- undoes it.
+create trigger vetoes__undo
+after insert on vetoes
+when (select turn_id is null and state <> 'queued' from commands where id = new.command_id)
+begin
+    select fail(
+        (select status from outcomes where name = new.outcome), action || ' ' || coalesce(path, '') || ': ' || new.message
+    )
+    from commands
+    where id = new.command_id;
+end;
+
 create trigger refused_commands__refuse
 instead of insert on refused_commands
 begin

@@ -136,3 +136,19 @@ def test_a_veto_of_a_clients_write_raises_and_leaves_nothing(db: engine.Database
     assert db.value("select count(*) from commands where path = 'known://no'") == 0
     db.insert("verb_set", run="demo", path="known://yes", body="x")
     db.execute("drop trigger commands__veto")
+
+
+def test_a_veto_holds_after_the_engine_made_its_triggers_anew(db: engine.Database) -> None:
+    begin(db, "demo")
+    db.execute(
+        "create trigger commands__veto after insert on commands when new.path = 'known://no' "
+        "begin insert into vetoes (command_id, message) values (new.id, 'not here'); end"
+    )
+    db.execute("update engine_meta set value = 'another engine' where key = 'sources'")
+    db.close()
+    with engine.open(db.path) as again:
+        with pytest.raises(engine.PermissionDenied, match="403 set known://no: not here"):
+            again.insert("verb_set", run="demo", path="known://no", body="x")
+        assert again.value("select count(*) from known_entries where path = 'known://no'") == 0
+        assert again.value("select count(*) from commands where path = 'known://no'") == 0
+        again.execute("drop trigger commands__veto")

@@ -912,5 +912,6 @@ where prompt_tokens > 0;
 -- trigger verb_rm__call on verb_rm
 -- trigger verb_set__call on verb_set
 -- trigger verb_update__call on verb_update
+-- trigger vetoes__undo on vetoes
 -- trigger view_labels__make on view_labels
 -- trigger view_writes__store on view_writes
