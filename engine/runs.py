@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import NotFound, ValidationError
+from .functions.values import value_error
 from .loop import Driver, OnEvent, OnProposal
 from .models import resolve_model
 
@@ -184,17 +185,20 @@ def sync_environment_models(db: Store) -> None:
             os.environ.get(key.replace("_MODEL_", "_TOOLS_", 1)) or "xml",
         )
         for key, value in os.environ.items()
-        if key.startswith("ENGINE_MODEL_") and value
+        if key.startswith("ENGINE_MODEL_") and value.strip()
     }
     for alias, (actual, context, tools) in sorted(found.items()):
-        if context is not None and not context.isdecimal():
-            raise ValidationError(f"ENGINE_CONTEXT_{alias}: {context!r} is not a number of tokens")
+        if not alias.strip():
+            raise ValidationError("ENGINE_MODEL_: an alias stands behind it, as in ENGINE_MODEL_fast")
+        if wrong := value_error(context, "whole", 256, None):
+            raise ValidationError(f"ENGINE_CONTEXT_{alias}: {wrong}")
         if tools not in ("xml", "native"):
             raise ValidationError(f"ENGINE_TOOLS_{alias}: {tools!r} is neither xml nor native")
         db.execute(
             "insert into models (alias, actual, context_length, tool_calling, origin, created_at) "
             "values (?, ?, ?, ?, 'environment', now()) "
             "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
+            "max_output = case actual when excluded.actual then max_output end, "
             "tool_calling = excluded.tool_calling, origin = excluded.origin "
             "where actual <> excluded.actual or context_length is not excluded.context_length "
             "or tool_calling <> excluded.tool_calling",

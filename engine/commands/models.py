@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .printing import print_json, print_table, say
-from .shared import DbOption, JsonOption, absolute_model, open_to_write
+from .shared import DbOption, JsonOption, absolute_model, open_to_read, open_to_write
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -193,9 +193,7 @@ def _database(given: Path | None) -> Iterator[Database]:
         with engine.open(":memory:") as database:
             yield database
     else:
-        from engine.locate import database_to_read
-
-        with open_to_write(database_to_read(given, Path.cwd())) as database:
+        with open_to_read(given) as database:
             yield database
 
 

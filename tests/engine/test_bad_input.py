@@ -354,6 +354,8 @@ def test_a_read_only_database_is_looked_at_and_not_written(folder: Path, theirs:
     shown = without_power(folder, "runs", "--db", str(theirs))
     assert shown.returncode == 0, shown.stderr
     assert "demo" in shown.stdout
+    models = without_power(folder, "models", "--db", str(theirs))
+    assert (models.returncode, "local" in models.stdout) == (0, True), models.stderr
     assert theirs.read_bytes() == before
 
 

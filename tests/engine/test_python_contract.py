@@ -177,6 +177,32 @@ def test_models_of_the_environment_are_aliases(
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("ENGINE_CONTEXT_fast", "0", "ENGINE_CONTEXT_fast: is a whole number from 256 on, not '0'"),
+        ("ENGINE_CONTEXT_fast", "many", "ENGINE_CONTEXT_fast: is a whole number from 256 on, not 'many'"),
+        ("ENGINE_MODEL_", "openai/x", "ENGINE_MODEL_: an alias stands behind it"),
+    ],
+)
+def test_an_environment_that_no_model_can_have_is_refused(
+    db: engine.Database, monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv("ENGINE_MODEL_fast", "openai/x")
+    monkeypatch.setenv(name, value)
+    with pytest.raises(engine.ValidationError, match=said):
+        db.run("Go", model="fast")
+
+
+def test_an_alias_that_the_environment_gives_to_another_model_forgets_how_long_its_answers_may_be(
+    db: engine.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENGINE_MODEL_fast", script(tmp_path, DONE))
+    db.insert("models", alias="fast", actual="openai/x", max_output=999, created_at=0)
+    assert db.run("Go", model="fast").status == 200
+    assert db.value("select max_output from models where alias = 'fast'") is None
+
+
 def test_abort_and_resolve_and_sql(db: engine.Database, tmp_path: Path, workspace_dir: Path) -> None:
     db.run("Go", model=script(tmp_path, "<set path='a.txt'>x</set>"), run="demo", root=workspace_dir)
     with pytest.raises(engine.NotFound, match="nothing is proposed there"):
