@@ -279,7 +279,8 @@ end;
 create trigger condensations__condense
 instead of insert on condensations
 begin
-    insert into demotions (turn_id, entry_id, step, path, turn, tokens)
+    -- what was demoted and shown again since is listed anew
+    insert or replace into demotions (turn_id, entry_id, step, path, turn, tokens)
     select turn_id, entry_id, step, path, turn, tokens
     from condensable_results
     where turn_id = new.turn_id;
