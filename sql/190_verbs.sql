@@ -53,6 +53,11 @@ begin
     where new.visibility is not null and new.visibility not in (select name from visibilities);
     select fail(400, new.action || ' ' || coalesce(new.path, '') || ': there is no state ' || quote(new.state))
     where new.state is not null and new.state not in (select name from states);
+    select fail(409, 'run ' || alias || ': is there already; a fork needs a name of its own')
+    from runs
+    where new.action = 'set'
+        and json_extract(new.attributes, '$.fork') is not null
+        and alias = case when new.path like 'run://_%' then substr(new.path, 7) end;
     insert into run_openings (alias, attributes)
     select substr(new.path, 7), coalesce(new.attributes, '{}')
     where new.action = 'set' and new.path like 'run://_%' and new.state is null;
