@@ -93,7 +93,7 @@ def prompt(db: Store, text: str, run: str | None, options: Options) -> tuple[str
     sync_environment_models(db)
     model = choose_model(db, options.fork or run, options.model)
     check_tokenizer(db)
-    alias = run or new_alias(db, model)
+    alias = run or new_alias(db, options.fork or model)
     attributes = _as_json({**options.attributes(), "model": model})
     with db.transaction():
         db.insert("verb_set", run=alias, path=f"run://{alias}", body=text, attributes=attributes)
@@ -206,9 +206,9 @@ def sync_environment_models(db: Store) -> None:
         )
 
 
-def new_alias(db: Store, model: str) -> str:
-    """A name for a new run: the model's and the time, unique in the file."""
-    base = re.sub(r"[^a-zA-Z0-9]+", "_", model.split(":")[0].split("/")[-1]).strip("_").lower() or "run"
+def new_alias(db: Store, origin: str) -> str:
+    """A name for a new run: that of its model or parent and the time, unique in the file."""
+    base = re.sub(r"[^a-zA-Z0-9]+", "_", origin.split(":")[0].split("/")[-1]).strip("_").lower() or "run"
     stamp = time.strftime("%m%d_%H%M%S", time.localtime(db.clock() / 1000))
     alias, number = f"{base}_{stamp}", 1
     while db.value("select 1 from runs where alias = ?", (alias,)):

@@ -70,7 +70,8 @@ def _messages(database: Database, alias: str, turn: int | None, role: str | None
     rows = database.rows(
         "select k.turn, k.role, k.sha256, k.text from past_turns as p join packet_texts as k on k.run = p.source "
         "and k.turn = p.turn where p.run = :run and p.turn = coalesce(:turn, "
-        "(select max(turn) from packet_texts where run = :run)) and (:role is null or k.role = :role) order by k.ordinal",
+        "(select max(o.turn) from past_turns as o join packets as s on s.turn_id = o.turn_id where o.run = :run)) "
+        "and (:role is null or k.role = :role) order by k.ordinal",
         {"run": alias, "turn": turn, "role": role},
     )
     if not rows:

@@ -288,6 +288,13 @@ def test_a_fork_is_asked_for_turns_that_it_inherited(db: engine.Database, sent: 
     assert seen(db, "child", 4) == []
     own = command(sent, "packet", "demo", "2", "--db", "t.db").stdout
     assert command(sent, "packet", "child", "2", "--db", "t.db").stdout == own
+    db.fork("demo", "second")
+    assert (
+        command(sent, "packet", "second", "--db", "t.db").stdout
+        == command(sent, "packet", "--db", "t.db", "demo").stdout
+    )
+    third = db.run("A third way", fork="demo", model=script(sent, *["said"] * 5, DONE))
+    assert third.run.startswith("demo_")
     verified = command(sent, "packet", "child", "--verify", "--db", "t.db")
     assert verified.stderr == "child: 6 messages are what was sent, byte for byte\n"
     told = command(sent, "diff", "child", "2", "3", "known://a", "--db", "t.db").stdout
