@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from contextlib import closing
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +17,7 @@ import apsw
 
 from . import plugins, texts
 from .errors import Conflict, EngineError, ValidationError
+from .registration import register
 
 APPLICATION_ID = 0x454E474E
 """The mark of an engine file in its header: 'ENGN'."""
@@ -129,9 +131,7 @@ def _rebuild(connection: apsw.Connection, version: int) -> None:
     for number, text in _migrations():
         if version < number <= VERSION and version > 0:
             _drain(connection, text)
-    for _, text in sources():
-        _drain(connection, text)
-        connection.executemany("insert into engine_objects (type, name) values (?, ?)", _OBJECT.findall(text))
+    _run_sources(connection, made_before=version > 0)
     connection.executemany(
         "insert into personas (name, body) values (?, ?) on conflict (name) do update set body = excluded.body",
         texts.personas(),
@@ -141,6 +141,41 @@ def _rebuild(connection: apsw.Connection, version: int) -> None:
         (("sources", _source_hash()), ("objects", _object_hash(connection))),
     )
     connection.execute(f"pragma user_version = {VERSION}")
+
+
+def _run_sources(connection: apsw.Connection, made_before: bool) -> None:
+    problem = None
+    try:
+        for _, text in sources():
+            _drain(connection, text)
+            connection.executemany("insert into engine_objects (type, name) values (?, ?)", _OBJECT.findall(text))
+    except apsw.SQLError as error:
+        if not made_before:
+            raise
+        problem = str(error)
+    if made_before and (problem or (missing := _fresh_columns() - _columns(connection))):
+        raise Conflict(
+            f"{connection.filename}: was written by another build of this version and is left as it is "
+            f"({problem or 'without ' + '.'.join(min(missing))}); start a new file, or open it with that build"
+        )
+
+
+@cache
+def _fresh_columns() -> frozenset[tuple[str, str]]:
+    """Table and name of each column that a new file has."""
+    with closing(apsw.Connection(":memory:")) as fresh:
+        register(fresh)
+        _drain(fresh, _BOOTSTRAP)
+        for _, text in sources():
+            _drain(fresh, text)
+        return _columns(fresh)
+
+
+def _columns(connection: apsw.Connection) -> frozenset[tuple[str, str]]:
+    found = connection.execute(
+        "select t.name, c.name from sqlite_schema as t join pragma_table_info(t.name) as c where t.type = 'table'"
+    )
+    return frozenset((str(table), str(column)) for table, column in found)
 
 
 def _refuse_newer(file: str | Path, version: int) -> None:

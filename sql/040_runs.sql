@@ -188,6 +188,9 @@ begin
     from json_each(new.attributes) as g
     join run_options as o on o.name = g.key
     where value_error(g.value, o.kind, o.least, o.most) is not null;
+    select fail(400, 'run ' || new.run || ': ' || g.key || ' is one value, not ' || g.value)
+    from json_each(new.attributes) as g
+    where g.type in ('array', 'object');
     select fail(
         400,
         'run ' || new.run || ': there is no option ' || quote(g.key) || '; there are '

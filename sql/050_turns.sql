@@ -216,6 +216,10 @@ instead of insert on begin_turns
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
+    select fail(409, 'run ' || new.run || ': its turn ' || t.sequence || ' is open; it is ended first')
+    from runs as r
+    join turns as t on t.run_id = r.id and t.phase <> 'judged'
+    where r.alias = new.run;
     select fail(409, 'run ' || new.run || ': nothing to do; give it a prompt')
     where not exists (
         select 1

@@ -120,6 +120,25 @@ def test_a_view_that_was_replaced_by_hand_is_rebuilt(tmp_path: Path) -> None:
         assert db.value("select run from run_overview") == "demo"
 
 
+@pytest.mark.parametrize("change", ["alter table models drop column max_output", "drop table run_options"])
+def test_a_file_of_another_build_is_left_as_it_is(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "t.db"
+    engine.open(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        for (view,) in connection.execute("select name from sqlite_schema where type = 'view'").fetchall():
+            connection.execute(f'drop view "{view}"')
+        for (trigger,) in connection.execute("select name from sqlite_schema where type = 'trigger'").fetchall():
+            connection.execute(f'drop trigger "{trigger}"')
+        connection.execute(change)
+        if change.startswith("drop"):
+            connection.execute("create table run_options (name text primary key) strict, without rowid")
+        connection.commit()
+    before = path.read_bytes()
+    with pytest.raises(Conflict, match=r"409 .*was written by another build of this version"):
+        engine.open(path)
+    assert path.read_bytes() == before
+
+
 def test_what_an_app_made_survives_a_rebuild(tmp_path: Path) -> None:
     path = file_with_a_run(tmp_path / "t.db")
     write_with(
