@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from engine.database import Row
     from engine.errors import EngineError
 
+_SENT = (
+    "select k.turn, k.role, k.sha256, k.text from past_turns as p join packet_texts as k on k.run = p.source "
+    "and k.turn = p.turn where p.run = :run and k.role = coalesce(:role, k.role)"
+)
+
 
 def packet(
     run: RunArgument = None,
@@ -68,10 +73,9 @@ def packet(
 def _messages(database: Database, alias: str, turn: int | None, role: str | None) -> list[Row]:
     """The messages of a turn's packet, the latest where it is None; raises `NotFound` (404) where none was sent."""
     rows = database.rows(
-        "select k.turn, k.role, k.sha256, k.text from past_turns as p join packet_texts as k on k.run = p.source "
-        "and k.turn = p.turn where p.run = :run and p.turn = coalesce(:turn, "
+        f"{_SENT} and p.turn = coalesce(:turn, "  # noqa: S608 - ours
         "(select max(o.turn) from past_turns as o join packets as s on s.turn_id = o.turn_id where o.run = :run)) "
-        "and (:role is null or k.role = :role) order by k.ordinal",
+        "order by k.ordinal",
         {"run": alias, "turn": turn, "role": role},
     )
     if not rows:
@@ -107,9 +111,7 @@ def _verify(database: Database, alias: str, turn: int | None, role: str | None, 
     from engine.kept import digest
 
     rows = database.rows(
-        "select k.turn, k.role, k.sha256, k.text from past_turns as p join packet_texts as k on k.run = p.source "
-        "and k.turn = p.turn where p.run = :run and p.turn = coalesce(:turn, p.turn) and k.role = coalesce(:role, k.role) "
-        "order by k.turn, k.ordinal",
+        f"{_SENT} and p.turn = coalesce(:turn, p.turn) order by k.turn, k.ordinal",
         {"run": alias, "turn": turn, "role": role},
     )
     if not rows:
