@@ -1,7 +1,8 @@
--- Proposals: what a command would do to the world, until somebody decided on it.
+-- Proposals: what a command would do to the world, until somebody has decided on it.
 -- One command may make several; while one is open it waits, and it is settled when all are. Where a plan stands together, a
--- move or a patch, all is done or nothing.
--- spec: @proposals @yolo_mode
+-- move or a patch, all is done or nothing. A decision is a row of resolutions, by a person, a client or yolo, and is taken
+-- proposal by proposal. One that is accepted is 'accepting' while vetoes are asked: whoever has one fails it there.
+-- spec: @proposals @resolutions @yolo_mode @file_constraints
 
 -- tables
 
@@ -30,7 +31,25 @@ create table if not exists proposals (
 ) strict;
 
 create index if not exists idx_proposals_command_id on proposals (command_id);
+
 create index if not exists idx_proposals_open on proposals (run_id) where state = 'proposed';
+
+create table if not exists resolutions (
+    id integer primary key,
+    run_id integer not null constraint resolutions_run references runs (id) on delete cascade,
+    -- null: every open proposal of the run
+    path text,
+    -- null: every proposal under that path
+    proposal_id integer,
+    decision text not null constraint resolutions_decision check (decision in ('accept', 'reject', 'error')),
+    -- an answer, or a text in place of the proposed one
+    body text,
+    reason text,
+    decided_by text not null default 'client',
+    created_at integer not null default 0
+) strict;
+
+create index if not exists idx_resolutions_run_id on resolutions (run_id);
 
 -- views
 
@@ -51,21 +70,22 @@ join runs as r on r.id = p.run_id
 left join turns as t on t.id = p.turn_id
 where p.state = 'proposed';
 
+create view open_proposal as
+-- Propose something for a command that is performed: insert into open_proposal (command_id, kind, target, body, detail).
+-- 'body' is the new text of a file. A command that has failed proposes no more.
+select command_id, kind, target, null as body, detail
+from proposals
+where false;
+
 -- Commands whose proposals stand together: all are done or none.
-create view joint_commands as
+create view _joint_commands as
 select id as command_id
 from commands
 where action = 'mv' or json_extract(attributes, '$.together') = 1;
 
--- Open a proposal for a command: insert into proposal_openings (command_id, kind, target, content_id, detail).
-create view proposal_openings as
-select command_id, kind, target, content_id, detail
-from proposals
-where false;
-
--- What to tell of a command when the last of its proposals is settled: where one failed, the first that did and what was
--- done before it; else what was answered.
-create view proposal_ends as
+-- What a command comes to when the last of its proposals is settled: where one failed, the first that did and what was done
+-- before it; else what was answered.
+create view _proposal_ends as
 select
     m.id as command_id,
     case when f.id is null then 'resolved' else 'failed' end as state,
@@ -75,7 +95,7 @@ select
             char(10) || 'Done before it failed: ' || (
                 select group_concat(d.target, ', ')
                 from proposals as d
-                join joint_commands as j on j.command_id = d.command_id
+                join _joint_commands as j on j.command_id = d.command_id
                 where d.command_id = m.id and d.state = 'resolved'
             ), ''
         ),
@@ -98,17 +118,63 @@ where m.state in ('proposed', 'accepted')
         select 1 from proposals as o where o.command_id = m.id and o.state in ('proposed', 'accepting', 'accepted')
     );
 
--- A proposal failed: insert into proposal_failures (command_id).
-create view proposal_failures as
+-- The open proposals that a resolution is about.
+create view _resolved_proposals as
+select s.id as resolution_id, p.id as proposal_id, p.kind
+from resolutions as s
+cross join proposals as p on p.run_id = s.run_id
+where p.state = 'proposed'
+    and (s.path is null or p.path = s.path)
+    and (s.proposal_id is null or p.id = s.proposal_id);
+
+-- Proposals that are to become effects: what was accepted, as soon as all that it stands together with was.
+create view _due_effects as
+select
+    p.run_id,
+    p.turn_id,
+    p.command_id,
+    p.id as proposal_id,
+    p.kind,
+    p.ordinal,
+    json_set(p.detail, '$.path', p.target, '$.diff', null) as detail
+from proposals as p
+where p.state = 'accepted'
+    and not exists (select 1 from effects as f where f.command_id = p.command_id and f.proposal_id = p.id)
+    and not exists (
+        select 1
+        from _joint_commands as j
+        cross join proposals as o on o.command_id = j.command_id and o.state in ('proposed', 'accepting')
+        where j.command_id = p.command_id
+    );
+
+-- Decide on one proposal: insert into _decide_proposal (proposal_id, decision, body, reason).
+create view _decide_proposal as
+select id as proposal_id, null as decision, null as body, reason
+from proposals
+where false;
+
+-- Carry out what became of a proposal: insert into _settle_proposal (proposal_id). Its effect is started, or its command
+-- comes to its end.
+create view _settle_proposal as
+select id as proposal_id
+from proposals
+where false;
+
+-- Cancel what is still open of a command one of whose proposals failed: insert into _cancel_proposals (command_id).
+create view _cancel_proposals as
 select command_id
 from proposals
-where state = 'failed';
+where false;
 
 -- triggers
 
-create trigger proposal_openings__open
-instead of insert on proposal_openings
+create trigger open_proposal__open
+instead of insert on open_proposal
+when (select state from commands where id = new.command_id) <> 'failed'
 begin
+    insert into store_content (path, body)
+    select new.target, new.body
+    where new.body is not null;
     insert into proposals (
         command_id, run_id, turn_id, loop_id, ordinal, path, kind, action, target, content_id, detail, state, created_at
     )
@@ -116,89 +182,165 @@ begin
         c.id, c.run_id, c.turn_id, c.loop_id,
         (select count(*) from proposals as o where o.command_id = c.id),
         coalesce(c.log_path, 'log://commands/' || c.id),
-        new.kind, c.action, new.target, new.content_id, new.detail, 'proposed', now()
+        new.kind, c.action, new.target,
+        case when new.body is not null then (select max(id) from contents) end,
+        new.detail, 'proposed', now()
     from commands as c
     where c.id = new.command_id;
-end;
-
--- A command that failed at one of its proposals proposes no more.
-create trigger proposals__end_with_the_command
-before insert on proposals
-when (select state from commands where id = new.command_id) = 'failed'
-begin
-    select raise(ignore);
-end;
-
--- An open proposal makes its command wait, unless the one who asked may decide for himself.
-create trigger proposals__wait_or_accept
-after insert on proposals
-begin
     update commands
     set state = 'proposed'
     where id = new.command_id and state = 'performing';
     insert into events (at, run_id, turn_id, kind, detail)
-    values (new.created_at, new.run_id, new.turn_id, 'proposal.opened',
-        json_object('path', new.path, 'action', new.action, 'target', new.target));
+    select
+        p.created_at, p.run_id, p.turn_id, 'proposal.opened',
+        json_object('path', p.path, 'action', p.action, 'target', p.target)
+    from proposals as p
+    where p.id = (select max(id) from proposals);
+    -- whoever may decide for himself, has
     insert into resolutions (run_id, path, proposal_id, decision, decided_by, created_at)
-    select new.run_id, new.path, new.id, 'accept', case c.writer when 'model' then 'yolo' else c.writer end, now()
-    from commands as c
-    where c.id = new.command_id
-        and new.kind <> 'question'
+    select
+        p.run_id, p.path, p.id, 'accept', case c.writer when 'model' then 'yolo' else c.writer end, p.created_at
+    from proposals as p
+    join commands as c on c.id = p.command_id
+    where p.id = (select max(id) from proposals)
+        and p.kind <> 'question'
         and (
             c.writer <> 'model'
             or exists (select 1 from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo')
         );
 end;
 
--- What was accepted is to be done; what was refused or done settles its command.
-create trigger proposals__follow_the_decision
-after update of state on proposals
-when new.state <> old.state and new.state in ('accepted', 'failed', 'cancelled', 'resolved')
+create trigger resolutions__decide
+after insert on resolutions
 begin
-    insert into effects (run_id, turn_id, command_id, proposal_id, kind, detail)
-    select run_id, turn_id, command_id, proposal_id, kind, detail
-    from due_effects
-    where command_id = new.command_id
-        and new.state = 'accepted'
-        and (proposal_id = new.id or exists (select 1 from joint_commands as j where j.command_id = new.command_id))
-    order by ordinal;
-    insert into events (at, run_id, turn_id, kind, detail)
-    values (now(), new.run_id, new.turn_id, 'proposal.' || new.state, json_object('path', new.path, 'outcome', new.outcome));
-    insert into proposal_failures (command_id)
-    select new.command_id
-    where new.state = 'failed';
-    update commands
-    set state = e.state, outcome = e.outcome, message = e.message
-    from proposal_ends as e
-    where e.command_id = new.command_id and commands.id = new.command_id;
-    update commands
-    set state = 'accepted'
-    where id = new.command_id
-        and state = 'proposed'
-        and not exists (
-            select 1 from proposals where command_id = new.command_id and state in ('proposed', 'accepting')
-        );
+    select fail(404, coalesce(new.path, 'run ' || (select alias from runs where id = new.run_id))
+        || ': nothing is proposed there; see ''engine proposals''')
+    where not exists (select 1 from _resolved_proposals where resolution_id = new.id);
+    select fail(400, coalesce(new.path, 'run ' || (select alias from runs where id = new.run_id))
+        || ': several files are proposed there; say by proposal_id which of them the text is for')
+    where new.decision = 'accept'
+        and new.body is not null
+        and (select count(*) from _resolved_proposals where resolution_id = new.id and kind = 'file_write') > 1;
+    insert into _decide_proposal (proposal_id, decision, body, reason)
+    select proposal_id, new.decision, new.body, new.reason
+    from _resolved_proposals
+    where resolution_id = new.id;
 end;
 
--- What was not yet decided of a command that failed in part is off. Half a move would lose a file, half a patch would break
--- a program: of what stands together none is done when one cannot be.
-create trigger proposal_failures__cancel
-instead of insert on proposal_failures
+create trigger _decide_proposal__decide
+instead of insert on _decide_proposal
 begin
+    -- a text in place of the proposed one
+    insert into store_content (path, body)
+    select p.target, new.body
+    from proposals as p
+    where p.id = new.proposal_id and p.kind = 'file_write' and new.body is not null and new.decision = 'accept';
     update proposals
-    set state = 'cancelled', outcome = 'aborted'
-    where command_id = new.command_id and state = 'proposed';
+    set state = case new.decision when 'accept' then 'accepting' else 'failed' end,
+        outcome = case new.decision when 'accept' then null when 'reject' then 'rejected' else 'error' end,
+        reason = new.reason,
+        content_id = case
+            when kind = 'file_write' and new.body is not null and new.decision = 'accept'
+                then (select max(id) from contents)
+            else content_id
+        end,
+        detail = case
+            when kind = 'question' and new.decision = 'accept' then json_set(detail, '$.answer', coalesce(new.body, ''))
+            else detail
+        end,
+        decided_at = now()
+    where id = new.proposal_id and state = 'proposed';
+    update proposals
+    set state = 'failed',
+        outcome = 'readonly',
+        reason = 'refused: ' || target || ' is readonly'
+    where id = new.proposal_id
+        and state = 'accepting'
+        and kind in ('file_write', 'file_delete')
+        and exists (
+            select 1
+            from runs as r
+            join file_constraints as k on k.project_id = r.project_id
+            where r.id = proposals.run_id and k.visibility = 'readonly' and pattern_match(k.pattern, proposals.target)
+        );
+    update proposals
+    set state = case kind when 'question' then 'resolved' else 'accepted' end
+    where id = new.proposal_id and state = 'accepting';
+    insert into _settle_proposal (proposal_id) values (new.proposal_id);
+end;
+
+create trigger _settle_proposal__settle
+instead of insert on _settle_proposal
+begin
+    insert into events (at, run_id, turn_id, kind, detail)
+    select now(), run_id, turn_id, 'proposal.' || state, json_object('path', path, 'outcome', outcome)
+    from proposals
+    where id = new.proposal_id;
+    insert into effects (run_id, turn_id, command_id, proposal_id, kind, detail)
+    select d.run_id, d.turn_id, d.command_id, d.proposal_id, d.kind, d.detail
+    from proposals as p
+    cross join _due_effects as d on d.command_id = p.command_id
+    where p.id = new.proposal_id
+        and p.state = 'accepted'
+        and (d.proposal_id = p.id or exists (select 1 from _joint_commands as j where j.command_id = p.command_id))
+    order by d.ordinal;
+    insert into _open_channels (effect_id)
+    select f.id
+    from proposals as p
+    join effects as f on f.command_id = p.command_id and f.proposal_id = p.id and f.kind = 'process'
+    where p.id = new.proposal_id and p.state = 'accepted';
+    insert into _cancel_proposals (command_id)
+    select command_id
+    from proposals
+    where id = new.proposal_id and state = 'failed';
+    update commands
+    set state = 'accepted'
+    where id = (select command_id from proposals where id = new.proposal_id)
+        and state = 'proposed'
+        and exists (select 1 from proposals where command_id = commands.id and state = 'accepted')
+        and not exists (select 1 from proposals where command_id = commands.id and state in ('proposed', 'accepting'));
+    insert into _end_command (command_id, state, outcome, message)
+    select e.command_id, e.state, e.outcome, e.message
+    from proposals as p
+    join _proposal_ends as e on e.command_id = p.command_id
+    where p.id = new.proposal_id;
+end;
+
+-- Half a move would lose a file, half a patch would break a program: of what stands together nothing is done where one cannot
+-- be.
+create trigger _cancel_proposals__cancel
+instead of insert on _cancel_proposals
+begin
     update effects
     set state = 'cancelled', ended_at = now()
     where command_id = new.command_id
         and state = 'pending'
-        and exists (select 1 from joint_commands as j where j.command_id = new.command_id);
+        and exists (select 1 from _joint_commands as j where j.command_id = new.command_id);
+    insert into events (at, run_id, turn_id, kind, detail)
+    select now(), run_id, turn_id, 'proposal.cancelled', json_object('path', path, 'outcome', 'aborted')
+    from proposals
+    where command_id = new.command_id
+        and (
+            state = 'proposed'
+            or (
+                state = 'accepted'
+                and exists (select 1 from _joint_commands as j where j.command_id = new.command_id)
+                and not exists (
+                    select 1 from effects as f where f.proposal_id = proposals.id and f.state in ('pending', 'started')
+                )
+            )
+        );
     update proposals
     set state = 'cancelled', outcome = 'aborted'
     where command_id = new.command_id
-        and state = 'accepted'
-        and exists (select 1 from joint_commands as j where j.command_id = new.command_id)
-        and not exists (
-            select 1 from effects as f where f.proposal_id = proposals.id and f.state in ('pending', 'started')
+        and (
+            state = 'proposed'
+            or (
+                state = 'accepted'
+                and exists (select 1 from _joint_commands as j where j.command_id = new.command_id)
+                and not exists (
+                    select 1 from effects as f where f.proposal_id = proposals.id and f.state in ('pending', 'started')
+                )
+            )
         );
 end;

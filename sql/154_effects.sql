@@ -22,6 +22,7 @@ create table if not exists effects (
 ) strict;
 
 create index if not exists idx_effects_open on effects (run_id) where state in ('pending', 'started');
+
 create index if not exists idx_effects_command_id on effects (command_id);
 
 -- What the performer of an effect reports: the end of it.
@@ -38,28 +39,8 @@ create table if not exists effect_results (
 
 -- views
 
--- Proposals that are to become effects: what was accepted, as soon as all that it stands together with was.
-create view due_effects as
-select
-    p.run_id,
-    p.turn_id,
-    p.command_id,
-    p.id as proposal_id,
-    p.kind,
-    p.ordinal,
-    json_set(p.detail, '$.path', p.target, '$.diff', null) as detail
-from proposals as p
-where p.state = 'accepted'
-    and not exists (select 1 from effects as f where f.command_id = p.command_id and f.proposal_id = p.id)
-    and not exists (
-        select 1
-        from joint_commands as j
-        cross join proposals as o on o.command_id = j.command_id and o.state in ('proposed', 'accepting')
-        where j.command_id = p.command_id
-    );
-
--- What the driver has to do in the world, with the text where there is one.
 create view pending_effects as
+-- What the driver has to do in the world, with the text where there is one.
 select
     f.id as effect_id,
     f.run_id,
@@ -76,7 +57,7 @@ select
         cast(coalesce(
             json_extract(m.attributes, '$.timeout'), (select value from settings where name = 'process_timeout')
         ) as real),
-        coalesce((select max(c.seconds_left, 1.0) from loop_seconds as c where c.loop_id = m.loop_id), 9e9)
+        coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = m.loop_id), 9e9)
     ) as timeout_s,
     (select cast(value as integer) from settings where name = 'process_output_bytes') as max_output
 from effects as f
@@ -87,33 +68,33 @@ left join proposals as p on p.id = f.proposal_id
 left join contents as c on c.id = p.content_id
 where f.state in ('pending', 'started');
 
--- Effects that are done together or not at all, as long as none of them was begun: the driver looks at all of them first.
 create view joint_effects as
+-- Effects that are done together or not at all, as long as none of them was begun: the driver looks at all of them first.
 select p.*
 from pending_effects as p
-join joint_commands as j on j.command_id = p.command_id
+join _joint_commands as j on j.command_id = p.command_id
 where not exists (select 1 from effects as o where o.command_id = p.command_id and o.state <> 'pending');
 
 -- The lease that is in force on the run of an effect.
-create view effect_leases as
+create view _effect_leases as
 select f.id as effect_id, l.token
 from effects as f
 cross join leases as l on l.run_id = f.run_id
 where l.expires_at > now();
 
--- Say that an effect is about to touch the world: insert into effect_starts (effect_id, identity, lease).
-create view effect_starts as
+create view start_effect as
+-- Say that an effect is about to touch the world: insert into start_effect (effect_id, identity, lease).
 select id as effect_id, identity, null as lease
 from effects
-where state = 'started';
+where false;
 
 -- triggers
 
-create trigger effect_starts__start
-instead of insert on effect_starts
+create trigger start_effect__start
+instead of insert on start_effect
 begin
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
-    from effect_leases
+    from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
     update effects
     set state = 'started', identity = new.identity, started_at = now()
@@ -124,7 +105,7 @@ create trigger effect_results__guard
 before insert on effect_results
 begin
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
-    from effect_leases
+    from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
     select fail(409, 'effect ' || new.effect_id || ': is over already')
     where not exists (select 1 from effects where id = new.effect_id and state in ('pending', 'started'));
@@ -142,11 +123,11 @@ begin
         end,
         ended_at = now()
     where id = new.effect_id;
-    insert into file_ends (effect_id)
-    select id
-    from effects
-    where id = new.effect_id and kind in ('file_write', 'file_delete') and new.state = 'resolved';
-    insert into process_ends (effect_id)
+    insert into _take_file
+    select *
+    from _file_effects
+    where effect_id = new.effect_id and new.state = 'resolved';
+    insert into _close_channels (effect_id)
     select id
     from effects
     where id = new.effect_id and kind = 'process';
@@ -156,12 +137,18 @@ begin
     update proposals
     set state = new.state, outcome = new.outcome, reason = coalesce(new.message, reason)
     where id = (select proposal_id from effects where id = new.effect_id);
+    insert into _settle_proposal (proposal_id)
+    select proposal_id
+    from effects
+    where id = new.effect_id and proposal_id is not null;
     -- an effect that nobody had to decide on settles its command itself
-    update commands
-    set state = new.state, outcome = new.outcome, message = coalesce(message, '')
-    where id = (select command_id from effects where id = new.effect_id and proposal_id is null)
-        and state = 'accepted'
+    insert into _end_command (command_id, state, outcome, message)
+    select c.id, new.state, new.outcome, coalesce(c.message, '')
+    from effects as f
+    join commands as c on c.id = f.command_id and c.state = 'accepted'
+    where f.id = new.effect_id
+        and f.proposal_id is null
         and not exists (
-            select 1 from effects as o where o.command_id = commands.id and o.state in ('pending', 'started')
+            select 1 from effects as o where o.command_id = c.id and o.state in ('pending', 'started')
         );
 end;

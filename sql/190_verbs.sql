@@ -32,8 +32,8 @@ create view verb_update as
 -- Record a signal; the status stands in attributes.
 select * from verb_set;
 
--- What the six views have in common: insert into verb_calls (action, …).
-create view verb_calls as
+-- Record what a verb asks for: insert into _call_verb (action, …), the columns of the verbs.
+create view _call_verb as
 select
     null as action, null as run, null as path, null as destination, null as body, null as visibility, null as state,
     null as outcome, null as attributes, null as append, null as pattern, null as filter, null as request_id
@@ -41,8 +41,8 @@ where false;
 
 -- triggers
 
-create trigger verb_calls__call
-instead of insert on verb_calls
+create trigger _call_verb__call
+instead of insert on _call_verb
 when new.request_id is null or not exists (select 1 from commands where request_id = new.request_id)
 begin
     select fail(400, new.action || ': attributes are a JSON object, not ' || quote(new.attributes))
@@ -58,7 +58,7 @@ begin
     where new.action = 'set'
         and json_extract(new.attributes, '$.fork') is not null
         and alias = case when new.path like 'run://_%' then substr(new.path, 7) end;
-    insert into run_openings (alias, attributes)
+    insert into _ensure_run (alias, attributes)
     select substr(new.path, 7), coalesce(new.attributes, '{}')
     where new.action = 'set' and new.path like 'run://_%' and new.state is null;
     select fail(
@@ -96,7 +96,7 @@ end;
 create trigger verb_set__call
 instead of insert on verb_set
 begin
-    insert into verb_calls values (
+    insert into _call_verb values (
         'set', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );
@@ -105,7 +105,7 @@ end;
 create trigger verb_get__call
 instead of insert on verb_get
 begin
-    insert into verb_calls values (
+    insert into _call_verb values (
         'get', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );
@@ -114,7 +114,7 @@ end;
 create trigger verb_rm__call
 instead of insert on verb_rm
 begin
-    insert into verb_calls values (
+    insert into _call_verb values (
         'rm', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );
@@ -123,7 +123,7 @@ end;
 create trigger verb_cp__call
 instead of insert on verb_cp
 begin
-    insert into verb_calls values (
+    insert into _call_verb values (
         'cp', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );
@@ -132,7 +132,7 @@ end;
 create trigger verb_mv__call
 instead of insert on verb_mv
 begin
-    insert into verb_calls values (
+    insert into _call_verb values (
         'mv', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );
@@ -141,7 +141,7 @@ end;
 create trigger verb_update__call
 instead of insert on verb_update
 begin
-    insert into verb_calls values (
+    insert into _call_verb values (
         'update', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );

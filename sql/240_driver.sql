@@ -61,7 +61,7 @@ select
         when t.id is null and exists (select 1 from loops as l where l.run_id = r.id and l.status in (100, 102))
             then 'begin'
         when t.id is null then 'end'
-        when t.phase = 'assembling' and exists (select 1 from scan_requests as q where q.turn_id = t.id) then 'scan'
+        when t.phase = 'assembling' and exists (select 1 from _scan_requests as q where q.turn_id = t.id) then 'scan'
         when t.phase = 'assembling' then 'render'
         when t.phase = 'asking' then 'ask'
         when t.phase = 'answered' then 'dispatch'
@@ -76,8 +76,8 @@ select
 from runs as r
 left join turns as t on t.run_id = r.id and t.phase <> 'judged';
 
--- Runs that a resume takes up: a queued prompt, an active loop without a driver, or a decided wait. Not what was aborted.
 create view resumable_runs as
+-- Runs that a resume takes up: a queued prompt, an active loop without a driver, or a decided wait. Not what was aborted.
 select r.id as run_id, r.alias as run, r.status, n.step
 from runs as r
 join next_steps as n on n.run_id = r.id
@@ -85,7 +85,7 @@ where n.step not in ('end', 'wait')
     and not exists (select 1 from leases as l where l.run_id = r.id and l.expires_at > now());
 
 -- The call that is open for a turn, with all that the adapter needs.
-create view model_requests as
+create view _model_requests as
 select
     t.id as turn_id,
     t.run_id,
@@ -98,7 +98,7 @@ select
     case
         when coalesce(m.profile, 'full') = 'full'
             and substr(coalesce(m.actual, l.model, r.model) || '/', 1, 6) = 'local/'
-            then (select g.gbnf from loop_grammars as g where g.loop_id = t.loop_id)
+            then (select g.gbnf from _loop_grammars as g where g.loop_id = t.loop_id)
     end as grammar,
     coalesce(r.temperature, (select cast(value as real) from settings where name = 'temperature')) as temperature,
     -- a provider refuses a limit above its own, so it is told one only where that is known; what runs here would go on
@@ -111,20 +111,20 @@ select
     -- no longer than the loop may go on
     min(
         (select cast(value as real) from settings where name = 'model_timeout'),
-        coalesce((select max(c.seconds_left, 1.0) from loop_seconds as c where c.loop_id = l.id), 9e9)
+        coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = l.id), 9e9)
     ) as timeout_s,
     min(
         (select cast(value as real) from settings where name = 'model_deadline'),
-        coalesce((select max(c.seconds_left, 1.0) from loop_seconds as c where c.loop_id = l.id), 9e9)
+        coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = l.id), 9e9)
     ) as deadline_s
 from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id
-join loop_ceilings as b on b.loop_id = l.id
+join _loop_ceilings as b on b.loop_id = l.id
 left join models as m on m.alias = coalesce(l.model, r.model);
 
--- The tools of a turn, for an adapter that calls them natively; in the order in which the model is told of them.
 create view turn_tools as
+-- The tools of a turn, for an adapter that calls them natively; in the order in which the model is told of them.
 select
     t.id as turn_id,
     o.ordinal,
@@ -134,11 +134,11 @@ select
 from turns as t
 join loop_tools as o on o.loop_id = t.loop_id;
 
--- Report that a turn's call failed for good: insert into call_failures (turn_id, status, message).
-create view call_failures as
+create view fail_call as
+-- Report that a turn's call failed for good: insert into fail_call (turn_id, status, message).
 select turn_id, status, message
 from model_calls
-where state = 'failed';
+where false;
 
 -- triggers
 
@@ -151,21 +151,9 @@ begin
     where turn_id = new.turn_id and state = 'open';
 end;
 
-create trigger turns__answer_the_call
-after update of response on turns
-when old.response is null and new.response is not null
-begin
-    update model_calls
-    set state = 'answered', ended_at = now()
-    where turn_id = new.id and state = 'open';
-    update runs
-    set responses = responses + 1
-    where id = new.run_id;
-end;
-
 -- A call that failed for good: told in the log; too long a packet is demoted and sent once more.
-create trigger call_failures__take
-instead of insert on call_failures
+create trigger fail_call__fail
+instead of insert on fail_call
 begin
     update model_calls
     set state = 'failed',
@@ -183,11 +171,10 @@ begin
     order by c.id desc
     limit 1;
     update turns
-    set phase = case new.status when 413 then 'assembling' else 'judging' end,
-        fingerprint = case when new.status <> 413 then substr(text_digest(''), 1, 16) end,
+    set phase = case new.status when 413 then 'assembling' else phase end,
         ms_model = (select sum(c.ended_at - c.started_at) from model_calls as c where c.turn_id = new.turn_id)
     where id = new.turn_id and phase = 'asking';
-    insert into ladder_steps (turn_id, from_step)
+    insert into _take_ladder_step (turn_id, from_step)
     select id, case when refused then 3 else ladder end
     from turns
     where id = new.turn_id and new.status = 413;
@@ -199,4 +186,8 @@ begin
     update turns
     set refused = 1
     where id = new.turn_id and new.status = 413;
+    insert into _judge_turn (turn_id)
+    select id
+    from turns
+    where id = new.turn_id and phase = 'asking';
 end;

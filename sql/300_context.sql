@@ -6,7 +6,7 @@
 -- views
 
 -- What is in context, with its metadata up to the figures. Proposed entries wait outside.
-create view context_views as
+create view _context_views as
 select
     v.run_id,
     v.entry_id,
@@ -25,7 +25,7 @@ select
         b.head,
         case
             when e.attributes is null and v.state = 'resolved' and v.outcome is null then '{"turn":' || v.turn
-            else (select h.head from entry_heads as h where h.run_id = v.run_id and h.entry_id = v.entry_id)
+            else (select h.head from _entry_heads as h where h.run_id = v.run_id and h.entry_id = v.entry_id)
         end
     ) as start,
     l.id as loop_id,
@@ -38,7 +38,7 @@ left join labels as b on b.id = v.label_id
 where v.visibility <> 'archived' and v.state <> 'proposed';
 
 -- What is in context, with the parts of its text. tokens= is what making an entry visible costs and what demoting it frees.
-create view context_texts as
+create view _context_texts as
 select
     v.run_id,
     v.entry_id,
@@ -59,8 +59,7 @@ select
     coalesce(c.summary, '') as summary,
     v.start || case
         when v.category = 'logging' then ''
-        else ',"lines":' || coalesce(c.lines, 0) || ',"tokens":' || token_estimate(
-            case v.category
+        else ',"lines":' || coalesce(c.lines, 0) || ',"tokens":' || cast(ceil((case v.category
                 -- 32: the fixed words of its row; its own digits are left out
                 when 'data'
                     then length(v.start) + 2 * length(v.path) + coalesce(c.chars, 0) + length(coalesce(c.lines, 0)) + 32
@@ -68,8 +67,7 @@ select
                 when 'prompt'
                     then coalesce(length(replace(c.body, char(10), '  ')) - length(replace(c.summary, char(10), '  ')), 0)
                 else coalesce(c.chars - c.summary_chars, 0)
-            end, v.divisor
-        )
+            end) / v.divisor) as integer)
     end || '} <<:::' || v.path as head,
     ':::' || v.path as foot,
     coalesce(c.summary_chars, 0) as summary_chars,
@@ -80,12 +78,12 @@ select
         else 0
     end as is_task,
     v.divisor
-from context_views as v
-left join content_texts as c on c.id = v.content_id;
+from _context_views as v
+left join _content_texts as c on c.id = v.content_id;
 
 -- What each entry in context costs, in characters of the very text that is sent, envelope included: while it is summarized,
 -- what showing it whole adds to that, and both together. Texts of the log are indented, a tab a line.
-create view context_costs as
+create view _context_costs as
 select
     *,
     summarized + premium as visible
@@ -121,12 +119,12 @@ from (
             case when category in ('logging', 'prompt') then chars - length(replace(body, char(10), '')) end as breaks,
             case when category in ('logging', 'prompt') then summary_chars - length(replace(summary, char(10), '')) end
                 as summary_breaks
-        from context_texts
+        from _context_texts
         where category in ('data', 'logging', 'unknown', 'prompt')
     )
 );
 
-create view packet_prompt as
+create view _packet_prompt as
 -- The task: the prompt of the active loop.
 select
     t.id as turn_id,
@@ -139,17 +137,17 @@ select
             then (
                 select ' tokenUsage="' || b.usage || '" tokensFree="' || b.free || '"'
                     || substr('                    ', 1, 20 - length(b.usage) - length(b.free))
-                from packet_budget as b
+                from _packet_budget as b
                 where b.turn_id = t.id
             )
         else ''
     end as figures
 from turns as t
 join loops as l on l.id = t.loop_id
-join context_texts as c on c.run_id = t.run_id and c.category = 'prompt'
+join _context_texts as c on c.run_id = t.run_id and c.category = 'prompt'
 where c.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id);
 
-create view packet_summary as
+create view _packet_summary as
 -- What the model knows to exist: a line of metadata and a short text for each entry of data. What came into context or was
 -- written last stands last, so that what stands before it is what the model was sent before.
 select
@@ -160,11 +158,11 @@ select
     length(c.head) + 1 as body_at,
     c.prefix_chars as body_chars
 from turns as t
-join context_texts as c on c.run_id = t.run_id
+join _context_texts as c on c.run_id = t.run_id
 where c.category = 'data'
 order by c.kind <> 'skill', c.placed, c.entry_id;
 
-create view packet_visible as
+create view _packet_visible as
 -- What the model is reading: the whole bodies, the latest last.
 select
     t.id as turn_id,
@@ -174,11 +172,11 @@ select
     length(c.head) + 1 as body_at,
     c.chars as body_chars
 from turns as t
-join context_texts as c on c.run_id = t.run_id
+join _context_texts as c on c.run_id = t.run_id
 where c.category = 'data' and c.visibility = 'visible'
 order by c.kind <> 'skill', c.shown, c.entry_id;
 
-create view packet_log as
+create view _packet_log as
 -- What has happened, in order, and the prompts before this one. Texts of the model are indented.
 select
     t.id as turn_id,
@@ -190,7 +188,7 @@ select
         )
     end || char(10) || c.foot as text
 from turns as t
-join context_texts as c on c.run_id = t.run_id
+join _context_texts as c on c.run_id = t.run_id
 where c.category = 'logging'
     or (
         c.category = 'prompt'
@@ -198,13 +196,13 @@ where c.category = 'logging'
     )
 order by c.turn, c.entry_id;
 
-create view packet_unknowns as
+create view _packet_unknowns as
 -- The questions that are open.
 select
     t.id as turn_id,
     c.entry_id,
     c.head || char(10) || case c.visibility when 'visible' then c.body else c.summary end || char(10) || c.foot as text
 from turns as t
-join context_texts as c on c.run_id = t.run_id
+join _context_texts as c on c.run_id = t.run_id
 where c.category = 'unknown'
 order by c.turn, c.entry_id;

@@ -6,7 +6,7 @@
 
 -- The context window of a loop, the smaller of its run's own limit and its model's, and the share of it that a packet may
 -- fill; both in tokens.
-create view loop_ceilings as
+create view _loop_ceilings as
 select
     loop_id,
     run_id,
@@ -33,7 +33,7 @@ from (
 -- a margin: a packet grows by what is read, and a language or a log of numbers that is read more and more takes more tokens
 -- than the packets so far, which began with our own words. What fell out of the packets is forgotten after a while, and
 -- reports that no tokenizer would give (of a cache's misses alone, of several calls together) are no measure.
-create view loop_rates as
+create view _loop_rates as
 select
     l.id as loop_id,
     (
@@ -82,7 +82,7 @@ from loops as l;
 
 -- The figures of the open turn's packet by scheme, in characters: floor (what its entries cost in short, whether they are
 -- shown so or whole) and premium (what showing the visible ones whole adds).
-create view packet_schemes as
+create view _packet_schemes as
 select
     t.id as turn_id,
     c.kind,
@@ -91,13 +91,13 @@ select
     sum(case c.visibility when 'visible' then c.premium else 0 end) as premium,
     sum(c.summarized) as floor
 from turns as t indexed by idx_turns_one_open
-cross join context_costs as c on c.run_id = t.run_id
+cross join _context_costs as c on c.run_id = t.run_id
 where t.phase <> 'judged' and t.phase = 'assembling'
 group by t.id, c.kind;
 
 -- The same in tokens. The floor is counted first, then the premiums, the greatest first, and a scheme's tokens are what the
 -- sum converts to with it less what it converts to without it: so the lines of the table add up.
-create view premium_sums as
+create view _premium_sums as
 select
     turn_id,
     kind,
@@ -105,20 +105,20 @@ select
     summarized,
     premium,
     floor,
-    token_estimate(up_to, divisor) - token_estimate(up_to - premium, divisor) as tokens
+    cast(ceil(up_to / divisor) as integer) - cast(ceil((up_to - premium) / divisor) as integer) as tokens
 from (
     select
         s.*,
         coalesce(t.divisor, l.divisor) as divisor,
         sum(s.floor) over (partition by s.turn_id)
         + sum(s.premium) over (partition by s.turn_id order by s.premium desc, s.kind) as up_to
-    from packet_schemes as s
+    from _packet_schemes as s
     join turns as t on t.id = s.turn_id
     join loops as l on l.id = t.loop_id
 );
 
 -- The turns that a loop may have, and which one an open turn is, counted from 1.
-create view turn_steps as
+create view _turn_steps as
 select
     turn_id,
     step,
@@ -139,10 +139,10 @@ from (
 
 -- The sums that the budget states, in tokens, and the length of all that stands before it. Tokens are counted from the
 -- bottom up, each sum converted once, so that floor, premium and the rest make up the usage exactly.
-create view packet_accounts as
+create view _packet_accounts as
 -- materialized: what is in context is gone through once
 with sums as materialized (
-    select * from premium_sums
+    select * from _premium_sums
 )
 select
     f.turn_id,
@@ -151,8 +151,8 @@ select
     f.ceiling,
     f.visible,
     f.summarized,
-    token_estimate(f.floor, f.divisor) as floor,
-    token_estimate(f.floor + f.premium, f.divisor) - token_estimate(f.floor, f.divisor) as premium,
+    cast(ceil(f.floor / f.divisor) as integer) as floor,
+    cast(ceil((f.floor + f.premium) / f.divisor) as integer) - cast(ceil(f.floor / f.divisor) as integer) as premium,
     '| scheme | visible | tokens | % |' || char(10) || '|---|---|---|---|' || char(10) || coalesce(
         (
             select group_concat(o.line, '')
@@ -186,16 +186,16 @@ from (
         coalesce(sum(s.floor), 0) as floor,
         coalesce(sum(s.premium), 0) as premium
     from turns as t indexed by idx_turns_one_open
-    join loop_ceilings as b on b.loop_id = t.loop_id
+    join _loop_ceilings as b on b.loop_id = t.loop_id
     left join sums as s on s.turn_id = t.id
     where t.phase <> 'judged'
     group by t.id
 ) as f
-join turn_steps as w on w.turn_id = f.turn_id
+join _turn_steps as w on w.turn_id = f.turn_id
 -- one row each: grouped, so that each figure is made once
 group by f.turn_id;
 
-create view packet_budget as
+create view _packet_budget as
 -- The live accounting: how full the context is, what fills it, and how many turns are left once half of them are used. What
 -- depends on its own length is padded, so that this is known beforehand.
 select
@@ -221,15 +221,15 @@ select
 from (
     select
         *,
-        token_estimate(chars, divisor) as usage,
-        max(ceiling - token_estimate(chars, divisor), 0) as free
+        cast(ceil(chars / divisor) as integer) as usage,
+        max(ceiling - cast(ceil(chars / divisor) as integer), 0) as free
     from (
         select
             *,
             -- 260: the fixed words and paddings of the text above, and the line feed behind it
             context_chars + 260 + length(lines) + length(warning) + 2 * length(summarized) + length(floor)
             + length(100 * floor / max(ceiling, 1)) + length(visible) + length(ceiling) as chars
-        from packet_accounts
+        from _packet_accounts
     )
     group by turn_id
 );

@@ -6,7 +6,7 @@
 
 -- The share of the ceiling above which an open turn's packet is condensed; a row only where one is set. A run with a parent
 -- that it was not forked from was delegated to.
-create view condense_ratios as
+create view _condense_ratios as
 select turn_id, ratio
 from (
     select
@@ -31,7 +31,7 @@ where ratio > 0;
 
 -- What condensing an open turn's packet puts in short: results of tools, that is their records in the log and their
 -- channels, which are shown whole and are shorter in short; all but the newest four. What was read again is new again.
-create view condensable_results as
+create view _condensable_results as
 select turn_id, step, entry_id, path, turn, tokens
 from (
     select
@@ -40,10 +40,10 @@ from (
         c.entry_id,
         c.path,
         c.turn,
-        token_estimate(c.premium, c.divisor) as tokens,
+        cast(ceil(c.premium / c.divisor) as integer) as tokens,
         row_number() over (partition by t.id order by max(c.touched, c.turn) desc, c.entry_id desc) as place
     from turns as t indexed by idx_turns_one_open
-    cross join context_costs as c on c.run_id = t.run_id
+    cross join _context_costs as c on c.run_id = t.run_id
     where t.phase <> 'judged' and t.phase = 'assembling'
         and c.visibility = 'visible'
         and c.premium > 0
@@ -60,25 +60,25 @@ from (
 )
 where place > 4;
 
--- Put old results of tools in short: insert into condensations (turn_id).
-create view condensations as
+-- Put old results of tools in short: insert into _condense (turn_id).
+create view _condense as
 select id as turn_id
 from turns
-where condensed;
+where false;
 
 -- triggers
 
 -- Once a turn, and the model is told once.
-create trigger condensations__condense
-instead of insert on condensations
+create trigger _condense__condense
+instead of insert on _condense
 begin
     -- what was demoted and shown again since is listed anew
     insert or replace into demotions (turn_id, entry_id, step, path, turn, tokens)
     select turn_id, entry_id, step, path, turn, tokens
-    from condensable_results
+    from _condensable_results
     where turn_id = new.turn_id;
-    insert into demotion_steps (turn_id, step) values (new.turn_id, 1);
-    insert into entry_writes (run_id, path, body, attributes, state, writer, turn, loop_id)
+    insert into _demote (turn_id, step) values (new.turn_id, 1);
+    insert into write_entry (run_id, path, body, attributes, state, writer, turn, loop_id)
     select
         t.run_id,
         'log://turn_' || t.sequence || '/budget/condensed',
@@ -90,7 +90,7 @@ begin
         t.sequence,
         t.loop_id
     from turns as t
-    join demotion_notes as n on n.turn_id = t.id and n.step = 1
+    join _demotion_notes as n on n.turn_id = t.id and n.step = 1
     where t.id = new.turn_id;
     update turns
     set condensed = 1

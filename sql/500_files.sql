@@ -37,7 +37,7 @@ left join contents as c on c.id = e.content_id
 where f.kind <> 'missing';
 
 -- Files that are there and cannot be shown, and why.
-create view unreadable_entries as
+create view _unreadable_files as
 select
     e.id as entry_id,
     case f.kind when 'too_large' then 'overflow' when 'missing' then 'not_found' else 'unsupported' end as outcome,
@@ -58,23 +58,20 @@ from entries as e
 cross join file_stats as f on f.project_id = cast(substr(e.scope, 9) as integer) and f.path = e.path
 where e.kind = 'file' and f.kind <> 'text';
 
--- Report a file: insert into file_reads (project_id, path, kind, size, mtime_ns, sha256, text).
-create view file_reads as
+create view report_file as
+-- Report a file as it is on disk: insert into report_file (project_id, path, kind, size, mtime_ns, sha256, text).
 select project_id, path, kind, size, mtime_ns, sha256, null as text
-from file_stats;
+from file_stats
+where false;
 
--- Bring a run's views in line with the project's files: insert into file_syncs (run_id, turn_id).
-create view file_syncs as
+create view sync_files as
+-- Bring a run's views in line with the project's files: insert into sync_files (run_id, turn_id).
 select run_id, id as turn_id
-from turns;
-
--- A file effect that succeeded: insert into file_ends (effect_id).
-create view file_ends as
-select id as effect_id
-from effects;
+from turns
+where false;
 
 -- The effects on files, with all that is to be known of them when they are done.
-create view file_effects as
+create view _file_effects as
 select
     f.id as effect_id,
     f.kind,
@@ -98,15 +95,14 @@ cross join effect_results as x on x.effect_id = f.id
 left join turns as t on t.id = f.turn_id
 where f.kind in ('file_write', 'file_delete');
 
--- One that wrote, one that removed; an insert takes it in.
-create view file_writes as
-select * from file_effects where false;
-
-create view file_deletions as
-select * from file_effects where false;
+-- Take in what an effect did to a file: insert into _take_file, the columns of _file_effects.
+create view _take_file as
+select *
+from _file_effects
+where false;
 
 -- Files that a run has in context: those are looked at before each packet.
-create view watched_files as
+create view _watched_files as
 select
     v.run_id,
     r.project_id,
@@ -120,7 +116,7 @@ join file_stats as f on f.project_id = r.project_id and f.path = e.path
 where v.visibility <> 'archived';
 
 -- Turns before whose packet the whole project has to be looked at: a loop's first, and those after a process ran.
-create view scan_requests as
+create view _scan_requests as
 select
     t.id as turn_id,
     t.run_id,
@@ -145,13 +141,13 @@ where t.phase = 'assembling'
 
 -- triggers
 
-create trigger file_reads__take
-instead of insert on file_reads
+create trigger report_file__take
+instead of insert on report_file
 begin
     insert into entries (scope, path, scheme, kind)
     values ('project:' || new.project_id, new.path, null, 'file')
     on conflict (scope, path) do nothing;
-    insert into content_writes (path, body)
+    insert into store_content (path, body)
     select new.path, new.text
     from entries as e
     where e.scope = 'project:' || new.project_id
@@ -177,8 +173,8 @@ begin
     values (new.project_id, new.path, new.kind, new.size, new.mtime_ns, new.sha256);
 end;
 
-create trigger file_syncs__sync
-instead of insert on file_syncs
+create trigger sync_files__sync
+instead of insert on sync_files
 begin
     update turns
     set scanned = 1
@@ -202,7 +198,7 @@ begin
     join schemes as s on s.name = 'file'
     where r.id = new.run_id
         and not exists (select 1 from run_views as v where v.run_id = new.run_id and v.entry_id = e.id);
-    insert into entry_writes (run_id, path, body, attributes, visibility, state, writer, turn)
+    insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn)
     select
         new.run_id,
         'log://turn_0/repo/manifest',
@@ -217,11 +213,8 @@ begin
         from (
             select
                 '* ' || f.path || ' - ' || coalesce(
-                    (select u.short from unreadable_entries as u where c.id is null and u.entry_id = e.id),
-                    token_estimate(
-                        c.chars,
-                        (select divisor from loops where id = (select loop_id from turns where id = new.turn_id))
-                    ) || ' tokens'
+                    (select u.short from _unreadable_files as u where c.id is null and u.entry_id = e.id),
+                    cast(ceil(c.chars / (select divisor from loops where id = (select loop_id from turns where id = new.turn_id))) as integer) || ' tokens'
                 ) as line
             from runs as r
             join file_stats as f on f.project_id = r.project_id and f.kind <> 'missing'
@@ -233,32 +226,20 @@ begin
     ) as m
     where m.body is not null
         and not exists (
-            select 1 from run_paths where run_id = new.run_id and path = 'log://turn_0/repo/manifest'
+            select 1 from _run_paths where run_id = new.run_id and path = 'log://turn_0/repo/manifest'
         );
 end;
 
-create trigger file_ends__take
-instead of insert on file_ends
-begin
-    insert into file_writes
-    select *
-    from file_effects
-    where effect_id = new.effect_id and kind = 'file_write';
-    insert into file_deletions
-    select *
-    from file_effects
-    where effect_id = new.effect_id and kind = 'file_delete';
-end;
-
 -- A file that was written is its entry's head; one that is new belongs to the project from now on.
-create trigger file_writes__take
-instead of insert on file_writes
+create trigger _take_file__write
+instead of insert on _take_file
+when new.kind = 'file_write'
 begin
     insert into file_constraints (project_id, pattern, visibility, created_at)
     select new.project_id, new.path, 'add', now()
     where not coalesce(json_extract(new.detail, '$.exists'), 0)
     on conflict (project_id, pattern) do nothing;
-    insert into entry_writes (run_id, path, content_id, attributes, visibility, state, writer, turn, loop_id)
+    insert into write_entry (run_id, path, content_id, attributes, visibility, state, writer, turn, loop_id)
     values (
         new.run_id,
         new.path,
@@ -275,7 +256,7 @@ begin
     where new.action = 'mv'
         and run_id = new.run_id
         and entry_id in (
-            select o.entry_id from run_paths as o where o.run_id = new.run_id and o.path = new.source and o.kind <> 'file'
+            select o.entry_id from _run_paths as o where o.run_id = new.run_id and o.path = new.source and o.kind <> 'file'
         );
     update entries
     set hash = json_extract(new.result, '$.sha256')
@@ -288,8 +269,9 @@ begin
 end;
 
 -- A file that was removed is no run's any more; its entry stays, for what was seen.
-create trigger file_deletions__take
-instead of insert on file_deletions
+create trigger _take_file__delete
+instead of insert on _take_file
+when new.kind = 'file_delete'
 begin
     insert or replace into file_stats (project_id, path, kind, size, mtime_ns)
     values (new.project_id, new.path, 'missing', 0, 0);

@@ -146,7 +146,7 @@ select
             'context_size', (
                 select b.context_size
                 from loops as l
-                join loop_ceilings as b on b.loop_id = l.id
+                join _loop_ceilings as b on b.loop_id = l.id
                 where l.run_id = r.id
                 order by l.sequence desc
                 limit 1

@@ -14,7 +14,7 @@ select
 from events as ev
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id
-join loop_ceilings as b on b.loop_id = t.loop_id
+join _loop_ceilings as b on b.loop_id = t.loop_id
 where ev.kind = 'turn.asked'
 union all
 select
@@ -70,7 +70,7 @@ select
     r.alias, ev.id, 'strike', t.sequence, null, null, null, null, null, null, null,
     'strike ' || t.streak || ' of ' || s.value
     || case
-        when exists (select 1 from turn_faults as f where f.turn_id = t.id) then ''
+        when exists (select 1 from _turn_faults as f where f.turn_id = t.id) then ''
         else ': it does what the turns before it did'
     end,
     null

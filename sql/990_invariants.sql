@@ -63,7 +63,7 @@ where f.state in ('pending', 'started') and p.state <> 'accepted';
 create view invariant_content_figures as
 -- The lengths that are kept are the lengths that are.
 select id
-from content_texts
+from _content_texts
 where chars <> length(body) or summary_chars <> length(summary);
 
 create view invariant_heads as
@@ -72,7 +72,7 @@ create view invariant_heads as
 select v.run_id, v.entry_id
 from run_views as v
 join entries as e on e.id = v.entry_id
-join entry_heads as h on h.run_id = v.run_id and h.entry_id = v.entry_id
+join _entry_heads as h on h.run_id = v.run_id and h.entry_id = v.entry_id
 left join labels as b on b.id = v.label_id
 where (v.placed is null) <> (v.visibility = 'archived')
     or (e.scope like 'run:%' and coalesce(b.head, '{"turn":' || v.turn) <> h.head)
@@ -81,6 +81,6 @@ where (v.placed is null) <> (v.visibility = 'archived')
 create view invariant_scratch as
 -- Nothing is left of what commands worked on.
 select command_id
-from command_targets as t
+from _matched_entries as t
 join commands as c on c.id = t.command_id
 where c.state in ('resolved', 'failed', 'cancelled');

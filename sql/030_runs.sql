@@ -52,6 +52,7 @@ create table if not exists runs (
 ) strict;
 
 create index if not exists idx_runs_parent_run_id on runs (parent_run_id);
+
 create index if not exists idx_runs_project_id on runs (project_id);
 
 -- The scopes in which a run looks a path up: its own, those of the runs it was forked from, its project's, the global one.
@@ -86,6 +87,7 @@ create table if not exists loops (
 ) strict;
 
 create unique index if not exists idx_loops_one_active on loops (run_id) where status = 102;
+
 create index if not exists idx_loops_queued on loops (run_id, sequence) where status = 100;
 
 -- seeds
@@ -128,16 +130,8 @@ insert or ignore into loop_transitions (from_status, to_status) values
 
 -- views
 
--- The loop that each idle run would take up next: the oldest one queued, where none is active.
-create view next_loops as
-select run_id, min(sequence) as sequence
-from loops
-where status = 100
-    and run_id not in (select run_id from loops where status = 102)
-group by run_id;
-
 -- The status that a run takes when a loop ends: what the loop could not do does not break the run.
-create view run_status_after_loop as
+create view _run_status_after_loop as
 select
     code as loop_status,
     case code when 204 then 200 when 422 then 200 when 413 then 500 else code end as run_status
@@ -145,7 +139,7 @@ from statuses
 where code in (200, 204, 413, 422, 499, 500);
 
 -- How long a loop that is limited by the clock may still go on, waiting included; no row for one that is not.
-create view loop_seconds as
+create view _loop_seconds as
 select
     loop_id,
     max_seconds,
@@ -164,11 +158,6 @@ from (
 )
 where max_seconds > 0 and started_at is not null;
 
--- Make sure that options have values that they may have: insert into option_checks (run, attributes), a JSON object.
-create view option_checks as
-select alias as run, null as attributes
-from runs;
-
 -- One flag of a loop, as configured for it.
 create view loop_flags as
 select
@@ -179,10 +168,22 @@ from loops as l
 join json_each(l.config) as f
 where f.value in (1, '1', 'true');
 
+-- Move a loop to another status, and its run with it: insert into _move_loop (loop_id, status, reason).
+create view _move_loop as
+select id as loop_id, status, reason
+from loops
+where false;
+
+-- Check the options of a run: insert into _check_options (run, attributes), a JSON object.
+create view _check_options as
+select alias as run, null as attributes
+from runs
+where false;
+
 -- triggers
 
-create trigger option_checks__check
-instead of insert on option_checks
+create trigger _check_options__check
+instead of insert on _check_options
 begin
     select fail(400, 'run ' || new.run || ': ' || o.name || ' ' || value_error(g.value, o.kind, o.least, o.most))
     from json_each(new.attributes) as g
@@ -225,22 +226,6 @@ begin
     select fail(400, 'run ' || quote(new.alias) || ': an alias has letters, digits, ''_'', ''-'' and ''.'' only');
 end;
 
--- A new run looks paths up in its own scope, its project's and the global one; a fork in its parent's scopes too.
-create trigger runs__open_scopes
-after insert on runs
-begin
-    insert into run_scopes (run_id, scope, kind) values
-        (new.id, 'run:' || new.id, 'run'),
-        (new.id, 'project:' || new.project_id, 'project'),
-        (new.id, 'global', 'global');
-    insert or ignore into run_scopes (run_id, scope, kind)
-    select new.id, scope, 'inherited'
-    from run_scopes
-    where run_id = new.parent_run_id and new.forked_at is not null;
-    insert into events (at, run_id, kind, detail)
-    values (new.created_at, new.id, 'run.created', json_object('alias', new.alias, 'parent', new.parent_run_id));
-end;
-
 create trigger runs__record_status
 after update of status on runs
 when new.status <> old.status
@@ -271,8 +256,7 @@ begin
     );
 end;
 
--- A loop that starts or ends takes its run along.
-create trigger loops__move_the_run
+create trigger loops__record_status
 after update of status on loops
 when new.status <> old.status
 begin
@@ -281,12 +265,19 @@ begin
         now(), new.run_id, 'loop.status',
         json_object('loop', new.sequence, 'from', old.status, 'to', new.status, 'reason', new.reason)
     );
-    update runs
-    set status = coalesce((select run_status from run_status_after_loop where loop_status = new.status), new.status),
-        updated_at = now()
-    where id = new.run_id;
+end;
+
+create trigger _move_loop__move
+instead of insert on _move_loop
+begin
     update loops
-    set started_at = case new.status when 102 then now() else started_at end,
-        ended_at = case new.status when 102 then null else now() end
-    where id = new.id;
+    set status = new.status,
+        reason = coalesce(new.reason, reason),
+        started_at = case new.status when 102 then now() else started_at end,
+        ended_at = case when new.status <> 102 then now() end
+    where id = new.loop_id;
+    update runs
+    set status = coalesce((select run_status from _run_status_after_loop where loop_status = new.status), new.status),
+        updated_at = now()
+    where id = (select run_id from loops where id = new.loop_id);
 end;

@@ -11,37 +11,33 @@ create table if not exists personas (
 
 -- views
 
--- Make sure that a run is there: insert into run_openings (alias, attributes). A fork takes its parent's views along.
-create view run_openings as
+-- Make a run where there is none of that name: insert into _ensure_run (alias, attributes). A fork takes its parent's views
+-- along.
+create view _ensure_run as
 select alias, null as attributes
-from runs;
+from runs
+where false;
 
--- Take a parent's views along: insert into run_forks (run_id, parent_run_id, forked_at, clock). The clock is that of the
+-- Take a parent's views along: insert into _copy_views (run_id, parent_run_id, forked_at, clock). The clock is that of the
 -- past turn that is forked, null for the present.
-create view run_forks as
+create view _copy_views as
 select id as run_id, parent_run_id, forked_at, null as clock
 from runs
 where false;
 
--- Stop what a run is doing: insert into run_aborts (run_id, reason).
-create view run_aborts as
+-- Stop what a run is doing: insert into _abort_run (run_id, reason).
+create view _abort_run as
 select id as run_id, null as reason
 from runs
 where false;
 
--- Commands being performed; an insert performs one.
-create view performing_set_run as
-select *
-from commands
-where state = 'performing' and action = 'set' and path_scheme(path) = 'run';
-
 -- triggers
 
-create trigger run_openings__open
-instead of insert on run_openings
+create trigger _ensure_run__ensure
+instead of insert on _ensure_run
 when not exists (select 1 from runs where alias = new.alias)
 begin
-    insert into option_checks (run, attributes) values (new.alias, new.attributes);
+    insert into _check_options (run, attributes) values (new.alias, new.attributes);
     select fail(404, 'run ' || quote(json_extract(new.attributes, '$.fork')) || ': there is no such run to fork')
     where json_extract(new.attributes, '$.fork') is not null
         and not exists (select 1 from runs where alias = json_extract(new.attributes, '$.fork'));
@@ -104,7 +100,29 @@ begin
             ),
             (select id from runs where alias = json_extract(new.attributes, '$.fork'))
         );
-    insert into run_forks (run_id, parent_run_id, forked_at, clock)
+    -- paths are looked up in its own scope, its project's and the global one; by a fork in its parent's scopes too
+    insert into run_scopes (run_id, scope, kind)
+    select id, 'run:' || id, 'run'
+    from runs
+    where alias = new.alias
+    union all
+    select id, 'project:' || project_id, 'project'
+    from runs
+    where alias = new.alias
+    union all
+    select id, 'global', 'global'
+    from runs
+    where alias = new.alias;
+    insert or ignore into run_scopes (run_id, scope, kind)
+    select r.id, s.scope, 'inherited'
+    from runs as r
+    join run_scopes as s on s.run_id = r.parent_run_id
+    where r.alias = new.alias and r.forked_at is not null;
+    insert into events (at, run_id, kind, detail)
+    select r.created_at, r.id, 'run.created', json_object('alias', r.alias, 'parent', r.parent_run_id)
+    from runs as r
+    where r.alias = new.alias;
+    insert into _copy_views (run_id, parent_run_id, forked_at, clock)
     select
         r.id, r.parent_run_id, r.forked_at,
         (
@@ -121,8 +139,8 @@ end;
 -- the parent's as they are or, from a past turn, as they were when the packet of that turn was assembled. They keep the
 -- clock of their beginning and their place, so that the fork's packet is the parent's. A file that is gone since has no head
 -- to follow. What the parent has under way nobody finishes.
-create trigger run_forks__copy_views
-instead of insert on run_forks
+create trigger _copy_views__copy
+instead of insert on _copy_views
 begin
     insert into events (at, run_id, kind, detail)
     select now(), new.run_id, 'run.forked', json_object('parent', alias, 'at', new.forked_at)
@@ -168,24 +186,29 @@ begin
             and (e.attributes is null or json_extract(e.attributes, '$.kind') is not 'missing')
     ) as v
     order by 2;
-    insert into view_labels (run_id, entry_id)
+    insert into _make_metadata (run_id, entry_id)
     select run_id, entry_id
     from run_views
     where run_id = new.run_id and state = 'cancelled' and outcome = 'interrupted';
 end;
 
-create trigger run_aborts__abort
-instead of insert on run_aborts
+create trigger _abort_run__abort
+instead of insert on _abort_run
 begin
     update leases
     set aborted = 1
     where run_id = new.run_id;
-    update commands
-    set state = 'cancelled', outcome = 'cancelled', message = coalesce(message, 'Cancelled: the loop was aborted.')
-    where run_id = new.run_id and state in ('queued', 'performing', 'proposed', 'accepting', 'accepted');
+    insert into events (at, run_id, turn_id, kind, detail)
+    select now(), run_id, turn_id, 'proposal.cancelled', json_object('path', path, 'outcome', 'cancelled')
+    from proposals
+    where run_id = new.run_id and state in ('proposed', 'accepting', 'accepted');
     update proposals
     set state = 'cancelled', outcome = 'cancelled', decided_at = now()
     where run_id = new.run_id and state in ('proposed', 'accepting', 'accepted');
+    insert into _end_command (command_id, state, outcome, message)
+    select id, 'cancelled', 'cancelled', coalesce(message, 'Cancelled: the loop was aborted.')
+    from commands
+    where run_id = new.run_id and state in ('queued', 'performing', 'proposed', 'accepting', 'accepted');
     insert into effect_results (effect_id, state, outcome, message, lease)
     select f.id, 'cancelled', 'cancelled', 'the loop was aborted', (select token from leases where run_id = f.run_id)
     from effects as f
@@ -193,28 +216,20 @@ begin
     update turns
     set phase = 'judged', status = 499, ended_at = now()
     where run_id = new.run_id and phase <> 'judged';
-    update loops
-    set status = 499, reason = coalesce(new.reason, 'aborted')
+    insert into _move_loop (loop_id, status, reason)
+    select id, 499, coalesce(new.reason, 'aborted')
+    from loops
     where run_id = new.run_id and status = 102;
     update runs
     set status = 499
     where id = new.run_id and status <> 499;
 end;
 
-create trigger commands__perform_set_run
-after update of state on commands
-when new.state = 'performing' and new.action = 'set' and path_scheme(new.path) = 'run'
+create trigger _run_command__set_run
+instead of insert on _run_command
+when new.action = 'set' and path_scheme(new.path) = 'run'
 begin
-    insert into performing_set_run
-    select *
-    from commands
-    where id = new.id;
-end;
-
-create trigger performing_set_run__perform
-instead of insert on performing_set_run
-begin
-    insert into option_checks (run, attributes)
+    insert into _check_options (run, attributes)
     select alias, coalesce(json_extract(new.attributes, '$.attributes'), '{}')
     from runs
     where id = new.run_id;
@@ -234,7 +249,7 @@ begin
         persona = coalesce(json_extract(new.attributes, '$.attributes.persona'), persona),
         updated_at = now()
     where id = new.run_id and json_extract(new.attributes, '$.attributes') is not null;
-    insert into run_aborts (run_id, reason)
+    insert into _abort_run (run_id, reason)
     select new.run_id, json_extract(new.attributes, '$.outcome')
     where json_extract(new.attributes, '$.state') = 'cancelled';
     insert into loops (run_id, sequence, mode, model, prompt, config, created_at)

@@ -1,8 +1,28 @@
--- Models: the aliases by which runs name a model.
--- A row is seeded from ENGINE_MODEL_<alias>, from configuration or by a client; keys never enter the file.
--- spec: @models_table
+-- Projects and models: what a run works on, and what it asks.
+-- A run belongs to one project; runs of one project share its files, and a project without a root has none. A model is known
+-- by its alias; the adapter is chosen by its actual name.
+-- spec: @projects @file_constraints @models_table
 
 -- tables
+
+create table if not exists projects (
+    id integer primary key,
+    name text not null constraint projects_name_unique unique,
+    root text constraint projects_root_unique unique,
+    created_at integer not null
+) strict;
+
+create table if not exists file_constraints (
+    id integer primary key,
+    project_id integer not null
+        constraint file_constraints_project references projects (id) on delete cascade,
+    pattern text not null constraint file_constraints_pattern_not_empty check (trim(pattern) <> ''),
+    -- add: belongs, though git does not track it; readonly: belongs and is never written; ignore: does not belong
+    visibility text not null
+        constraint file_constraints_visibility check (visibility in ('add', 'readonly', 'ignore')),
+    created_at integer not null,
+    constraint file_constraints_once unique (project_id, pattern)
+) strict;
 
 create table if not exists models (
     id integer primary key,

@@ -1,10 +1,29 @@
 -- Entries: everything the model can know, each under a path.
 -- An entry is an identity (scope, path). What a run sees of it is its view: a pinned content, attributes, visibility and
 -- state. A write moves only the writer's pin, so a fork shares its parent's entries and neither sees what the other writes.
--- Entries of project and global scope have one head that every run with a view follows. No view: not in context.
--- spec: @entries @run_views @scopes
+-- Entries of project and global scope have one head that every run with a view follows. No view: not in context. Bodies are
+-- immutable: an entry that changes points to another one, so the past keeps what it saw.
+-- spec: @contents @entries @run_views @scopes
 
 -- tables
+
+-- Bodies. What is asked for most stands before the text, so that it is read without it.
+create table if not exists contents (
+    id integer primary key,
+    chars integer not null,
+    summary_chars integer not null,
+    lines integer not null,
+    -- the summary: the body up to 'cut' and a count of the rest; or 'summary', where it is something else; or, both null,
+    -- the body itself
+    cut integer,
+    summary text,
+    body text not null
+) strict;
+
+-- Full-text search over the bodies of searchable schemes; rowid is contents.id.
+create virtual table if not exists content_search using fts5 (
+    body, content = 'contents', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'
+);
 
 create table if not exists entries (
     id integer primary key,
@@ -69,14 +88,19 @@ create index if not exists idx_entry_chunks_run_id_entry_id on entry_chunks (run
 
 -- views
 
--- The HTTP status of a state and its outcome. The one place where it is derived.
-create view state_statuses as
+-- Every content with its summary.
+create view _content_texts as
 select
-    s.name as state,
-    o.name as outcome,
-    coalesce(s.status, o.status) as status
-from states as s
-left join outcomes as o on s.status is null;
+    id,
+    body,
+    coalesce(summary, substr(body, 1, cut) || char(10) || '[… ' || (chars - cut) || ' more characters]', body) as summary,
+    -- a summary that is not the beginning of the body
+    summary as symbols,
+    cut,
+    chars,
+    summary_chars,
+    lines
+from contents;
 
 create view known_entries as
 -- Every entry as each run sees it. Read-only: write through verb_set and its kin.
@@ -127,7 +151,7 @@ left join labels as b on b.id = v.label_id
 left join contents as c on c.id = coalesce(v.content_id, e.content_id);
 
 -- The present body of each view, for the rules that read it.
-create view entry_bodies as
+create view _entry_bodies as
 select
     v.run_id,
     v.entry_id,
@@ -148,9 +172,9 @@ join entries as e on e.id = v.entry_id
 left join labels as b on b.id = v.label_id
 left join contents as c on c.id = coalesce(v.content_id, e.content_id);
 
--- Where a run finds a path: in one of its scopes, through a view of its own. The joins are in that order, or each look-up
--- would go through all views of the run.
-create view run_paths as
+-- Where a run finds a path: in one of its scopes, through a view of its own. The joins keep that order: the other way round
+-- each look-up would read all views of the run.
+create view _run_paths as
 select
     l.run_id,
     e.path,
@@ -162,7 +186,7 @@ cross join entries as e on e.scope = l.scope
 cross join run_views as v on v.run_id = l.run_id and v.entry_id = e.id;
 
 -- The metadata that an entry shows in a packet, without its last brace: what follows depends on the loop.
-create view entry_heads as
+create view _entry_heads as
 select
     v.run_id,
     v.entry_id,
@@ -180,80 +204,30 @@ join schemes as s on s.name = e.kind
 join states as st on st.name = v.state
 left join labels as b on b.id = v.label_id;
 
--- Give a view the label that its state makes: insert into view_labels (run_id, entry_id).
-create view view_labels as
-select run_id, entry_id
-from run_views
-where label_id is not null;
-
 -- triggers
 
-create trigger labels__stay_as_they_are
-before update on labels
+create trigger contents__guard_update
+before update on contents
 begin
-    select fail(405, 'labels are immutable; write the entry again');
+    select fail(405, 'contents are immutable; write the entry again');
 end;
 
-create trigger labels__stay
+create trigger contents__guard_delete
+before delete on contents
+when not exists (select 1 from purges)
+begin
+    select fail(405, 'contents are immutable; only the purge of a whole run removes them');
+end;
+
+create trigger labels__guard_update
+before update on labels
+begin
+    select fail(405, 'the metadata of entries is immutable; write the entry again');
+end;
+
+create trigger labels__guard_delete
 before delete on labels
 when not exists (select 1 from purges)
 begin
-    select fail(405, 'labels are immutable; only the purge of a whole run removes them');
-end;
-
-create trigger view_labels__make
-instead of insert on view_labels
-begin
-    insert into labels (attributes, head)
-    select b.attributes, h.head
-    from run_views as v
-    join entry_heads as h on h.run_id = v.run_id and h.entry_id = v.entry_id
-    left join labels as b on b.id = v.label_id
-    where v.run_id = new.run_id and v.entry_id = new.entry_id;
-    update run_views
-    set label_id = (select max(id) from labels)
-    where run_id = new.run_id and entry_id = new.entry_id;
-end;
-
--- What comes into context gets its place, what leaves it gives it up.
-create trigger run_views__keep_place
-after update of visibility on run_views
-when (new.visibility = 'archived') <> (old.visibility = 'archived') and new.write_count = old.write_count
-begin
-    update run_views
-    set placed = case when new.visibility <> 'archived' then new.since end
-    where run_id = new.run_id and entry_id = new.entry_id;
-end;
-
--- The bodies of searchable schemes are indexed: a shared head in place of the one before, a run's own beside it.
-create trigger entries__index_head
-after update of content_id on entries
-when new.content_id is not old.content_id
-    and exists (select 1 from schemes where name = new.kind and searchable)
-begin
-    insert into content_search (content_search, rowid, body)
-    select 'delete', id, body
-    from contents
-    where id = old.content_id;
-    insert into content_search (rowid, body)
-    select id, body
-    from contents
-    where id = new.content_id;
-end;
-
-create trigger run_views__index_changed
-after update of content_id on run_views
-when new.content_id is not old.content_id
-    and new.content_id is not null
-    and exists (
-        select 1
-        from entries as e
-        join schemes as s on s.name = e.kind
-        where e.id = new.entry_id and s.searchable
-    )
-begin
-    insert into content_search (rowid, body)
-    select id, body
-    from contents
-    where id = new.content_id and id not in (select id from content_search_docsize);
+    select fail(405, 'the metadata of entries is immutable; only the purge of a whole run removes it');
 end;

@@ -5,33 +5,24 @@
 
 -- views
 
--- A set whose body may be a patch; an insert performs it if it is one.
-create view set_patches as
-select * from commands where false;
-
--- The same with the patch read: the JSON of patch_parse.
-create view read_patches as
+-- Apply a body of a set that is a patch: insert into _read_patch (command_id, run_id, path, patch), the JSON of patch_parse.
+-- A diff that is not of the file that the set names is a text like any other.
+create view _read_patch as
 select id as command_id, run_id, path, null as patch
 from commands
 where false;
 
--- The same with the patch applied: a JSON array, one object a file, with what is wrong where something is.
-create view applied_patches as
+-- Propose what a patch makes of its files: insert into _propose_patch (command_id, files), a JSON array, one object a file,
+-- with what is wrong where something is.
+create view _propose_patch as
 select id as command_id, null as files
 from commands
 where false;
 
 -- triggers
 
-create trigger set_patches__read
-instead of insert on set_patches
-begin
-    insert into read_patches (command_id, run_id, path, patch)
-    values (new.id, new.run_id, new.path, patch_parse(new.body));
-end;
-
-create trigger read_patches__apply
-instead of insert on read_patches
+create trigger _read_patch__apply
+instead of insert on _read_patch
 when json_extract(new.patch, '$.form') = 'codex'
     -- a diff of another file is a text like any other
     or new.path in (
@@ -40,26 +31,23 @@ when json_extract(new.patch, '$.form') = 'codex'
         join json_each('["$.path","$.to"]') as n
     )
 begin
-    update commands
-    set state = 'failed',
-        outcome = 'validation',
-        message = coalesce(
+    insert into _fail_command (command_id, fault)
+    select
+        new.command_id,
+        'validation: ' || coalesce(
             json_extract(new.patch, '$.error'),
             'The patch changes ' || (
                 select group_concat(f.value ->> '$.path', ', ') from json_each(new.patch, '$.files') as f
             ) || ', the set names ' || new.path || ': leave the path out. To keep the patch as a text, wrap it in <<NEW.'
         )
-    where id = new.command_id
-        and (
-            json_extract(new.patch, '$.error') is not null
-            or new.path not in (
-                select path_normalize(f.value ->> n.value)
-                from json_each(new.patch, '$.files') as f
-                join json_each('["$.path","$.to"]') as n
-                where f.value ->> n.value is not null
-            )
+    where json_extract(new.patch, '$.error') is not null
+        or new.path not in (
+            select path_normalize(f.value ->> n.value)
+            from json_each(new.patch, '$.files') as f
+            join json_each('["$.path","$.to"]') as n
+            where f.value ->> n.value is not null
         );
-    insert into applied_patches (command_id, files)
+    insert into _propose_patch (command_id, files)
     select
         new.command_id,
         (
@@ -96,46 +84,39 @@ begin
                 from json_each(new.patch, '$.files')
                 order by key
             ) as f
-            left join run_paths as p on p.run_id = new.run_id and p.path = f.path
+            left join _run_paths as p on p.run_id = new.run_id and p.path = f.path
             left join entries as e on e.id = p.entry_id
             left join contents as b on b.id = e.content_id
-            left join unreadable_entries as u on u.entry_id = e.id
-            left join run_paths as d on d.run_id = new.run_id and d.path = f.destination
+            left join _unreadable_files as u on u.entry_id = e.id
+            left join _run_paths as d on d.run_id = new.run_id and d.path = f.destination
         )
     from commands as c
     where c.id = new.command_id and c.state = 'performing';
 end;
 
-create trigger applied_patches__propose
-instead of insert on applied_patches
+create trigger _propose_patch__propose
+instead of insert on _propose_patch
 begin
-    update commands
-    set state = 'failed',
-        outcome = 'validation',
-        message = 'The patch makes ' || x.path || ' twice: say once what becomes of it.'
-    from (
-        select coalesce(f.value ->> '$.to', f.value ->> '$.path') as path
-        from json_each(new.files) as f
-        group by 1
-        having count(*) > 1
-        limit 1
-    ) as x
-    where commands.id = new.command_id;
-    update commands
-    set state = 'failed',
-        outcome = x.outcome,
-        message = x.message || case
+    insert into _fail_command (command_id, fault)
+    select
+        new.command_id,
+        'validation: The patch makes ' || coalesce(f.value ->> '$.to', f.value ->> '$.path')
+        || ' twice: say once what becomes of it.'
+    from json_each(new.files) as f
+    group by coalesce(f.value ->> '$.to', f.value ->> '$.path')
+    having count(*) > 1
+    limit 1;
+    insert into _fail_command (command_id, fault)
+    select
+        new.command_id,
+        (f.value ->> '$.outcome') || ': ' || (f.value ->> '$.message') || case
             when json_array_length(new.files) > 1 then char(10) || 'No file of the patch was changed.'
             else ''
         end
-    from (
-        select f.value ->> '$.outcome' as outcome, f.value ->> '$.message' as message
-        from json_each(new.files) as f
-        where f.value ->> '$.outcome' is not null
-        order by f.key
-        limit 1
-    ) as x
-    where commands.id = new.command_id and commands.state = 'performing';
+    from json_each(new.files) as f
+    where f.value ->> '$.outcome' is not null
+    order by f.key
+    limit 1;
     -- marked before anything is proposed: the proposals of one patch stand together
     update commands
     set attributes = json_set(attributes, '$.together', 1),
@@ -155,7 +136,7 @@ begin
             )
         )
     where id = new.command_id and state = 'performing';
-    insert into file_puts (command_id, path, hash, old_body, body, attributes, visibility)
+    insert into _propose_write (command_id, path, hash, old_body, body, attributes, visibility)
     select
         new.command_id,
         coalesce(f.value ->> '$.to', f.value ->> '$.path'),
@@ -165,14 +146,14 @@ begin
         k.attributes,
         json_extract(c.attributes, '$.visibility')
     from commands as c
-    join kept_attributes as k on k.command_id = c.id
+    join _kept_attributes as k on k.command_id = c.id
     join json_each(new.files) as f
     where c.id = new.command_id
         and c.state <> 'failed'
         and f.value ->> '$.action' <> 'delete'
         and (f.value ->> '$.to' is not null or f.value ->> '$.edit.changed');
     -- what goes, goes last: a file is written under its new name before the old one is removed
-    insert into file_removals (command_id, path)
+    insert into _propose_removal (command_id, path)
     select c.id, f.value ->> '$.path'
     from commands as c
     join json_each(new.files) as f

@@ -5,18 +5,19 @@
 
 -- views
 
--- Remove a run: insert into run_purges (run). A sweep is due afterwards.
-create view run_purges as
+create view purge_run as
+-- Remove a run: insert into purge_run (run). A sweep is due afterwards.
 select alias as run
-from runs;
+from runs
+where false;
 
--- Remove what purged runs have left and nobody refers to: insert into sweeps (due) values (1).
-create view sweeps as
+create view sweep as
+-- Remove what purged runs have left and nobody refers to, where it is due: insert into sweep (due) values (1).
 select 1 as due
 from purges
 limit 1;
 
-create view unused_chunk_lists as
+create view _unused_chunk_lists as
 -- Stretches that no packet has.
 select id
 from chunk_lists
@@ -26,7 +27,7 @@ where id not in (
         join json_each(p.parts) as s
     );
 
-create view unused_chunks as
+create view _unused_chunks as
 -- Parts that no stretch has.
 select id
 from chunks
@@ -39,7 +40,7 @@ where id not in (
             and case j.type when 'array' then j.value ->> 1 else j.value end
     );
 
-create view unused_labels as
+create view _unused_labels as
 -- Labels that neither a view nor its history has.
 select id
 from labels
@@ -49,7 +50,7 @@ where id not in (
         select label_id from run_view_versions where label_id is not null
     );
 
-create view unused_contents as
+create view _unused_contents as
 -- Bodies that no view, head, history, proposal or part of a packet shows.
 select id, body
 from contents
@@ -69,8 +70,8 @@ where id not in (
 
 -- triggers
 
-create trigger run_purges__purge
-instead of insert on run_purges
+create trigger purge_run__purge
+instead of insert on purge_run
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
@@ -107,24 +108,24 @@ begin
 end;
 
 -- 'all' keeps SQLite from taking the rows of one subquery for those of another: see the tests of the schema.
-create trigger sweeps__sweep
-instead of insert on sweeps
+create trigger sweep__sweep
+instead of insert on sweep
 begin
     delete from chunk_lists
-    where id in (select all id from unused_chunk_lists);
+    where id in (select all id from _unused_chunk_lists);
     delete from chunks
-    where id in (select all id from unused_chunks);
+    where id in (select all id from _unused_chunks);
     delete from labels
-    where id in (select all id from unused_labels);
+    where id in (select all id from _unused_labels);
     delete from entry_versions
     where entry_id in (select all id from entries where scope like 'purged:%');
     delete from entries
     where scope like 'purged:%';
     insert into content_search (content_search, rowid, body)
     select 'delete', u.id, u.body
-    from unused_contents as u
+    from _unused_contents as u
     where u.id in (select all id from content_search_docsize);
     delete from contents
-    where id in (select all id from unused_contents);
+    where id in (select all id from _unused_contents);
     delete from purges;
 end;

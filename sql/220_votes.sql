@@ -1,6 +1,6 @@
--- Verdict: whether a loop goes on after a turn, and what it ended with.
--- Voters insert a row into votes while a turn is 'judging'; the verdict is a view over the votes, so a plugin takes part
--- with a trigger. Strikes count turns with errors in a row; a cycle is a strike that nobody tells the model about.
+-- Votes: whether a loop goes on after a turn, and what it ended with.
+-- Voters insert a row into votes while a turn is 'voting'; the verdict is a view over the votes, so a plugin takes part with a
+-- trigger. Strikes count turns with errors in a row; a cycle is a strike that nobody tells the model about.
 -- spec: @verdict @strikes @cycle_detection @healing
 
 -- tables
@@ -20,7 +20,7 @@ create table if not exists votes (
 -- views
 
 -- The fingerprint of a turn: what it asked for, in any order, updates included; '' for a turn that asked for nothing.
-create view turn_fingerprints as
+create view _turn_fingerprints as
 select
     t.id as turn_id,
     coalesce(
@@ -39,7 +39,7 @@ select
 from turns as t;
 
 -- Turns that repeat what the turns before them did: a block of up to max_cycle_period turns, min_cycles times in a row.
-create view turn_cycles as
+create view _turn_cycles as
 select
     t.id as turn_id,
     k.value as period
@@ -59,7 +59,7 @@ where (
     ) = k.value * ((select cast(value as integer) from settings where name = 'min_cycles') - 1);
 
 -- What went wrong in a turn so that it counts.
-create view turn_faults as
+create view _turn_faults as
 select c.turn_id
 from commands as c
 join outcomes as o on o.name = substr(c.outcome, 1, instr(c.outcome || ':', ':') - 1)
@@ -70,13 +70,13 @@ from turn_errors
 where not soft;
 
 -- What a turn amounts to, before the votes.
-create view turn_findings as
+create view _turn_findings as
 select
     t.id as turn_id,
     t.loop_id,
-    exists (select 1 from turn_faults as f where f.turn_id = t.id)
-    or exists (select 1 from turn_cycles as y where y.turn_id = t.id) as struck,
-    exists (select 1 from turn_cycles as y where y.turn_id = t.id) as cycles,
+    exists (select 1 from _turn_faults as f where f.turn_id = t.id)
+    or exists (select 1 from _turn_cycles as y where y.turn_id = t.id) as struck,
+    exists (select 1 from _turn_cycles as y where y.turn_id = t.id) as cycles,
     exists (
         select 1 from commands as c where c.turn_id = t.id and c.state in ('failed', 'cancelled') and c.action <> 'update'
     ) as failed,
@@ -96,8 +96,8 @@ select
     trim(coalesce(t.prose, ''), char(32, 9, 10, 13)) as prose
 from turns as t;
 
--- The last word of a turn: the vote of the highest rank. Where nobody votes, the loop goes on.
 create view turn_verdicts as
+-- The last word on a turn: the vote of the highest rank. Where nobody votes, the loop goes on.
 select turn_id, voter, vote, status, reason, answer
 from (
     select *, row_number() over (partition by turn_id order by rank desc, voter) as place
@@ -105,31 +105,81 @@ from (
 )
 where place = 1;
 
--- Hear a turn that is 'judging': insert into hearings (turn_id).
-create view hearings as
+-- The engine's own votes that depend on the loop and on its errors; those that depend on the model's word alone are cast by
+-- _decide_turn.
+create view _loop_votes as
+select
+    s.turn_id, 'turns' as voter, 20 as rank, 499 as status,
+    'stopped after ' || s.step || case s.step when 1 then ' turn' else ' turns' end as reason,
+    null as answer
+from _turn_steps as s
+where s.step >= s.steps and not exists (select 1 from votes as v where v.turn_id = s.turn_id and v.rank = 10)
+union all
+select
+    t.id, 'clock', 25, 499,
+    'stopped after ' || printf('%.10g', s.max_seconds) || case s.max_seconds when 1 then ' second' else ' seconds' end,
+    null
+from turns as t
+join _loop_seconds as s on s.loop_id = t.loop_id and s.seconds_left <= 0
+where not exists (select 1 from votes as v where v.turn_id = t.id and v.rank = 10)
+union all
+select
+    t.id, 'strikes', 30, 499,
+    coalesce(
+        -- where each of them has an error of its own, that they are alike is the lesser reason
+        (
+            select 'loop detected: the same '
+                || case min(y.period) when 1 then 'turn' else min(y.period) || ' turns' end || ' over and over'
+            from _turn_cycles as y
+            where y.turn_id = t.id
+                and exists (
+                    select 1
+                    from turns as o
+                    where o.loop_id = l.id
+                        and o.sequence > t.sequence - l.streak
+                        and not exists (select 1 from _turn_faults as f where f.turn_id = o.id)
+                )
+            having count(*) > 0
+        ),
+        'abandoned after ' || l.streak || case l.streak when 1 then ' turn' else ' turns' end || ' with errors in a row'
+    ),
+    null
+from turns as t
+join loops as l on l.id = t.loop_id
+where l.streak >= (select cast(value as integer) from settings where name = 'max_strikes')
+union all
+select e.turn_id, 'model', 50, k.loop_status, e.message, null
+from turn_errors as e
+join model_failures as k on k.status = e.status and k.loop_status is not null
+where json_extract(e.detail, '$.source') = 'model'
+union all
+select e.turn_id, 'budget', 60, 413, e.message, null
+from turn_errors as e
+where json_extract(e.detail, '$.source') = 'budget' and not e.soft;
+
+-- Judge a turn of which nothing is left to do: insert into _judge_turn (turn_id).
+create view _judge_turn as
 select id as turn_id
 from turns
-where phase = 'judging';
+where false;
 
--- Judge a turn by its findings: insert into judgements (turn_id, …), the columns of turn_findings.
-create view judgements as
-select * from turn_findings where false;
+-- Decide how a loop goes on, by the findings of its turn: insert into _decide_turn, the columns of _turn_findings.
+create view _decide_turn as
+select *
+from _turn_findings
+where false;
 
 -- triggers
 
--- Judge: what went wrong is noted, then everybody votes, then the verdict is carried out. A plugin votes with a trigger on
--- turns that go to the phase 'voting'.
-create trigger turns__judge
-after update of phase on turns
-when new.phase = 'judging' and old.phase <> 'judging'
+create trigger _judge_turn__judge
+instead of insert on _judge_turn
 begin
-    insert into hearings (turn_id) values (new.id);
-end;
-
-create trigger hearings__hear
-instead of insert on hearings
-begin
-    -- nothing at all was said
+    -- what it asked for, which may be nothing
+    update turns
+    set fingerprint = (
+        select substr(text_digest(f.fingerprint), 1, 16) from _turn_fingerprints as f where f.turn_id = new.turn_id
+    )
+    where id = new.turn_id;
     insert into turn_errors (turn_id, status, message)
     select t.id, 422, 'The response was empty: act with a tool, or answer with <update status="200">.'
     from turns as t
@@ -138,23 +188,22 @@ begin
         and trim(coalesce(t.prose, ''), char(32, 9, 10, 13)) = ''
         and not exists (select 1 from commands as c where c.turn_id = t.id)
         and not exists (select 1 from turn_errors as e where e.turn_id = t.id and not e.soft);
-    insert into judgements (
-        turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose
-    )
-    select turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose
-    from turn_findings
+    insert into _decide_turn
+    select *
+    from _turn_findings
     where turn_id = new.turn_id;
 end;
 
 -- The findings are made once; everything else reads them from the row.
-create trigger judgements__judge
-instead of insert on judgements
+create trigger _decide_turn__decide
+instead of insert on _decide_turn
 begin
     -- a claim to be done that the turn's own failures refute
-    update commands
-    set state = 'failed',
-        outcome = 'conflict',
-        message = 'Not done: an action of this turn failed. Look at it and go on. (' || coalesce(message, '') || ')'
+    insert into _end_command (command_id, state, outcome, message)
+    select
+        id, 'failed', 'conflict',
+        'Not done: an action of this turn failed. Look at it and go on. (' || coalesce(message, '') || ')'
+    from commands
     where id = new.update_id
         and new.failed
         and state = 'resolved'
@@ -162,81 +211,32 @@ begin
     update loops
     set streak = case when new.struck then streak + 1 else 0 end
     where id = new.loop_id;
-    -- the model's own word
-    insert into votes (turn_id, voter, vote, rank, status, answer)
+    -- the model's own word; without one text alone is the answer, and deeds alone are the end unless something was gathered
+    -- to be looked at
+    insert into votes (turn_id, voter, vote, rank, status, reason, answer)
     select
-        new.turn_id, 'update', 'stop', 10, json_extract(c.attributes, '$.status'),
+        new.turn_id, 'update', 'stop', 10, json_extract(c.attributes, '$.status'), null,
         coalesce(nullif(c.message, ''), nullif(new.prose, ''), 'Done.')
     from commands as c
     where c.id = new.update_id
         and c.state = 'resolved'
         and not new.struck
         and not new.failed
-        and json_extract(c.attributes, '$.status') in (200, 204, 422, 500);
-    -- no word of it: text alone is the answer; deeds alone are the end, unless something was gathered to be looked at
-    insert into votes (turn_id, voter, vote, rank, status, answer)
-    select new.turn_id, 'healing', 'stop', 10, 200, coalesce(nullif(new.prose, ''), 'Done.')
+        and json_extract(c.attributes, '$.status') in (200, 204, 422, 500)
+    union all
+    select new.turn_id, 'healing', 'stop', 10, 200, null, coalesce(nullif(new.prose, ''), 'Done.')
     where new.update_id is null
         and not new.struck
         and not new.failed
         and not new.gathers
-        and (new.commands > 0 or new.prose <> '');
-    insert into votes (turn_id, voter, vote, rank, status, reason)
-    select
-        new.turn_id, 'turns', 'stop', 20, 499,
-        'stopped after ' || s.step || case s.step when 1 then ' turn' else ' turns' end
-    from turn_steps as s
-    where s.turn_id = new.turn_id
-        and s.step >= s.steps
-        and not exists (select 1 from votes as v where v.turn_id = new.turn_id and v.rank = 10);
-    insert into votes (turn_id, voter, vote, rank, status, reason)
-    select
-        new.turn_id, 'clock', 'stop', 25, 499,
-        'stopped after ' || printf('%.10g', s.max_seconds) || case s.max_seconds when 1 then ' second' else ' seconds' end
-    from loop_seconds as s
-    where s.loop_id = new.loop_id
-        and s.seconds_left <= 0
-        and not exists (select 1 from votes as v where v.turn_id = new.turn_id and v.rank = 10);
-    insert into votes (turn_id, voter, vote, rank, status, reason)
-    select
-        new.turn_id, 'strikes', 'stop', 30, 499,
-        case
-            -- where each of them has an error of its own, that they are alike is the lesser reason
-            when new.cycles and exists (
-                select 1
-                from turns as t
-                where t.loop_id = l.id
-                    and t.sequence > (select o.sequence from turns as o where o.id = new.turn_id) - l.streak
-                    and not exists (select 1 from turn_faults as f where f.turn_id = t.id)
-            )
-                then (
-                    select
-                        'loop detected: the same '
-                        || case min(y.period) when 1 then 'turn' else min(y.period) || ' turns' end || ' over and over'
-                    from turn_cycles as y
-                    where y.turn_id = new.turn_id
-                )
-            else 'abandoned after ' || l.streak || case l.streak when 1 then ' turn' else ' turns' end
-                || ' with errors in a row'
-        end
-    from loops as l
-    where l.id = new.loop_id
-        and l.streak >= (select cast(value as integer) from settings where name = 'max_strikes');
-    insert into votes (turn_id, voter, vote, rank, status, reason, answer)
+        and (new.commands > 0 or new.prose <> '')
+    union all
     select new.turn_id, 'rejection', 'stop', 40, 200, 'rejected', nullif(new.prose, '')
     where new.rejected;
-    insert into votes (turn_id, voter, vote, rank, status, reason)
-    select new.turn_id, 'model', 'stop', 50, k.loop_status, e.message
-    from turn_errors as e
-    join model_failures as k on k.status = e.status and k.loop_status is not null
-    where e.turn_id = new.turn_id and json_extract(e.detail, '$.source') = 'model'
-    order by e.id desc
-    limit 1;
-    insert into votes (turn_id, voter, vote, rank, status, reason)
-    select new.turn_id, 'budget', 'stop', 60, 413, e.message
-    from turn_errors as e
-    where e.turn_id = new.turn_id and json_extract(e.detail, '$.source') = 'budget' and not e.soft
-    limit 1;
+    insert or replace into votes (turn_id, voter, vote, rank, status, reason, answer)
+    select turn_id, voter, 'stop', rank, status, reason, answer
+    from _loop_votes
+    where turn_id = new.turn_id;
     -- the votes of plugins
     update turns
     set phase = 'voting', streak = (select streak from loops where id = new.loop_id)
@@ -270,9 +270,9 @@ begin
         )
     from turns as t
     where t.id = new.turn_id;
-    update loops
-    set status = (select status from turn_verdicts where turn_id = new.turn_id)
-    where id = new.loop_id
-        and status = 102
-        and (select vote from turn_verdicts where turn_id = new.turn_id) = 'stop';
+    insert into _move_loop (loop_id, status)
+    select l.id, v.status
+    from turn_verdicts as v
+    join loops as l on l.id = new.loop_id and l.status = 102
+    where v.turn_id = new.turn_id and v.vote = 'stop';
 end;

@@ -1,6 +1,6 @@
--- Turns: one round trip with the model each.
--- The driver begins a turn, stores the packet it sends and then the response; the rules below do the rest. The phase
--- says what has to happen next, so a turn that was cut off by a kill goes on where it stood.
+-- Turns: one round trip with the model each, taken by the one driver of its run.
+-- The phase says what has to happen next, so a turn that was cut off by a kill goes on where it stood. A driver holds the
+-- lease of the run; its token goes with every write of the driver, and a write with a stale one is refused.
 -- spec: @turns_table @turn_phases @leases
 
 -- tables
@@ -64,7 +64,9 @@ create table if not exists turns (
 ) strict;
 
 create index if not exists idx_turns_loop_id_sequence on turns (loop_id, sequence);
+
 create unique index if not exists idx_turns_one_open on turns (run_id) where phase <> 'judged';
+
 -- what providers reported, so that a rate is made without reading responses
 create index if not exists idx_turns_reported on turns (run_id, sequence, context_chars, prompt_tokens, loop_id)
 where prompt_tokens > 0;
@@ -102,43 +104,42 @@ insert into turn_phases (name, meaning) values
     ('asking', 'the packet is stored; the model has to be asked'),
     ('answered', 'the response is stored; its commands have to be dispatched'),
     ('dispatching', 'commands are under way, or wait for an effect or a decision'),
-    ('judging', 'what went wrong is noted'),
     ('voting', 'everybody votes on how to go on'),
     ('judged', 'over')
 on conflict (name) do update set meaning = excluded.meaning;
 
 insert or ignore into turn_transitions (from_phase, to_phase) values
-    ('assembling', 'asking'), ('assembling', 'judging'), ('assembling', 'judged'),
-    ('asking', 'assembling'), ('asking', 'answered'), ('asking', 'judging'), ('asking', 'judged'),
+    ('assembling', 'asking'), ('assembling', 'voting'), ('assembling', 'judged'),
+    ('asking', 'assembling'), ('asking', 'answered'), ('asking', 'voting'), ('asking', 'judged'),
     ('answered', 'dispatching'), ('answered', 'judged'),
-    ('dispatching', 'judging'), ('dispatching', 'judged'),
-    ('judging', 'voting'), ('voting', 'judged'), ('judging', 'judged');
+    ('dispatching', 'voting'), ('dispatching', 'judged'),
+    ('voting', 'judged');
 
 -- views
 
--- Begin the next turn of a run: insert into begin_turns (run, lease). Takes up the queued loop if none is active.
-create view begin_turns as
-select r.alias as run, t.lease
-from turns as t
-join runs as r on r.id = t.run_id
-where t.phase <> 'judged';
-
--- Runs with a driver, in words.
 create view live_leases as
+-- Runs with a driver: select * from live_leases. The lease is in force until 'expires_at', Unix time in milliseconds.
 select r.alias as run, l.token, l.holder, l.expires_at
 from leases as l
 join runs as r on r.id = l.run_id;
 
--- Take the lease of a run: insert into lease_claims (run, token, holder, replaces). 'replaces' is the token of a holder that
+create view claim_lease as
+-- Take the lease of a run: insert into claim_lease (run, token, holder, replaces). 'replaces' is the token of a holder that
 -- the claimant knows to be dead.
-create view lease_claims as
 select run, token, holder, null as replaces
-from live_leases;
+from live_leases
+where false;
+
+create view release_lease as
+-- Give the lease of a run back: insert into release_lease (token).
+select token
+from leases
+where false;
 
 -- triggers
 
-create trigger lease_claims__claim
-instead of insert on lease_claims
+create trigger claim_lease__claim
+instead of insert on claim_lease
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
@@ -157,6 +158,17 @@ begin
     update turns
     set lease = new.token
     where phase <> 'judged' and run_id = (select id from runs where alias = new.run);
+end;
+
+-- A lease that is given back leaves no token on the turn that it guarded.
+create trigger release_lease__release
+instead of insert on release_lease
+begin
+    update turns
+    set lease = null
+    where phase <> 'judged' and run_id = (select run_id from leases where token = new.token);
+    delete from leases
+    where token = new.token;
 end;
 
 -- A write that does not carry the token of the lease in force is refused.
@@ -211,68 +223,6 @@ begin
         || ': has its response already');
 end;
 
-create trigger begin_turns__begin
-instead of insert on begin_turns
-begin
-    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
-    where not exists (select 1 from runs where alias = new.run);
-    select fail(409, 'run ' || new.run || ': its turn ' || t.sequence || ' is open; it is ended first')
-    from runs as r
-    join turns as t on t.run_id = r.id and t.phase <> 'judged'
-    where r.alias = new.run;
-    select fail(409, 'run ' || new.run || ': nothing to do; give it a prompt')
-    where not exists (
-        select 1
-        from loops as l
-        join runs as r on r.id = l.run_id
-        where r.alias = new.run and l.status in (100, 102)
-    );
-    update loops
-    set status = 102,
-        divisor = coalesce(
-            (select divisor from loop_rates where loop_id = loops.id),
-            (select cast(value as real) from settings where name = 'token_divisor')
-        )
-    where (run_id, sequence) in (
-        select n.run_id, n.sequence
-        from next_loops as n
-        join runs as r on r.id = n.run_id
-        where r.alias = new.run
-    );
-    insert into turns (run_id, loop_id, sequence, lease, divisor, created_at)
-    select
-        r.id, l.id, r.next_turn, new.lease,
-        min(l.divisor, coalesce((select m.divisor from loop_rates as m where m.loop_id = l.id), l.divisor)),
-        now()
-    from runs as r
-    join loops as l on l.run_id = r.id and l.status = 102
-    where r.alias = new.run;
-end;
-
--- A turn takes the next number of its run; on a loop's first turn the prompt becomes an entry.
-create trigger turns__open
-after insert on turns
-begin
-    update runs
-    set next_turn = new.sequence + 1, status = 102
-    where id = new.run_id;
-    insert into entry_writes (run_id, path, body, attributes, state, writer, turn, loop_id)
-    select
-        l.run_id,
-        'prompt://' || new.sequence,
-        l.prompt,
-        json_object('mode', l.mode),
-        'resolved',
-        'plugin',
-        new.sequence,
-        l.id
-    from loops as l
-    where l.id = new.loop_id
-        and not exists (select 1 from turns as t where t.loop_id = new.loop_id and t.id <> new.id);
-    insert into events (at, run_id, turn_id, kind, detail)
-    values (new.created_at, new.run_id, new.id, 'turn.begun', json_object('turn', new.sequence));
-end;
-
 -- An error is an entry of the log, where the model reads it, under a name of its own.
 create trigger turn_errors__write_entry
 after insert on turn_errors
@@ -287,7 +237,7 @@ begin
             else ''
         end
     where id = new.id and slug is null;
-    insert into entry_writes (run_id, path, body, attributes, state, outcome, writer, turn, loop_id)
+    insert into write_entry (run_id, path, body, attributes, state, outcome, writer, turn, loop_id)
     select
         t.run_id,
         'log://turn_' || t.sequence || '/error/' || e.slug,
@@ -301,13 +251,4 @@ begin
     from turn_errors as e
     join turns as t on t.id = e.turn_id
     where e.id = new.id;
-end;
-
--- A lease that is given back leaves no token on the turn that it guarded.
-create trigger leases__release
-after delete on leases
-begin
-    update turns
-    set lease = null
-    where run_id = old.run_id and phase <> 'judged';
 end;

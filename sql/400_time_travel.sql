@@ -1,11 +1,11 @@
--- History: what each run saw at each of its turns.
+-- Time travel: what each run saw at each of its turns.
 -- A turn remembers the clock at which its packet was assembled; what was live then is what the model saw.
 -- spec: @context_at @time_travel
 
 -- views
 
-create view run_lines as
 -- The runs that a run came from, itself at depth 0: their turns up to 'last_turn' lie in its past. Null: all of them.
+create view _run_lines as
 with recursive line (run_id, source_id, depth, last_turn) as (
     select id, id, 0, null
     from runs
@@ -28,7 +28,7 @@ select
     l.source_id,
     t.id as turn_id,
     t.seen_at
-from run_lines as l
+from _run_lines as l
 join runs as r on r.id = l.run_id
 join runs as s on s.id = l.source_id
 join turns as t on t.run_id = l.source_id and (l.depth = 0 or t.sequence < l.last_turn);
@@ -74,7 +74,7 @@ left join contents as c
 where coalesce(v.visibility, h.visibility) <> 'archived' and coalesce(v.state, h.state) <> 'proposed';
 
 -- Both sides of two turns of a run: what each entry was in the one and in the other, null where it was not in context.
-create view turn_pairs as
+create view _turn_pairs as
 select
     f.run,
     f.turn as from_turn,
@@ -157,7 +157,7 @@ select
     p.outcome,
     p.attributes_before,
     p.attributes
-from turn_pairs as p
+from _turn_pairs as p
 left join contents as b on b.id = p.content_before
 left join contents as a on a.id = p.content
 where p.visibility_before is not p.visibility

@@ -1,9 +1,26 @@
--- History: what entries were before.
--- Every change of a view or a head is an event, and the row that ended is kept with the clock of its beginning and its end.
--- Rows are added and never altered.
--- spec: @history
+-- History: what happened, in order, and what entries were before.
+-- An event is added whenever something changes; its id is the clock of the whole file. Every change of a view or a head is
+-- an event, and the row that ended is kept with the clock of its beginning and its end. Rows of the history are added and
+-- never altered; only the purge of a whole run removes some.
+-- spec: @events @history
 
 -- tables
+
+create table if not exists events (
+    id integer primary key,
+    -- Unix time in milliseconds
+    at integer not null,
+    run_id integer,
+    turn_id integer,
+    kind text not null,
+    entry_id integer,
+    detail text constraint events_detail_json check (detail is null or json_valid(detail))
+) strict;
+
+-- Runs that are being removed for good; only their history may be deleted.
+create table if not exists purges (
+    run_id integer primary key
+) strict;
 
 -- What run_views held before: rows are added when a view changes and never altered.
 create table if not exists run_view_versions (
@@ -45,7 +62,7 @@ create table if not exists entry_versions (
 
 -- triggers
 
--- A new view is an event, and its body is found by full-text search. A view that a fork takes along has both already.
+-- A new view is an event. A view that a fork takes along has its event already.
 create trigger run_views__record_new
 after insert on run_views
 when not exists (select 1 from events where id = new.since)
@@ -56,14 +73,6 @@ begin
         (select id from turns where run_id = new.run_id and phase <> 'judged'),
         'entry.created', new.entry_id
     );
-    insert into content_search (rowid, body)
-    select c.id, c.body
-    from contents as c
-    join entries as e on e.id = new.entry_id
-    join schemes as s on s.name = e.kind and s.searchable
-    where c.id = new.content_id
-        and e.scope = 'run:' || new.run_id
-        and c.id not in (select id from content_search_docsize);
 end;
 
 -- A touch alone is no event and ends nothing: only the turn before it is kept.
@@ -128,4 +137,59 @@ begin
     values (new.since, now(), 'entry.head', new.id);
     insert into entry_versions (entry_id, began, ended, content_id, attributes, hash)
     values (old.id, old.since, new.since, old.content_id, old.attributes, old.hash);
+end;
+
+-- The bodies of searchable schemes are indexed: a shared head in place of the one before, a run's own beside it.
+create trigger entries__index_head
+after update of content_id on entries
+when new.content_id is not old.content_id
+    and exists (select 1 from schemes where name = new.kind and searchable)
+begin
+    insert into content_search (content_search, rowid, body)
+    select 'delete', id, body
+    from contents
+    where id = old.content_id;
+    insert into content_search (rowid, body)
+    select id, body
+    from contents
+    where id = new.content_id;
+end;
+
+create trigger events__guard_update
+before update on events
+begin
+    select fail(405, 'events are append-only');
+end;
+
+create trigger events__guard_delete
+before delete on events
+when old.run_id is null or not exists (select 1 from purges where run_id = old.run_id)
+begin
+    select fail(405, 'events are append-only; only the purge of a whole run removes them');
+end;
+
+create trigger run_view_versions__guard_update
+before update on run_view_versions
+begin
+    select fail(405, 'history is append-only');
+end;
+
+create trigger run_view_versions__guard_delete
+before delete on run_view_versions
+when not exists (select 1 from purges where run_id = old.run_id)
+begin
+    select fail(405, 'history is append-only; only the purge of a whole run removes it');
+end;
+
+create trigger run_view_touches__guard_update
+before update on run_view_touches
+begin
+    select fail(405, 'history is append-only');
+end;
+
+create trigger run_view_touches__guard_delete
+before delete on run_view_touches
+when not exists (select 1 from purges where run_id = old.run_id)
+begin
+    select fail(405, 'history is append-only; only the purge of a whole run removes it');
 end;
