@@ -138,7 +138,7 @@ def messages_of(db: Store, turn_id: int) -> tuple[Message, ...]:
 def messages_before(db: Store, turn_id: int) -> dict[str, tuple[int, Message]]:
     """The packet before a turn's, of its run or of one that this came from: for each role the id and the message."""
     before = db.value(
-        "select o.id from turns as t cross join run_lines as l on l.run_id = t.run_id "
+        "select o.id from turns as t cross join _run_lines as l on l.run_id = t.run_id "
         "cross join turns as o on o.run_id = l.source_id and o.sequence <= coalesce(l.last_turn, o.sequence) "
         "where t.id = ? and o.id <> t.id and o.id in (select turn_id from packets) "
         "order by l.depth, o.sequence desc limit 1",

@@ -34,7 +34,7 @@ class Lease:
 
     def __enter__(self) -> Lease:
         self._db.insert(
-            "lease_claims",
+            "claim_lease",
             run=self.run,
             token=self.token,
             holder=identity.this_process().to_json(),

@@ -95,16 +95,16 @@ class Driver:
         return step
 
     def _begin(self, _: Row) -> None:
-        self._db.insert("begin_turns", run=self._run, lease=self._lease.token)
+        self._db.insert("begin_turn", run=self._run, lease=self._lease.token)
 
     def _scan(self, step: Row) -> None:
-        request = self._db.row("select * from scan_requests where turn_id = ?", (step["turn_id"],))
+        request = self._db.row("select * from _scan_requests where turn_id = ?", (step["turn_id"],))
         if request:
             files.scan(self._db, request)
 
     def _render(self, step: Row) -> None:
         files.look_at_watched(self._db, step["run_id"])
-        self._db.insert("packet_preparations", turn_id=step["turn_id"])
+        self._db.insert("prepare_packet", turn_id=step["turn_id"])
         self._renderer.offer(step["turn_id"], self._lease.token)
         self._open_call(step["turn_id"])
 
@@ -113,7 +113,7 @@ class Driver:
         self._db.execute(
             "insert into model_calls (run_id, turn_id, attempt, model, started_at) "
             "select q.run_id, q.turn_id, 1 + (select count(*) from model_calls as c where c.turn_id = q.turn_id), q.model, "
-            "now() from model_requests as q join turns as t on t.id = q.turn_id "
+            "now() from _model_requests as q join turns as t on t.id = q.turn_id "
             "where q.turn_id = ? and t.phase = 'asking'",
             (turn_id,),
         )
@@ -123,7 +123,7 @@ class Driver:
         if self._asked_turn != step["turn_id"]:
             self._open_call(step["turn_id"])
         self._asked_turn = None
-        row = self._db.row("select * from model_requests where turn_id = ?", (step["turn_id"],))
+        row = self._db.row("select * from _model_requests where turn_id = ?", (step["turn_id"],))
         assert row is not None, "an asking turn has a request"
         began = time.monotonic()
         listener = Listener(self._lease.stopped, self._progress.delta)
@@ -142,7 +142,7 @@ class Driver:
                 self._store(step["turn_id"], cut, round((time.monotonic() - began) * 1000))
             elif not self._lease.stopped.is_set():
                 self._db.insert(
-                    "call_failures",
+                    "fail_call",
                     turn_id=step["turn_id"],
                     status=error.status,
                     message=protocol.storable(error.message),
@@ -155,7 +155,7 @@ class Driver:
         if row["profile"] == "compact":
             from .models.grammar import packet_grammar
 
-            paths = self._db.rows("select path from readable_paths where run_id = ? limit 50", (row["run_id"],))
+            paths = self._db.rows("select path from _readable_paths where run_id = ? limit 50", (row["run_id"],))
             grammar = packet_grammar(messages[-1].content, [path["path"] for path in paths])
         return protocol.Request(
             messages=messages,
@@ -207,13 +207,13 @@ class Driver:
 
     def _dispatch_singly(self) -> None:
         """Perform the commands one by one where a rule raised: the one that it raised for has failed, the rest is kept."""
-        self._db.insert("dispatch_openings", run=self._run, lease=self._lease.token)
+        self._db.insert("start_dispatch", run=self._run, lease=self._lease.token)
         while command := self._db.row("select command_id, turn_id from next_commands where run = ?", (self._run,)):
             try:
-                self._db.insert("command_steps", **command)
+                self._db.insert("perform_command", **command)
             except (apsw.Error, EngineError) as error:
-                self._db.insert("command_breakdowns", command_id=command["command_id"], message=f"Broke: {error}")
-        self._db.insert("turn_settlings", run=self._run)
+                self._db.insert("record_crash", command_id=command["command_id"], message=f"Broke: {error}")
+        self._db.insert("finish_dispatch", run=self._run)
 
     def _perform(self, step: Row) -> None:
         self._performer.perform(step["run_id"])

@@ -51,7 +51,7 @@ class Renderer:
         Afterwards the turn is 'asking', or still 'assembling' with something demoted, or 'judging' when nothing fits.
         """
         chars = sum(len(message.content) for message in self.render(turn_id))
-        self._db.insert("packet_offers", turn_id=turn_id, chars=chars, lease=lease)
+        self._db.insert("submit_packet", turn_id=turn_id, chars=chars, lease=lease)
         if self._db.value("select phase = 'asking' from turns where id = ?", (turn_id,)):
             self._store(turn_id)
 
@@ -133,7 +133,7 @@ class Renderer:
         if loop != self._loop:
             self._loop, self._system, self._tally = loop, {}, tally_of(self._db, turn_id)
             self._sections = self._db.rows(
-                "select name, role, source, template, live, cached from turn_sections where turn_id = ?", (turn_id,)
+                "select name, role, source, template, live, cached from _turn_sections where turn_id = ?", (turn_id,)
             )
 
     def _section(self, turn_id: int, section: Row) -> str:

@@ -26,17 +26,17 @@ def purge(db: Store, run: str) -> int:
     before = _size(db)
     sweep(db)  # what one that was interrupted has left
     with db.transaction():
-        db.insert("run_purges", run=run)
+        db.insert("purge_run", run=run)
     sweep(db)
     return before - _size(db)
 
 
 def sweep(db: Store) -> None:
     """Remove what purged runs have left, and give the room back to the file system."""
-    if not db.value("select due from sweeps"):
+    if not db.value("select due from sweep"):
         return
     with _unchecked(db), db.transaction():
-        db.insert("sweeps", due=1)
+        db.insert("sweep", due=1)
     # the file is open elsewhere, or the disk is full: the run is gone, and its pages are used for what comes
     with suppress(EngineError, apsw.SQLError):
         db.execute("vacuum")

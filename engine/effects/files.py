@@ -29,7 +29,7 @@ order by gone, path
 
 
 def scan(db: Store, request: Row) -> None:
-    """Look at the whole project of a row of `scan_requests` and report what differs from the last look.
+    """Look at the whole project of a row of `_scan_requests` and report what differs from the last look.
 
     The disk is read outside of any transaction; what was found is written in one.
     """
@@ -50,13 +50,13 @@ def scan(db: Store, request: Row) -> None:
     with db.transaction():
         for path, read in reads:
             _report(db, project, path, read)
-        db.insert("file_syncs", run_id=request["run_id"], turn_id=request["turn_id"])
+        db.insert("sync_files", run_id=request["run_id"], turn_id=request["turn_id"])
 
 
 def look_at_watched(db: Store, run_id: int) -> None:
     """Read again those files in a run's context that changed on disk."""
     watched = db.rows(
-        "select w.project_id, w.path, w.size, w.mtime_ns, p.root from watched_files as w "
+        "select w.project_id, w.path, w.size, w.mtime_ns, p.root from _watched_files as w "
         "join projects as p on p.id = w.project_id where w.run_id = ?",
         (run_id,),
     )
@@ -108,7 +108,7 @@ def failure(error: EngineError) -> dict[str, Any]:
 
 def _report(db: Store, project_id: int, path: str, read: FileRead) -> None:
     db.insert(
-        "file_reads",
+        "report_file",
         project_id=project_id,
         path=path,
         kind=read.kind,

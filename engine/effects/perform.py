@@ -95,10 +95,10 @@ class Performer:
 
     def _mark_started(self, effect_id: int, identity: str | None) -> None:
         """Record that the world is about to be touched; raises `Conflict` (409) when another process drives the run."""
-        self._db.insert("effect_starts", effect_id=effect_id, identity=identity, lease=self._token)
+        self._db.insert("start_effect", effect_id=effect_id, identity=identity, lease=self._token)
 
     def _append(self, effect_id: int, channel: int, text: str) -> None:
-        self._db.insert("effect_output", effect_id=effect_id, channel=channel, text=text, lease=self._token)
+        self._db.insert("append_output", effect_id=effect_id, channel=channel, text=text, lease=self._token)
         if self._on_output:
             self._on_output(channel, text)
 

@@ -67,11 +67,11 @@ def _fill(db: engine.Database) -> None:
         for number in range(NOTES):
             visibility = "archived" if number % 2 else "visible" if number < SHOWN else "summarized"
             db.insert(
-                "entry_writes", run_id=1, path=f"skill://note/{number:02}", body=_body(number), visibility=visibility
+                "write_entry", run_id=1, path=f"skill://note/{number:02}", body=_body(number), visibility=visibility
             )
         for number in range(FACTS):
             body = _body(100 + number)[:400]
-            db.insert("entry_writes", run_id=1, path=f"known://fact/{number}", body=body, visibility="visible")
+            db.insert("write_entry", run_id=1, path=f"known://fact/{number}", body=body, visibility="visible")
 
 
 def _body(number: int) -> str:

@@ -51,7 +51,7 @@ COMMANDS = st.one_of(
     st.builds("<sh>yes output | head -{}</sh>".format, st.sampled_from([1, 80, 400])),
     st.builds("<think>{}</think>".format, TEXTS),
 )
-SHOWN = ("packet_summary", "packet_visible", "packet_log", "packet_unknowns")
+SHOWN = ("_packet_summary", "_packet_visible", "_packet_log", "_packet_unknowns")
 FIGURES = re.compile(r'<budget tokenUsage="(\d+)".*entries, (\d+) tokens.*\nSystem: (\d+) tokens', re.DOTALL)
 STATED = re.compile(r'"tokens":(\d+)\} <<:::')
 AGREED = "path, visibility, coalesce(body, '') as body, state, outcome"
@@ -102,7 +102,7 @@ def check_sums(db: engine.Database, turn_id: int, messages: Sequence[Message]) -
     found = FIGURES.search(text)
     assert found
     usage, floor, system = map(int, found.groups())
-    sums = db.row("select sum(floor) as f, sum(premium) as p from packet_schemes where turn_id = ?", (turn_id,))
+    sums = db.row("select sum(floor) as f, sum(premium) as p from _packet_schemes where turn_id = ?", (turn_id,))
     assert sums is not None
     both = (sums["f"] or 0) + (sums["p"] or 0)
     assert usage == math.ceil(len(text) / divisor)
@@ -115,7 +115,7 @@ def shown_chars(db: engine.Database, turn_id: int, text: str) -> int:
     """Characters of the entries in the user's message, each of which takes what is said of it."""
     costs: dict[int, int] = {}
     place = task = 0
-    for view in ("packet_prompt", *SHOWN):
+    for view in ("_packet_prompt", *SHOWN):
         for row in db.rows(f"select * from {view} where turn_id = ?", (turn_id,)):
             place = text.index(row["text"], place) + len(row["text"])
             if "entry_id" in row:
@@ -124,7 +124,7 @@ def shown_chars(db: engine.Database, turn_id: int, text: str) -> int:
             else:
                 task = len(row["text"])
     said = db.rows(
-        "select c.* from context_costs as c join turns as t on t.run_id = c.run_id where t.id = ?", (turn_id,)
+        "select c.* from _context_costs as c join turns as t on t.run_id = c.run_id where t.id = ?", (turn_id,)
     )
     for row in said:
         premium = row["premium"] if row["visibility"] == "visible" else 0
@@ -137,8 +137,8 @@ def shown_chars(db: engine.Database, turn_id: int, text: str) -> int:
 def check_stated(db: engine.Database, turn_id: int) -> None:
     """`tokens` in a head is what showing the entry adds, its own digits left out."""
     rows = db.rows(
-        "select x.head, x.category, c.premium, x.divisor from context_costs as c join turns as t on t.run_id = c.run_id "
-        "join context_texts as x on x.run_id = c.run_id and x.entry_id = c.entry_id where t.id = ? and not c.is_task",
+        "select x.head, x.category, c.premium, x.divisor from _context_costs as c join turns as t on t.run_id = c.run_id "
+        "join _context_texts as x on x.run_id = c.run_id and x.entry_id = c.entry_id where t.id = ? and not c.is_task",
         (turn_id,),
     )
     for row in rows:
@@ -183,7 +183,7 @@ def check_told(db: engine.Database, turn_id: int, text: str) -> None:
 def recent(db: engine.Database, turn_id: int) -> set[str]:
     """What the turn before brought into view and is shorter in short."""
     rows = db.rows(
-        "select c.path from context_costs as c join turns as t on t.run_id = c.run_id where t.id = ? "
+        "select c.path from _context_costs as c join turns as t on t.run_id = c.run_id where t.id = ? "
         "and c.visibility = 'visible' and c.premium > 0 and c.category <> 'prompt' and c.touched = t.sequence - 1",
         (turn_id,),
     )

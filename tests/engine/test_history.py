@@ -108,7 +108,7 @@ def by_model(operation: tuple[str, str, str]) -> str:
 
 def write_file(db: engine.Database, text: str) -> None:
     db.insert(
-        "file_reads",
+        "report_file",
         project_id=1,
         path="notes.md",
         kind="text",
@@ -121,15 +121,15 @@ def write_file(db: engine.Database, text: str) -> None:
 
 def one_turn(db: engine.Database, run: str, response: str, too_large: bool) -> tuple[int, View]:
     """Take one turn; returns its number and what was in view when its packet was taken."""
-    db.insert("begin_turns", run=run)
+    db.insert("begin_turn", run=run)
     row: Any = db.row(
         "select t.id, t.sequence from turns as t join runs as r on r.id = t.run_id "
         "where r.alias = ? and t.phase = 'assembling'",
         (run,),
     )
     if too_large:
-        db.insert("packet_offers", turn_id=row["id"], chars=1_000_000)
-    db.insert("packet_offers", turn_id=row["id"], chars=10)
+        db.insert("submit_packet", turn_id=row["id"], chars=1_000_000)
+    db.insert("submit_packet", turn_id=row["id"], chars=10)
     seen = seen_by(db, run)
     db.execute("update turns set response = ? where id = ? and phase = 'asking'", (response, row["id"]))
     if db.value("select phase = 'answered' from turns where id = ?", (row["id"],)):

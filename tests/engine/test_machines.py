@@ -119,9 +119,9 @@ def bring_to(db: engine.Database, phase: str) -> None:
         turn(db, "demo", "done")
         return
     steps = ("assembling", "asking", "answered", "dispatching")
-    db.insert("begin_turns", run="demo")
+    db.insert("begin_turn", run="demo")
     if phase in steps[1:]:
-        db.insert("packet_offers", turn_id=1, chars=10)
+        db.insert("submit_packet", turn_id=1, chars=10)
     if phase in steps[2:]:
         db.execute("update turns set response = '<sh>ls</sh>'")
     if phase in steps[3:]:

@@ -133,7 +133,7 @@ ENTRIES = st.lists(
 def write_entries(db: engine.Database, entries: list[tuple[str, str, str, str]]) -> None:
     for number, (pattern, body, visibility, attributes) in enumerate(entries):
         db.execute(
-            "insert into entry_writes (run_id, path, body, visibility, attributes, writer) values (1, ?, ?, ?, ?, 'plugin')",
+            "insert into write_entry (run_id, path, body, visibility, attributes, writer) values (1, ?, ?, ?, ?, 'plugin')",
             (pattern.format(number), body, visibility, attributes),
         )
 
@@ -203,20 +203,20 @@ def test_the_counts_of_the_budget_are_those_of_the_context(entries: list[tuple[s
 def test_an_entry_states_what_it_costs(db: engine.Database) -> None:
     begin(db, "demo")
     db.insert("verb_set", run="demo", path="known://a", body="x" * 400)
-    db.insert("begin_turns", run="demo")
-    text = db.value("select text from packet_visible where turn_id = 1")
+    db.insert("begin_turn", run="demo")
+    text = db.value("select text from _packet_visible where turn_id = 1")
     stated = re.search(r'"tokens":(\d+)\}', text)
     assert stated
     assert abs(int(stated[1]) - math.ceil(len(text) / 2)) <= 10
 
 
-SECTIONS = ("packet_summary", "packet_visible", "packet_log", "packet_unknowns")
+SECTIONS = ("_packet_summary", "_packet_visible", "_packet_log", "_packet_unknowns")
 
 
 def rendered_entries(db: engine.Database, turn_id: int) -> int:
     """Characters of all that the open packet shows of entries: their rows, a line feed each, and the text of the prompt."""
     rows = [row for view in SECTIONS for row in db.rows(f"select text from {view} where turn_id = ?", (turn_id,))]
-    prompt = db.rows("select text from packet_prompt where turn_id = ?", (turn_id,))
+    prompt = db.rows("select text from _packet_prompt where turn_id = ?", (turn_id,))
     return sum(len(row["text"]) + 1 for row in rows) + sum(len(row["text"]) for row in prompt)
 
 
@@ -232,13 +232,13 @@ def test_what_an_entry_costs_is_what_its_text_measures(
             begin(db, "demo", prompt)
         entries += [("log://turn_9/x/{}", logged, "visible", "{}"), ("log://turn_9/y/{}", "", "summarized", "{}")]
         write_entries(db, entries)
-        db.insert("begin_turns", run="demo")
+        db.insert("begin_turn", run="demo")
         turn_id = db.value("select id from turns where phase = 'assembling'")
-        costs = db.rows("select * from context_costs")
+        costs = db.rows("select * from _context_costs")
         whole = rendered_entries(db, turn_id)
         assert whole == sum(c[c["visibility"]] for c in costs)
         assert all(c["visible"] - c["summarized"] == c["premium"] for c in costs)
-        floor, premium = (db.value(f"select sum({name}) from packet_schemes") for name in ("floor", "premium"))
+        floor, premium = (db.value(f"select sum({name}) from _packet_schemes") for name in ("floor", "premium"))
         assert whole == floor + premium
         for cost in costs:
             other = "summarized" if cost["visibility"] == "visible" else "visible"

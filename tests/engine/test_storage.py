@@ -32,7 +32,7 @@ def fill(db: engine.Database, count: int, model: str = "scripted:none") -> None:
     with db.transaction():
         for number in range(count):
             body = f"{number} ".ljust(BODY, "x")
-            db.insert("entry_writes", run_id=1, path=f"known://{number}", body=body, visibility="visible")
+            db.insert("write_entry", run_id=1, path=f"known://{number}", body=body, visibility="visible")
 
 
 def test_a_turn_grows_the_file_by_its_text_and_at_most_8_kilobytes(db: engine.Database, tmp_path: Path) -> None:

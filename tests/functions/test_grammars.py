@@ -168,7 +168,7 @@ def test_a_loop_has_a_grammar_of_the_tools_that_are_open(db: engine.Database) ->
     begin(db, "ask", mode="ask")
     begin(db, "act", mode="act")
     rows = db.rows(
-        "select r.alias, g.gbnf, g.json_schema from loop_grammars as g join loops as l on l.id = g.loop_id "
+        "select r.alias, g.gbnf, g.json_schema from _loop_grammars as g join loops as l on l.id = g.loop_id "
         "join runs as r on r.id = l.run_id"
     )
     found = {row["alias"]: row for row in rows}
@@ -193,10 +193,10 @@ def test_a_local_model_with_full_packets_is_held_to_the_grammar_of_its_loop(
 ) -> None:
     db.insert("models", alias="m", actual=actual, profile=profile, created_at=0)
     begin(db, "demo", model="m")
-    db.insert("begin_turns", run="demo")
+    db.insert("begin_turn", run="demo")
     found = db.row(
-        "select q.grammar, g.gbnf from model_requests as q join turns as t on t.id = q.turn_id "
-        "join loop_grammars as g on g.loop_id = t.loop_id"
+        "select q.grammar, g.gbnf from _model_requests as q join turns as t on t.id = q.turn_id "
+        "join _loop_grammars as g on g.loop_id = t.loop_id"
     )
     assert found is not None
     assert found["grammar"] == (found["gbnf"] if held else None)
