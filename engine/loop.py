@@ -182,10 +182,11 @@ class Driver:
 
             text = response_text(completion, self._db.value("select json_group_array(name) from tools"))
         self._db.execute(
-            "update turns set response = ?, native = ?, reasoning = ?, prompt_tokens = ?, cached_tokens = ?, "
-            "completion_tokens = ?, reasoning_tokens = ?, cost = ?, ms_model = ?, lease = ? where id = ?",
+            "update turns set response = ?, finish_reason = ?, native = ?, reasoning = ?, prompt_tokens = ?, "
+            "cached_tokens = ?, completion_tokens = ?, reasoning_tokens = ?, cost = ?, ms_model = ?, lease = ? where id = ?",
             (
                 protocol.storable(text),
+                protocol.finish_reason(completion.finish_reason),
                 completion.native,
                 protocol.storable(completion.reasoning) or None,
                 usage.prompt_tokens,
