@@ -74,8 +74,17 @@ class Driver:
             if self._lease.stopped.is_set():
                 self._abort()
             self._progress.tell()
+            self._expect_file()
+
+    def _expect_file(self) -> None:
+        """Raise `EngineError` (500) where the database was removed or replaced: nobody will find what is written now."""
+        if self._db.moved():
+            raise EngineError(
+                f"{self._db.path}: was removed or replaced while run {self._run} was driven; what it did since is in no file"
+            )
 
     def _steps_inside(self) -> Row:
+        self._expect_file()
         began = time.monotonic()
         with self._db.transaction():
             judged = None
