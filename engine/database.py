@@ -142,6 +142,13 @@ class Store:
             raise
         self.execute("commit")
 
+    def expect_no_transaction(self) -> None:
+        """Raise `Conflict` (409) inside a transaction: what a run does in the world could not be rolled back with it."""
+        if self.connection.in_transaction:
+            raise Conflict(
+                f"{self.path}: a run is not driven inside a transaction; commit first, then run or resume it"
+            )
+
     def insert(self, target: str, **columns: Any) -> None:
         """Insert one row into a table or a door of the engine."""
         names = ", ".join(f'"{name}"' for name in columns)

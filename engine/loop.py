@@ -62,8 +62,10 @@ class Driver:
         """Drive the run until it ends or waits; raises `Conflict` (409) while another process drives it, `LeaseLost` (409)
         when one takes it over.
 
-        Steps inside the file share one transaction; before each step into the world it is committed.
+        Steps inside the file share one transaction; before each step into the world it is committed. So driving inside a
+        transaction of the caller is a `Conflict` (409).
         """
+        self._db.expect_no_transaction()
         with self._lease:
             going = True
             while going and not self._lease.stopped.is_set():
@@ -237,6 +239,11 @@ class Driver:
             return False
         for proposal in self._db.rows("select * from open_proposals where run = ? order by proposal_id", (self._run,)):
             answer = self._on_proposal(proposal)
+            if not (answer is None or answer is True or answer is False or isinstance(answer, str)):
+                raise TypeError(
+                    f"on_proposal returned {answer!r}: return True to accept, False to reject, a text to answer with, "
+                    "or None to leave it open"
+                )
             if answer is None or self._lease.stopped.is_set():
                 return False
             if self._db.value("select state = 'proposed' from proposals where id = ?", (proposal["proposal_id"],)):
@@ -248,6 +255,7 @@ class Driver:
                     decision="reject" if answer is False else "accept",
                     body=answer if isinstance(answer, str) else None,
                     decided_by="client",
+                    created_at=self._db.clock(),
                 )
         return True
 

@@ -33,8 +33,8 @@ def candidates(root: Path, added: Sequence[str], ignored: Sequence[str]) -> Iter
     pruned = {pattern.removesuffix("/**").rstrip("/") for pattern in ignored}
     tracked = tracked_names(root)
     found = walk(root, pruned=pruned) if tracked is None else iter(tracked)
-    names = chain(found, *(_added_names(root, pattern, pruned) for pattern in added))
-    names = (name for name in names if not holds_keys(name) or is_named(name, added))
+    named = chain(found, *(_added_names(root, pattern, pruned) for pattern in added))
+    names = (name for name in named if not holds_keys(name) or is_named(name, added))
     return (name for name in names if not any(covers(pattern, name) for pattern in ignored))
 
 

@@ -1,7 +1,7 @@
 """A project's root folder: which files belong to it, and the only way in which they are read or written.
 
-No path leads out of the root, into `.git` or into `.engine`, or to the engine's own files. Text goes in and out byte for byte. A write
-states what the file held before, is atomic, and may be repeated after a crash.
+No path leads out of the root, into `.git` or into `.engine`, or to the engine's own files. Text goes in and out
+byte for byte. A write states what the file held before, is atomic, and may be repeated after a crash.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Performer:
         self._stopped = stopped
         self._on_output = on_output
         self._of_plugins = plugins.effect_handlers()
-        self._handlers = {
+        self._handlers: dict[str, Callable[[Row], Mapping[str, Any]]] = {
             "file_write": partial(files.write, db),
             "file_delete": partial(files.delete, db),
             "process": self._process,

@@ -42,7 +42,9 @@ def own(root: Path) -> Iterator[engine.Database]:
 
 
 def outcomes(db: engine.Database) -> list[str | None]:
-    rows = db.rows("select outcome from command_results where turn is not null and action <> 'update' order by command_id")
+    rows = db.rows(
+        "select outcome from command_results where turn is not null and action <> 'update' order by command_id"
+    )
     return [row["outcome"] for row in rows]
 
 
@@ -65,7 +67,9 @@ def outcomes(db: engine.Database) -> list[str | None]:
         '<set path=".engine/engine.db">text</set>',
     ],
 )
-def test_the_files_of_the_engine_stay_as_they_are(root: Path, own: engine.Database, tmp_path: Path, answer: str) -> None:
+def test_the_files_of_the_engine_stay_as_they_are(
+    root: Path, own: engine.Database, tmp_path: Path, answer: str
+) -> None:
     (root / "link.db").symlink_to("agent.db")
     (root / "hard.db").hardlink_to(root / "agent.db")
     (root / "sub").mkdir()
@@ -87,7 +91,7 @@ def test_the_files_of_the_engine_stay_as_they_are(root: Path, own: engine.Databa
 
 def test_the_journal_that_is_not_there_yet_is_protected(root: Path) -> None:
     workspace = Workspace(root, root / "agent.db")
-    with pytest.raises(EngineError, match="403 .*the engine's own"):
+    with pytest.raises(EngineError, match=r"403 .*the engine's own"):
         workspace.write("agent.db-journal", "x", before=None)
     assert not (root / "agent.db-journal").exists()
 
@@ -99,7 +103,9 @@ def test_a_tracked_database_is_no_member(root: Path, own: engine.Database) -> No
     assert [member.path for member in members] == ["a.py"]
 
 
-@pytest.mark.parametrize("name", [".env", ".env.local", "sub/.envrc", "id_rsa", "tls.key", "certs/a.PEM", ".netrc", ".ssh/config"])
+@pytest.mark.parametrize(
+    "name", [".env", ".env.local", "sub/.envrc", "id_rsa", "tls.key", "certs/a.PEM", ".netrc", ".ssh/config"]
+)
 def test_what_holds_keys_is_a_member_only_by_name(root: Path, name: str) -> None:
     place = root / name
     place.parent.mkdir(exist_ok=True)
@@ -115,7 +121,9 @@ def test_what_holds_keys_is_a_member_only_by_name(root: Path, name: str) -> None
     assert members(name) == sorted(["a.py", name])
 
 
-def test_a_model_makes_no_file_of_keys_unless_a_person_named_it(root: Path, tmp_path: Path, db: engine.Database) -> None:
+def test_a_model_makes_no_file_of_keys_unless_a_person_named_it(
+    root: Path, tmp_path: Path, db: engine.Database
+) -> None:
     def answers() -> str:
         return script(tmp_path, '<set path=".env">TOKEN=2</set>', DONE)
 
@@ -123,7 +131,10 @@ def test_a_model_makes_no_file_of_keys_unless_a_person_named_it(root: Path, tmp_
     assert not (root / ".env").exists()
     assert outcomes(db) == ["permission"]
     assert "engine files add .env" in db.value("select message from command_results where outcome = 'permission'")
-    db.execute("insert into file_constraints (project_id, pattern, visibility, created_at) select id, '.env', 'add', 0 from projects where root is not null")
+    db.execute(
+        "insert into file_constraints (project_id, pattern, visibility, created_at) "
+        "select id, '.env', 'add', 0 from projects where root is not null"
+    )
     db.run("Go", run="two", root=root, yolo=True, model=answers())
     assert (root / ".env").read_text() == "TOKEN=2\n"
 
@@ -157,7 +168,9 @@ def test_a_database_that_goes_while_it_is_driven_is_an_error(
 
 def test_a_command_that_removes_the_database_does_not_complete(root: Path, tmp_path: Path) -> None:
     model = script(tmp_path, "<sh>rm agent.db</sh>", DONE)
-    done = command_line(root, "run", "--db", "agent.db", "--root", ".", "--yolo", "--model", model, "--run", "demo", "Clean up")
+    done = command_line(
+        root, "run", "--db", "agent.db", "--root", ".", "--yolo", "--model", model, "--run", "demo", "Clean up"
+    )
     assert done.returncode == 1
     assert "agent.db: was removed or replaced" in done.stderr
     assert "completed" not in done.stderr
