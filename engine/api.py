@@ -69,6 +69,7 @@ class Database(Store):
         """
         from . import runs
 
+        self.expect_no_transaction()
         alias, loop = runs.prompt(self, prompt, run, runs.Options(**options))
         runs.drive(self, alias, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver)
         return runs.result(self, alias, loop)

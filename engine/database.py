@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -12,6 +13,7 @@ import apsw
 
 from . import schema as schemas
 from .errors import Conflict, EngineError, ValidationError
+from .own_files import identity
 from .registration import Clock, register
 
 Bindings = Sequence[Any] | Mapping[str, Any]
@@ -78,6 +80,7 @@ class Store:
 
     def __init__(self, path: str | PathLike[str], *, synchronous: Synchronous, read_only: bool, clock: Clock) -> None:
         self.path = Path(path)
+        self.place = Path(os.path.realpath(path))
         self.synchronous = synchronous
         self.clock = clock
         schemas.check_header(self.path)
@@ -92,6 +95,11 @@ class Store:
         except BaseException:
             self.connection.close()
             raise
+        self._identity = identity(self.place)
+
+    def moved(self) -> bool:
+        """Whether the file that is open is no longer the one under its name: what is written now is lost."""
+        return self._identity is not None and identity(self.place) != self._identity
 
     def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """All rows of a statement, each a dict from column name to value."""
@@ -133,6 +141,13 @@ class Store:
                 self.connection.execute("rollback")
             raise
         self.execute("commit")
+
+    def expect_no_transaction(self) -> None:
+        """Raise `Conflict` (409) inside a transaction: what a run does in the world could not be rolled back with it."""
+        if self.connection.in_transaction:
+            raise Conflict(
+                f"{self.path}: a run is not driven inside a transaction; commit first, then run or resume it"
+            )
 
     def insert(self, target: str, **columns: Any) -> None:
         """Insert one row into a table or a door of the engine."""

@@ -62,8 +62,10 @@ class Driver:
         """Drive the run until it ends or waits; raises `Conflict` (409) while another process drives it, `LeaseLost` (409)
         when one takes it over.
 
-        Steps inside the file share one transaction; before each step into the world it is committed.
+        Steps inside the file share one transaction; before each step into the world it is committed. So driving inside a
+        transaction of the caller is a `Conflict` (409).
         """
+        self._db.expect_no_transaction()
         with self._lease:
             going = True
             while going and not self._lease.stopped.is_set():
@@ -74,8 +76,17 @@ class Driver:
             if self._lease.stopped.is_set():
                 self._abort()
             self._progress.tell()
+            self._expect_file()
+
+    def _expect_file(self) -> None:
+        """Raise `EngineError` (500) where the database was removed or replaced: nobody will find what is written now."""
+        if self._db.moved():
+            raise EngineError(
+                f"{self._db.path}: was removed or replaced while run {self._run} was driven; what it did since is in no file"
+            )
 
     def _steps_inside(self) -> Row:
+        self._expect_file()
         began = time.monotonic()
         with self._db.transaction():
             judged = None
@@ -182,10 +193,11 @@ class Driver:
 
             text = response_text(completion, self._db.value("select json_group_array(name) from tools"))
         self._db.execute(
-            "update turns set response = ?, native = ?, reasoning = ?, prompt_tokens = ?, cached_tokens = ?, "
-            "completion_tokens = ?, reasoning_tokens = ?, cost = ?, ms_model = ?, lease = ? where id = ?",
+            "update turns set response = ?, finish_reason = ?, native = ?, reasoning = ?, prompt_tokens = ?, "
+            "cached_tokens = ?, completion_tokens = ?, reasoning_tokens = ?, cost = ?, ms_model = ?, lease = ? where id = ?",
             (
                 protocol.storable(text),
+                protocol.finish_reason(completion.finish_reason),
                 completion.native,
                 protocol.storable(completion.reasoning) or None,
                 usage.prompt_tokens,
@@ -227,6 +239,11 @@ class Driver:
             return False
         for proposal in self._db.rows("select * from open_proposals where run = ? order by proposal_id", (self._run,)):
             answer = self._on_proposal(proposal)
+            if not (answer is None or answer is True or answer is False or isinstance(answer, str)):
+                raise TypeError(
+                    f"on_proposal returned {answer!r}: return True to accept, False to reject, a text to answer with, "
+                    "or None to leave it open"
+                )
             if answer is None or self._lease.stopped.is_set():
                 return False
             if self._db.value("select state = 'proposed' from proposals where id = ?", (proposal["proposal_id"],)):
@@ -238,6 +255,7 @@ class Driver:
                     decision="reject" if answer is False else "accept",
                     body=answer if isinstance(answer, str) else None,
                     decided_by="client",
+                    created_at=self._db.clock(),
                 )
         return True
 

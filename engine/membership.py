@@ -15,6 +15,13 @@ from pathlib import Path, PurePosixPath
 
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 _PATTERN_CHARACTERS = frozenset("*?[]{}()!|^$+\\")
+# What holds keys by its name: folders, files, endings. A file that begins with .env does too.
+_KEY_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube"})
+_KEY_FILES = frozenset(
+    {"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass", ".git-credentials", ".pypirc"}
+    | {".npmrc", ".htpasswd", ".my.cnf", ".vault-token", ".dockercfg"}
+)
+_KEY_ENDINGS = frozenset({".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"})
 _GIT_SECONDS = 20
 # What git needs to find its user's configuration and protections; GIT_DIR would point it elsewhere.
 _GIT_VARIABLES = ("PATH", "HOME", "XDG_CONFIG_HOME", "USER", "SUDO_UID", "GIT_CEILING_DIRECTORIES")
@@ -26,8 +33,28 @@ def candidates(root: Path, added: Sequence[str], ignored: Sequence[str]) -> Iter
     pruned = {pattern.removesuffix("/**").rstrip("/") for pattern in ignored}
     tracked = tracked_names(root)
     found = walk(root, pruned=pruned) if tracked is None else iter(tracked)
-    names = chain(found, *(_added_names(root, pattern, pruned) for pattern in added))
+    named = chain(found, *(_added_names(root, pattern, pruned) for pattern in added))
+    names = (name for name in named if not holds_keys(name) or is_named(name, added))
     return (name for name in names if not any(covers(pattern, name) for pattern in ignored))
+
+
+def holds_keys(name: str) -> bool:
+    """Whether a file is one of those that hold keys: `.env*`, key stores, the private files of ssh and the like."""
+    path = PurePosixPath(name.casefold())
+    return (
+        path.name.startswith(".env")
+        or path.name in _KEY_FILES
+        or path.suffix in _KEY_ENDINGS
+        or not _KEY_FOLDERS.isdisjoint(path.parts[:-1])
+    )
+
+
+def is_named(name: str, added: Sequence[str]) -> bool:
+    """Whether a pattern of a person means just this file: by its whole name, or as one of `.env*`."""
+    return any(
+        pattern == name or (PurePosixPath(pattern).name.startswith(".env") and covers(pattern, name))
+        for pattern in added
+    )
 
 
 def covers(pattern: str, name: str) -> bool:

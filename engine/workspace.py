@@ -1,7 +1,7 @@
 """A project's root folder: which files belong to it, and the only way in which they are read or written.
 
-No path leads out of the root, into `.git` or into `.engine`. Text goes in and out byte for byte. A write
-states what the file held before, is atomic, and may be repeated after a crash.
+No path leads out of the root, into `.git` or into `.engine`, or to the engine's own files. Text goes in and out
+byte for byte. A write states what the file held before, is atomic, and may be repeated after a crash.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Literal
 
 from engine.durable import file_hash, open_regular, sync_folder, system_errors, temporary_beside
 from engine.errors import Conflict, NotFound, Overflow, PermissionDenied, ValidationError
-from engine.membership import candidates
+from engine.membership import candidates, holds_keys, is_named
+from engine.own_files import Identity, OwnFiles
 
 Kind = Literal["text", "binary", "too_large", "unreadable", "missing"]
 
@@ -48,13 +49,13 @@ class FileRead:
 
 
 class Workspace:
-    """The files under the folder `root`.
+    """The files under the folder `root`, but for the engine's own, which are `database` and what belongs to it.
 
     `NotFound` (404) when there is none, `ValidationError` (400) when it is no folder, `PermissionDenied`
     (403) when it cannot be read.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, database: Path | None = None) -> None:
         try:
             os.listdir(root)
             os.stat(os.path.join(root, "."))
@@ -66,12 +67,13 @@ class Workspace:
         except (OSError, ValueError) as error:
             raise ValidationError(f"not a folder: {str(root)!r}; give a project's folder as root") from error
         self.root = Path(os.path.realpath(root))
+        self._own = OwnFiles(database)
 
     @classmethod
     @lru_cache(maxsize=64)
-    def at(cls, root: str) -> Workspace:
-        """The workspace of the folder `root`, checked once in the life of the process."""
-        return cls(Path(root))
+    def at(cls, root: str, database: Path) -> Workspace:
+        """The workspace of the folder `root` for the engine file `database`, checked once in the life of the process."""
+        return cls(Path(root), database)
 
     def stat(self, path: str) -> tuple[int, int] | None:
         """Size in bytes and modification time in nanoseconds of a file; None where there is none."""
@@ -93,18 +95,31 @@ class Workspace:
             raise self._refusal(path, "it is the root itself")
         if _is_protected(place.relative_to(self.root).parts):
             raise self._refusal(path, "it leads into .git or .engine")
+        if self._own.hold(place):
+            raise PermissionDenied(f"{path!r} is refused, it is the engine's own; nothing but the engine may touch it")
         return place
+
+    def expect_no_keys(self, path: str, added: Sequence[str]) -> None:
+        """Raise `PermissionDenied` (403) for a file that holds keys, unless `added` names it."""
+        real = self.resolve(path).relative_to(self.root).as_posix()
+        for name in (path, real):
+            if holds_keys(name) and not is_named(name, added):
+                raise PermissionDenied(
+                    f"{path!r} is refused, such a file holds keys; a person adds it with 'engine files add {name}'"
+                )
 
     def members(self, *, added: Sequence[str], ignored: Sequence[str], limit: int) -> list[Member]:
         """The project's files by path: what git tracks, else what a walk finds; plus `added`, less `ignored`.
 
-        Both are patterns as `pattern_match` knows them, or names of folders. `Overflow` (413) for more than
+        Both are patterns as `pattern_match` knows them, or names of folders. What holds keys is a member only where
+        `added` names it. `Overflow` (413) for more than
         `limit` files.
         """
         found: dict[str, Member] = {}
         real_folders: dict[str, bool] = {}
+        own = self._own.identities()
         for name in candidates(self.root, added, ignored):
-            member = None if name in found else self._member(name, real_folders)
+            member = None if name in found else self._member(name, real_folders, own, added)
             if member:
                 found[name] = member
             if len(found) > limit:
@@ -190,7 +205,9 @@ class Workspace:
         rule = f"only files inside the root {str(self.root)!r} may be touched"
         return PermissionDenied(f"{path!r} is refused, {reason}; {rule}")
 
-    def _member(self, name: str, real_folders: dict[str, bool]) -> Member | None:
+    def _member(
+        self, name: str, real_folders: dict[str, bool], own: frozenset[Identity], added: Sequence[str]
+    ) -> Member | None:
         """The file of that name; None if it is no file, is protected, or lies behind a linked folder."""
         try:
             parts = self._parts(name)
@@ -200,10 +217,11 @@ class Workspace:
             place = os.path.join(folder, parts[-1])
             status = os.lstat(place)
             if stat.S_ISLNK(status.st_mode):
+                self.expect_no_keys(name, added)
                 status = os.stat(self.resolve(name))
         except (OSError, PermissionDenied):
             return None
-        if not real_folders[folder] or not stat.S_ISREG(status.st_mode):
+        if not real_folders[folder] or not stat.S_ISREG(status.st_mode) or (status.st_dev, status.st_ino) in own:
             return None
         return Member(name, status.st_size, status.st_mtime_ns)
 

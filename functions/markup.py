@@ -19,6 +19,7 @@ from engine.functions.compact import to_json
 from engine.functions.dialects import ANGLE_HEADS, BRACE_HEADS, BRACKET_HEADS, CONTROLS, Dialects, Reading
 from engine.functions.markup_bodies import Bodies
 from engine.functions.markup_calls import Command, command_of, command_of_arguments
+from engine.functions.markup_cut import body_is_open, call_is_open, called_tool, tag_is_open
 from engine.functions.markup_grammar import FLAGS, REASONING, Grammar, grammar_of, skip_space
 from engine.functions.markup_prose import CALL_FENCES, Prose, Quotation, Quotations
 from engine.functions.markup_recovery import Recoveries
@@ -40,19 +41,21 @@ _SILENT_CONTROLS = re.compile(
 )
 
 
-def response_parse(text: str | None, tools: str | None, cap: int | None) -> str | None:
+def response_parse(text: str | None, tools: str | None, cap: int | None, cut: int | None = None) -> str | None:
     """What the answer `text` says, as JSON text ``{"commands", "warnings", "text", "reasoning"}``.
 
     `tools` is a JSON array of the tool names to recognise (NULL: the built-in ones), `cap` the maximal number
     of commands (NULL: 99); NULL for a NULL text. A command is
     ``{"action", "path", "destination", "body", "attributes", "source"}``: `source` is the exact slice of the
     text, `attributes` holds all but `path` and `to`, and the body is byte for byte as written but for what
-    `markup_calls` takes off. Never raises: what cannot be read is returned as prose, with a warning.
+    `markup_calls` takes off. Where `cut` is 1 the answer was cut off: a command that was open there has no body
+    and ``"truncated": true``, and nothing behind its start is read. Never raises: what cannot be read is
+    returned as prose, with a warning.
     """
     if text is None:
         return None
     try:
-        parsed = _Parser(text, grammar_of(tools), MAX_COMMANDS if cap is None else int(cap)).parse()
+        parsed = _Parser(text, grammar_of(tools), MAX_COMMANDS if cap is None else int(cap), bool(cut)).parse()
     except Exception as error:  # the answer is paid for: whatever happens, its text is kept
         warning = f"The answer could not be parsed ({type(error).__name__}: {error}); all of it was kept as text"
         parsed = {"commands": [], "warnings": [warning], "text": text.strip(), "reasoning": ""}
@@ -76,10 +79,11 @@ def _outer(grammar: Grammar) -> re.Pattern[str]:
 class _Parser:
     """One reading of one answer."""
 
-    def __init__(self, text: str, grammar: Grammar, cap: int) -> None:
+    def __init__(self, text: str, grammar: Grammar, cap: int, cut: bool) -> None:
         self.text = text
         self.grammar = grammar
         self.cap = cap
+        self.cut = cut
         self.outer = _outer(grammar)
         self.reader = TagReader(text, grammar)
         self.bodies = Bodies(self.reader)
@@ -123,6 +127,8 @@ class _Parser:
         if found["slash"]:
             return self._stray_close(name, found)
         tag = self.reader.read(name, found.start(), found.end())
+        if self.cut and tag_is_open(tag, self.text):
+            return self._cut_off(name, {}, found.start(), found.end())
         if tag.shape is not Shape.WHOLE:
             self.warnings.append(f"Unclosed <{name}: {_NO_TAG[tag.shape]}; it was kept as text, not run")
             return found.end()
@@ -132,6 +138,8 @@ class _Parser:
         if tag.closed:
             return self._emit(tag, None, tag.end)
         close = self.bodies.close_of(tag)
+        if self.cut and not self._holds_a_sibling(tag) and (close is None or body_is_open(tag, close, self.bodies)):
+            return self._cut_off(name, tag.attributes, tag.start, tag.end)
         if close is None or self._holds_a_sibling(tag):
             return self._unclosed(tag, found.end())
         return self._emit(tag, self.text[tag.end : close.start], close.end)
@@ -146,6 +154,19 @@ class _Parser:
             return after_name
         body = None if recovery.body_end is None else self.text[tag.end : recovery.body_end]
         return self._emit(tag, body, recovery.resume)
+
+    def _cut_off(self, name: str, attributes: dict[str, str], start: int, end: int) -> int:
+        """Take all from `start` on as one command that was open at the cut; its head ends at `end`."""
+        self.prose.cut(start, len(self.text))
+        action = "think" if name in REASONING else name
+        if action == "think" and (thought := self.text[end:].strip()):
+            self.reasoning.append(thought)
+        if action in self.grammar.names:
+            given = dict(attributes)
+            path, destination = given.pop("path", None), given.pop("to", None)
+            source = self.text[start:]
+            self._append(Command(action, path, destination, None, given, source, truncated=True))
+        return len(self.text)
 
     def _stray_close(self, name: str, found: re.Match[str]) -> int:
         end = skip_space(self.text, found.end())
@@ -180,6 +201,11 @@ class _Parser:
 
     def _foreign(self, found: re.Match[str]) -> int:
         reading = self.dialects.read(found.start(), found[0])
+        if self.cut:
+            decodes = reading is not None or self.dialects.values.decoded(found.start())[1] >= 0
+            opened = call_is_open(found.start(), reading, self.text, decodes)
+            if opened >= 0:
+                return self._cut_off_call(found.start(), opened, reading)
         if reading is None:
             return found.start() + 1
         if reading.problem:
@@ -189,6 +215,13 @@ class _Parser:
         if not reading.calls and (reading.problem or reading.unknown):
             return max(reading.end, found.end())
         return self._take(found.start(), reading)
+
+    def _cut_off_call(self, start: int, opened: int, reading: Reading | None) -> int:
+        """Take the calls that were closed before the cut; the rest, from `opened` on, is the one that was open."""
+        if reading is not None and opened > start:
+            self._take(start, reading)
+        name = called_tool(opened, self.text, self.grammar.names)
+        return len(self.text) if name is None else self._cut_off(name, {}, opened, opened)
 
     def _take(self, start: int, reading: Reading) -> int:
         self.prose.cut(start, reading.end)
@@ -216,7 +249,7 @@ class _Parser:
             return end
         quotation = self.quotations.at(start, end)
         if quotation is None:
-            return end
+            return len(self.text) if self.cut and self.quotations.is_open(start, end) else end
         tool_tag = self.grammar.tag.search(self.text, end, quotation.end)
         if quotation.fence in CALL_FENCES and self._unwrap(quotation, end - start):
             return quotation.content
@@ -252,4 +285,4 @@ class _Parser:
         return warnings
 
 
-FUNCTIONS = (Function("response_parse", 3, response_parse),)
+FUNCTIONS = (Function("response_parse", 4, response_parse),)

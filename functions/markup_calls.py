@@ -52,11 +52,15 @@ class Command:
     attributes: dict[str, str]
     source: str
     notes: list[str] = field(default_factory=list)
+    # it was open where the answer was cut off
+    truncated: bool = False
 
     def as_row(self) -> dict[str, Any]:
         """The command as a JSON object; its notes are warnings and stand elsewhere."""
         row = asdict(self)
         del row["notes"]
+        if not self.truncated:
+            del row["truncated"]
         return row
 
 

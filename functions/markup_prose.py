@@ -44,6 +44,11 @@ class Quotations:
                 return fence
         return self._span(start, end) if self.text[start] == "`" else None
 
+    def is_open(self, start: int, end: int) -> bool:
+        """Does the text end before the paragraph in which the back-ticks `text[start:end]` could be closed?"""
+        escaped = start > 0 and self.text[start - 1] == "\\"
+        return self.text[start] == "`" and not escaped and self._blank_line(end) == len(self.text)
+
     def closes_fence(self, start: int, end: int, length: int) -> bool:
         """Is the run `text[start:end]`, alone on its line, long enough to close a fence of `length`?"""
         alone = begins_line(self.text, start) and not self.text[end : self._line_end(end)].strip()

@@ -49,6 +49,8 @@ class Tag:
     closed: bool
     shape: Shape
     repairs: tuple[str, ...]
+    # a quote of it was never closed, or the text ends before its `>`
+    unended: bool = False
 
 
 def decode_entities(value: str) -> str:
@@ -123,7 +125,7 @@ class _TagReading:
         self.position = position
         self.attributes = attributes
         self.valued = bool(attributes)
-        self.closed = self.cut = False
+        self.closed = self.cut = self.unended = False
         self.repairs: list[str] = []
 
     def finish(self) -> Tag:
@@ -147,6 +149,7 @@ class _TagReading:
             self.closed,
             shape,
             tuple(self.repairs),
+            self.unended,
         )
 
     def _at_end(self) -> bool:
@@ -160,6 +163,7 @@ class _TagReading:
         elif self.position < len(text) and text[self.position] != "<":
             return self.cut
         else:
+            self.unended = self.unended or self.position >= len(text)
             self.repairs.append(f"<{self.name}> had no '>'; it was read as ending before what follows")
         return True
 
@@ -229,5 +233,6 @@ class _TagReading:
             return self.text[begin:]
         end = limit if stop < 0 else stop - (self.text[stop - 1] == "/" and stop > begin)
         self.position = end
+        self.unended = True
         self.repairs.append(f"the value of {name} in <{self.name}> had no closing quote; it was closed there")
         return self.text[begin:end].rstrip()

@@ -145,6 +145,7 @@ insert into outcomes (name, status, strikes, meaning) values
     ('timeout', 504, 1, 'the process took too long'),
     ('interrupted', 499, 0, 'the engine was stopped while it ran; whether it finished is unknown'),
     ('unparsed', 422, 0, 'the response held something that could not be read'),
+    ('truncated', 422, 1, 'the response was cut off inside it'),
     ('status', 500, 1, 'an HTTP status follows'),
     ('error', 500, 1, 'broke')
 on conflict (name) do update

@@ -51,6 +51,21 @@ where t.phase = 'dispatching'
     )
 group by t.id;
 
+-- Turns whose response was cut off: what of it was not closed before the cut may be mangled. Of one that ended without a
+-- reason nobody knows whether its text is whole; a command that is open in it is not.
+create view _cut_responses as
+select
+    id as turn_id,
+    case finish_reason
+        when 'length' then 'Your answer was cut off at the output limit'
+        when 'content_filter' then 'Your answer was stopped by the filter of the provider'
+        else 'Your answer broke off before its end'
+    end as told,
+    finish_reason <> 'incomplete' as cuts_text,
+    substr(response, -80) as ending
+from turns
+where finish_reason in ('length', 'content_filter', 'incomplete') and text_repetition(response) is null;
+
 -- Record the commands of a response: insert into _record_commands (turn_id, parsed), the JSON of response_parse.
 create view _record_commands as
 select id as turn_id, null as parsed
@@ -186,7 +201,8 @@ begin
                 select json_group_array(name)
                 from (select name from tools order by ordinal)
             ),
-            cast((select value from settings where name = 'max_commands') as integer)
+            cast((select value from settings where name = 'max_commands') as integer),
+            exists (select 1 from _cut_responses as x where x.turn_id = t.id)
         )
     from turns as t
     where t.run_id = (select id from runs where alias = new.run) and t.phase <> 'judged' and t.phase = 'answered';
@@ -233,10 +249,42 @@ begin
         where t.id = new.turn_id
     )
     order by ordinal;
+    -- a command that was open where the response was cut off is refused when its turn comes
+    insert into vetoes (command_id, outcome, message)
+    select
+        c.id, 'truncated',
+        r.told || ' inside this <' || c.action || '>, so nothing of it was done. It ended in: '
+        || substr(p.value ->> '$.source', -80) || char(10)
+        || case c.action
+            when 'set' then 'Write less at once: the beginning in one <set>, then each further part with <<APPEND … APPEND.'
+            else 'Say it again in fewer words, or in smaller steps.'
+        end
+    from json_each(new.parsed, '$.commands') as p
+    join commands as c on c.turn_id = new.turn_id and c.ordinal = p.key
+    join _cut_responses as r on r.turn_id = new.turn_id
+    where p.value ->> '$.truncated';
     insert into turn_errors (turn_id, status, message, soft)
     select new.turn_id, 422, w.value, 1
     from json_each(new.parsed, '$.warnings') as w
     order by w.key;
+    -- what was cut off is told where no command tells it, and where no update says that all is done
+    insert into turn_errors (turn_id, status, message, slug)
+    select
+        t.id, 422,
+        r.told || coalesce('. It ended in: ' || nullif(r.ending, ''), ' before it said anything') || char(10)
+        || 'Only what was closed before that is done. Say the rest in fewer words, or in smaller steps.',
+        'truncated'
+    from _cut_responses as r
+    join turns as t on t.id = r.turn_id
+    where r.turn_id = new.turn_id
+        and r.cuts_text
+        and (t.reasoning is null or text_repetition(t.reasoning) is null)
+        and not exists (
+            select 1
+            from commands as c
+            left join vetoes as v on v.command_id = c.id
+            where c.turn_id = t.id and (c.action = 'update' or v.outcome = 'truncated')
+        );
     insert into turn_errors (turn_id, status, message, slug)
     select
         id, 422,

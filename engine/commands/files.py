@@ -45,8 +45,8 @@ def files(context: typer.Context, root: RootOption = None, as_json: JsonOption =
         if root is not None or db is not None or as_json:
             raise typer.BadParameter(f"options go behind the subcommand: engine files {context.invoked_subcommand} …")
         return
-    place, patterns = _known(root, db)
-    listed = _listed(place, patterns)
+    place, patterns, database = _known(root, db)
+    listed = _listed(place, patterns, database)
     if as_json:
         print_json({"root": str(place), "constraints": patterns, "files": listed})
         return
@@ -58,6 +58,8 @@ def files(context: typer.Context, root: RootOption = None, as_json: JsonOption =
 @app.command()
 def add(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
     """Take files into the project that git does not track.
+
+    Files that hold keys (.env, *.pem, id_rsa, …) come in by their whole name only.
 
     \b
     Example:
@@ -152,26 +154,27 @@ def _project(db: Database, root: Path) -> int:
     return int(db.value("select id from projects where root = ?", (str(root),)))
 
 
-def _known(root: Path | None, db: Path | None) -> tuple[Path, list[Row]]:
-    """The folder and the patterns kept for it; none where there is no database yet."""
+def _known(root: Path | None, db: Path | None) -> tuple[Path, list[Row], Path | None]:
+    """The folder, the patterns kept for it, and the database that keeps them; none where there is none yet."""
     from engine.locate import find_database
 
     place = _root(root)
     if db is None and find_database(Path.cwd()) is None:
-        return place, []
+        return place, [], None
     with open_to_read(db) as database:
-        return place, database.rows(
+        patterns = database.rows(
             "select k.pattern, k.visibility from file_constraints as k join projects as p on p.id = k.project_id "
             "where p.root = ? order by k.visibility, k.pattern",
             (str(place),),
         )
+        return place, patterns, database.place
 
 
-def _listed(root: Path, patterns: list[Row]) -> list[Row]:
+def _listed(root: Path, patterns: list[Row], database: Path | None) -> list[Row]:
     from engine.functions.patterns import pattern_match
     from engine.workspace import Workspace
 
-    members = Workspace(root).members(
+    members = Workspace(root, database).members(
         added=[row["pattern"] for row in patterns if row["visibility"] != "ignore"],
         ignored=[row["pattern"] for row in patterns if row["visibility"] == "ignore"],
         limit=1_000_000,

@@ -33,7 +33,7 @@ def scan(db: Store, request: Row) -> None:
 
     The disk is read outside of any transaction; what was found is written in one.
     """
-    workspace = Workspace.at(request["root"])
+    workspace = Workspace.at(request["root"], db.place)
     project = request["project_id"]
     patterns = db.rows("select pattern, visibility from file_constraints where project_id = ?", (project,))
     members = workspace.members(
@@ -61,17 +61,17 @@ def look_at_watched(db: Store, run_id: int) -> None:
         (run_id,),
     )
     for row in watched:
-        workspace = Workspace.at(row["root"])
+        workspace = Workspace.at(row["root"], db.place)
         if workspace.stat(row["path"]) != (row["size"], row["mtime_ns"]):
             limit = int(_setting(db, "file_max_bytes"))
             _report(db, row["project_id"], row["path"], workspace.read(row["path"], limit))
 
 
-def write(effect: Row) -> dict[str, Any]:
+def write(db: Store, effect: Row) -> dict[str, Any]:
     """Write an accepted file: atomically, inside the root, and only over what was there when it was proposed."""
     detail = json.loads(effect["detail"])
     try:
-        workspace = Workspace.at(effect["root"])
+        workspace = _workspace(db, effect, detail["path"])
         digest = workspace.write(detail["path"], effect["text"], before=detail.get("before"))
         size, mtime_ns = workspace.stat(detail["path"]) or (0, 0)
     except EngineError as error:
@@ -79,25 +79,37 @@ def write(effect: Row) -> dict[str, Any]:
     return {"state": "resolved", "detail": json.dumps({"sha256": digest, "size": size, "mtime_ns": mtime_ns})}
 
 
-def delete(effect: Row) -> dict[str, Any]:
+def delete(db: Store, effect: Row) -> dict[str, Any]:
     """Remove an accepted file, if it still is what it was when that was proposed; one that is gone already is fine."""
     detail = json.loads(effect["detail"])
     try:
-        Workspace.at(effect["root"]).delete(detail["path"], before=detail.get("before"))
+        _workspace(db, effect, detail["path"]).delete(detail["path"], before=detail.get("before"))
     except EngineError as error:
         return failure(error)
     return {"state": "resolved"}
 
 
-def may_be_done(effect: Row) -> bool:
+def may_be_done(db: Store, effect: Row) -> bool:
     """Whether a file is still what it was when its change was proposed, or already what it is to become."""
     detail = json.loads(effect["detail"])
     text = effect["text"] if effect["kind"] == "file_write" else None
     try:
-        Workspace.at(effect["root"]).expect(detail["path"], before=detail.get("before"), after=text)
+        _workspace(db, effect, detail["path"]).expect(detail["path"], before=detail.get("before"), after=text)
     except EngineError:
         return False
     return True
+
+
+def _workspace(db: Store, effect: Row, path: str) -> Workspace:
+    """The workspace of an effect on the file `path`; `PermissionDenied` (403) where that is one of keys."""
+    workspace = Workspace.at(effect["root"], db.place)
+    added = db.rows(
+        "select k.pattern from file_constraints as k join runs as r on r.project_id = k.project_id "
+        "where r.id = ? and k.visibility <> 'ignore'",
+        (effect["run_id"],),
+    )
+    workspace.expect_no_keys(path, [row["pattern"] for row in added])
+    return workspace
 
 
 def failure(error: EngineError) -> dict[str, Any]:

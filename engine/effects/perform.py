@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +31,9 @@ class Performer:
         self._stopped = stopped
         self._on_output = on_output
         self._of_plugins = plugins.effect_handlers()
-        self._handlers = {
-            "file_write": files.write,
-            "file_delete": files.delete,
+        self._handlers: dict[str, Callable[[Row], Mapping[str, Any]]] = {
+            "file_write": partial(files.write, db),
+            "file_delete": partial(files.delete, db),
             "process": self._process,
             **self._of_plugins,
         }
@@ -51,7 +52,7 @@ class Performer:
     def _hopeless(self, run_id: int) -> Row | None:
         """An effect that will be refused, of those that are done together or not at all: it fails before one is done."""
         together = self._db.rows("select * from joint_effects where run_id = ? order by effect_id", (run_id,))
-        return next((effect for effect in together if not files.may_be_done(effect)), None)
+        return next((effect for effect in together if not files.may_be_done(self._db, effect)), None)
 
     def recover(self, run_id: int) -> None:
         """Record the processes that were cut off with another driver as interrupted; they are never started again."""

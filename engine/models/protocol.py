@@ -24,6 +24,13 @@ STATUS_BY_CATEGORY = {
 }
 
 
+_LENGTH = frozenset(
+    {"max_tokens", "max_output_tokens", "max_completion_tokens", "max_length", "model_length", "token_limit"}
+    | {"model_context_window_exceeded", "context_length_exceeded"}
+)
+"""What providers call it when an answer reached the output limit; the engine's word is ``length``."""
+
+
 @dataclass(frozen=True)
 class Message:
     """One message of a packet; `role` is ``system``, ``user`` or ``assistant``.
@@ -91,7 +98,8 @@ class Usage:
 
 @dataclass(frozen=True)
 class Completion:
-    """What a model said; `finish_reason` is ``stop``, ``length``, … or None where the model gives none.
+    """What a model said; `finish_reason` is ``stop``, ``tool_call``, ``length`` where it reached the output limit,
+    ``content_filter`` where a filter stopped it, ``incomplete`` where it broke off, or None where nobody says.
 
     `calls` are what it called natively. `native` says that it did, also where `text` holds the calls already.
     """
@@ -141,6 +149,12 @@ class ModelError(EngineError):
         self.retry_after_s = retry_after_s
         self.final = final
         super().__init__(message, STATUS_BY_CATEGORY[category] if status is None else status)
+
+
+def finish_reason(name: str | None) -> str | None:
+    """The engine's word for what a provider says of an answer's end; a word that it has none for, as it is."""
+    word = (name or "").strip().lower()
+    return "length" if word in _LENGTH else "incomplete" if word == "error" else word or None
 
 
 def storable(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.cuts import blocks_of
 from engine.models.failures import translated
-from engine.models.protocol import Completion, Message, Request, Usage
+from engine.models.protocol import Completion, Message, Request, Usage, finish_reason
 from engine.models.providers import PROVIDERS, endpoint, library_model, missing_library
 from engine.models.stuck import Listener
 from engine.models.tools import library_calls, library_parameters
@@ -146,7 +146,7 @@ class RemoteModel:
             text="".join(part.content for part in response.parts if isinstance(part, TextPart)),
             reasoning="".join(part.content for part in response.parts if isinstance(part, ThinkingPart)),
             usage=self._usage(response),
-            finish_reason=response.finish_reason,
+            finish_reason=_finish_reason(response),
             calls=calls,
             native=bool(calls),
         )
@@ -178,6 +178,14 @@ class RemoteModel:
         except (LookupError, ValueError):
             return None
         return float(price.total_price)
+
+
+def _finish_reason(response: ModelResponse) -> str:
+    """How the answer ended; ``incomplete`` where its stream ended and the provider had not said that it is over."""
+    said = (response.provider_details or {}).get("finish_reason")
+    # where nothing was said, the library makes it a stop
+    assumed = response.finish_reason == "stop" and said is None
+    return finish_reason(None if assumed else response.finish_reason or said) or "incomplete"
 
 
 def _http_client(timeout_s: float) -> httpx2.AsyncClient:

@@ -13,7 +13,8 @@ from engine.models.protocol import Completion, ModelError, Request, Usage
 from engine.models.scripted import past_the_end
 
 _RESPONSE = """ select t.response, t.reasoning, t.prompt_tokens, t.cached_tokens, t.completion_tokens,
-t.reasoning_tokens, t.cost, t.native from turns as t join runs as r on r.id = t.run_id where r.alias = ? and
+t.reasoning_tokens, t.cost, t.native,
+t.finish_reason from turns as t join runs as r on r.id = t.run_id where r.alias = ? and
 t.response is not null order by t.sequence limit 1 offset ?
 """
 _COUNT = """
@@ -41,10 +42,10 @@ class ReplayModel:
         """
         if cancelled is not None and cancelled.is_set():
             raise ModelError("aborted", f"the replay of run {self.run!r} was cancelled")
-        text, reasoning, *figures, native = self._recorded(request.position)
+        text, reasoning, *figures, native, ended = self._recorded(request.position)
         if on_delta is not None:
             on_delta(text)
-        return Completion(text, reasoning or "", Usage(*figures), "stop", native=bool(native))
+        return Completion(text, reasoning or "", Usage(*figures), ended or "stop", native=bool(native))
 
     def _recorded(self, position: int) -> tuple[Any, ...]:
         if not self.path.is_file():

@@ -3,6 +3,7 @@
 A line is a string, the text of the answer, or an object::
 
     {"text": "…", "reasoning": "…", "usage": {"prompt_tokens": 10, "cost": 0.01}, "delay_s": 0.5}
+    {"text": "<set path=", "finish_reason": "length"}
     {"text": "…", "calls": [{"name": "get", "arguments": {"path": "a"}}]}
     {"error": {"status": 429, "message": "slow down"}}
 
@@ -23,7 +24,7 @@ from typing import Any
 from engine.models.protocol import Completion, ModelError, Request, ToolCall, Usage, category_of_status
 from engine.models.watch import watched
 
-_KEYS = {"text", "reasoning", "usage", "error", "delay_s", "calls"}
+_KEYS = {"text", "reasoning", "usage", "error", "delay_s", "calls", "finish_reason"}
 _USAGE = {field.name for field in fields(Usage)}
 _CATEGORIES = {499: "aborted", 504: "timeout"}
 
@@ -86,7 +87,8 @@ def _completion(answer: Mapping[str, Any], emit: Callable[[str], None]) -> Compl
     emit(text)
     calls = tuple(ToolCall(call["name"], call["arguments"]) for call in answer.get("calls", ()))
     usage = Usage(**answer.get("usage", {}))
-    return Completion(text, answer.get("reasoning", ""), usage, "stop", calls, native=bool(calls))
+    ended = answer.get("finish_reason", "stop")
+    return Completion(text, answer.get("reasoning", ""), usage, ended, calls, native=bool(calls))
 
 
 def _checked(answer: Any) -> Mapping[str, Any]:
@@ -104,7 +106,7 @@ def _checked(answer: Any) -> Mapping[str, Any]:
 
 
 def _check_types(answer: Mapping[str, Any]) -> None:
-    for key in ("text", "reasoning"):
+    for key in ("text", "reasoning", "finish_reason"):
         if not isinstance(answer.get(key, ""), str):
             raise ValueError(f"{key!r} is a string")
     if not _is_number(answer.get("delay_s", 0)):

@@ -99,20 +99,21 @@ def _begin_stream(handler: Handler) -> None:
     handler.end_headers()
 
 
-def saying(text: str) -> Answer:
-    """Stream this text, with figures of what it took."""
+def saying(text: str, ended: str | None = "stop") -> Answer:
+    """Stream this text, with figures of what it took; where `ended` is None, break off without a reason."""
 
     def answer(handler: Handler) -> None:
         _begin_stream(handler)
         usage = {"prompt_tokens": 1200, "completion_tokens": 7, "total_tokens": 1207}
         for fields in (
             {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]},
-            {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+            {"choices": [{"index": 0, "delta": {}, "finish_reason": ended}]},
             {"choices": [], "usage": usage},
         ):
             chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "tiny", **fields}
             handler.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
-        handler.wfile.write(b"data: [DONE]\n\n")
+        if ended is not None:
+            handler.wfile.write(b"data: [DONE]\n\n")
 
     return answer
 

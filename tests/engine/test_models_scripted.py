@@ -138,14 +138,14 @@ def recorded(tmp_path: Path) -> Path:
             create table turns (
                 id integer primary key, run_id integer, sequence integer, response text, reasoning text,
                 prompt_tokens integer, cached_tokens integer, completion_tokens integer,
-                reasoning_tokens integer, cost real, native integer
+                reasoning_tokens integer, cost real, native integer, finish_reason text
             );
             insert into runs values (1, 'demo'), (2, 'other');
             insert into turns values
-                (1, 2, 1, 'of the other run', null, null, null, null, null, null, 0),
-                (2, 1, 3, 'second', null, null, null, null, null, null, 1),
-                (3, 1, 2, null, null, null, null, null, null, null, 0),
-                (4, 1, 1, 'first', 'thought', 10, 5, 3, 1, 0.25, 0);
+                (1, 2, 1, 'of the other run', null, null, null, null, null, null, 0, null),
+                (2, 1, 3, 'second', null, null, null, null, null, null, 1, 'length'),
+                (3, 1, 2, null, null, null, null, null, null, null, 0, null),
+                (4, 1, 1, 'first', 'thought', 10, 5, 3, 1, 0.25, 0, 'stop');
         """)
     return path
 
@@ -159,6 +159,7 @@ def test_a_replay_gives_the_stored_responses_in_their_order(recorded: Path) -> N
     assert heard == ["first"]
     second = model.complete(request(1))
     assert (first.native, second.text, second.native) == (False, "second", True)
+    assert (first.finish_reason, second.finish_reason) == ("stop", "length")
     assert recorded.read_bytes() == before
 
 

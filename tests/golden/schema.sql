@@ -501,6 +501,7 @@ CREATE TABLE turns (
     lease text,
     response text,
     reasoning text,
+    finish_reason text,
     native integer not null default 0 constraint turns_native_flag check (native in (0, 1)),
     prose text,
     warnings text,
@@ -619,6 +620,7 @@ where prompt_tokens > 0;
 -- view context_costs (run_id, entry_id, path, kind, category, visibility, turn, touched, is_task, summarized, premium, divisor, visible)
 -- view context_texts (run_id, entry_id, path, kind, category, visibility, turn, touched, placed, shown, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, summary_chars, is_task, divisor)
 -- view context_views (run_id, entry_id, path, kind, category, visibility, turn, touched, placed, shown, content_id, start, loop_id, divisor)
+-- view cut_responses (turn_id, told, cuts_text, ending)
 -- view deciding_commands (command_id)
 -- view decisions (proposal_id, decision, body, reason)
 -- view demotion_notes (turn_id, step, entries, tokens, lines)

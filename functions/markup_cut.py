@@ -1,0 +1,65 @@
+"""What was open where an answer was cut off: nothing that stands in it is read, because its end is not known.
+
+A command counts as closed when its end stands before the cut: the `>` of a tag without a body, a closing tag of
+its own, the end of a call's JSON. Everything from the start of one that is not closed belongs to it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engine.functions.dialects import Reading
+from engine.functions.markers import KEYWORDS
+from engine.functions.markup_bodies import Bodies, Close
+from engine.functions.markup_grammar import FLAGS
+from engine.functions.markup_tags import Shape, Tag
+
+_MARKER = re.compile(rf"(?<![^\s>])<<((?:{'|'.join(KEYWORDS)})[A-Za-z0-9_]*)")
+_WRAPPER = re.compile(r"\s*<<([A-Z][A-Za-z0-9_]*)")
+_ELEMENT = re.compile(r"<(?:[\w.:-]*invoke\b|function=|tool_use>)", FLAGS)
+_ELEMENT_END = re.compile(r"</[\w.:-]*(?:invoke|function|tool_use)\s*>", FLAGS)
+_NAME = re.compile(
+    r"\"name\"\s*:\s*\"([\w.:/-]+)\"|\bname\s*=\s*[\"']([\w.:/-]+)|function=\s*([\w.:/-]+)|\bcall:\s*([\w.:/-]+)"
+    r"|<(?:tool_)?name>\s*([\w.:/-]+)|\bto=([\w.:/-]+)|\[TOOL_CALLS\]\s*([\w.:/-]+)",
+    FLAGS,
+)
+_NAME_WITHIN = 400
+"""Characters of a call in which its tool is named."""
+
+
+def tag_is_open(tag: Tag, text: str) -> bool:
+    """Does the answer end inside the open tag itself, or in a quote of it that was never closed?"""
+    if tag.shape is Shape.WHOLE:
+        return tag.unended
+    return tag.shape is Shape.CUT or not text[tag.end :].strip()
+
+
+def body_is_open(tag: Tag, close: Close, bodies: Bodies) -> bool:
+    """Is `close` only what looks like the end of the body: half a tag, or one inside a marker that has no end yet?"""
+    if not bodies.text.endswith(">", close.start, close.end):
+        return True
+    openers = [_WRAPPER.match(bodies.text, tag.end, close.start)]
+    if tag.name == "set":
+        openers += _MARKER.finditer(bodies.text, tag.end, close.start)
+    return any(not 0 <= bodies.markers.closer(found[1], found.end()) <= close.start for found in openers if found)
+
+
+def call_is_open(start: int, reading: Reading | None, text: str, decodes: bool) -> int:
+    """Where in a call of another notation that begins at `start` the open part begins; -1 where it is closed.
+
+    `decodes` says whether there is a whole JSON value at `start`.
+    """
+    if reading is None:
+        return -1 if decodes else start
+    if reading.problem:
+        return max(reading.end, start + 1) if reading.calls else start
+    if reading.calls and _ELEMENT.match(text, start) and not _ELEMENT_END.search(text, start, reading.end):
+        return start
+    return -1
+
+
+def called_tool(start: int, text: str, names: frozenset[str]) -> str | None:
+    """The tool that the call at `start` names, None for one that there is not."""
+    found = _NAME.search(text, start, start + _NAME_WITHIN)
+    word = re.split(r"[.:/]", found[found.lastindex or 0])[-1].lower() if found else None
+    return word if word in names else None

@@ -1,0 +1,57 @@
+"""What a caller may do while a run is driven, and what it may answer.
+
+1. `on_proposal` answers with True, False, a text or None; anything else is a TypeError, and nothing is decided.
+2. A decision is dated by the clock of the database.
+3. A run is not driven inside a transaction.
+
+spec: @python_contract @driver_loop
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from driving import START_MS, Clock, begin, fresh, script
+
+import engine
+
+DONE = '<update status="200">Done.</update>'
+WRITE = '<set path="a.txt">x</set>'
+
+
+@pytest.mark.parametrize("answer", [0, 1, [], {}, math.nan, 1.0, b"yes", object()], ids=repr)
+def test_an_answer_that_means_nothing_decides_nothing(
+    db: engine.Database, tmp_path: Path, workspace_dir: Path, answer: object
+) -> None:
+    model = script(tmp_path, WRITE, DONE)
+    with pytest.raises(TypeError, match=r"on_proposal returned .*True to accept"):
+        db.run("Go", run="demo", model=model, root=workspace_dir, on_proposal=lambda _: answer)  # type: ignore[arg-type, return-value]
+    assert db.rows("select path from open_proposals where run = 'demo'") != []
+    assert db.value("select count(*) from resolutions") == 0
+    assert not (workspace_dir / "a.txt").exists()
+    assert db.resume("demo", on_proposal=lambda _: True).status == 200
+    assert (workspace_dir / "a.txt").exists()
+
+
+@pytest.mark.parametrize("answer", [True, False, "by a person"])
+def test_a_decision_of_a_callback_is_dated(tmp_path: Path, workspace_dir: Path, answer: bool | str) -> None:
+    with fresh(tmp_path, clock=Clock(step=1)) as db:
+        db.run("Go", run="demo", model=script(tmp_path, WRITE, DONE), root=workspace_dir, on_proposal=lambda _: answer)
+        (decided,) = db.rows("select created_at, decided_by from resolutions")
+        assert decided["created_at"] > START_MS
+        assert decided["decided_by"] == "client"
+
+
+def test_a_run_is_not_driven_inside_a_transaction(db: engine.Database, tmp_path: Path, workspace_dir: Path) -> None:
+    model = script(tmp_path, "<sh>touch made.txt</sh>", DONE)
+    with db.transaction(), pytest.raises(engine.Conflict, match="not driven inside a transaction"):
+        db.run("Go", run="demo", model=model, root=workspace_dir, yolo=True)
+    assert db.value("select count(*) from runs where alias = 'demo'") == 0
+    assert not (workspace_dir / "made.txt").exists()
+    begin(db, "demo", model=model)
+    with db.transaction(), pytest.raises(engine.Conflict, match="409"):
+        db.resume("demo")
+    assert db.value("select count(*) from turns") == 0
+    assert db.resume("demo").status in (200, 202)
