@@ -51,7 +51,7 @@ class Lease:
         self._done.set()
         if self._thread is not None:
             self._thread.join()
-        self._db.execute("delete from leases where token = ?", (self.token,))
+        self._db.insert("release_lease", token=self.token)
 
     def _token_of_the_dead(self) -> str | None:
         held = self._db.row("select token, holder from live_leases where run = ?", (self.run,))

@@ -220,7 +220,7 @@ class Driver:
     def _dispatch_singly(self) -> None:
         """Perform the commands one by one where a rule raised: the one that it raised for has failed, the rest is kept."""
         self._db.insert("start_dispatch", run=self._run, lease=self._lease.token)
-        while command := self._db.row("select command_id, turn_id from next_commands where run = ?", (self._run,)):
+        while command := self._db.row("select command_id from next_commands where run = ?", (self._run,)):
             try:
                 self._db.insert("perform_command", **command)
             except (apsw.Error, EngineError) as error:

@@ -166,11 +166,11 @@ end;
 create trigger release_lease__release
 instead of insert on release_lease
 begin
-    update turns
-    set lease = null
-    where phase <> 'judged' and run_id = (select run_id from leases where token = new.token);
     delete from leases
     where token = new.token;
+    update turns
+    set lease = null
+    where phase <> 'judged' and lease = new.token;
 end;
 
 -- A write that does not carry the token of the lease in force is refused.

@@ -32,7 +32,9 @@ create table if not exists commands (
     log_path text,
     -- 1: kept out of the model's view
     quiet integer not null default 0,
-    -- the one entry that its path names, found when it is performed; those that a pattern finds stand in _matched_entries
+    -- settled when it is performed: 1 where its path is a pattern, else the one entry that its path names; those that a
+    -- pattern finds stand in _matched_entries
+    is_pattern integer not null default 0,
     entry_id integer,
     created_at integer not null default 0
 ) strict;

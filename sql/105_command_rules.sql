@@ -26,38 +26,58 @@ create table if not exists _matched_entries (
 
 -- views
 
--- How a command names its entries: whether its path means many, and the text that a body must hold.
-create view _command_patterns as
+-- The text that the body of a command's entries must hold, where it names one.
+create view _command_filters as
 select
-    c.id as command_id,
-    coalesce(
-        json_extract(c.attributes, '$.pattern'),
-        path_is_pattern(c.path)
-        and not exists (select 1 from _run_paths as p where p.run_id = c.run_id and p.path = c.path),
-        1
-    ) as is_pattern,
+    id as command_id,
     case
-        when c.action in ('get', 'rm') and c.path is not null then nullif(c.body, '')
-        else json_extract(c.attributes, '$.filter')
+        when action in ('get', 'rm') and path is not null then nullif(body, '')
+        else json_extract(attributes, '$.filter')
     end as filter
-from commands as c;
+from commands;
 
--- The one entry that a command names.
-create view _named_entries as
-select c.id as command_id, p.entry_id
-from commands as c
-join _command_patterns as s on s.command_id = c.id and not s.is_pattern
-join _run_paths as p on p.run_id = c.run_id and p.path = c.path
-where s.filter is null
-    or pattern_search(
-        s.filter, (select b.body from _entry_bodies as b where b.run_id = c.run_id and b.entry_id = p.entry_id)
-    ) > 0;
+-- What the path of a command means: many entries, or the one of that name that its filter fits. A path that looks like a
+-- pattern is the name of an entry where there is one of that name.
+create view _command_paths as
+select
+    command_id,
+    is_pattern,
+    case
+        when not is_pattern
+            then (
+                select p.entry_id
+                from _run_paths as p
+                join _command_filters as f on f.command_id = m.command_id
+                where p.run_id = m.run_id
+                    and p.path = m.path
+                    and (
+                        f.filter is null
+                        or pattern_search(
+                            f.filter,
+                            (select b.body from _entry_bodies as b where b.run_id = p.run_id and b.entry_id = p.entry_id)
+                        ) > 0
+                    )
+            )
+    end as entry_id
+from (
+    select
+        c.id as command_id,
+        c.run_id,
+        c.path,
+        coalesce(
+            json_extract(c.attributes, '$.pattern'),
+            path_is_pattern(c.path)
+            and not exists (select 1 from _run_paths as p where p.run_id = c.run_id and p.path = c.path),
+            1
+        ) as is_pattern
+    from commands as c
+) as m;
 
 -- All entries that a command's pattern, filter and tags find. The literal beginning of the pattern bounds what is read.
 create view _found_entries as
 select c.id as command_id, e.id as entry_id, e.path
 from commands as c
-join _command_patterns as s on s.command_id = c.id and s.is_pattern
+join _command_filters as s on s.command_id = c.id
 cross join run_scopes as l on l.run_id = c.run_id
 cross join entries as e
     on e.scope = l.scope
@@ -66,7 +86,7 @@ cross join entries as e
 cross join run_views as v on v.run_id = c.run_id and v.entry_id = e.id
 join schemes as k on k.name = e.kind and k.model_visible
 left join contents as b on b.id = coalesce(v.content_id, e.content_id)
-where c.action in (select action from _entry_actions)
+where c.is_pattern
     and (c.path is not null or json_extract(c.attributes, '$.tags') is not null)
     and (c.path is null or (path_scheme(c.path) is e.scheme and pattern_match(c.path, e.path)))
     and (s.filter is null or pattern_search(s.filter, b.body) > 0)
@@ -89,29 +109,20 @@ union all
 select command_id, entry_id, path
 from _matched_entries;
 
--- The entries of a command as one text: their number, and one line each with what it costs.
-create view _listings as
+-- The entries of a command, a line each with what it costs, as lists tell them.
+create view _entry_lines as
 select
-    m.id as command_id,
-    (select count(*) from _command_entries as t where t.command_id = m.id) || ' matched' || coalesce(
-        char(10) || (
-            select group_concat(line, char(10))
-            from (
-                select
-                    '* ' || t.path || ' - ' || coalesce(
-                        (select u.short from _unreadable_files as u where c.id is null and u.entry_id = t.entry_id),
-                        token_estimate(c.chars, (select divisor from loops where id = m.loop_id)) || ' tokens'
-                    ) as line
-                from _command_entries as t
-                join run_views as w on w.run_id = m.run_id and w.entry_id = t.entry_id
-                join entries as e on e.id = t.entry_id
-                left join contents as c on c.id = coalesce(w.content_id, e.content_id)
-                where t.command_id = m.id
-                order by t.path
-            )
-        ), ''
-    ) as listing
-from commands as m;
+    t.command_id,
+    t.path,
+    '* ' || t.path || ' - ' || coalesce(
+        (select u.short from _unreadable_files as u where c.id is null and u.entry_id = t.entry_id),
+        token_estimate(c.chars, (select divisor from loops where id = m.loop_id)) || ' tokens'
+    ) as line
+from commands as m
+cross join _command_entries as t on t.command_id = m.id
+join run_views as w on w.run_id = m.run_id and w.entry_id = t.entry_id
+join entries as e on e.id = t.entry_id
+left join contents as c on c.id = coalesce(w.content_id, e.content_id);
 
 -- Commands that decide on a proposal: a state set on its path, by anybody but the model.
 create view _deciding_commands as
@@ -234,15 +245,15 @@ select
     d.command_id is not null as decides,
     -- a set without a body is about what is there
     c.action = 'set' and c.body is null and path_scheme(c.path) is not 'run' and d.command_id is null as is_move,
-    p.is_pattern,
-    p.filter,
+    c.is_pattern,
+    f.filter,
     exists (select 1 from _command_entries as t where t.command_id = c.id) as found,
     a.needs,
     a.example,
     a.forbidden
 from commands as c
 cross join _entry_actions as a on a.action = c.action
-cross join _command_patterns as p on p.command_id = c.id
+cross join _command_filters as f on f.command_id = c.id
 left join _deciding_commands as d on d.command_id = c.id;
 
 -- Why a command cannot be done, now that its entries are known. A command that only lists what it finds has no fault but a
@@ -310,6 +321,12 @@ select
     ) as fault
 from _requests as c;
 
+-- Add a list of what a command found to what is told of it: insert into _list_entries (command_id).
+create view _list_entries as
+select id as command_id
+from commands
+where false;
+
 -- Find the entries that a command is about, and settle what can be settled when they are known: insert into _find_entries
 -- (command_id).
 create view _find_entries as
@@ -323,7 +340,7 @@ create trigger _find_entries__find
 instead of insert on _find_entries
 begin
     update commands
-    set entry_id = (select entry_id from _named_entries where command_id = new.command_id)
+    set (is_pattern, entry_id) = (select is_pattern, entry_id from _command_paths where command_id = new.command_id)
     where id = new.command_id;
     insert into _matched_entries (command_id, entry_id, path)
     select command_id, entry_id, path
@@ -335,8 +352,25 @@ begin
     update commands
     set state = 'resolved',
         message = 'MANIFEST ' || action || ' path="' || coalesce(path, '**') || '"'
-            || coalesce((select ' filter="' || filter || '"' from _command_patterns where command_id = commands.id), '')
+            || coalesce((select ' filter="' || filter || '"' from _command_filters where command_id = commands.id), '')
             || ': '
-            || (select listing from _listings where command_id = commands.id)
     where id = new.command_id and state = 'queued' and json_extract(attributes, '$.manifest') is not null;
+    insert into _list_entries (command_id)
+    select id
+    from commands
+    where id = new.command_id and state = 'resolved';
+end;
+
+create trigger _list_entries__list
+instead of insert on _list_entries
+begin
+    update commands
+    set message = coalesce(message, '') || (select count(*) from _command_entries where command_id = new.command_id) || ' matched'
+        || coalesce(
+            char(10) || (
+                select group_concat(line, char(10))
+                from (select line from _entry_lines where command_id = new.command_id order by path)
+            ), ''
+        )
+    where id = new.command_id;
 end;

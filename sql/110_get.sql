@@ -67,13 +67,17 @@ begin
     where t.command_id = new.id
         and not exists (select 1 from _unreadable_files as u where u.entry_id = t.entry_id)
         and (select state from commands where id = new.id) = 'performing';
+    insert into _list_entries (command_id)
+    select id
+    from commands
+    where id = new.id and state = 'performing' and is_pattern;
     update commands
     set state = 'resolved',
         message = case
-            when exists (select 1 from _command_patterns as p where p.command_id = new.id and not p.is_pattern)
-                then ''
-            else 'get path="' || coalesce(new.path, '**') || '"' || coalesce(' filter="' || nullif(new.body, '') || '"', '')
-                || ': ' || (select listing from _listings where command_id = new.id)
+            when is_pattern
+                then 'get path="' || coalesce(path, '**') || '"' || coalesce(' filter="' || nullif(body, '') || '"', '')
+                    || ': ' || message
+            else ''
         end
     where id = new.id and state = 'performing';
 end;

@@ -56,7 +56,7 @@ select
     t.entry_id,
     coalesce(t.path, c.path) as path,
     k.attributes,
-    p.is_pattern,
+    c.is_pattern,
     json_extract(c.attributes, '$.visibility') as visibility,
     case
         when json_extract(c.attributes, '$.append') = 1
@@ -67,7 +67,6 @@ select
     end as edit
 from commands as c
 join _kept_attributes as k on k.command_id = c.id
-join _command_patterns as p on p.command_id = c.id
 left join _command_entries as t on t.command_id = c.id
 left join run_views as v on v.run_id = c.run_id and v.entry_id = t.entry_id
 left join entries as e on e.id = t.entry_id
@@ -170,11 +169,9 @@ begin
     where id = new.id and state = 'performing' and new.body is null;
     -- one body for many: an edit that does not fit one of them, or a body that one may not have, changes none
     insert into _check_batch (command_id, run_id)
-    select new.id, new.run_id
-    from _command_patterns as p
-    where p.command_id = new.id
-        and p.is_pattern
-        and (select state from commands where id = new.id) = 'performing';
+    select id, run_id
+    from commands
+    where id = new.id and is_pattern and state = 'performing';
     insert into _write_body (command_id, path, attributes, visibility, edit)
     select
         e.command_id,
@@ -186,13 +183,12 @@ begin
     where e.command_id = new.id
         and (e.entry_id is not null or not e.is_pattern)
         and (select state from commands where id = new.id) = 'performing';
+    insert into _list_entries (command_id)
+    select id
+    from commands
+    where id = new.id and is_pattern and state = 'performing';
     update commands
-    set state = 'resolved',
-        message = case
-            when exists (select 1 from _command_patterns as p where p.command_id = new.id and p.is_pattern)
-                then (select listing from _listings where command_id = new.id)
-            else coalesce(message, '')
-        end
+    set state = 'resolved', message = coalesce(message, '')
     where id = new.id and state = 'performing';
 end;
 

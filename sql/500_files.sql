@@ -214,7 +214,9 @@ begin
             select
                 '* ' || f.path || ' - ' || coalesce(
                     (select u.short from _unreadable_files as u where c.id is null and u.entry_id = e.id),
-                    cast(ceil(c.chars / (select divisor from loops where id = (select loop_id from turns where id = new.turn_id))) as integer) || ' tokens'
+                    token_estimate(
+                        c.chars, (select l.divisor from turns as t join loops as l on l.id = t.loop_id where t.id = new.turn_id)
+                    ) || ' tokens'
                 ) as line
             from runs as r
             join file_stats as f on f.project_id = r.project_id and f.kind <> 'missing'
