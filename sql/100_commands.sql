@@ -153,7 +153,7 @@ select id as command_id
 from commands
 where false;
 
--- Run the procedure of a command's action: one trigger for each action, in the file of its tool.
+-- Run the procedure of a command's action, which stands in the file of its tool: insert a row of commands.
 create view _run_command as
 select *
 from commands
@@ -165,7 +165,7 @@ select id as command_id, state, outcome, message
 from commands
 where false;
 
--- Fail a command: insert into _fail_command (command_id, fault); 'fault' is 'outcome: message', and null changes nothing.
+-- Fail a command: insert into _fail_command (command_id, fault); 'fault' is 'outcome: message'.
 create view _fail_command as
 select id as command_id, null as fault
 from commands
@@ -240,7 +240,9 @@ when not exists (
     )
 begin
     insert into _fail_command (command_id, fault)
-    values (new.command_id, (select refusal from _refusals where command_id = new.command_id));
+    select command_id, refusal
+    from _refusals
+    where command_id = new.command_id and refusal is not null;
     insert into _find_entries (command_id)
     select id
     from commands
@@ -273,9 +275,22 @@ begin
     insert into _record_command (command_id) values (new.command_id);
 end;
 
+create trigger _run_command__run
+instead of insert on _run_command
+begin
+    insert into _run_get select * from commands where id = new.id and new.action = 'get';
+    insert into _run_set select * from commands where id = new.id and new.action = 'set' and path_scheme(path) is not 'run';
+    insert into _run_run select * from commands where id = new.id and new.action = 'set' and path_scheme(path) = 'run';
+    insert into _run_rm select * from commands where id = new.id and new.action = 'rm';
+    insert into _run_cp_mv select * from commands where id = new.id and new.action in ('cp', 'mv');
+    insert into _run_process select * from commands where id = new.id and new.action in ('sh', 'env');
+    insert into _run_question select * from commands where id = new.id and new.action = 'ask_user';
+    insert into _run_think select * from commands where id = new.id and new.action = 'think';
+    insert into _run_update select * from commands where id = new.id and new.action = 'update';
+end;
+
 create trigger _fail_command__fail
 instead of insert on _fail_command
-when new.fault is not null
 begin
     update commands
     set state = 'failed',

@@ -347,7 +347,9 @@ begin
     from _found_entries
     where command_id = new.command_id;
     insert into _fail_command (command_id, fault)
-    values (new.command_id, (select fault from _faults where command_id = new.command_id));
+    select command_id, fault
+    from _faults
+    where command_id = new.command_id and fault is not null;
     -- a manifest lists and changes nothing, whatever the action
     update commands
     set state = 'resolved',

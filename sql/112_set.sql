@@ -33,6 +33,12 @@ on conflict (action) do update
 
 -- views
 
+-- Run a set that is not about a run: insert a row of commands.
+create view _run_set as
+select *
+from commands
+where false;
+
 -- The attributes of a command that are kept on the entry it writes.
 create view _kept_attributes as
 select
@@ -101,9 +107,8 @@ where false;
 
 -- triggers
 
-create trigger _run_command__set
-instead of insert on _run_command
-when new.action = 'set' and path_scheme(new.path) is not 'run'
+create trigger _run_set__run
+instead of insert on _run_set
 begin
     insert into _read_patch (command_id, run_id, path, patch)
     select new.id, new.run_id, new.path, patch_parse(new.body)
@@ -220,51 +225,53 @@ create trigger _check_body__check
 instead of insert on _check_body
 begin
     insert into _fail_command (command_id, fault)
-    select
-        c.id,
-        coalesce(
-            -- what could not be read would be lost if it were written
-            (
-                select u.outcome || ': ' || u.message
-                from _run_paths as p
-                cross join _unreadable_files as u on u.entry_id = p.entry_id
-                where p.run_id = c.run_id and p.path = new.path and u.outcome <> 'not_found'
-            ),
-            (
-                select
-                    'overflow:' || token_count(new.body) || ': ' || new.path || ': ' || token_count(new.body)
-                    || ' tokens are too many, ' || value || ' is the limit; keep one fact an entry and write several.'
-                from settings
-                where name = 'max_entry_tokens'
-                    and exists (select 1 from schemes where name = path_scheme(new.path) and gated)
-                    and token_count(new.body) > cast(value as integer)
-            ),
-            case
-                when path_scheme(new.path) = 'unknown'
-                    then (
-                        select 'duplicate: ' || new.path || ': the same question is open at ' || d.path
-                        from _entry_bodies as d
-                        where d.run_id = c.run_id
-                            and d.kind = 'unknown'
-                            and d.visibility <> 'archived'
-                            and d.path <> new.path
-                            and not (c.action = 'mv' and d.path = c.path)
-                            and d.body = new.body
-                    )
-            end
-        )
-    from commands as c
-    where c.id = new.command_id;
+    select command_id, fault
+    from (
+        select
+            c.id as command_id,
+            coalesce(
+                -- what could not be read would be lost if it were written
+                (
+                    select u.outcome || ': ' || u.message
+                    from _run_paths as p
+                    cross join _unreadable_files as u on u.entry_id = p.entry_id
+                    where p.run_id = c.run_id and p.path = new.path and u.outcome <> 'not_found'
+                ),
+                (
+                    select
+                        'overflow:' || token_count(new.body) || ': ' || new.path || ': ' || token_count(new.body)
+                        || ' tokens are too many, ' || value || ' is the limit; keep one fact an entry and write several.'
+                    from settings
+                    where name = 'max_entry_tokens'
+                        and exists (select 1 from schemes where name = path_scheme(new.path) and gated)
+                        and token_count(new.body) > cast(value as integer)
+                ),
+                case
+                    when path_scheme(new.path) = 'unknown'
+                        then (
+                            select 'duplicate: ' || new.path || ': the same question is open at ' || d.path
+                            from _entry_bodies as d
+                            where d.run_id = c.run_id
+                                and d.kind = 'unknown'
+                                and d.visibility <> 'archived'
+                                and d.path <> new.path
+                                and not (c.action = 'mv' and d.path = c.path)
+                                and d.body = new.body
+                        )
+                end
+            ) as fault
+        from commands as c
+        where c.id = new.command_id
+    )
+    where fault is not null;
 end;
 
 create trigger _write_body__write
 instead of insert on _write_body
 begin
     insert into _fail_command (command_id, fault)
-    values (
-        new.command_id,
-        case when new.edit ->> '$.state' = 'failed' then (new.edit ->> '$.outcome') || ': ' || (new.edit ->> '$.message') end
-    );
+    select new.command_id, (new.edit ->> '$.outcome') || ': ' || (new.edit ->> '$.message')
+    where new.edit ->> '$.state' = 'failed';
     insert into _check_body (command_id, path, body) values (new.command_id, new.path, new.edit ->> '$.body');
     insert into _propose_write (command_id, path, hash, old_body, body, attributes, visibility)
     select

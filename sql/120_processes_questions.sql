@@ -28,6 +28,18 @@ on conflict (name) do update
 
 -- views
 
+-- Run a sh or env: insert a row of commands.
+create view _run_process as
+select *
+from commands
+where false;
+
+-- Run a ask_user: insert a row of commands.
+create view _run_question as
+select *
+from commands
+where false;
+
 -- Why a command line is refused: this loop ran it as often as the setting max_repeated_commands allows.
 create view _repeated_processes as
 select
@@ -135,33 +147,24 @@ where false;
 
 -- triggers
 
-create trigger _run_command__sh_env
-instead of insert on _run_command
-when new.action in ('sh', 'env')
+create trigger _run_process__run
+instead of insert on _run_process
 begin
     insert into _fail_command (command_id, fault)
-    values (
+    select
         new.id,
-        case
-            when trim(coalesce(new.body, ''), char(32, 9, 10, 13)) = ''
-                then 'validation: ' || new.action || ' needs a command: <' || new.action || '>ls</' || new.action || '>.'
-        end
-    );
+        'validation: ' || new.action || ' needs a command: <' || new.action || '>ls</' || new.action || '>.'
+    where trim(coalesce(new.body, ''), char(32, 9, 10, 13)) = '';
     insert into open_proposal (command_id, kind, target, detail)
     values (new.id, 'process', new.body, json_object('command', new.body));
 end;
 
-create trigger _run_command__ask_user
-instead of insert on _run_command
-when new.action = 'ask_user'
+create trigger _run_question__run
+instead of insert on _run_question
 begin
     insert into _fail_command (command_id, fault)
-    values (
-        new.id,
-        case
-            when trim(coalesce(new.body, ''), char(32, 9, 10, 13)) = '' then 'validation: ask_user needs a question.'
-        end
-    );
+    select new.id, 'validation: ask_user needs a question.'
+    where trim(coalesce(new.body, ''), char(32, 9, 10, 13)) = '';
     insert into open_proposal (command_id, kind, target, detail)
     values (
         new.id, 'question', new.body,
