@@ -56,7 +56,8 @@ def measure_packet() -> Figures:
 
 _BARE = (
     "select e.path, {text} from run_views as v join entries as e on e.id = v.entry_id "
-    "join contents as c on c.id = v.content_id where v.visibility = 'visible' and e.scheme = 'known' order by v.turn, v.entry_id"
+    "join contents as c on c.id = v.content_id where v.visibility = 'visible' and e.scheme = 'known' "
+    "order by v.turn, v.entry_id"
 )
 
 
