@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from audit import audit
+from sqltest import STEPS
 
 import engine
 
@@ -63,15 +64,6 @@ def begin(db: engine.Database, run: str, prompt: str = "Do it", **attributes: An
 
 def turn(db: engine.Database, run: str, response: str, chars: int = 100) -> int:
     """One whole turn of `run` by SQL alone, its packet a mere length; returns the turn's id."""
-    db.insert("begin_turns", run=run)
-    turn_id = int(
-        db.value(
-            "select t.id from turns as t join runs as r on r.id = t.run_id "
-            "where r.alias = ? and t.phase = 'assembling'",
-            (run,),
-        )
-    )
-    db.insert("packet_offers", turn_id=turn_id, chars=chars)
-    db.execute("update turns set response = ? where id = ?", (response, turn_id))
-    db.insert("dispatch", run=run)
-    return turn_id
+    for door in STEPS.values():
+        db.execute(door, {"run": run, "chars": chars, "response": response})
+    return int(db.value("select max(t.id) from turns as t join runs as r on r.id = t.run_id where r.alias = ?", (run,)))

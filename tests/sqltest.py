@@ -5,15 +5,20 @@ parted by blank lines. A record is ``statement ok``, ``statement error`` or ``qu
 one or more lines, then, except for ``statement ok``, ``----`` and what is expected: text that the
 first line of the error contains, or one line a row, its values parted by two spaces. A lone
 ``# stdlib`` in the header runs the file through Python's own `sqlite3` as well.
+
+``turn RUN [chars N] [STEP ...]`` takes the steps of a turn that it names (`begin`, `offer` a packet
+of N characters, `store` the response, `dispatch`), or all four; the lines below it are the response.
+Where it has a ``----``, an error is expected, as in ``statement error``.
 """
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby, takewhile
+from itertools import groupby, pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +31,16 @@ from engine.errors import EngineError
 
 KINDS = ("statement ok", "statement error", "query")
 RULE = "----"
+# The steps of a turn, and the door that each goes through. `:run`, `:chars` and `:response` are put in as literals.
+STEPS = {
+    "begin": "insert into begin_turns (run) values (:run)",
+    "offer": "insert into packet_offers (turn_id, chars)\n"
+    "select t.id, :chars from turns as t join runs as r on r.id = t.run_id where r.alias = :run and t.phase <> 'judged'",
+    "store": "update turns set response = :response\n"
+    "where phase <> 'judged' and run_id = (select id from runs where alias = :run)",
+    "dispatch": "insert into dispatch (run) values (:run)",
+}
+PACKET_CHARS = 100
 # All that Python's sqlite3 tells of an error raised by a registered function.
 STDLIB_HIDES = "user-defined function raised exception"
 
@@ -42,11 +57,14 @@ class RecordFailed(Exception):
 
 @dataclass(frozen=True)
 class Record:
-    """One record: what `kind` it is, the `line` (from 1) it starts at, its SQL and the `expected` lines."""
+    """One record: what `kind` it is, the `line` (from 1) it starts at, its `statements` and the `expected` lines.
+
+    A `turn` has become one of the other kinds, with a statement for each of its steps.
+    """
 
     kind: str
     line: int
-    sql: str
+    statements: tuple[str, ...]
     expected: tuple[str, ...]
 
 
@@ -91,8 +109,10 @@ def _header(comments: list[str]) -> dict[str, str]:
 def _record(lines: list[tuple[int, str]]) -> Record:
     number, kind = lines[0]
     body = [line for _, line in lines[1:]]
+    if kind.split()[0] == "turn":
+        return _turn_record(number, kind, body)
     if kind not in KINDS:
-        raise BadTestFile(f"line {number}: {kind!r} is none of {', '.join(KINDS)}")
+        raise BadTestFile(f"line {number}: {kind!r} is none of {', '.join(KINDS)}, turn")
     if RULE in body and kind == "statement ok":
         raise BadTestFile(f"line {number}: 'statement ok' expects nothing, yet there is a {RULE}")
     if RULE not in body and kind != "statement ok":
@@ -103,7 +123,38 @@ def _record(lines: list[tuple[int, str]]) -> Record:
         raise BadTestFile(f"line {number}: there is no SQL")
     if kind == "statement error" and len(expected) != 1:
         raise BadTestFile(f"line {number}: 'statement error' expects one line of message")
-    return Record(kind, number, sql, expected)
+    return Record(kind, number, (sql,), expected)
+
+
+def _turn_record(number: int, head: str, body: list[str]) -> Record:
+    match = re.fullmatch(r"turn (\S+)(?: chars (\d+))?((?: \w+)*)", head)
+    if match is None:
+        raise BadTestFile(f"line {number}: {head!r} is not 'turn RUN [chars N] [STEP ...]'")
+    run, chars, words = match.groups()
+    steps = tuple(words.split()) or tuple(STEPS)
+    order = [list(STEPS).index(step) if step in STEPS else -1 for step in steps]
+    if -1 in order or any(after != before + 1 for before, after in pairwise(order)):
+        raise BadTestFile(f"line {number}: the steps of a turn are {', '.join(STEPS)}, in this order")
+    cut = body.index(RULE) if RULE in body else len(body)
+    response, expected = "\n".join(body[:cut]), tuple(body[cut + 1 :])
+    if response and "store" not in steps:
+        raise BadTestFile(f"line {number}: there is a response, yet 'store' is not among the steps")
+    if RULE in body and len(expected) != 1:
+        raise BadTestFile(f"line {number}: a turn expects one line of message below {RULE}")
+    statements = turn_statements(run, response, int(chars or PACKET_CHARS), steps)
+    return Record("statement error" if expected else "statement ok", number, statements, expected)
+
+
+def turn_statements(
+    run: str, response: str = "", chars: int = PACKET_CHARS, steps: Iterable[str] = tuple(STEPS)
+) -> tuple[str, ...]:
+    """The statements that take `steps` of a turn of `run`: a packet of `chars` characters, `response` as the answer."""
+    values = {"run": _literal(run), "chars": str(chars), "response": _literal(response)}
+    return tuple(re.sub(r":(\w+)", lambda name: values[name[1]], STEPS[step]) for step in steps)
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def shown(value: object) -> str:
@@ -118,7 +169,7 @@ def shown(value: object) -> str:
 def run_record(record: Record, execute: Execute) -> None:
     """Run one record through `execute`; raise `RecordFailed` if it does not come out as expected."""
     try:
-        rows = execute(record.sql)
+        rows = [row for statement in record.statements for row in execute(statement)]
     except (apsw.Error, sqlite3.Error, EngineError) as error:
         message = (str(error).splitlines() or [""])[0]
         if record.kind != "statement error":
@@ -179,7 +230,8 @@ class SqlItem(pytest.Item):
             try:
                 run_record(record, execute)
             except RecordFailed as failure:
-                raise RecordFailed(f"{self.path.name}:{record.line}\n{record.sql}\n\n{failure}") from failure
+                sql = ";\n".join(record.statements)
+                raise RecordFailed(f"{self.path.name}:{record.line}\n{sql}\n\n{failure}") from failure
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The plain text of a failed record or audit; anything else as pytest shows it."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 from sqltest import BadTestFile, RecordFailed, parse_script, run_record, shown
+
+import engine
 
 HEADER = "# description: numbers\n# spec: @numbers\n\n"
 
@@ -69,6 +72,11 @@ def test_a_failed_record_tells_both_outcomes(record: str, told: str) -> None:
         (HEADER + "query\nselect 1\n", "line 4: 'query' has no ----"),
         (HEADER + "statement ok\nselect 1\n----\n", "line 4: 'statement ok' expects nothing"),
         (HEADER + "statement ok\n", "line 4: there is no SQL"),
+        (HEADER + "turn\n", "line 4: 'turn' is not 'turn RUN [chars N] [STEP ...]'"),
+        (HEADER + "turn demo chars many\n", "line 4: the steps of a turn are begin, offer, store, dispatch"),
+        (HEADER + "turn demo begin store\n", "line 4: the steps of a turn are begin, offer, store, dispatch"),
+        (HEADER + "turn demo begin\ndone\n", "line 4: there is a response, yet 'store' is not among the steps"),
+        (HEADER + "turn demo begin\n----\n", "line 4: a turn expects one line of message"),
         (HEADER + "statement error\nselect 1\n----\n", "expects one line of message"),
     ],
 )
@@ -76,6 +84,35 @@ def test_a_malformed_file_is_refused_with_its_line(text: str, told: str) -> None
     with pytest.raises(BadTestFile) as refused:
         parse_script(text)
     assert told in str(refused.value)
+
+
+RUN = "statement ok\ninsert into verb_set (run, path, body) values ('demo', 'run://demo', 'go')\n\n"
+
+
+def run_file(tmp_path: Path, records: str) -> None:
+    """Run `records` below a valid header against a fresh file, in which a run 'demo' has a prompt."""
+    with engine.open(tmp_path / "t.db") as db:
+        for record in parse_script(HEADER + RUN + records).records:
+            run_record(record, lambda sql: db.connection.execute(sql).fetchall())
+
+
+def test_a_turn_is_taken_from_its_beginning_to_its_verdict(tmp_path: Path) -> None:
+    query = "query\nselect sequence, phase, response, context_chars from turns\n----\n"
+    run_file(tmp_path, f"turn demo\nIt's\ndone: :run\n\n{query}1  judged  It's\\ndone: :run  100\n")
+
+
+def test_a_turn_is_taken_step_by_step(tmp_path: Path) -> None:
+    query = "query\nselect phase, response, context_chars from turns\n----\n"
+    begun = f"turn demo begin\n\n{query}assembling  NULL  NULL\n\n"
+    offered = f"turn demo chars 900 offer\n\n{query}asking  NULL  900\n\n"
+    stored = f"turn demo store\n\n{query}answered  (empty)  900\n\n"
+    run_file(tmp_path, begun + offered + stored + f"turn demo dispatch\n\n{query}judged  (empty)  900\n")
+
+
+def test_a_turn_may_expect_an_error(tmp_path: Path) -> None:
+    run_file(tmp_path, "turn nobody\ndone\n----\n404 run 'nobody': there is no such run\n")
+    with pytest.raises(RecordFailed, match="but it succeeded"):
+        run_file(tmp_path, "turn demo\ndone\n----\n404\n")
 
 
 def test_the_stdlib_flag_is_a_header_without_a_value() -> None:

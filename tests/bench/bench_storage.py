@@ -80,7 +80,7 @@ def _sizes(turns: int) -> dict[int, int]:
 
 
 def _beyond_text(sizes: dict[int, int], turns: int, begin: int, end: int) -> float:
-    text = sum(len(_response(turn, turns)) + len(body(turn)) for turn in range(begin, end))
+    text = sum(len(_response(turn, turns)) for turn in range(begin, end))
     return (sizes[end] - sizes[begin] - text) / (end - begin)
 
 

@@ -47,5 +47,5 @@ def write_script(path: Path, turns: int) -> str:
 
 
 def raw_bytes(turns: int) -> int:
-    """Bytes of the raw text of a run: every response and every body written, each once."""
-    return sum(len(response(turn, turns)) + len(body(turn)) for turn in range(1, turns + 1))
+    """Bytes of the raw text of a run, each text once: its responses, in which what it writes stands."""
+    return sum(len(response(turn, turns)) for turn in range(1, turns + 1))

@@ -1,0 +1,192 @@
+"""A file that an older build wrote: it is migrated, tells what it told then, and its runs go on.
+
+tests/fixtures/make_old_file.py made the files. 1. What people's views, packets and the past of every run say. 2. The schema
+is that of a fresh file, what an app made stays. 3. What waited is decided, what was cut off goes on, turns of the past are
+forked from.
+
+spec: @opening @rebuild @context_at @time_travel @packets @people_views
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audit import audit
+from golden import schema_dump
+from recording import changes_of, rows_of
+
+import engine
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+TOLD: dict[str, Any] = json.loads(gzip.decompress((FIXTURES / "version_1.json.gz").read_bytes()))
+
+
+def unpack(folder: Path) -> Path:
+    """The old file in `folder`, beside it the project and the scripts as they were when it was made."""
+    for name, text in TOLD["files"].items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    path = folder / "t.db"
+    path.write_bytes(gzip.decompress((FIXTURES / "version_1.db.gz").read_bytes()))
+    return path
+
+
+@pytest.fixture(scope="module")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engine.Database]:
+    """The old file as this build opens it, for tests that only look."""
+    with engine.open(unpack(tmp_path_factory.mktemp("old"))) as db:
+        yield db
+
+
+@pytest.fixture
+def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[engine.Database]:
+    """The old file in a folder in which its runs can go on; audited at the end."""
+    monkeypatch.chdir(tmp_path)
+    path = unpack(tmp_path)
+    with engine.open(path) as db:
+        db.execute("update projects set root = ? where root = 'project'", (str(tmp_path / "project"),))
+        yield db
+    audit(path)
+
+
+# -- 1. what it tells
+
+
+def full(row: str) -> str:
+    """A recorded row with its long texts, so that a difference can be read."""
+    return "  ".join(TOLD["texts"].get(value, value) for value in row.split("  "))
+
+
+@pytest.mark.parametrize("name", TOLD["columns"])
+def test_views_and_tables_say_what_they_said(migrated: engine.Database, name: str) -> None:
+    texts: dict[str, str] = {}
+    found = set(rows_of(migrated, name, TOLD["columns"][name], texts))
+    expected = set(TOLD["rows"][name])
+    assert expected
+    assert [full(row) for row in sorted(expected - found)] == []
+    assert sorted(found - expected) == []
+    assert len(found) == len(TOLD["rows"][name]), "no row twice"
+
+
+def test_packets_are_what_was_sent(migrated: engine.Database) -> None:
+    packets = migrated.rows("select run, turn, role, sha256, text from packet_texts")
+    assert len(packets) == len(TOLD["rows"]["packet_texts"]) > 100
+    for packet in packets:
+        where = f"{packet['run']} {packet['turn']} {packet['role']}"
+        assert hashlib.sha256(packet["text"].encode()).hexdigest() == packet["sha256"], where
+
+
+def test_turns_differ_as_they_did(migrated: engine.Database) -> None:
+    assert changes_of(migrated, {}) == TOLD["changes"]
+    assert any(TOLD["changes"].values())
+
+
+# -- 2. the schema
+
+
+def test_the_schema_is_that_of_a_fresh_file(old: engine.Database, tmp_path: Path) -> None:
+    old.execute("drop view app_runs")
+    old.execute("drop table app_notes")
+    engine.open(tmp_path / "fresh.db").close()
+    assert schema_dump(tmp_path / "t.db") == schema_dump(tmp_path / "fresh.db")
+
+
+def test_what_an_app_made_works_on(old: engine.Database) -> None:
+    old.insert("app_notes", run="demo", text="new")
+    assert old.row(
+        "select made, (select notes from app_runs where run = 'demo') as notes from app_notes where id = 3"
+    ) == {
+        "made": "app",
+        "notes": 2,
+    }
+
+
+# -- 3. going on
+
+
+def on_disk(name: str) -> str:
+    """A file of the project, in the folder that a test works in."""
+    return Path("project", name).read_text("utf-8")
+
+
+def test_what_waited_is_accepted_and_done(old: engine.Database) -> None:
+    for run, body in (
+        ("waits_write", None),
+        ("waits_process", None),
+        ("waits_question", "2026"),
+        ("waits_patch", None),
+    ):
+        old.resolve(run, accept=True, body=body)
+        assert old.resume(run).status == 200, run
+        if run == "waits_write":
+            assert on_disk("data.csv") == "year,total\n2026,4300\n"
+            Path("project", "data.csv").write_text(TOLD["files"]["project/data.csv"], encoding="utf-8")
+    assert on_disk("data.csv") == "year,total\n2025,4250\n"
+    assert (on_disk("docs/more.md"), on_disk("made.txt")) == ("# More\n", "made\n")
+    assert old.value("select body from known_entries where run = 'waits_process' and path = 'known://after'") == "later"
+    answered = "select body from known_entries where run = 'waits_question' and path like 'log://%/ask_user/%'"
+    assert "2026" in old.value(answered)
+    assert old.value("select count(*) from open_proposals") == 0
+
+
+def test_queued_prompts_run_in_their_order(old: engine.Database) -> None:
+    old.resolve("waits_write", accept=True)
+    old.resume("waits_write")
+    old.resume("aborted")
+    found = old.rows(
+        "select run, prompt, status from loop_list where run in ('waits_write', 'aborted') order by run, loop"
+    )
+    assert [(row["run"], row["status"]) for row in found] == [
+        ("aborted", 499), ("aborted", 200), ("aborted", 200), *[("waits_write", 200)] * 3,
+    ]  # fmt: skip
+
+
+def test_what_was_decided_or_cut_off_goes_on(old: engine.Database) -> None:
+    statuses = {run: old.resume(run).status for run in ("decided", "interrupted", "cut", "answered", "idle")}
+    assert set(statuses.values()) == {200}, statuses
+    assert on_disk("docs/decided.md") == "# Decided\n"
+    assert old.value("select body from known_entries where run = 'answered' and path = 'known://paid'") == "kept"
+    assert old.value("select outcome from run_log where run = 'interrupted' and action = 'sh'") == "interrupted"
+    assert old.value("select body from known_entries where run = 'interrupted' and path like 'sh://%1'") == "half a li"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    """A scripted model that says the same at whatever position a run has come to."""
+    answer = '<get path="known://**"/><set path="known://new">new</set><update status="200">Done.</update>'
+    (tmp_path / "more.jsonl").write_text(f"{json.dumps(answer)}\n" * 40, encoding="utf-8")
+    return "scripted:more.jsonl"
+
+
+@pytest.mark.parametrize("run", ["demo", "history", "now", "past", "deep", "asleep", "condensed", "tight", "native"])
+def test_a_run_that_is_over_takes_a_new_prompt(old: engine.Database, model: str, run: str) -> None:
+    assert old.run("Once more.", run=run, model=model, context_limit=100_000).status == 200
+    assert old.value("select body from known_entries where run = ? and path = 'known://new'", (run,)) == "new"
+
+
+@pytest.mark.parametrize(("run", "turn"), [("demo", 3), ("history", 6), ("past", 2), ("now", 11), ("deep", 4)])
+def test_a_turn_of_the_past_is_forked_from(old: engine.Database, model: str, run: str, turn: int) -> None:
+    # entries of shared scope follow their head, and the prompt is another one
+    seen = (
+        "select path, visibility, body from context_at where run = ? and turn = ? and path like '%://%' "
+        "and path not like 'skill://%' and path <> 'prompt://' || turn order by path"
+    )
+    before = old.rows(seen, (run, turn))
+    child = old.fork(run, at=turn)
+    assert old.run("Take another way.", run=child, model=model).status == 200
+    assert before
+    assert old.rows(seen, (child, turn)) == before
+    assert old.rows(seen, (run, turn)) == before
+
+
+def test_a_run_is_purged(old: engine.Database) -> None:
+    old.purge("strikes")
+    assert old.value("select count(*) from run_overview where run = 'strikes'") == 0
+    assert old.value("select count(*) from run_overview") == len(TOLD["rows"]["run_overview"]) - 1
