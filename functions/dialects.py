@@ -165,7 +165,7 @@ class Dialects:
             reading = self._objects(start, position)
         elif self.text.startswith("<", position):
             # a wrapper around calls in a dialect of their own
-            known = self.claims.begins_call(position)
+            known = self.claims.begins_call(position) or _END.match(self.text, position)
             return Reading(position, problem=None if known else "its notation is not read")
         else:
             return Reading(position, problem="it holds no call")

@@ -31,7 +31,7 @@ _MAX_WARNINGS = 40
 # Tools that have no body once their path is given: an open tag directly behind one means a forgotten slash.
 _BODILESS = frozenset({"get", "rm", "cp", "mv"})
 _NO_TAG = {
-    Shape.CUT: "the answer ends inside it",
+    Shape.CUT: "the answer ends inside it, or a sign that ends a value of it is missing",
     Shape.MENTION: "it has no '>' and no value",
     Shape.ENDLESS: "it has more words and values than can be meant",
 }
@@ -133,7 +133,7 @@ class _Parser:
         if tag.shape is not Shape.WHOLE:
             self.warnings.append(f"Unclosed <{name}: {_NO_TAG[tag.shape]}; it was kept as text, not run")
             # what stands in an attribute is no call, whether or not the attribute ends
-            return found.end() if tag.shape is Shape.MENTION else tag.end
+            return self._claimed(tag) or found.end()
         if tag.repairs:
             told = "; ".join(tag.repairs)
             self.warnings.append(f"Repaired {len(tag.repairs)} malformed attribute(s) in <{name}>: {told}")
@@ -143,6 +143,12 @@ class _Parser:
         if close is None or self._holds_a_sibling(tag):
             return self._unclosed(tag, found.end())
         return self._emit(tag, self.text[tag.end : close.start], close.end)
+
+    def _claimed(self, tag: Tag) -> int:
+        """Up to where a tag that cannot be read has the text; 0 for a mention."""
+        if tag.shape is Shape.MENTION or not any(tag.attributes.values()):
+            return 0
+        return len(self.text) if tag.shape is Shape.ENDLESS else tag.end
 
     def _holds_a_sibling(self, tag: Tag) -> bool:
         return tag.name in _BODILESS and "path" in tag.attributes and self.recoveries.next_is_open_tag(tag)

@@ -8,6 +8,7 @@ token that only calls have, or the name of a tool where such a notation has it, 
 from __future__ import annotations
 
 import re
+import string
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -35,12 +36,12 @@ THOUGHT_HEADS = {
     "\u25c1think\u25b7": "\u25c1/think\u25b7",
 }
 _ELEMENT_NAME = re.compile(rf"<{NAMESPACE}({_ELEMENTS})[\s>]", FLAGS)
-_NAME_ALONE = re.compile(r"\s*[\w.:/-]+\s*</")
+_NAME_ALONE = re.compile(r"\s*[\w.:/-]+\s*</[\w.:-]*>")
 _PARAMETER = re.compile(rf"<{NAMESPACE}param(?:eter)?[\s=]", FLAGS)
 _PARAMETER_END = re.compile(rf"</{NAMESPACE}param(?:eter)?\s*>", FLAGS)
 _MESSAGE_ENDS = re.compile(r"(?P<close><\|(?:end|call|return|start|channel)\|>)")
 _MISTRAL_ENDS = re.compile(r"(?P<close>\[TOOL_CALLS\]|</s>)")
-_COMPLETE = re.compile(rf"(?:[}}\])]|```|{_BAR}>|</(?P<name>[\w:.-]+)>)\s*\Z")
+_COMPLETE = re.compile(rf"(?:[}}\])]|```|\w{_BAR}>|</(?P<name>[\w:.-]+)>)\s*\Z")
 _PLAIN = re.compile(r"[^<{\"']{0,200}")
 # What shows that the JSON before it did not end there: a quote closed one of its texts too early.
 _CONTINUES = re.compile(r"[\s}\]]*,\s*\"[^\"\n]*\"\s*:|[ \t}\]]*,?[ \t]*\"")
@@ -49,9 +50,10 @@ _ARGUMENTS = r"\"(?:arguments|tool_input|action_input|tool_calls|tool_uses|toolC
 _WEAK_ARGUMENTS = r"\"(?:parameters|input|args|params)\"\s*:"
 # How far behind its first brace JSON may name the tool that it calls.
 _WINDOW = 600
-_SHAPE = re.compile(r"\s*(?:[{\[<`]|[\w.:/-]+\s*[({\[<\n=])")
+_SHAPE = re.compile(r"\s*(?:[{\[<`]|[\w.:/-]*\w(?:[({\[<=]|\s*\n\s*[<{]))")
 _LOOSE = re.compile(r"\{\s*[\"']?[A-Za-z_][\w-]*[\"']?\s*:")
-_WORD = re.compile(r"[\w.:/]*\Z")
+_WORD_SIGNS = string.ascii_letters + string.digits + "_-.:/"
+_LAST_PART = re.compile(r"[\w-]+\Z")
 _MODULES = frozenset({"functions", "default_api", "tools", "api", "tool", "function", "client"})
 _NAMED_ARGUMENT = re.compile(r"\(\s*(?:\*\*|[A-Za-z_]\w*\s*=(?!=))")
 _TEXT_ARGUMENT = re.compile(r"\(\s*[\"']")
@@ -104,7 +106,7 @@ def _patterns(grammar: Grammar) -> dict[str, re.Pattern[str]]:
             r"(?:Action Input|Input|Arguments|Args|Parameters|\u273fARGS\u273f)\s*:\s*",
             FLAGS,
         ),
-        "recipient": re.compile(rf">>>\s*{tool}\s*\n", FLAGS),
+        "recipient": re.compile(rf">>>\s*{tool}\s*\n\s*(?=[{{\[])", FLAGS),
         "head": re.compile(rf"(?:{grammar.tag.pattern}|<(?:{UNREAD_ANGLE_HEADS}))", FLAGS),
     }
 
@@ -175,7 +177,7 @@ class Claims:
 
     def goes_on(self, end: int) -> bool:
         """Does the call in a wrapper that seems to end at `end` go on up to the closing token?"""
-        if self.is_broken_off(end):
+        if self.is_broken_off(end) or self.text[end : end + 1].isalnum():
             return True
         token = _ends("").search(self.text, end)
         return token is not None and token["close"] is not None and not _REST.fullmatch(self.text, end, token.start())
@@ -245,8 +247,11 @@ class Claims:
             return None  # the calls in this wrapper speak for themselves
         if self.is_mention(start, position):
             return None
-        if _NAME_ALONE.match(self.text, position) and self.patterns["tool"].match(self.text, position):
-            return Claim(len(self.text), told=True)  # `<tool>get</tool>`: its arguments follow
+        alone = _NAME_ALONE.match(self.text, position)
+        if alone and self.patterns["tool"].match(self.text, position):
+            following = skip_space(self.text, alone.end())
+            lacks = not self.text.startswith(("<", "{"), following) or self.begins_call(following)
+            return None if lacks else Claim(len(self.text), told=True)  # `<tool>get</tool>`: its arguments follow
         return Claim(self.wrapped_end(position, element[1].lower() if element else ""), told=True)
 
     def _is_json_call(self, position: int) -> bool:
@@ -267,9 +272,12 @@ class Claims:
 
     def _tool_before(self, position: int) -> tuple[int, str] | None:
         """Where the word that ends at `position` starts and what precedes its last part; None if that is no tool."""
-        found = _WORD.search(self.text, max(0, position - 120), position)
-        path, name = re.split(r"(?<=[.:/])(?=[^.:/]*\Z)", "." + found[0])[-2:] if found else ("", "")
-        return (found.start(), path[1:]) if found and name.lower() in self.grammar.names else None
+        before = self.text[max(0, position - 120) : position]
+        word = before[len(before.rstrip(_WORD_SIGNS)) :]
+        name = _LAST_PART.search(word)
+        if name is None or name[0].lower() not in self.grammar.names:
+            return None
+        return position - len(word), word[: name.start()]
 
     def _curly(self, start: int) -> Claim | None:
         """`get{path:a}`, a call whose wrapper is missing."""
@@ -281,13 +289,14 @@ class Claims:
 
     def _python(self, start: int) -> Claim | None:
         """`get(path='a')`, alone or in a list."""
-        word = self._tool_before(start)
+        named = _NAMED_ARGUMENT.match(self.text, start) is not None
+        word = self._tool_before(start) if named or _TEXT_ARGUMENT.match(self.text, start) else None
         if word is None:
             return None
         begin, path = word
         first = begins_line(self.text, begin) or self.text[begin - 1 : begin] in ("[", "(", ",", ">", ";")
         alone = first and (not path or path.rstrip(".") in _MODULES)
-        if not _NAMED_ARGUMENT.match(self.text, start) and not (alone and _TEXT_ARGUMENT.match(self.text, start)):
+        if not (named or alone):
             return None
         end = self._python_end(start)
         if end < 0:
