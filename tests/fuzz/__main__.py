@@ -95,7 +95,8 @@ def _planted(options: argparse.Namespace) -> list[tuple[str, str]]:
         (options.out / f"planted-{number}.txt").write_bytes(text.encode(errors="surrogatepass"))
         print(f"planted {number}: ran {source!r}", file=sys.stderr)
     print(
-        f"{len(texts):,} answers with planted commands, at every cut: {len(findings)} ran, in {time.monotonic() - began:,.0f} s"
+        f"{len(texts):,} answers with planted commands, at every cut, in {time.monotonic() - began:,.0f} s:"
+        f" {len(findings)} ran"
     )
     return findings
 

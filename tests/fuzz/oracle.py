@@ -142,6 +142,7 @@ class _StrictReader:
             if _QUOTING.search(prose):
                 raise _Stop
             self.balance += sum(prose.count(sign) for sign in "{[") - sum(prose.count(sign) for sign in "}]")
+            self.balance = max(self.balance, 0)
             self.open = (name, start)
 
     def end(self, _name: str) -> None:
