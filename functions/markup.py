@@ -4,7 +4,8 @@ The answer is scanned once from left to right. Outside tags, back-ticked quotati
 or a call in a foreign dialect, is a command; bodies are opaque. Whatever had to be mended is told in a
 warning, so that no call is dropped in silence. The parts: `markup_tags` reads open tags, `markup_bodies`
 finds closing ones, `markup_recovery` decides where they are missing, `markup_prose` knows quotations,
-`dialects` other notations, `markup_calls` what each tool makes of attributes and body.
+`dialects` other notations, `markup_claims` what belongs to a call that cannot be read, `markup_calls`
+what each tool makes of attributes and body.
 """
 
 from __future__ import annotations
@@ -146,9 +147,9 @@ class _Parser:
 
     def _claimed(self, tag: Tag) -> int:
         """Up to where a tag that cannot be read has the text; 0 for a mention."""
-        if tag.shape is Shape.MENTION or not any(tag.attributes.values()):
-            return 0
-        return len(self.text) if tag.shape is Shape.ENDLESS else tag.end
+        if tag.shape is Shape.ENDLESS:
+            return len(self.text) if any(tag.attributes.values()) else 0
+        return tag.end if tag.shape is Shape.CUT else 0
 
     def _holds_a_sibling(self, tag: Tag) -> bool:
         return tag.name in _BODILESS and "path" in tag.attributes and self.recoveries.next_is_open_tag(tag)

@@ -21,12 +21,14 @@ _BAR_WORD = "[\\w\u2581:.-]"
 _WRAPPERS = r"(?:[a-z]+_)?(?:tool_?calls?|function_?calls?|tool_?use|tool_?code|tool_request|invoke)"
 # Words that other markup has as well: they count where the name of a tool stands with them.
 _ELEMENTS = r"(?:tool|function|call|action|use_tool|execute_tool|command)"
+# Results that a model made up: what stands in them is no call either.
+_RESULTS = r"(?:tool|function)_(?:response|result|output)s?"
 # The heads of calls that are not read, without their first character; one group for each first character.
 UNREAD_ANGLE_HEADS = (
     rf"{_BAR}(?!{_BAR_WORD}*(?:end|sep|suffix|result|response|output))"
     rf"{_BAR_WORD}{{0,30}}(?:tool|function|python_|action|plugin|recipient|DSML)[^<>\s]{{0,60}}(?:\s[^<>]{{0,80}})?>"
-    rf"|{NAMESPACE}(?:{_WRAPPERS}|{_ELEMENTS})(?:\s[^<>]{{0,200}})?>|{NAMESPACE}arg_key>"
-    rf"|{NAMESPACE}param(?:eter)?[\s=][^<>]{{0,120}}>"
+    rf"|{NAMESPACE}(?:{_WRAPPERS}|{_ELEMENTS})(?:\s[^<>]{{0,200}})?>|{NAMESPACE}arg_(?:key|value)>"
+    rf"|{NAMESPACE}param(?:eter)?[\s=][^<>]{{0,120}}>|{_RESULTS}>"
 )
 # The groups of heads that are not read.
 UNREAD = ("unread", "round", "curly", "colon", "arrows")
@@ -38,7 +40,9 @@ THOUGHT_HEADS = {
 _ELEMENT_NAME = re.compile(rf"<{NAMESPACE}({_ELEMENTS})[\s>]", FLAGS)
 _NAME_ALONE = re.compile(r"\s*[\w.:/-]+\s*</[\w.:-]*>")
 _PARAMETER = re.compile(rf"<{NAMESPACE}param(?:eter)?[\s=]", FLAGS)
-_PARAMETER_END = re.compile(rf"</{NAMESPACE}param(?:eter)?\s*>", FLAGS)
+_PARAMETER_END = re.compile(rf"</{NAMESPACE}(?:param(?:eter)?|arg_value)\s*>", FLAGS)
+_RESULT = re.compile(f"<{_RESULTS}>", FLAGS)
+_RESULT_END = re.compile(rf"</{_RESULTS}\s*>", FLAGS)
 _MESSAGE_ENDS = re.compile(r"(?P<close><\|(?:end|call|return|start|channel)\|>)")
 _MISTRAL_ENDS = re.compile(r"(?P<close>\[TOOL_CALLS\]|</s>)")
 _COMPLETE = re.compile(rf"(?:[}}\])]|```|\w{_BAR}>|</(?P<name>[\w:.-]+)>)\s*\Z")
@@ -96,14 +100,14 @@ def _patterns(grammar: Grammar) -> dict[str, re.Pattern[str]]:
         ),
         "named": re.compile(named, FLAGS),
         "given": re.compile(rf"{_ARGUMENTS}|{_WEAK_ARGUMENTS}|\{{\s*\"{tool}\"\s*:\s*\{{", FLAGS),
-        "before": re.compile(rf"(?<![\w.:/-]){tool}(?::\d+)?(?:\[ARGS\]|\s|```json)*\Z", FLAGS),
+        "before": re.compile(rf"(?<![\w.:/-]){tool}(?::\d+)?(?:\[ARGS\]|\s|```json|json|code)*\Z", FLAGS),
         "tool": re.compile(rf"\s*[\"']?{tool}(?![\w-])", FLAGS),
         "element": re.compile(
             rf"<[^<>]*\bname\s*=\s*[\"']?{tool}(?![\w-])|<[^<>]*>\s*(?:<(?:\w+_)?name>\s*)?{tool}\s*[<\n({{\[]", FLAGS
         ),
         "words": re.compile(
-            rf"\s*(?:Action|Tool|Tool Call|Function|\u273fFUNCTION\u273f)\s*:\s*{tool}\s*\n\s*"
-            r"(?:Action Input|Input|Arguments|Args|Parameters|\u273fARGS\u273f)\s*:\s*",
+            rf"\W*(?:Action|Tool|Tool Call|Function|\u273fFUNCTION\u273f)\W*:\W*{tool}(?:\[|\W*\n\W*"
+            r"(?:Action Input|Input|Arguments|Args|Parameters|\u273fARGS\u273f)\W*:)[\s*]*",
             FLAGS,
         ),
         "recipient": re.compile(rf">>>\s*{tool}\s*\n\s*(?=[{{\[])", FLAGS),
@@ -131,6 +135,8 @@ class Claims:
         self.values = values
         self.heads = heads
         self.patterns = _patterns(grammar)
+        # from where to where the text was searched for calls in JSON in vain
+        self._known = (0, -1)
 
     # -- calls that are given up
 
@@ -197,9 +203,21 @@ class Claims:
 
     def calls_in_json(self, position: int) -> bool:
         """Does what stands at `position` look like a call in JSON, whether or not it is whole?"""
-        if self.patterns["json"].search(self.text, position, position + _WINDOW):
+        if self._next_call(position) < position + _WINDOW:
             return True
+        before = self.text[max(0, position - 60) : position].rstrip()[-1:]
+        if not (before.isalnum() or before in ("]", "_")):
+            return False
         return self.patterns["before"].search(self.text, max(0, position - 60), position) is not None
+
+    def _next_call(self, position: int) -> int:
+        """Where the next keys of a call in JSON stand at or after `position`; far off when there are none."""
+        begin, found = self._known
+        if not begin <= position <= found:
+            match = self.patterns["json"].search(self.text, position)
+            found = match.start() if match else len(self.text) + _WINDOW
+            self._known = (position, found)
+        return found
 
     def is_call(self, start: int, end: int) -> bool:
         """Does the JSON `text[start:end]`, which is whole, look like a call: a tool, and arguments for it?"""
@@ -235,8 +253,11 @@ class Claims:
         )
 
     def _angle(self, start: int, position: int) -> Claim | None:
-        if _PARAMETER.match(self.text, start):
+        if _PARAMETER.match(self.text, start) or self.text.startswith("arg_value", start + 1):
             closing = _PARAMETER_END.search(self.text, position)
+            return Claim(closing.end() if closing else len(self.text), told=True)
+        if _RESULT.match(self.text, start):
+            closing = _RESULT_END.search(self.text, position)
             return Claim(closing.end() if closing else len(self.text), told=True)
         element = _ELEMENT_NAME.match(self.text, start)
         if element and not self.patterns["element"].match(self.text, start, start + _WINDOW):
@@ -255,9 +276,7 @@ class Claims:
         return Claim(self.wrapped_end(position, element[1].lower() if element else ""), told=True)
 
     def _is_json_call(self, position: int) -> bool:
-        return self.text.startswith(("{", "["), position) and bool(
-            self.patterns["json"].search(self.text, position, position + _WINDOW)
-        )
+        return self.text.startswith(("{", "["), position) and self._next_call(position) < position + _WINDOW
 
     def _words(self, start: int) -> Claim | None:
         """`Action: get` and its input on the next line."""
