@@ -106,7 +106,7 @@ def _patterns(grammar: Grammar) -> dict[str, re.Pattern[str]]:
             rf"<[^<>]*\bname\s*=\s*[\"']?{tool}(?![\w-])|<[^<>]*>\s*(?:<(?:\w+_)?name>\s*)?{tool}\s*[<\n({{\[]", FLAGS
         ),
         "words": re.compile(
-            rf"\W*(?:Action|Tool|Tool Call|Function|\u273fFUNCTION\u273f)\W*:\W*{tool}(?:\[|\W*\n\W*"
+            rf":\W*{tool}(?:\[|\W*\n\W*"
             r"(?:Action Input|Input|Arguments|Args|Parameters|\u273fARGS\u273f)\W*:)[\s*]*",
             FLAGS,
         ),
@@ -280,9 +280,8 @@ class Claims:
 
     def _words(self, start: int) -> Claim | None:
         """`Action: get` and its input on the next line."""
-        line = max(self.text.rfind("\n", max(0, start - 80), start) + 1, start - 80, 0)
-        found = self.patterns["words"].match(self.text, line)
-        return Claim(self._arguments_end(found.end()), told=True) if found and found.start() < start else None
+        found = self.patterns["words"].match(self.text, start)
+        return Claim(self._arguments_end(found.end()), told=True) if found else None
 
     def _arguments_end(self, position: int) -> int:
         position = skip_space(self.text, position)

@@ -22,6 +22,7 @@ _HEAD = re.compile(rf"<(?:{'|'.join(DEFAULT_TOOLS)})[\s/>]")
 _CLAIM = re.compile(
     r"(?:Malformed|Unread) tool call ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\").* nothing of it was done", re.DOTALL
 )
+_BRACKETS = re.compile(r"[\[\]{}]")
 _QUOTING = re.compile(r"`|~~~|\[THINK\]")
 
 
@@ -141,8 +142,8 @@ class _StrictReader:
             prose = self.data[self.prose_from : start].decode(errors="replace")
             if _QUOTING.search(prose):
                 raise _Stop
-            self.balance += sum(prose.count(sign) for sign in "{[") - sum(prose.count(sign) for sign in "}]")
-            self.balance = max(self.balance, 0)
+            for sign in _BRACKETS.findall(prose):
+                self.balance = max(0, self.balance + (1 if sign in "{[" else -1))
             self.open = (name, start)
 
     def end(self, _name: str) -> None:
