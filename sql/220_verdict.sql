@@ -129,14 +129,14 @@ end;
 create trigger hearings__hear
 instead of insert on hearings
 begin
-    -- nothing at all was said
+    -- nothing was said, or nothing but thoughts
     insert into turn_errors (turn_id, status, message)
     select t.id, 422, 'The response was empty: act with a tool, or answer with <update status="200">.'
     from turns as t
     where t.id = new.turn_id
         and t.response is not null
         and trim(coalesce(t.prose, ''), char(32, 9, 10, 13)) = ''
-        and not exists (select 1 from commands as c where c.turn_id = t.id)
+        and not exists (select 1 from commands as c where c.turn_id = t.id and (c.action <> 'think' or t.native))
         and not exists (select 1 from turn_errors as e where e.turn_id = t.id and not e.soft);
     insert into judgements (
         turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose
