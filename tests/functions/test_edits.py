@@ -130,13 +130,6 @@ def test_text_without_markers_is_plain(body: str) -> None:
     assert edited("old", body) == body
 
 
-def test_a_last_marker_left_open_takes_the_rest_and_warns() -> None:
-    found = parsed("<<NEW\ntext\nmore")
-    assert [each["body"] for each in found["operations"]] == ["text\nmore"]
-    assert "was not closed" in found["warnings"][0]
-    assert applied(None, "<<NEW\ntext")["warnings"]
-
-
 # 2. parse errors
 
 
@@ -147,14 +140,20 @@ def test_a_last_marker_left_open_takes_the_rest_and_warns() -> None:
         ("<<SEARCH\na\nSEARCH\n<<DELETE\nb\nDELETE", "<<DELETE follows"),
         ("<<SEARCH\na\n", "no closing SEARCH"),
         ("<<NEW\na\n<<APPEND\nb\nAPPEND", "no closing NEW before <<APPEND"),
+        ("<<NEW\ntext\nmore", "<<NEW has no closing NEW. Nothing was changed"),
+        ("<<EOF\ntext", "no closing EOF"),
+        ("<<DELETE\na", "no closing DELETE"),
+        (pair("a", "b").removesuffix("\nREPLACE"), "no closing REPLACE"),
+        (pair("a", "b") + "\n<<APPEND\nc", "no closing APPEND"),
     ],
 )
 def test_a_parse_error_says_what_to_write(body: str, complaint: str) -> None:
     error = parsed(body)["error"]
     assert complaint in error
     assert "\n<<" in error
-    failed = applied("a", body)
-    assert (failed["state"], failed["outcome"], failed["message"]) == ("failed", "validation", error)
+    for current in ("a", None):
+        failed = applied(current, body)
+        assert (failed["state"], failed["outcome"], failed["message"]) == ("failed", "validation", error)
 
 
 # 3. matching
@@ -231,6 +230,25 @@ def test_deleted_lines_leave_no_empty_line() -> None:
     assert edited("a\r\nb\r\nc\r\n", pair("b", "")) == "a\r\nc\r\n"
     assert edited("a b c\n", "<<DELETE\nb \nDELETE") == "a c\n"
     assert edited("one two", "<<DELETE two DELETE") == "one "
+    assert edited("a\n    b\n    c\nd\n", "<<DELETE\nb\n    c\nDELETE") == "a\nd\n"
+    assert edited("\ufeffb\nc\n", "<<DELETE\nb\nDELETE") == "\ufeffc\n"
+
+
+@pytest.mark.parametrize("body", [pair("b\n", ""), "<<DELETE\nb\n\nDELETE"])
+@pytest.mark.parametrize(
+    ("current", "expected"),
+    [
+        ("a\nb\n\nc\n", "a\nc\n"),
+        ("a\r\nb\r\n\r\nc\r\n", "a\r\nc\r\n"),
+        ("a\nb\n  \nc\n", "a\nc\n"),
+        ("a\nb\n\n\nc\n", "a\n\nc\n"),
+        ("a\n\tb\n\n\tc\n", "a\n\tc\n"),
+        ("a\nb  \n\nc\n", "a\nc\n"),
+        ("a\nb\nc\n", "a\nc\n"),
+    ],
+)
+def test_a_blank_line_at_the_end_of_deleted_lines_goes_with_them(body: str, current: str, expected: str) -> None:
+    assert edited(current, body) == expected
 
 
 # 4. what stays untouched, and what is not there
@@ -257,6 +275,17 @@ def test_windows_line_endings_are_kept() -> None:
     assert edited("a\r\nb\r\nc\r\n", pair("a\nb", "x\ny")) == "x\r\ny\r\nc\r\n"
     assert edited("a\r\n  b\r\n", pair("b ", "x\ny")) == "a\r\n  x\r\n  y\r\n"
     assert edited("a\r\n", "<<APPEND\nb\nc\nAPPEND") == "a\r\nb\r\nc"
+
+
+def test_a_place_in_a_text_with_both_line_endings_is_found_as_written() -> None:
+    assert edited("a\r\nb\nc\nd\r\n", pair("b\nc", "x\ny")) == "a\r\nx\ny\nd\r\n"
+    assert edited("0<1>0\r\n\n</1>", "<<DELETE_1\n<1>0\r\n\n</1>\nDELETE_1") == "0"
+
+
+def test_a_carriage_return_that_is_the_text_is_kept() -> None:
+    assert edited(None, "<<NEW\n\r\nNEW") == "\r"
+    assert edited(None, "<<NEW\na\r\nNEW") == "a\r"
+    assert edited(None, "<<NEW\r\na\r\nNEW") == "a"
 
 
 def test_a_missing_final_newline_and_a_byte_order_mark_are_kept() -> None:
