@@ -106,11 +106,13 @@ def _whole_lines(text: str, place: Place, blank: int = 0) -> Place:
 
     With them go as many of the blank lines behind them as `blank` says.
     """
+    if place.replacement:
+        return place
     line = text.rfind("\n", 0, place.start) + 1
     line += text.startswith("\ufeff", line)
     rest = _LINE_REST.match(text, place.end)
     ended = text.endswith("\n", place.start, place.end)
-    if place.replacement or text[line : place.start].strip(" \t") or not (rest or ended):
+    if text[line : place.start].strip(" \t") or not (rest or ended):
         return place
     end = place.end
     while rest and blank >= 0:
