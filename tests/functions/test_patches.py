@@ -29,6 +29,9 @@ TEXT = st.one_of(
         st.sampled_from(["", "\ufeff"]),
         st.sampled_from(["", "\n", "\r\n"]),
     ),
+    st.lists(st.tuples(LINE, st.sampled_from(["\n", "\r\n", "\r", ""])), max_size=14).map(
+        lambda lines: "".join(line + ending for line, ending in lines)
+    ),
 )
 PIECE = st.sampled_from(
     [
