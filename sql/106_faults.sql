@@ -69,7 +69,8 @@ where case
             then c.action in ('cp', 'mv') and c.destination is null and not (c.action = 'mv' and c.visibility is not null)
         when c.action = 'get' then c.tags is null
         -- a patch names its files itself
-        when c.action = 'set' and c.writer = 'model' then patch_parse(c.body) ->> '$.form' is not 'codex'
+        when c.action = 'set' and c.writer = 'model'
+            then coalesce(patch_parse(c.body) ->> '$.form', '') not in ('codex', 'unified')
         else 1
     end
 union all
@@ -121,7 +122,14 @@ where (c.destination is not null and c.action in ('cp', 'mv') or c.body is not n
     and exists (select 1 from command_patterns as p where p.command_id = c.command_id and p.is_pattern)
     and (
         c.action <> 'set'
-        or (path_scheme(c.path) is null and (c.writer <> 'model' or patch_parse(c.body) ->> '$.form' is not 'codex'))
+        or (
+            path_scheme(c.path) is null
+            and (
+                c.writer <> 'model'
+                or coalesce(patch_parse(c.body) ->> '$.form', '')
+                    not in ('codex', case when c.path is null then 'unified' else 'codex' end)
+            )
+        )
     )
 union all
 -- a file that is there and has no text

@@ -52,7 +52,7 @@ begin
     where id = new.id
         and new.writer = 'model'
         and path_scheme(new.path) is null
-        and substr(ltrim(new.body, ' ' || char(9, 10, 13, 65279)), 1, 4) in ('*** ', '--- ', 'diff');
+        and patch_parse(new.body) ->> '$.form' is not null;
     insert into set_decisions
     select *
     from commands

@@ -234,7 +234,7 @@ def outside(folder: Path) -> Path:
     """A folder beside the root whose name begins like the root's, with a file that is to stay as it is."""
     beside = folder.parent / f"{folder.name}-two"
     beside.mkdir()
-    (beside / "secret.txt").write_text("secret figure 4711\n", encoding="utf-8")
+    (beside / "secret.txt").write_text("secret word: Zwetschge\n", encoding="utf-8")
     (folder / "link").symlink_to(beside)
     (folder / "link.txt").symlink_to(beside / "secret.txt")
     return beside
@@ -272,7 +272,7 @@ def test_no_path_of_a_model_leads_out_of_the_root(folder: Path, tmp_path: Path, 
         engine(folder, "run", "--yolo", "--model", model, "--run", f"demo-{number}", "Do it")
         after = {name: data for name, data in contents(folder.parent).items() if "link" not in name}
         assert after == before, deed
-        assert "4711" not in engine(folder, "packet", f"demo-{number}").stdout, deed
+        assert "Zwetschge" not in engine(folder, "packet", f"demo-{number}").stdout, deed
 
 
 @pytest.mark.parametrize("name", [".git/config", ".engine/engine.db", ".GIT/hooks/x"])
