@@ -125,8 +125,7 @@ def _object_hash(connection: apsw.Connection) -> str:
 def _rebuild(connection: apsw.Connection, version: int) -> None:
     _drain(connection, _BOOTSTRAP)
     _refuse_while_driven(connection)
-    for kind, name in connection.execute("select type, name from engine_objects order by type").fetchall():
-        connection.execute(f'drop {kind} if exists "{name}"')
+    _drop_rules(connection)
     connection.execute("delete from engine_objects")
     for number, text in _migrations():
         if version < number <= VERSION and version > 0:
@@ -141,6 +140,34 @@ def _rebuild(connection: apsw.Connection, version: int) -> None:
         (("sources", _source_hash()), ("objects", _object_hash(connection))),
     )
     connection.execute(f"pragma user_version = {VERSION}")
+
+
+def _drop_rules(connection: apsw.Connection) -> None:
+    """Drop the views and triggers that `engine_objects` names; what else stands there is text, never SQL."""
+    rules = connection.execute(
+        "select type, name from sqlite_schema where type in ('view', 'trigger') "
+        "and (type, name) in (select type, name from engine_objects) order by type"
+    ).fetchall()
+    for kind, name in rules:
+        _run_one(connection, f"drop {kind} if exists {_quoted(name)}")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _run_one(connection: apsw.Connection, sql: str) -> None:
+    """Run one statement; a text of several is an error, and none after the first is run."""
+    begun = 0
+
+    def is_first(*_: object) -> bool:
+        nonlocal begun
+        begun += 1
+        return begun == 1
+
+    cursor = connection.cursor()
+    cursor.exec_trace = is_first
+    cursor.execute(sql).fetchall()
 
 
 def _run_sources(connection: apsw.Connection, made_before: bool) -> None:
