@@ -83,11 +83,15 @@ class Build:
         ).fetchall()
 
     def expected_in(self, version: int) -> dict[str, Object]:
-        """What a file of `version` is to hold, by names in small letters: its tables, and the rules of this build."""
+        """What a file of `version` is to hold, by names in small letters: its tables, and the rules of this build.
+
+        Tables of plugins have no versions; they are those that no migration leads to.
+        """
         if version == self.version:
             return self.fresh.by_name
-        rules = {name: found for name, found in self.fresh.by_name.items() if found.is_rule}
-        return {found.name.lower(): found for found in self.migrated_tables(version)} | rules
+        own = {found.name.lower() for found in self.migrated_tables(self.version)}
+        others = {name: found for name, found in self.fresh.by_name.items() if found.is_rule or name not in own}
+        return {found.name.lower(): found for found in self.migrated_tables(version)} | others
 
     def migrated_tables(self, version: int) -> list[Object]:
         """The tables and indexes of version 1 after its migrations up to `version`."""

@@ -43,11 +43,12 @@ class Object(NamedTuple):
 def objects_of(connection: apsw.Connection) -> list[Object]:
     """The objects in the main file of a connection, without what SQLite makes by itself (`sqlite_…`)."""
     rows = connection.execute(
-        "select cast(type as text), cast(name as text), cast(tbl_name as text), cast(sql as text) from main.sqlite_schema "
+        "select cast(type as text), cast(name as text), cast(tbl_name as text), cast(coalesce(sql, '') as text) "
+        "from main.sqlite_schema "
         "where not (type = 'index' and sql is null) "
         "and not (type = 'table' and name in ('sqlite_sequence', 'sqlite_stat1', 'sqlite_stat4'))"
     )
-    return [Object(*(str(value) for value in row)) for row in rows]
+    return [Object(*row) for row in rows]
 
 
 def normalized(sql: str) -> str:
