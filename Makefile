@@ -29,7 +29,7 @@ help:
 		'make test   all tests' \
 		'make check  format, lint, types, SQL lint' \
 		'make bench  measurements' \
-		'make fuzz   half a million damaged answers for the parser' \
+		'make fuzz   half a million damaged answers for the parser, and commands planted in arguments' \
 		'make clean  remove $(VENV), caches and the demo database'
 
 run: $(WEIGHTS)
@@ -56,7 +56,7 @@ check: $(DEVELOPED)
 bench: $(DEVELOPED)
 	@$(BIN)/python -m tests.bench
 
-# About a minute on two cores. `python -m tests.fuzz --help` tells of other seeds and how to see a finding again.
+# About two minutes on two cores. `python -m tests.fuzz --help` tells of other seeds and how to see a finding again.
 fuzz: $(DEVELOPED)
 	$(BIN)/python -m tests.fuzz --count 500000
 

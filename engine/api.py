@@ -12,6 +12,7 @@ import apsw
 from .database import Bindings, Row, Store, Synchronous
 from .errors import ValidationError
 from .registration import Clock, register, system_clock
+from .schema import Trust
 
 if TYPE_CHECKING:
     from .loop import Driver, OnEvent, OnProposal
@@ -23,18 +24,26 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     *,
     synchronous: Synchronous = "FULL",
     read_only: bool = False,
+    trust: Trust = False,
     clock: Clock = system_clock,
 ) -> Database:
     """Open the engine file at `path`, creating, migrating and rebuilding it as needed.
 
-    `synchronous` FULL survives a power cut with every commit, NORMAL may lose the last ones and is faster. `clock` tells
-    the Unix time in milliseconds. Raises `ValidationError` (400) for what is no database, `Conflict` (409) for a file of
-    another application, of a newer engine, or locked by another process, and `EngineError` for a damaged or unwritable one.
+    `synchronous` FULL survives a power cut with every commit, NORMAL may lose the last ones and is faster. `read_only`
+    neither rebuilds nor writes, whatever build made the file: `differs` of the result says what is not as here. `trust`
+    True lets triggers and other objects on the engine's tables act that neither the engine nor an installed plugin made;
+    their digest lets these act and no others. `clock` tells the Unix time in milliseconds.
+
+    Raises `ValidationError` (400) for what is no database, `PermissionDenied` (403) for objects that would have to be
+    trusted, `Conflict` (409) for a file of another application, of a newer engine, or locked by another process, and
+    `EngineError` for a damaged or unwritable one.
     """
-    return Database(path, synchronous=synchronous, read_only=read_only, clock=clock)
+    return Database(path, synchronous=synchronous, read_only=read_only, clock=clock, trust=trust)
 
 
-def attach(connection: apsw.Connection, path: str | PathLike[str], schema: str = "engine") -> None:
+def attach(
+    connection: apsw.Connection, path: str | PathLike[str], schema: str = "engine", *, trust: Trust = False
+) -> None:
     """Attach the engine file at `path` to an app's own apsw connection under the name `schema`, ready to be written.
 
     The file is created if it is missing. Two attached files in WAL mode commit one after the other, not atomically
@@ -42,7 +51,7 @@ def attach(connection: apsw.Connection, path: str | PathLike[str], schema: str =
     """
     if not schema.isidentifier():
         raise ValidationError(f"schema {schema!r}: is not a name")
-    open(path).close()
+    open(path, trust=trust).close()
     register(connection)
     connection.execute(f'attach database ? as "{schema}"', (str(path),))
 
@@ -146,7 +155,7 @@ class Database(Store):
                 driver.stop()
 
         def run_it() -> Result:
-            with open(self.path, synchronous=self.synchronous, clock=self.clock) as db:
+            with open(self.path, synchronous=self.synchronous, clock=self.clock, trust=self.trust) as db:
                 return work(db, watch)
 
         driving = asyncio.ensure_future(asyncio.to_thread(run_it))

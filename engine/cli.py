@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from .commands import config, doctor, files, lifecycle, look, models, packets, past, proposals, run, shell, sql
+from .commands import config, doctor, files, lifecycle, look, models, packets, past, proposals, run, shell, sql, trust
 from .commands.exits import FAILED, exit_code
 from .commands.printing import say, visible
 from .errors import EngineError, NotFound, ValidationError
@@ -42,6 +42,7 @@ for _command in (
     proposals.proposals,
     proposals.resolve,
     config.config,
+    trust.trust,
 ):
     app.command()(_command)
 app.add_typer(files.app, name="files")

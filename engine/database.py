@@ -12,44 +12,29 @@ from typing import Any, Literal, Self
 import apsw
 
 from . import schema as schemas
+from .connections import connect_to_read, connect_to_write, has_log, remove_empty_log
 from .errors import Conflict, EngineError, ValidationError
+from .objects import Object
 from .own_files import identity
-from .registration import Clock, register
+from .registration import Clock
 
 Bindings = Sequence[Any] | Mapping[str, Any]
 Row = dict[str, Any]
 
 Synchronous = Literal["FULL", "NORMAL"]
 
-BUSY_TIMEOUT_MS = 5_000
-_STATEMENTS = 1024
-"""Places for prepared statements. Each execution takes the next place and forgets what was there, even where it is the one
-statement over and over: with few places, a turn of some hundred executions would prepare them all anew, 10 ms and more."""
-
-
-def _configure(connection: apsw.Connection, synchronous: str, read_only: bool, clock: Clock) -> None:
-    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-    # without it SQLite looks at bound values when it plans, and prepares a statement again at every new value
-    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-    register(connection, clock)
-    if read_only:
-        connection.execute("pragma query_only = on")
-        return
-    if connection.pragma("application_id") != schemas.APPLICATION_ID:
-        # before WAL, so that the mark stands in the header of the file itself
-        connection.execute(f"pragma application_id = {schemas.APPLICATION_ID}")
-    connection.execute("pragma journal_mode = wal").fetchall()
-    connection.execute(f"pragma synchronous = {synchronous}").fetchall()
-    for pragma in ("temp_store = memory", "cache_size = -16000", "wal_autocheckpoint = 4000"):
-        connection.execute(f"pragma {pragma}").fetchall()
-    schemas.prepare(connection)
-
 
 @contextmanager
-def _clear_errors(file: Path) -> Iterator[None]:
+def _clear_errors(file: Path, differs: str | None = None) -> Iterator[None]:
     """Turn what SQLite says of a file into what happened, to what, and what to do next."""
     try:
         yield
+    except apsw.SQLError as error:
+        if differs and str(error).startswith("no such "):
+            raise Conflict(f"{file}: {error}: {differs}") from error
+        raise
+    except UnicodeDecodeError as error:
+        raise EngineError(f"{file}: holds text that is not UTF-8; restore a copy") from error
     except apsw.NotADBError as error:
         raise ValidationError(f"{file}: is not a database; it is left as it is") from error
     except apsw.CorruptError as error:
@@ -78,24 +63,50 @@ class Store:
     Opening creates, migrates and rebuilds the file as needed; see `engine.open` for the arguments and the errors.
     """
 
-    def __init__(self, path: str | PathLike[str], *, synchronous: Synchronous, read_only: bool, clock: Clock) -> None:
+    differs: str | None = None
+    """Of a file that is open for reading: how it differs from what this build makes, None where it does not."""
+    unknown: tuple[Object, ...] = ()
+    """Of a file that is open for reading: what on the engine's tables neither the engine nor an installed plugin made."""
+    unknown_digest: str = ""
+    """What `trust` has to be for these, unless it is True."""
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        synchronous: Synchronous,
+        read_only: bool,
+        clock: Clock,
+        trust: schemas.Trust = False,
+    ) -> None:
         self.path = Path(path)
         self.place = Path(os.path.realpath(path))
         self.synchronous = synchronous
         self.clock = clock
-        schemas.check_header(self.path)
+        self.trust = trust
+        schemas.check_header(self.path, read_only=read_only)
         if not self.path.parent.is_dir():
             raise EngineError(f"{self.path.parent}: no such folder; create it first", 404)
-        flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        self._leaves_log = not read_only or has_log(self.path)
         with _clear_errors(self.path):
-            self.connection = apsw.Connection(str(self.path), flags=flags, statementcachesize=_STATEMENTS)
-        try:
-            with _clear_errors(self.path):
-                _configure(self.connection, synchronous, read_only, clock)
-        except BaseException:
-            self.connection.close()
-            raise
+            if read_only:
+                try:
+                    self.connection = connect_to_read(self.path, clock)
+                    self._look()
+                except BaseException:
+                    self.close()
+                    raise
+            else:
+                self.connection = connect_to_write(self.path, clock, synchronous, trust)
         self._identity = identity(self.place)
+
+    def _look(self) -> None:
+        """Note how the file differs; nobody who reads is hindered by it."""
+        standing = schemas.inspect(self.connection)
+        if not standing.found and standing.version == 0:
+            raise Conflict(f"{self.path}: is empty; open it for writing to make it an engine file")
+        self.unknown, self.unknown_digest = standing.unknown, standing.digest
+        self.differs = schemas.difference(standing)
 
     def moved(self) -> bool:
         """Whether the file that is open is no longer the one under its name: what is written now is lost."""
@@ -103,7 +114,7 @@ class Store:
 
     def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """All rows of a statement, each a dict from column name to value."""
-        with _clear_errors(self.path):
+        with _clear_errors(self.path, self.differs):
             cursor = self.connection.execute(sql, bindings)
             try:
                 names = [column[0] for column in cursor.get_description()]
@@ -118,13 +129,13 @@ class Store:
 
     def value(self, sql: str, bindings: Bindings = ()) -> Any:
         """The first column of the first row of a statement, or None."""
-        with _clear_errors(self.path):
+        with _clear_errors(self.path, self.differs):
             found = self.connection.execute(sql, bindings).fetchone()
         return found[0] if found else None
 
     def execute(self, sql: str, bindings: Bindings = ()) -> None:
         """Run a statement for what it does."""
-        with _clear_errors(self.path):
+        with _clear_errors(self.path, self.differs):
             self.connection.execute(sql, bindings).fetchall()
 
     @contextmanager
@@ -157,7 +168,11 @@ class Store:
 
     def close(self) -> None:
         """Close the file; closing twice is harmless."""
-        self.connection.close()
+        if hasattr(self, "connection"):
+            self.connection.close()
+        if not self._leaves_log:
+            self._leaves_log = True
+            remove_empty_log(self.path)
 
     def __enter__(self) -> Self:
         return self
@@ -166,4 +181,4 @@ class Store:
         self.close()
 
 
-__all__ = ["BUSY_TIMEOUT_MS", "Bindings", "Row", "Store"]
+__all__ = ["Bindings", "Row", "Store"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from .durable import system_errors
@@ -12,10 +14,48 @@ FILE = "engine.db"
 
 
 def find_database(start: Path) -> Path | None:
-    """The `.engine/engine.db` of `start` or of the nearest parent folder that has one; None where there is none."""
-    here = start.absolute()
-    found = (folder / FOLDER / FILE for folder in (here, *here.parents))
-    return next((path for path in found if path.is_file()), None)
+    """The `.engine/engine.db` of `start` or of the nearest parent folder that has one; None where there is none.
+
+    One in a parent folder counts only where nobody but this user can have written it.
+    """
+    here = start.absolute() / FOLDER / FILE
+    if here.is_file():
+        return here
+    return next((path for path in _above(start) if _danger(path) is None), None)
+
+
+def passed_over(start: Path) -> list[str]:
+    """What keeps the files in folders above `start` from being used: those that are nearer than the one that is."""
+    reasons: list[str] = []
+    if (start.absolute() / FOLDER / FILE).is_file():
+        return reasons
+    for path in _above(start):
+        reason = _danger(path)
+        if reason is None:
+            break
+        reasons.append(f"{path} {reason} and is passed over")
+    return reasons
+
+
+def _above(start: Path) -> Iterator[Path]:
+    found = (folder / FOLDER / FILE for folder in start.absolute().parents)
+    return (path for path in found if path.is_file())
+
+
+def _danger(path: Path) -> str | None:
+    """Who else may have written the file at `path`, as words about it; None where only this user can."""
+    try:
+        folder, file = path.parent.stat(), path.stat()
+        owners = {found.st_uid for found in (folder, file, path.parent.lstat(), path.lstat())}
+    except OSError:
+        return "cannot be looked at"
+    if owners != {os.geteuid()}:
+        return "belongs to another user"
+    # a file that others could write counts only where its folder lets them in
+    let_in = 0o020 * bool(folder.st_mode & 0o010) | 0o002 * bool(folder.st_mode & 0o001)
+    if folder.st_mode & 0o022 or file.st_mode & let_in:
+        return "can be written by others"
+    return None
 
 
 def database_to_read(given: Path | None, start: Path) -> Path:
@@ -26,8 +66,9 @@ def database_to_read(given: Path | None, start: Path) -> Path:
         return given
     found = find_database(start)
     if found is None:
+        reasons = "".join(f"{reason}; " for reason in passed_over(start))
         raise NotFound(
-            f"no database in {str(start.absolute())!r} or a folder above it; "
+            f"no database in {str(start.absolute())!r} or a folder above it; {reasons}"
             "'engine run PROMPT' creates one, --db PATH names one elsewhere"
         )
     return found

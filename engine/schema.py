@@ -1,56 +1,57 @@
 """Creates, migrates and rebuilds the schema of an engine file.
 
 Tables migrate; views and triggers are rebuilt whenever the files in sql/ have changed or somebody changed the objects.
-All of it is one transaction: an open either finishes or leaves the file as it was.
+All of it is one transaction: an open either finishes or leaves the file as it was. Nothing that a file brings is run
+before its objects were held against those of the installed build: what stands on the engine's tables and is not its own
+has to be trusted.
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
-from contextlib import closing
-from functools import cache
-from importlib.resources import files
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
-from . import plugins, texts
-from .errors import Conflict, EngineError, ValidationError
-from .registration import register
-
-APPLICATION_ID = 0x454E474E
-"""The mark of an engine file in its header: 'ENGN'."""
-
-VERSION = 1
-"""The version of the tables; migrations lead from one to the next."""
+from .build import APPLICATION_ID, VERSION, Build, columns_of, drain, installed, note_rules
+from .errors import Conflict, EngineError, PermissionDenied, ValidationError
+from .objects import Object, compare, digest, objects_of
 
 _MAGIC = b"SQLite format 3\x00"
-_OBJECT = re.compile(r"^create (?:unique )?(view|trigger)\s+(?:if not exists )?(\w+)", re.MULTILINE)
+_NAMED = 4
+"""How many objects an error names."""
 
-_BOOTSTRAP = """
-create table if not exists engine_meta (key text primary key, value text not null) strict, without rowid;
-create table if not exists engine_objects (
-    name text primary key,
-    type text not null constraint engine_objects_type check (type in ('view', 'trigger'))
-) strict, without rowid;
-"""
+Trust = bool | str
+"""Whether rules of others are trusted: True, or the digest of those that are."""
 
 
-@cache
-def sources() -> tuple[tuple[str, str], ...]:
-    """The SQL files in load order, the engine's before those of plugins, as (name, text)."""
-    folder = files("engine.sql")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    own = [(name, (folder / name).read_text("utf-8")) for name in names]
-    return (*own, *plugins.sql_files())
+@dataclass(frozen=True)
+class Standing:
+    """What stands in a file: its version, its objects, and how they differ from those of the build.
+
+    `replaced` are the views and triggers that a rebuild takes away, those of other builds among them; `unknown` is what
+    neither the engine nor an installed plugin made; `is_current` says that there is nothing to rebuild.
+    """
+
+    version: int
+    found: tuple[Object, ...]
+    replaced: tuple[Object, ...]
+    unknown: tuple[Object, ...]
+    is_current: bool
+
+    @property
+    def digest(self) -> str:
+        """What `trust` has to be for the unknown objects, unless it is True."""
+        return digest(self.unknown)
 
 
-def check_header(path: Path) -> None:
+def check_header(path: Path, *, read_only: bool = False) -> None:
     """Refuse a file that is not the engine's, reading its first bytes only.
 
     Raises `ValidationError` (400) for a folder or a file that is no SQLite database, `Conflict` (409) for one of another
-    application or of a newer engine.
+    application or, unless it is only to be read, of a newer engine.
     """
     if path.is_dir():
         raise ValidationError(f"{path}: is a folder; name a database file, such as {path / 'engine.db'}")
@@ -65,134 +66,181 @@ def check_header(path: Path) -> None:
         return
     if len(header) < 100 or not header.startswith(_MAGIC):
         raise ValidationError(f"{path}: is not a database; it is left as it is")
-    owner = int.from_bytes(header[68:72], "big")
-    if owner != APPLICATION_ID:
-        raise Conflict(
-            f"{path}: is a database of another application and is left as it is; "
-            "give the engine a file of its own, or attach it with engine.attach()"
-        )
-    # a version that still stands in the write-ahead log alone is found by prepare()
-    _refuse_newer(path, int.from_bytes(header[60:64], "big"))
+    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        raise _another_application(path)
+    if not read_only:
+        # a version that still stands in the write-ahead log alone is found by prepare()
+        _refuse_newer(path, int.from_bytes(header[60:64], "big"), VERSION)
 
 
-def prepare(connection: apsw.Connection) -> None:
-    """Bring an open database to the present version, with the views and triggers of this engine.
+def prepare(connection: apsw.Connection, trust: Trust = False, build: Build | None = None) -> None:
+    """Bring an open database to the version of `build`, the installed one, with its views and triggers.
 
     Raises `Conflict` (409) for a file of a newer engine, and while a live driver holds a lease on a file that would have to
-    be rebuilt.
+    be rebuilt; `PermissionDenied` (403) for one with objects of others on the engine's tables that `trust` does not cover.
     """
-    version = int(connection.pragma("user_version"))
-    _refuse_newer(connection.filename, version)
-    if version == VERSION and _is_current(connection):
+    build = build or installed()
+    standing = inspect(connection, build)
+    if standing.is_current:
+        _refuse_unknown(connection, standing.unknown, trust)
         return
-    connection.execute("begin immediate")
-    try:
-        if not (version == VERSION and _is_current(connection)):
-            _rebuild(connection, version)
-        connection.execute("commit")
-    except BaseException:
-        connection.execute("rollback")
-        raise
+    with _transaction(connection, foreign_keys=standing.version == build.version):
+        # another process may have done it in between
+        standing = inspect(connection, build)
+        if standing.is_current:
+            _refuse_unknown(connection, standing.unknown, trust)
+        elif standing.found:
+            _rebuild(connection, build, standing, trust)
+        else:
+            connection.execute(f"pragma application_id = {APPLICATION_ID}").fetchall()
+            _make(connection, build)
 
 
-def _is_current(connection: apsw.Connection) -> bool:
-    """Whether the objects in the file are the ones that the files in sql/ make."""
-    try:
-        known = {str(key): value for key, value in connection.execute("select key, value from engine_meta")}
-    except apsw.SQLError:
-        return False
-    return known.get("sources") == _source_hash() and known.get("objects") == _object_hash(connection)
+def inspect(connection: apsw.Connection, build: Build | None = None) -> Standing:
+    """Hold what stands in an open file against `build`, the installed one, without running anything of it.
 
-
-@cache
-def _source_hash() -> str:
-    digest = hashlib.sha256()
-    for name, text in (*sources(), *texts.personas()):
-        digest.update(f"{name}\0{text}\0".encode())
-    return digest.hexdigest()
-
-
-def _object_hash(connection: apsw.Connection) -> str:
-    digest = hashlib.sha256()
-    rows = connection.execute(
-        "select s.name, s.sql from sqlite_schema as s join engine_objects as o on o.name = s.name order by s.name"
+    Raises `Conflict` (409) for a file of another application, or one of a newer engine unless it is open for reading only.
+    """
+    build = build or installed()
+    version = int(connection.pragma("user_version"))
+    if version > build.version and connection.readonly("main"):
+        return Standing(version, (), (), (), is_current=False)
+    _refuse_newer(connection.filename, version, build.version)
+    expected = build.expected_in(version)
+    compared = compare(connection, expected, {*expected, *build.fresh.by_name})
+    if compared.found and int(connection.pragma("application_id")) != APPLICATION_ID:
+        raise _another_application(connection.filename)
+    foreign = {each.name.lower() for each in compared.foreign}
+    sound = {each.name for each in compared.found} - foreign
+    listed: set[tuple[str, str]] = set()
+    if "engine_objects" in sound:
+        listed = {(str(kind), str(name)) for kind, name in connection.execute("select type, name from engine_objects")}
+    own = build.fresh.by_name
+    replaced = tuple(
+        each
+        for each in compared.found
+        if (each.is_rule and (each.name.lower() in own or (each.type, each.name) in listed))
+        or (each.type == "index" and each.name.lower() in own and each in compared.foreign)
     )
-    for name, sql in rows:
-        digest.update(f"{name}\0{sql}\0".encode())
-    return digest.hexdigest()
-
-
-def _rebuild(connection: apsw.Connection, version: int) -> None:
-    _drain(connection, _BOOTSTRAP)
-    _refuse_while_driven(connection)
-    for kind, name in connection.execute("select type, name from engine_objects order by type").fetchall():
-        connection.execute(f'drop {kind} if exists "{name}"')
-    connection.execute("delete from engine_objects")
-    for number, text in _migrations():
-        if version < number <= VERSION and version > 0:
-            _drain(connection, text)
-    _run_sources(connection, made_before=version > 0)
-    connection.executemany(
-        "insert into personas (name, body) values (?, ?) on conflict (name) do update set body = excluded.body",
-        texts.personas(),
+    made_by = None
+    if "engine_meta" in sound:
+        made_by = connection.execute("select value from engine_meta where key = 'sources'").get
+    return Standing(
+        version,
+        compared.found,
+        replaced,
+        unknown=tuple(each for each in compared.foreign if each not in replaced),
+        is_current=version == build.version
+        and made_by == build.hash
+        and not compared.absent
+        and set(replaced) <= set(build.fresh.objects),
     )
-    connection.executemany(
-        "insert into engine_meta (key, value) values (?, ?) on conflict (key) do update set value = excluded.value",
-        (("sources", _source_hash()), ("objects", _object_hash(connection))),
+
+
+def difference(standing: Standing) -> str | None:
+    """How a file that is only read differs from what this build makes, and what that means; None where it does not."""
+    if standing.version > VERSION:
+        return (
+            f"was written by a newer engine (version {standing.version}, this one knows {VERSION}); update the engine"
+        )
+    if standing.is_current:
+        return None
+    return "its rules are those of another build, or of other plugins; they stay as they are while it is only read"
+
+
+def refusal(file: str | Path, unknown: Iterable[Object]) -> str:
+    """What is said of objects of others on the engine's tables, and what to do about them."""
+    names = [str(each) for each in unknown]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return (
+        f"{file}: holds what neither this engine nor an installed plugin made: {', '.join(names[:_NAMED])}{more}; "
+        "it can be looked at, and written once it is trusted: 'engine trust' shows it and asks, "
+        "in Python engine.open(path, trust=True)"
     )
-    connection.execute(f"pragma user_version = {VERSION}")
 
 
-def _run_sources(connection: apsw.Connection, made_before: bool) -> None:
-    problem = None
+def _make(connection: apsw.Connection, build: Build) -> None:
+    build.write_rules(connection)
+    note_rules(connection, build.fresh.objects)
+    connection.execute(f"pragma user_version = {build.version}").fetchall()
+
+
+def _rebuild(connection: apsw.Connection, build: Build, standing: Standing, trust: Trust) -> None:
+    file = connection.filename
+    kept = [each for each in standing.found if each not in standing.replaced]
+    kept = [each for each in kept if each.is_rule or each in standing.unknown]
+    if standing.version == build.version:
+        _refuse_another_build(connection, build, [each.name for each in standing.unknown if each.type == "table"])
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     try:
-        for _, text in sources():
-            _drain(connection, text)
-            connection.executemany("insert into engine_objects (type, name) values (?, ?)", _OBJECT.findall(text))
+        _drop(connection, standing.replaced)
+        _refuse_unknown(connection, standing.unknown, trust)
+        _refuse_while_driven(connection)
+        if standing.version < build.version:
+            _drop(connection, (each for each in kept if each.is_rule))
+            _migrate(connection, build, standing.version)
+    finally:
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
+    try:
+        _make(connection, build)
     except apsw.SQLError as error:
-        if not made_before:
-            raise
-        problem = str(error)
-    if made_before and (problem or (missing := _fresh_columns() - _columns(connection))):
+        raise _another_build(file, str(error)) from error
+    _put_back(connection, kept)
+    if not inspect(connection, build).is_current:
+        raise _another_build(file, "its tables are not those of this build")
+
+
+def _drop(connection: apsw.Connection, objects: Iterable[Object]) -> None:
+    """Drop views, triggers and indexes, which runs none of them; triggers go before the views they stand on."""
+    for each in sorted(objects):
+        _run_one(connection, f"drop {each.type} if exists {_quoted(each.name)}")
+
+
+def _migrate(connection: apsw.Connection, build: Build, version: int) -> None:
+    """Run the migrations between two versions, without foreign keys, triggers or views in the way."""
+    for number, text in build.migrations:
+        if max(version, 1) < number <= build.version:
+            drain(connection, text)
+    broken = connection.execute("pragma foreign_key_check").fetchone()
+    if broken:
         raise Conflict(
-            f"{connection.filename}: was written by another build of this version and is left as it is "
-            f"({problem or 'without ' + '.'.join(min(missing))}); start a new file, or open it with that build"
+            f"{connection.filename}: cannot be brought to version {build.version}: row {broken[1]} of {broken[0]} "
+            f"would name no row of {broken[2]}; it is left as it is"
         )
 
 
-@cache
-def _fresh_columns() -> frozenset[tuple[str, str]]:
-    """Table and name of each column that a new file has."""
-    with closing(apsw.Connection(":memory:")) as fresh:
-        register(fresh)
-        _drain(fresh, _BOOTSTRAP)
-        for _, text in sources():
-            _drain(fresh, text)
-        return _columns(fresh)
+def _put_back(connection: apsw.Connection, kept: Iterable[Object]) -> None:
+    """Make again what apps had on tables and views that were dropped: indexes, views, then triggers."""
+    there = {each.name for each in objects_of(connection)}
+    gone = [each for each in kept if each.name not in there]
+    for kind in ("index", "view", "trigger"):
+        for each in (each for each in gone if each.type == kind):
+            try:
+                _run_one(connection, each.sql)
+            except (apsw.SQLError, apsw.ExecTraceAbort) as error:
+                raise Conflict(
+                    f"{connection.filename}: {each} does not fit the tables of this build ({error}); "
+                    "drop it with any SQLite, then open the file again"
+                ) from error
 
 
-def _columns(connection: apsw.Connection) -> frozenset[tuple[str, str]]:
-    found = connection.execute(
-        "select t.name, c.name from sqlite_schema as t join pragma_table_info(t.name) as c where t.type = 'table'"
-    )
-    return frozenset((str(table), str(column)) for table, column in found)
+def _refuse_another_build(connection: apsw.Connection, build: Build, tables: Collection[str]) -> None:
+    """Refuse a file whose tables lack columns, though they bear the version of this build."""
+    missing = build.columns(tables) - columns_of(connection, tables)
+    if missing:
+        raise _another_build(connection.filename, f"without {'.'.join(min(missing))}")
 
 
-def _refuse_newer(file: str | Path, version: int) -> None:
-    if version > VERSION:
+def _refuse_unknown(connection: apsw.Connection, unknown: Collection[Object], trust: Trust) -> None:
+    if unknown and trust is not True and trust != digest(unknown):
+        raise PermissionDenied(refusal(connection.filename, unknown))
+
+
+def _refuse_newer(file: str | Path, version: int, known: int) -> None:
+    if version > known:
         raise Conflict(
-            f"{file}: was written by a newer engine (version {version}, this one knows {VERSION}); update the engine"
+            f"{file}: was written by a newer engine (version {version}, this one knows {known}); update the engine"
         )
-
-
-def _migrations() -> list[tuple[int, str]]:
-    folder = files("engine.sql") / "migrations"
-    if not folder.is_dir():
-        return []
-    found = [
-        (int(entry.name[:3]), entry.read_text("utf-8")) for entry in folder.iterdir() if entry.name.endswith(".sql")
-    ]
-    return sorted(found)
 
 
 def _refuse_while_driven(connection: apsw.Connection) -> None:
@@ -203,7 +251,50 @@ def _refuse_while_driven(connection: apsw.Connection) -> None:
         )
 
 
-def _drain(connection: apsw.Connection, sql: str) -> None:
-    """Run all statements of a script; an undrained cursor would stop at the first row."""
-    for _ in connection.execute(sql):
-        pass
+def _another_application(file: str | Path) -> Conflict:
+    return Conflict(
+        f"{file}: is a database of another application and is left as it is; "
+        "give the engine a file of its own, or attach it with engine.attach()"
+    )
+
+
+def _another_build(file: str | Path, why: str) -> Conflict:
+    return Conflict(
+        f"{file}: was written by another build of this version and is left as it is ({why}); "
+        "start a new file, or open it with that build"
+    )
+
+
+@contextmanager
+def _transaction(connection: apsw.Connection, *, foreign_keys: bool) -> Iterator[None]:
+    """One transaction, begun as a writer; without foreign keys, which cannot be switched inside, where tables may change."""
+    if not foreign_keys:
+        connection.execute("pragma foreign_keys = off").fetchall()
+    connection.execute("begin immediate").fetchall()
+    try:
+        yield
+        connection.execute("commit").fetchall()
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("rollback").fetchall()
+        raise
+    finally:
+        connection.execute("pragma foreign_keys = on").fetchall()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _run_one(connection: apsw.Connection, sql: str) -> None:
+    """Run one statement; a text of several is an error, and none after the first is run."""
+    begun = 0
+
+    def is_first(*_: object) -> bool:
+        nonlocal begun
+        begun += 1
+        return begun == 1
+
+    cursor = connection.cursor()
+    cursor.exec_trace = is_first
+    cursor.execute(sql).fetchall()

@@ -13,6 +13,7 @@ _RAW = re.compile(r"[^,}\]<]*")
 _DECODER = json.JSONDecoder(strict=False)
 # Wrappings inside wrappings: a list of tool_calls of functions, and one to spare.
 _DEEPEST = 5
+_WINDOW = 4096
 
 
 class Values:
@@ -26,13 +27,22 @@ class Values:
         """The JSON value at `position` and where it ends; (None, -1) when there is none."""
         if position < self._barren or not self.text.startswith(("{", "["), position):
             return None, -1
-        try:
-            return _DECODER.raw_decode(self.text, position)
-        except json.JSONDecodeError as error:
-            self._barren = error.pos
-        except RecursionError:
-            self._barren = len(self.text)
-        return None, -1
+        # An error costs the length of the text that it is in, so that a part is tried before the whole.
+        window = _WINDOW
+        while True:
+            part = self.text[position : position + window]
+            try:
+                value, end = _DECODER.raw_decode(part)
+            except json.JSONDecodeError as error:
+                if position + window < len(self.text) and _may_be_cut(error, len(part)):
+                    window *= 8
+                    continue
+                self._barren = position + error.pos
+            except RecursionError:
+                self._barren = len(self.text)
+            else:
+                return value, position + end
+            return None, -1
 
     def loose_object(self, position: int) -> tuple[object, int]:
         """`key:value,…}`, keys unquoted, strings between `<escape>` or `<|"|>`; and where it ends, or -1."""
@@ -76,6 +86,11 @@ class Values:
             items.append(item)
             position = skip_space(self.text, position)
             position += self.text.startswith(",", position)
+
+
+def _may_be_cut(error: json.JSONDecodeError, length: int) -> bool:
+    """Can the end of the part that was tried be what is wrong with it?"""
+    return error.pos > length - 16 or error.msg.startswith("Unterminated string")
 
 
 def calls_in(value: object, depth: int = 0) -> list[tuple[str, object]]:

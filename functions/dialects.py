@@ -12,29 +12,30 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from engine.functions.dialect_values import Values, calls_in
-from engine.functions.markup_grammar import FLAGS, NAMESPACE, skip_space
+from engine.functions.markup_claims import Claims
+from engine.functions.markup_grammar import FLAGS, NAMESPACE, Grammar, skip_space
 
-_KEYS = r"\"(?:name|function|function_call|tool_calls|tool|type|id|arguments|parameters)\"\s*:"
 # The heads of foreign calls, without their first character; one group for each first character.
 ANGLE_HEADS = (
     rf"\|?tool_calls?(?:_begin)?\|?>|start_function_call>|tool_use>|{NAMESPACE}(?:invoke\s|function_calls>)"
     r"|function=|\|(?:start|channel|message)\|?>"
 )
-BRACE_HEADS = rf"\s*{_KEYS}"
-BRACKET_HEADS = rf"TOOL_CALLS\]|\s*\{{\s*{_KEYS}"
+BRACE_HEADS = r"\s*\""
+BRACKET_HEADS = r"TOOL_CALLS\]|\s*\{\s*\""
 # Closing and turn-taking tokens of these dialects, likewise; outside tags they are dropped.
 CONTROLS = (
     rf"/(?:tool_calls?|tool_use|function|{NAMESPACE}(?:invoke|function_calls))>|end_function_call>|/s>(?=\s*\Z)"
     r"|(?:start|end)_of_turn>|(?:start|end)_function_response>|\|/?[\w/.-]{1,40}\|?>|/?[\w.-]{1,40}\|>"
 )
 
-_NAMED = re.compile(r"(?:\[\s*)?\{\s*\"name\"\s*:\s*\"([\w.:-]+)\"\s*,\s*\"(?:arguments|parameters)\"")
-_CALL = re.compile(r"call:\s*([\w.:-]+)\s*(?=\{)")
+_HEAD = re.compile(f"<(?:{ANGLE_HEADS})", FLAGS)
+_NAMED = re.compile(r"(?:\[\s*)?\{\s*\"name\"\s*:\s*\"([\w.:/-]+)\"\s*,\s*\"(?:arguments|parameters)\"")
+_CALL = re.compile(r"call:\s*([\w.:/-]+)\s*(?=\{)")
 _END = re.compile(
     r"\s*(?:</tool_calls?>|<tool_call\|>|<\|/?tool_call(?:_end)?\|>|</tool_use>|<end_function_call>)",
     re.IGNORECASE,
 )
-_MISTRAL = re.compile(r"\s*([\w.-]+)(?:\[CALL_ID\][^\[{]{0,60})?(?:\[ARGS\])?\s*(?=\{)")
+_MISTRAL = re.compile(r"\s*([\w.:/-]+)(?:\[CALL_ID\][^\[{]{0,60})?(?:\[ARGS\])?\s*(?=\{)")
 _TOOL_USE = re.compile(
     r"\s*(?:<id>[^<]{0,80}</id>\s*)?<(?:tool_)?name>\s*([\w.:-]+)\s*</(?:tool_)?name>\s*(<(?:input|parameters)>\s*)?",
     FLAGS,
@@ -46,10 +47,13 @@ _PARAMETER = re.compile(
 )
 _PARAMETER_END = re.compile(rf"</{NAMESPACE}parameter\s*>", FLAGS)
 _INVOKE_END = re.compile(rf"\s*</(?:{NAMESPACE}invoke|function)\s*>", FLAGS)
+_OUTER_END = re.compile(rf"\s*</(?:tool_calls?|{NAMESPACE}function_calls)\s*>", FLAGS)
 _HEADER = re.compile(
     r"(?:<\|start\|>[^<]{0,120})?(?:<\|channel\|>([^<]{0,120}))?(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
 )
 _RECIPIENT = re.compile(r"\bto=([\w.:-]+)")
+_HEADER_BEGUN = re.compile(r"(?:<\|start\|>[^<\n]{0,120})?(?:<\|channel\|>[^<\n]{0,120})?")
+_CHANNEL = re.compile(r"<\|(?:start|channel|message)\|?>", FLAGS)
 _MESSAGE_END = re.compile(r"<\|(?:end|call|return|start|channel)\|>")
 _GEMMA_CHANNEL = re.compile(r"<\|channel>(\w*)\s?")
 _GEMMA_CHANNEL_END = re.compile(r"<channel\|>")
@@ -68,7 +72,8 @@ class ForeignCall(NamedTuple):
 class Reading:
     """What a foreign head turned out to be: `text[start:end]` is used up and gave calls or reasoning.
 
-    `unknown` are the calls of tools that do not exist, whose text stays where it is.
+    `unknown` are the calls of tools that do not exist, whose text stays where it is. Where there is a `problem`, what
+    could not be read reaches to `claimed`; `data` is JSON that calls nothing.
     """
 
     end: int
@@ -76,20 +81,40 @@ class Reading:
     reasoning: str | None = None
     unknown: list[str] = field(default_factory=list)
     problem: str | None = None
+    claimed: int = 0
+    data: bool = False
 
 
 class Dialects:
     """Reads the foreign calls of one text, from left to right; what failed once is not searched for again."""
 
-    def __init__(self, text: str, names: frozenset[str]) -> None:
+    def __init__(self, text: str, grammar: Grammar) -> None:
         self.text = text
-        self.names = names
+        self.names = grammar.names
         self.values = Values(text)
+        self.claims = Claims(text, grammar, self.values, _HEAD)
         self._missing = set[str]()
         self._broken = set[int]()
 
     def read(self, start: int, head: str) -> Reading | None:
         """What the `head` at `start` begins; None when it is ordinary text."""
+        reading = self._read(start, head)
+        if reading is not None and reading.problem:
+            begin = max(reading.end, start + len(head.rstrip('"')))
+            reading.claimed = max(reading.claimed, begin, self._claimed(start, begin, head))
+        return reading
+
+    def _claimed(self, start: int, begin: int, head: str) -> int:
+        """Up to where the call that `head` at `start` begins claims the text, when it was read up to `begin` only."""
+        if head == "[TOOL_CALLS]":
+            return 0 if self.claims.is_mention(start, begin) else self.claims.list_end(begin)
+        if head[0] in "{[":
+            return self.claims.json_end(start)
+        if _CHANNEL.match(head):
+            return self.claims.message_end(begin)
+        return 0 if self.claims.is_mention(start, begin) else self.claims.wrapped_end(begin)
+
+    def _read(self, start: int, head: str) -> Reading | None:
         word = head.lower().strip("<|>")
         if head[0] in "{[" and head != "[TOOL_CALLS]":
             return self._bare_json(start)
@@ -102,21 +127,34 @@ class Dialects:
         if word.startswith("tool_call") or word == "start_function_call":
             return self._wrapped(start, start + len(head))
         if word.endswith("function_calls"):
-            return Reading(start + len(head))
+            return self._function_calls(start + len(head))
         return self._invoke(start) or Reading(start + len(head), problem="it is not complete")
 
     def mentions_call(self, start: int, end: int) -> bool:
-        """Does JSON in `text[start:end]` call one of the tools?"""
-        return any(found[1].lower() in self.names for found in _NAMED.finditer(self.text, start, end))
+        """Does `text[start:end]` call one of the tools in JSON?"""
+        return any(found[1].lower() in self.names for found in _NAMED.finditer(self.text, start, end)) or (
+            self.claims.mentions_call(start, end)
+        )
 
     def _bare_json(self, start: int) -> Reading | None:
+        """JSON without a wrapper: calls, data, or the beginning of one of them that does not end."""
         if start in self._broken:
             return None  # told already, with the wrapper or the list around it
         reading = self._json(start, start)
         if reading.calls or reading.unknown:
             return reading
-        named = _NAMED.match(self.text, start) if reading.problem else None
-        return Reading(start + 1, problem=reading.problem) if named and named[1].lower() in self.names else None
+        value, end = self.values.decoded(start)
+        if end >= 0 and not self.claims.is_broken_off(end):
+            is_call = self.claims.is_call(start, end) and not self._is_schema(value)
+            return Reading(end, problem="its notation is not read", claimed=end) if is_call else Reading(end, data=True)
+        if not self.claims.calls_in_json(start):
+            return None
+        return Reading(start, problem=reading.problem or "it is not valid JSON", claimed=len(self.text))
+
+    @staticmethod
+    def _is_schema(value: object) -> bool:
+        """Is a JSON value the description of a tool, which names it and its parameters' types?"""
+        return isinstance(value, dict) and ("description" in value or value.get("type") == "object")
 
     def _wrapped(self, start: int, position: int) -> Reading:
         position = skip_space(self.text, position)
@@ -124,14 +162,41 @@ class Dialects:
         if gemma:
             reading = self._gemma(start, gemma)
         elif self.text[position : position + 1] in ("{", "["):
-            reading = self._json(start, position)
-            if not reading.calls and not reading.unknown and reading.problem is None:
-                reading.problem = "it holds no name and arguments"
+            reading = self._objects(start, position)
         elif self.text.startswith("<", position):
-            return Reading(position)  # a wrapper around calls in a dialect of their own
+            # a wrapper around calls in a dialect of their own
+            known = self.claims.begins_call(position) or _END.match(self.text, position)
+            return Reading(position, problem=None if known else "its notation is not read")
         else:
             return Reading(position, problem="it holds no call")
-        return self._closed(reading)
+        return self._closed(self._whole(reading))
+
+    def _objects(self, start: int, position: int) -> Reading:
+        """The JSON objects, or the list of them, in one wrapper."""
+        reading = self._json(start, position)
+        if not reading.calls and not reading.unknown and reading.problem is None:
+            reading.problem = "it holds no name and arguments"
+        while reading.problem is None:
+            position = skip_space(self.text, reading.end)
+            more = self._json(position, position) if self.text.startswith("{", position) else None
+            if more is None or not (more.calls or more.unknown):
+                return reading
+            reading.calls += more.calls
+            reading.unknown += more.unknown
+            reading.end, reading.problem = more.end, more.problem
+        return reading
+
+    def _whole(self, reading: Reading) -> Reading:
+        """`reading`, given up when the text up to the closing token shows that its last call did not end there."""
+        if reading.problem is None and self.claims.goes_on(reading.end):
+            return Reading(reading.end, problem="it goes on behind its end")
+        return reading
+
+    def _function_calls(self, position: int) -> Reading:
+        following = skip_space(self.text, position)
+        if following == len(self.text) or self.claims.begins_call(following):
+            return Reading(position)
+        return Reading(position, problem="its notation is not read")
 
     def _closed(self, reading: Reading) -> Reading:
         """`reading` with the closing token behind it, which belongs to the last call."""
@@ -157,7 +222,7 @@ class Dialects:
         if found is None:
             return Reading(position, problem="it holds no call")
         value, end = self.values.decoded(found.end())
-        if end < 0:
+        if end < 0 or self.claims.is_broken_off(end):
             return Reading(position, problem="its arguments are not valid JSON")
         return self._named(found[1], value, start, end)
 
@@ -172,7 +237,10 @@ class Dialects:
         if end < 0:
             return Reading(position, problem="its input is not valid JSON")
         closing = _TOOL_USE_END.match(self.text, end)
-        return self._named(found[1], value, start, closing.end() if closing else end)
+        closed = closing.end() if closing else end
+        if closed < len(self.text) and "</" not in self.text[end:closed]:
+            return Reading(position, problem="it is not closed behind its input")
+        return self._named(found[1], value, start, closed)
 
     def _invoke(self, start: int) -> Reading | None:
         found = _INVOKE.match(self.text, start)
@@ -188,18 +256,28 @@ class Dialects:
             arguments[parameter[1] or parameter[2]] = value if parameter[1] else _inner_lines(value)
             position = closing.end()
         closing = _INVOKE_END.match(self.text, position)
+        if closing is None and not (arguments and self._ends_here(position)):
+            return Reading(found.end(), problem="it holds more than its parameters")
         return self._closed(self._named(found[1] or found[2], arguments, start, closing.end() if closing else position))
+
+    def _ends_here(self, position: int) -> bool:
+        """Does the text end at `position`, or a wrapper around the call?"""
+        return skip_space(self.text, position) == len(self.text) or _OUTER_END.match(self.text, position) is not None
 
     def _channel(self, start: int, position: int) -> Reading:
         gemma = _GEMMA_CHANNEL.match(self.text, start)
         if gemma:
             closed = self._search(_GEMMA_CHANNEL_END, gemma.end())
-            if gemma[1] not in ("thought", "analysis") or closed is None:
+            if gemma[1] not in ("thought", "analysis"):
                 return Reading(gemma.end())
+            if closed is None:
+                return Reading(len(self.text), reasoning=self.text[gemma.end() :])
             return Reading(closed.end(), reasoning=self.text[gemma.end() : closed.start()])
         header = _HEADER.match(self.text, start)
         if header is None:
-            return Reading(position)
+            begun = _HEADER_BEGUN.match(self.text, start)
+            addressed = begun is not None and _RECIPIENT.search(begun[0]) is not None
+            return Reading(position, problem="its message does not begin" if addressed else None)
         recipient = _RECIPIENT.search(header[0])
         if recipient:
             return self._addressed(recipient[1], start, header.end())
@@ -218,7 +296,7 @@ class Dialects:
 
     def _addressed(self, name: str, start: int, position: int) -> Reading:
         value, end = self.values.decoded(skip_space(self.text, position))
-        if end < 0:
+        if end < 0 or self.claims.is_broken_off(end):
             return Reading(position, problem="its arguments are not valid JSON")
         return self._named(name, value, start, self._after_message(end))
 
@@ -247,7 +325,7 @@ class Dialects:
 
     def _json_item(self, start: int, position: int) -> Reading:
         value, end = self.values.decoded(position)
-        if end < 0:
+        if end < 0 or self.claims.is_broken_off(end):
             self._broken.add(position)
             return Reading(position, problem="it is not valid JSON")
         reading = Reading(end)

@@ -11,16 +11,22 @@ import re
 from typing import Any
 
 from engine.functions import Function
+from engine.functions.blocks import begins_with_block, holds_block, parse_blocks
 from engine.functions.compact import to_json
-from engine.functions.markers import Operation, parse_markers
+from engine.functions.diffs import parse_hunks
+from engine.functions.markers import Operation, Parsed, parse_markers
 from engine.functions.matching import Mismatch, ambiguity, locate, with_ending
+from engine.functions.patch_notation import Change
+from engine.functions.patches import apply_hunks
 from engine.functions.sed import Hit, Substitution, apply_hits, find_hits, parse_sed, plain_text
+from engine.functions.wrappings import BadPatch, head_inside, unwrap
 
 _CONTEXT = 3
 """Unchanged lines around each change of a diff."""
 _LONGEST_DIFF = 20_000
 """Changed regions with more lines are shown as removed and added: comparing them would take seconds."""
 _HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
+_ON_PURPOSE = "To keep the body as a text, wrap it in <<NEW."
 _MARK = "\ufeff"
 """A byte order mark stays in front."""
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
@@ -34,7 +40,7 @@ def edit_parse(body: str | None) -> str | None:
     """
     if body is None:
         return None
-    parsed = parse_markers(body)
+    parsed = _read(body, None)
     operations = [
         {
             "op": each.op,
@@ -54,17 +60,23 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
     """
     if body is None:
         return None
-    parsed = parse_markers(body)
+    parsed = _read(body, current)
     if parsed.error is not None:
         return _json(state="failed", outcome="validation", message=parsed.error)
     warnings = list(parsed.warnings)
-    substitutions = parse_sed(body) if parsed.plain and current is not None else None
     try:
-        if substitutions and current is not None:
-            text: str | None = _substitute(current, substitutions)
+        if not parsed.plain:
+            text = _perform(current, parsed.operations, warnings)
+        elif current is None:
+            text = body
+        elif substitutions := parse_sed(body):
+            text = _substitute(current, substitutions)
+        elif change := _hunks_alone(body):
+            text = apply_hunks(current, change, warnings)
         else:
-            operations = [Operation("replace", body)] if parsed.plain else parsed.operations
-            text = _perform(current, operations, warnings)
+            text = body
+    except BadPatch as problem:
+        return _json(state="failed", outcome="validation", message=f"{problem}\n{_ON_PURPOSE}")
     except Mismatch as mismatch:
         return _json(state="failed", outcome="conflict", message=str(mismatch))
     return _json(state="resolved", body=text, changed=text != current, warnings=warnings)
@@ -86,6 +98,21 @@ def edit_diff(path: str | None, before: str | None, after: str | None) -> str | 
         *(_HUNK.sub(lambda hunk: _shift(hunk, begin), line) if line.startswith("@@") else line for line in hunks),
     ]
     return "".join(piece if piece.endswith("\n") else piece + _NO_NEWLINE for piece in pieces)
+
+
+def _read(body: str, current: str | None) -> Parsed:
+    """The operations that `body` is written in; blocks among sentences count where there is a text without any."""
+    if begins_with_block(body):
+        return parse_blocks(body)
+    parsed = parse_markers(body)
+    if parsed.plain and current is not None and holds_block(body) and not holds_block(current):
+        return parse_blocks(body)
+    return parsed
+
+
+def _hunks_alone(body: str) -> Change | None:
+    """The change in a body of hunks without the name of a file. Raises `BadPatch`."""
+    return parse_hunks(unwrap(body), "the entry") if head_inside(body).startswith("@@") else None
 
 
 def _json(**result: Any) -> str:

@@ -15,6 +15,7 @@ _OPENER = re.compile(r"<<([A-Z][A-Za-z0-9_]*)(?=\s|\Z)")
 _CLOSER = re.compile(r"(?<!\S)[A-Z][A-Za-z0-9_]*(?=[\s<>]|\Z)")
 _PARTNER = "<<REPLACE"
 """Index key of every opener that could belong to a SEARCH; no identifier looks like it."""
+_INNER = re.compile(r"(?m)^[ \t]*<<([A-Z][A-Za-z0-9_]*)")
 _LINES_FOLLOW = re.compile(r"[ \t]*\r?\n")
 _LINE_ENDS = re.compile(r"[ \t\r]*(?:\n|\Z)|<")
 _EXAMPLE = "<<SEARCH\nold lines\nSEARCH\n<<REPLACE\nnew lines\nREPLACE"
@@ -68,9 +69,6 @@ def parse_markers(body: str) -> Parsed:
         parsed.error = str(broken)
         return parsed
     parsed.plain = not blocks
-    if blocks and not blocks[-1].closed:
-        ident = blocks[-1].ident
-        parsed.warnings.append(f"<<{ident} was not closed: everything after it was taken; end it with {ident}")
     return parsed
 
 
@@ -162,13 +160,16 @@ def _first_from(places: list[int], begin: int) -> int | None:
 
 
 def _trim(content: str) -> str:
-    """`content` without the one newline at each end that belongs to the markers."""
-    if content.startswith(("\n", "\r\n")):
-        content = content[content.index("\n") + 1 :]
-    elif (head := content.split("\n", 1)) and len(head) == 2 and not head[0].strip():
-        content = head[1]
+    """`content` without the one newline at each end that belongs to the markers.
+
+    Behind an opener that ends in a line feed alone, a carriage return before the closer's line is text.
+    """
+    opened, feed, rest = content.partition("\n")
+    alone = bool(feed) and not opened.strip()
+    content = rest if alone else content
     if content.endswith("\n"):
-        content = content[: -2 if content.endswith("\r\n") else -1]
+        windows = content.endswith("\r\n") and (opened.endswith("\r") or not alone)
+        content = content[: -2 if windows else -1]
     return content
 
 
@@ -199,11 +200,13 @@ def _edit(search: _Block, replace: _Block | None) -> Operation:
 
 
 def _check_open(block: _Block) -> None:
-    """A block left open may take the rest, but not if another one begins in there."""
-    inner = None if block.closed else re.search(r"(?m)^[ \t]*<<([A-Z][A-Za-z0-9_]*)", block.content)
-    if inner:
-        ident = block.ident
-        raise _Broken(
-            f"<<{ident} has no closing {ident} before <<{inner[1]}. "
-            f"End each block with its own word alone on a line:\n<<{ident}\ntext\n{ident}"
-        )
+    """A block that is left open may have been cut off: what is missing would be lost."""
+    if block.closed:
+        return
+    ident = block.ident
+    inner = _INNER.search(block.content)
+    before = f" before <<{inner[1]}" if inner else ""
+    raise _Broken(
+        f"<<{ident} has no closing {ident}{before}. Nothing was changed. "
+        f"End each block with its own word alone on a line:\n<<{ident}\ntext\n{ident}"
+    )

@@ -4,7 +4,8 @@ The answer is scanned once from left to right. Outside tags, back-ticked quotati
 or a call in a foreign dialect, is a command; bodies are opaque. Whatever had to be mended is told in a
 warning, so that no call is dropped in silence. The parts: `markup_tags` reads open tags, `markup_bodies`
 finds closing ones, `markup_recovery` decides where they are missing, `markup_prose` knows quotations,
-`dialects` other notations, `markup_calls` what each tool makes of attributes and body.
+`dialects` other notations, `markup_claims` what belongs to a call that cannot be read, `markup_calls`
+what each tool makes of attributes and body.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from engine.functions.compact import to_json
 from engine.functions.dialects import ANGLE_HEADS, BRACE_HEADS, BRACKET_HEADS, CONTROLS, Dialects, Reading
 from engine.functions.markup_bodies import Bodies
 from engine.functions.markup_calls import Command, command_of, command_of_arguments
+from engine.functions.markup_claims import THOUGHT_HEADS, UNREAD, UNREAD_ANGLE_HEADS, plain_heads
 from engine.functions.markup_cut import body_is_open, call_is_open, called_tool, tag_is_open
 from engine.functions.markup_grammar import FLAGS, REASONING, Grammar, grammar_of, skip_space
 from engine.functions.markup_prose import CALL_FENCES, Prose, Quotation, Quotations
@@ -31,10 +33,11 @@ _MAX_WARNINGS = 40
 # Tools that have no body once their path is given: an open tag directly behind one means a forgotten slash.
 _BODILESS = frozenset({"get", "rm", "cp", "mv"})
 _NO_TAG = {
-    Shape.CUT: "the answer ends inside it",
+    Shape.CUT: "the answer ends inside it, or a sign that ends a value of it is missing",
     Shape.MENTION: "it has no '>' and no value",
     Shape.ENDLESS: "it has more words and values than can be meant",
 }
+_THOUGHTS = "|".join(rf"(?<={re.escape(head[0])}){re.escape(head[1:])}" for head in THOUGHT_HEADS)
 _SILENT_CONTROLS = re.compile(
     r"</|<(?:start|end)_|<\|?/?(?:tool_calls?(?:_begin|_end)?|end|call|return|start|channel|message|constrain)\|?>",
     FLAGS,
@@ -67,11 +70,14 @@ def _outer(grammar: Grammar) -> re.Pattern[str]:
     """Matches what may end prose: tags, heads of foreign calls, control tokens, back-ticks, tildes."""
     return re.compile(
         # The first character stands alone so that the search can skip to it.
-        r"[<`{\[~](?:"
-        rf"(?<=<)(?:(?P<tag>{grammar.tag_pattern})|(?P<foreign>{ANGLE_HEADS})|(?P<control>{CONTROLS}))"
+        r"[<`{\[~(:>\u25c1](?:"
+        rf"(?P<thought>{_THOUGHTS})"
+        rf"|(?<=<)(?:(?P<tag>{grammar.tag_pattern})|(?P<foreign>{ANGLE_HEADS})|(?P<unread>{UNREAD_ANGLE_HEADS})"
+        rf"|(?P<control>{CONTROLS}))"
         rf"|(?<=\{{)(?P<brace>{BRACE_HEADS})|(?<=\[)(?P<bracket>{BRACKET_HEADS})"
         # Most code spans hold nothing that matters here; they are passed over without a closer look.
-        r"|(?<=`)(?:(?<!\\`)(?P<span>[^`<\n]+`(?!`))|(?P<ticks>`*))|(?<=~)(?P<tildes>~~+))",
+        r"|(?<=`)(?:(?<!\\`)(?P<span>[^`<\n]+`(?!`))|(?P<ticks>`*))|(?<=~)(?P<tildes>~~+)"
+        rf"|{plain_heads(grammar)})",
         FLAGS,
     )
 
@@ -87,7 +93,7 @@ class _Parser:
         self.outer = _outer(grammar)
         self.reader = TagReader(text, grammar)
         self.bodies = Bodies(self.reader)
-        self.dialects = Dialects(text, grammar.names)
+        self.dialects = Dialects(text, grammar)
         self.recoveries = Recoveries(self.bodies, self.outer)
         self.quotations = Quotations(text)
         self.commands: list[Command] = []
@@ -103,6 +109,8 @@ class _Parser:
             "brace": self._foreign,
             "bracket": self._foreign,
             "control": self._control,
+            "thought": self._thought,
+            **dict.fromkeys(UNREAD, self._unread),
             "span": re.Match.end,
             "ticks": self._ticks,
             "tildes": self._ticks,
@@ -131,7 +139,8 @@ class _Parser:
             return self._cut_off(name, {}, found.start(), found.end())
         if tag.shape is not Shape.WHOLE:
             self.warnings.append(f"Unclosed <{name}: {_NO_TAG[tag.shape]}; it was kept as text, not run")
-            return found.end()
+            # what stands in an attribute is no call, whether or not the attribute ends
+            return self._claimed(tag) or found.end()
         if tag.repairs:
             told = "; ".join(tag.repairs)
             self.warnings.append(f"Repaired {len(tag.repairs)} malformed attribute(s) in <{name}>: {told}")
@@ -143,6 +152,12 @@ class _Parser:
         if close is None or self._holds_a_sibling(tag):
             return self._unclosed(tag, found.end())
         return self._emit(tag, self.text[tag.end : close.start], close.end)
+
+    def _claimed(self, tag: Tag) -> int:
+        """Up to where a tag that cannot be read has the text; 0 for a mention."""
+        if tag.shape is Shape.ENDLESS:
+            return len(self.text) if any(tag.attributes.values()) else 0
+        return tag.end if tag.shape is Shape.CUT else 0
 
     def _holds_a_sibling(self, tag: Tag) -> bool:
         return tag.name in _BODILESS and "path" in tag.attributes and self.recoveries.next_is_open_tag(tag)
@@ -208,13 +223,42 @@ class _Parser:
                 return self._cut_off_call(found.start(), opened, reading)
         if reading is None:
             return found.start() + 1
+        if reading.data:
+            self.quoted += self.grammar.tag.search(self.text, found.end(), reading.end) is not None
+            return reading.end
         if reading.problem:
-            self.warnings.append(f"Malformed tool call {found[0].strip()!r}: {reading.problem}; it was kept as text")
+            self._given_up(f"Malformed tool call {self._named(found)!r}: {reading.problem}", reading.claimed)
         for name in reading.unknown:
-            self.warnings.append(f"Unknown tool {name!r} called by {found[0].strip()!r}: it was kept as text")
-        if not reading.calls and (reading.problem or reading.unknown):
-            return max(reading.end, found.end())
-        return self._take(found.start(), reading)
+            self.warnings.append(f"Unknown tool {name!r} called by {self._named(found)!r}: it was kept as text")
+        if reading.calls or not (reading.problem or reading.unknown):
+            self._take(found.start(), reading)
+        return max(reading.end, reading.claimed, found.start() + 1)
+
+    def _named(self, found: re.Match[str]) -> str:
+        """The head of a foreign call as it is told of; JSON by its first letters."""
+        if found[0][-1] == '"':
+            return self.text[found.start() : found.start() + 40]
+        return found[0].strip()
+
+    def _given_up(self, what: str, end: int) -> None:
+        """Tell of a call that could not be read and that has the text up to `end`."""
+        reach = ", which goes to the end of the answer," if end == len(self.text) else ""
+        self.warnings.append(f"{what}; it was kept as text{reach} and nothing of it was done")
+
+    def _unread(self, found: re.Match[str]) -> int:
+        claim = self.dialects.claims.unread(found)
+        if claim is None:
+            control = found.lastgroup == "unread" and found[0][1] in "|\uff5c"
+            return self._control(found) if control else found.end()
+        if claim.told:
+            begin = self.dialects.claims.begin(found)
+            excerpt = self.text[begin : min(claim.end, begin + 40)]
+            self._given_up(f"Unread tool call {excerpt!r}: it is in a notation that is not read", claim.end)
+        return claim.end
+
+    def _thought(self, found: re.Match[str]) -> int:
+        end, resume = self.dialects.claims.thought_end(found[0], found.end())
+        return self._take(found.start(), Reading(resume, reasoning=self.text[found.end() : end]))
 
     def _cut_off_call(self, start: int, opened: int, reading: Reading | None) -> int:
         """Take the calls that were closed before the cut; the rest, from `opened` on, is the one that was open."""
@@ -225,6 +269,8 @@ class _Parser:
 
     def _take(self, start: int, reading: Reading) -> int:
         self.prose.cut(start, reading.end)
+        if reading.reasoning and reading.end == len(self.text) and self.grammar.tag.search(reading.reasoning):
+            self.warnings.append("Unclosed thoughts: the calls in them were not run; close the thoughts before you act")
         if reading.reasoning and reading.reasoning.strip():
             self.reasoning.append(reading.reasoning.strip())
         for call in reading.calls:
@@ -262,6 +308,8 @@ class _Parser:
         first = self.outer.search(self.text, quotation.content, quotation.end)
         if first is None or first.lastgroup not in ("tag", "foreign", "brace", "bracket"):
             return False
+        if first.lastgroup in ("brace", "bracket") and not self.dialects.claims.calls_in_json(first.start()):
+            return False
         self.prose.cut(quotation.start, quotation.content)
         self.fences.append(length)
         self.warnings.append(f"Unwrapped a ```{quotation.fence} fence: the calls in it were run")
@@ -274,7 +322,9 @@ class _Parser:
         if len(self.warnings) > _MAX_WARNINGS:
             warnings.append(f"{len(self.warnings) - _MAX_WARNINGS} more warnings were left out")
         if self.quoted:
-            warnings.append(f"Quoted in back-ticks: {self.quoted} passage(s) with tool tags were kept as text, not run")
+            warnings.append(
+                f"Quoted in back-ticks or data: {self.quoted} passage(s) with tool tags were kept as text, not run"
+            )
         if self.stripped:
             warnings.append(f"Stripped {self.stripped} stray control token(s) such as <|x|>")
         if self.dropped:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from engine.functions.dialects import Dialects
 from engine.functions.markup_bodies import Bodies
 from engine.functions.markup_calls import TARGETS
+from engine.functions.markup_claims import UNREAD
 from engine.functions.markup_grammar import begins_line, skip_space
 from engine.functions.markup_tags import Shape, Tag
 
@@ -31,7 +32,7 @@ class Recoveries:
 
     def __init__(self, bodies: Bodies, outer: re.Pattern[str]) -> None:
         self.bodies = bodies
-        self.dialects = Dialects(bodies.text, bodies.grammar.names)
+        self.dialects = Dialects(bodies.text, bodies.grammar)
         self.outer = outer
         self.text = bodies.text
 
@@ -110,7 +111,12 @@ class Recoveries:
     def _clean_ends(self) -> dict[int, int]:
         """Calls that only calls follow up to the end of the text: from where each starts to where it ends."""
         # Forwards first: the dialects remember what they saw in that direction.
-        ends = [(head.start(), self._call_end(head)) for head in self.outer.finditer(self.text)]
+        ends, claimed = list[tuple[int, int]](), 0
+        for head in self.outer.finditer(self.text):
+            if head.start() < claimed:
+                continue  # a part of a call that cannot be read is no call
+            end, claimed = self._call_end(head)
+            ends.append((head.start(), end))
         clean = dict[int, int]()
         for start, end in reversed(ends):
             follower = skip_space(self.text, end) if end >= 0 else -1
@@ -118,15 +124,20 @@ class Recoveries:
                 clean[start] = end
         return clean
 
-    def _call_end(self, head: re.Match[str]) -> int:
-        """Where the call that `head` begins ends, or -1 when it is none or not well-formed."""
+    def _call_end(self, head: re.Match[str]) -> tuple[int, int]:
+        """Where the call that `head` begins ends, or -1 when it is none or not well-formed; and up to where it claims."""
         if head.lastgroup in ("foreign", "brace", "bracket"):
             reading = self.dialects.read(head.start(), head[0])
-            return reading.end if reading and reading.calls and not reading.problem else -1
+            if reading and reading.problem:
+                return -1, reading.claimed
+            return (reading.end, 0) if reading and reading.calls else (-1, reading.end if reading else 0)
+        if head.lastgroup in UNREAD:
+            claim = self.dialects.claims.unread(head)
+            return -1, claim.end if claim else 0
         if head.lastgroup != "tag" or head["slash"]:
-            return -1
+            return -1, 0
         tag = self.bodies.reader.read(head["name"].lower(), head.start(), head.end())
         if tag.shape is not Shape.WHOLE or tag.repairs:
-            return -1
+            return -1, 0
         close = None if tag.closed else self.bodies.close_of(tag)
-        return tag.end if tag.closed else close.end if close else -1
+        return tag.end if tag.closed else close.end if close else -1, 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
-from engine.functions.markup_grammar import Grammar, skip_space
+from engine.functions.markup_grammar import Grammar, begins_line, skip_space
 
 _PLAIN = re.compile(r"\s+([^\s=<>/\"'`]+)=\"([^\"<]*)\"(?=[\s/>])")
 _NAME = re.compile(r"[^\s=<>/\"'`]+")
@@ -20,6 +20,9 @@ _OPENING = re.compile(r"<\|\"\|>|\\[\"']|[\"'`\u201c\u2018]")
 _BARE = re.compile(r"[^\s<>]*")
 _ENTITY = re.compile(r"&(quot|amp|lt|gt|apos);")
 _ENTITIES = {"quot": '"', "amp": "&", "lt": "<", "gt": ">", "apos": "'"}
+# Values that may have several lines, and what shows that a value is no name or number.
+_LONG_VALUES = frozenset({"body", "command", "content", "text", "question", "options", "query", "cmd", "code"})
+_MARKUP = re.compile(r"[<{\[]")
 _CLOSING = {"\u201c": "\u201d", "\u2018": "\u2019"}
 # What stands after a quote that really ends a value: the end of the tag, or the next attribute.
 _AFTER_VALUE = r"(?=\s*/?>|\s+[\w:.-]+\s*(?:=|/?>))"
@@ -33,7 +36,7 @@ class Shape(Enum):
     """How much of an open tag is there."""
 
     WHOLE = "whole"
-    CUT = "cut"  # the answer ends inside a value or among bare words
+    CUT = "cut"  # the answer ends inside a value or among bare words, or it cannot be told where the value ends
     MENTION = "mention"  # a tool's name among prose: no value, no `>`
     ENDLESS = "endless"  # so many words and values that none of them can be meant
 
@@ -162,10 +165,19 @@ class _TagReading:
             self.closed = True
         elif self.position < len(text) and text[self.position] != "<":
             return self.cut
+        elif self._may_go_on():
+            self.cut = True
+            self.position = len(text)
         else:
             self.unended = self.unended or self.position >= len(text)
             self.repairs.append(f"<{self.name}> had no '>'; it was read as ending before what follows")
         return True
+
+    def _may_go_on(self) -> bool:
+        """May the `<` on the line of a tag without `>` be a part of its last value, which a quote ended too early?"""
+        before_close = self.text.startswith("</", self.position)
+        ends = self.position >= len(self.text) or before_close or begins_line(self.text, self.position)
+        return self.valued and not ends
 
     def _shape(self) -> Shape:
         if self.cut:
@@ -224,12 +236,24 @@ class _TagReading:
             return real
         return end if end < limit and ">" not in self.text[begin:end] else -1
 
+    def _holds_calls(self, name: str, begin: int, end: int) -> bool:
+        """May what follows `text[begin:end]` still be a part of the value, which has no closing quote?"""
+        own_close = self.text.startswith("</", end) or self.text.startswith(
+            f"</{self.name}", self.reader.next_tag(begin)
+        )
+        if name in _LONG_VALUES:
+            return not own_close or _MARKUP.search(self.text, begin, self.reader.next_tag(begin)) is not None
+        # a value of one line ends with its line, at the latest
+        return not (own_close or begins_line(self.text, end)) and (
+            self.text.startswith("<", end) or _MARKUP.search(self.text, begin, end) is not None
+        )
+
     def _unterminated(self, name: str, begin: int) -> str:
         limit = self.reader.next_tag(begin)
         stop = self.text.find(">", begin, limit)
-        if stop < 0 and limit == len(self.text):
+        if (stop < 0 and limit == len(self.text)) or self._holds_calls(name, begin, limit if stop < 0 else stop):
             self.cut = True
-            self.position = limit
+            self.position = len(self.text)
             return self.text[begin:]
         end = limit if stop < 0 else stop - (self.text[stop - 1] == "/" and stop > begin)
         self.position = end

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 _WORD = re.compile(r"\w+")
+_LINE_REST = re.compile(r"[ \t]*\r?\n")
 _SHOWN = 5
 """Most places or near misses told to the model."""
 _WIDTH = 200
@@ -41,13 +42,18 @@ def locate(text: str, search: str, replacement: str, name: str) -> Place:
     `name` is what messages call the search. Raises `Mismatch` if there is no such place, or more than one.
     """
     ending = "\r\n" if "\r\n" in text else "\n"
-    wanted, new = with_ending(search, ending), with_ending(replacement, ending)
-    starts = _occurrences(text, wanted)
+    wanted, starts = search, _occurrences(text, search)
+    if not starts and (wanted := with_ending(search, ending)) != search:
+        starts = _occurrences(text, wanted)
+    if "\n" in wanted and "\r\n" not in wanted:
+        ending = "\n"  # of a text with both endings the place says which
+    new = with_ending(replacement, ending)
     if len(starts) == 1:
-        return _whole_lines(text, _continue_indent(text, Place(starts[0], starts[0] + len(wanted), new), ending))
+        place = _continue_indent(text, Place(starts[0], starts[0] + len(wanted), new), ending)
+        return _whole_lines(text, place)
     if len(starts) > 1:
         raise Mismatch(ambiguous_lines(text, [_line_of(text, start) for start in starts], name))
-    return _locate_lines(text, search, new, ending, name)
+    return _locate_lines(text, search, replacement, name)
 
 
 def with_ending(text: str, ending: str) -> str:
@@ -95,13 +101,24 @@ def _has_indent(first: str, rest: list[str], indent: str) -> bool:
     return all(line.startswith(indent) for line in written) and not (deeper and indent_of(written[0]) == indent)
 
 
-def _whole_lines(text: str, place: Place) -> Place:
-    """Lines that are replaced by nothing go with their line ending, or an empty line would stay."""
-    leads = place.start == 0 or text[place.start - 1] == "\n"
-    ending = next((each for each in ("\r\n", "\n") if text.startswith(each, place.end)), "")
-    if place.replacement or not leads or text[place.start : place.end].endswith("\n"):
+def _whole_lines(text: str, place: Place, blank: int = 0) -> Place:
+    """Lines that are replaced by nothing go with their indentation and line ending, or an empty line would stay.
+
+    With them go as many of the blank lines behind them as `blank` says.
+    """
+    if place.replacement:
         return place
-    return Place(place.start, place.end + len(ending), "", place.warning)
+    line = text.rfind("\n", 0, place.start) + 1
+    line += text.startswith("\ufeff", line)
+    rest = _LINE_REST.match(text, place.end)
+    ended = text.endswith("\n", place.start, place.end)
+    if text[line : place.start].strip(" \t") or not (rest or ended):
+        return place
+    end = place.end
+    while rest and blank >= 0:
+        end, blank = rest.end(), blank - 1
+        rest = _LINE_REST.match(text, end)
+    return Place(min(line, place.start), end, "", place.warning)
 
 
 def _line_of(text: str, offset: int) -> int:
@@ -109,8 +126,10 @@ def _line_of(text: str, offset: int) -> int:
     return text.count("\n", 0, offset)
 
 
-def _locate_lines(text: str, search: str, new: str, ending: str, name: str) -> Place:
+def _locate_lines(text: str, search: str, replacement: str, name: str) -> Place:
     """The one run of lines that equals `search` but for white space around and blank lines between them."""
+    ending = "\r\n" if "\r\n" in text else "\n"
+    new = with_ending(replacement, ending)
     lines = text.split("\n")
     bare = bare_lines(text)
     numbers = [number for number, line in enumerate(bare) if line]
@@ -126,7 +145,8 @@ def _locate_lines(text: str, search: str, new: str, ending: str, name: str) -> P
     end = sum(len(line) + 1 for line in lines[:last]) + len(lines[last].removesuffix("\r"))
     written = next(line for line in search.split("\n") if line.strip(_BLANK))
     healed, warning = _heal(new, indent_of(written), indent_of(lines[first].removeprefix("\ufeff")), ending)
-    return _whole_lines(text, Place(start, end, healed, warning))
+    blank = search.count("\n", len(search.rstrip(_BLANK)))
+    return _whole_lines(text, Place(start, end, healed, warning), blank)
 
 
 def _runs(lines: list[str], wanted: list[str]) -> list[int]:

@@ -1,7 +1,7 @@
-"""The two notations of a patch, read into changes of files: apply_patch blocks, as Codex writes them, and unified diffs.
+"""Patches: which notation a text is in, and how an apply_patch block, as Codex writes it, is read into changes of files.
 
-An apply_patch block stands between `*** Begin Patch` and `*** End Patch` and finds its places by their text; a
-unified diff finds them by line numbers too. What is wrong with a patch is told in a sentence for its writer.
+It stands between `*** Begin Patch` and `*** End Patch` and finds its places by their text. What is wrong with a patch
+is told in a sentence for its writer. Unified diffs are read in `diffs`.
 """
 
 from __future__ import annotations
@@ -10,20 +10,32 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.functions.wrappings import BadPatch, head_inside
+
 _BEGIN = "*** Begin Patch"
 _END = "*** End Patch"
 _SECTION = re.compile(r"\*\*\* (Add|Update|Delete) File:[ \t]*(.*\S)[ \t]*")
 _MOVE = re.compile(r"\*\*\* Move to:[ \t]*(.*\S)[ \t]*")
 _END_OF_FILE = "*** End of File"
-_RANGE = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_OLD_FILE = re.compile(r"--- ([^\t\r\n]+)")
-_NEW_FILE = re.compile(r"\+\+\+ ([^\t\r\n]+)")
-_RENAME = re.compile(r"rename (from|to) ([^\r\n]+)")
-_NOWHERE = "/dev/null"
+_RANGE = re.compile(r"-(\d{1,9})(?:,(\d{1,9}))?(?:[ \t]+\+(\d{1,9})(?:,(\d{1,9}))?)?[ \t]*(?=@@|$)")
+_DIFF = re.compile(
+    r"diff --git |From [0-9a-f]{40} |(?:Index: [^\n]+\n(?:=+\s*\n)?|diff [^\n]+\n)?--- [^\t\r\n]+[^\n]*\n\+\+\+ [^\t\r\n]"
+)
+_BLOCK_INSIDE = re.compile(r"(?m)^\*\*\* Begin Patch[ \t\r]*\n\*\*\* (?:Add|Update|Delete) File: ")
+_DIFF_INSIDE = re.compile(r"(?m)^--- [^\n]+\n\+\+\+ [^\n]+\n@@")
 _SHAPE = (
     "*** Begin Patch\n*** Update File: path\n@@ a line above\n unchanged\n-old\n+new\n"
     "*** Add File: path\n+text\n*** Delete File: path\n*** End Patch"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class HunkHead:
+    """What a line `@@` says: the 1-based line, the counts of old and new lines, a text that stands above."""
+
+    line: int | None
+    counts: tuple[int, int] | None
+    above: str
 
 
 @dataclass(slots=True)
@@ -54,38 +66,58 @@ class Change:
         return {"action": self.action, "path": self.path, "to": self.to, "hunks": hunks}
 
 
-class BadPatch(Exception):  # noqa: N818 - an outcome, not a defect
-    """The patch cannot be read; the message is for its writer."""
-
-
 def patch_form(text: str) -> str | None:
-    """'codex' or 'unified' by how `text` begins, None for any other text."""
-    head = text.lstrip("\ufeff \t\r\n")[:4096]
-    if head.startswith(_BEGIN):
+    """'codex' or 'unified' by how `text` begins, wrappings left out; None for any other text."""
+    head = head_inside(text)
+    if head.startswith(_BEGIN) or _SECTION.match(head):
         return "codex"
-    if head.startswith("diff --git "):
-        return "unified"
-    first, _, rest = head.partition("\n")
-    return "unified" if _OLD_FILE.match(first) and _NEW_FILE.match(rest) else None
+    return "unified" if _DIFF.match(head) else None
+
+
+def embedded_patch(text: str) -> tuple[str, str] | None:
+    """The form of a patch that stands behind other text, and the patch; None where there is none, or a marker before it."""
+    if f"\n{_BEGIN}" in text and (found := _BLOCK_INSIDE.search(text)):
+        end = text.rfind(_END)
+        inside = "codex", text[found.start() : end + len(_END) if end > found.start() else len(text)]
+    elif "\n+++ " in text and (found := _DIFF_INSIDE.search(text)):
+        above = text[: found.start()].rpartition("\n")[0].rpartition("\n")[2]
+        end = text.find(f"\n{above[:3]}", found.end()) if above.startswith(("```", "~~~")) else -1
+        inside = "unified", text[found.start() : end] if end > 0 else text[found.start() :]
+    else:
+        return None
+    return None if "<<" in text[: found.start()] else inside
 
 
 def parse_codex(text: str) -> list[Change]:
     """The changes of an apply_patch block. Raises `BadPatch`."""
-    lines = [line.removesuffix("\r") for line in text.strip("\ufeff \t\r\n").split("\n")][1:]
+    lines = [line.removesuffix("\r") for line in text.strip("\ufeff \t\r\n").split("\n")]
     changes: list[Change] = []
-    for number, line in enumerate(lines, 2):
-        if line.startswith(_END):
-            if any(rest.strip() for rest in lines[number - 1 :]):
+    ended = False
+    for number, line in enumerate(lines, 1):
+        bare = line.strip()
+        if bare == _BEGIN and (ended or number == 1):
+            ended = False
+        elif ended:
+            if bare:
                 raise BadPatch(f"text follows {_END!r} in line {number}: leave it out, or put it into the patch")
-            break
-        if section := _SECTION.fullmatch(line):
+        elif bare == _END and (number == len(lines) or not _in_hunk(line, changes)):
+            ended = True
+        elif section := _SECTION.fullmatch(line if _in_hunk(line, changes) else bare):
             changes.append(Change(section[1].lower(), section[2]))
-        elif not changes:
-            if line.strip():
-                raise BadPatch(f"line {number} of the patch, {line[:80]!r}, belongs to no file. Write:\n{_SHAPE}")
-        else:
+        elif changes:
             _take_line(changes[-1], line, number)
-    return _checked(changes)
+        elif bare:
+            raise BadPatch(f"line {number} of the patch, {line[:80]!r}, belongs to no file. Write:\n{_SHAPE}")
+    checked = _checked(changes)
+    if not ended:
+        raise BadPatch(f"the patch has no end: write {_END!r} as its last line, behind all that belongs to it")
+    return checked
+
+
+def _in_hunk(line: str, changes: list[Change]) -> bool:
+    """Whether the blank before `line` may be its sign: it is a line that stays as it is."""
+    change = changes[-1] if changes and line[:1] == " " else None
+    return change is not None and change.action == "update" and (bool(change.hunks) or change.to is None)
 
 
 def _take_line(change: Change, line: str, number: int) -> None:
@@ -97,7 +129,7 @@ def _take_line(change: Change, line: str, number: int) -> None:
             )
     elif change.action == "add":
         _take_added(change, line, number)
-    elif (move := _MOVE.fullmatch(line)) and not change.hunks:
+    elif not change.hunks and (move := _MOVE.fullmatch(line.strip())):
         change.to = move[1]
     elif line.startswith(_END_OF_FILE):
         _open_hunk(change).end = True
@@ -125,13 +157,24 @@ def _open_hunk(change: Change) -> Hunk:
 
 
 def _begin_hunk(change: Change, line: str) -> None:
-    """A line `@@`: it begins a hunk, or narrows the one that has no lines yet."""
-    if not change.hunks or change.hunks[-1].lines:
+    """A line `@@`: it begins a hunk, or narrows the one that has no lines yet; blank ones before it are layout."""
+    if change.hunks and not any(line.strip() for line in change.hunks[-1].lines):
+        change.hunks[-1].lines.clear()
+    else:
         change.hunks.append(Hunk())
-    numbers = _RANGE.match(line)
-    above = line[numbers.end() if numbers else 2 :].strip()
-    if above and not numbers:
+    if above := hunk_head(line).above:
         change.hunks[-1].at.append(above)
+
+
+def hunk_head(line: str) -> HunkHead:
+    """What a line that begins with `@@` says; the text behind line numbers is the tool's, not the writer's."""
+    text = line[2:].strip()
+    if found := _RANGE.match(text):
+        counts = found[3] is not None and (int(found[2] or 1), int(found[4] or 1))
+        return HunkHead(int(found[1]), counts or None, "")
+    for noise in ("...", "…", "@@"):
+        text = text.removeprefix(noise).strip()
+    return HunkHead(None, None, text.removesuffix("@@").strip())
 
 
 def _checked(changes: list[Change]) -> list[Change]:
@@ -157,86 +200,4 @@ def _drop_blank_end(change: Change) -> None:
     for hunk in change.hunks:
         while len(hunk.lines) > 1 and hunk.lines[-1] == sign:
             hunk.lines.pop()
-    change.hunks = [hunk for hunk in change.hunks if hunk.lines]
-
-
-def parse_unified(text: str) -> list[Change]:
-    """The changes of a unified diff, with or without the headers of git. Raises `BadPatch`."""
-    reader = _UnifiedReader(text)
-    reader.read()
-    if not reader.changes:
-        raise BadPatch("the diff names no file: write '--- a/path', '+++ b/path' and hunks")
-    return reader.changes
-
-
-class _UnifiedReader:
-    """Reads a unified diff line by line; `\\r` before a line feed belongs to the line."""
-
-    def __init__(self, text: str) -> None:
-        self.lines = text.lstrip("\ufeff \t\r\n").split("\n")
-        self.at = 0
-        self.changes: list[Change] = []
-
-    def read(self) -> None:
-        while self.at < len(self.lines):
-            line = self.lines[self.at]
-            if self._is_header():
-                self._header(line, self.lines[self.at + 1])
-                self.at += 2
-            elif renamed := _RENAME.match(line):
-                self._rename(renamed[1], renamed[2])
-            elif found := _RANGE.match(line):
-                self._hunk(found)
-            else:
-                self.at += 1  # diff --git, index, modes, and blank lines between files
-
-    def _is_header(self) -> bool:
-        following = self.lines[self.at + 1] if self.at + 1 < len(self.lines) else ""
-        return bool(_OLD_FILE.match(self.lines[self.at]) and _NEW_FILE.match(following))
-
-    def _header(self, old_line: str, new_line: str) -> None:
-        old, new = (_named(line[4:]) for line in (old_line, new_line))
-        if old is None and new is None:
-            raise BadPatch(f"the diff is between {_NOWHERE} and {_NOWHERE}: name a file")
-        if old is None or new is None:
-            self.changes.append(Change("add" if old is None else "delete", new or old or ""))
-        elif not (self.changes and (self.changes[-1].path, self.changes[-1].to) == (old, new)):
-            self.changes.append(Change("update", old, None if new == old else new))
-
-    def _rename(self, side: str, path: str) -> None:
-        self.at += 1
-        if side == "from":
-            self.changes.append(Change("update", path))
-        elif self.changes:
-            self.changes[-1].to = path
-
-    def _hunk(self, found: re.Match[str]) -> None:
-        """One hunk: as many lines as it counts, and those behind them that look like more of it."""
-        if not self.changes:
-            raise BadPatch("the diff has a hunk before it names a file: write '--- a/path' and '+++ b/path' first")
-        hunk = Hunk(line=int(found[1]))
-        old, new = int(found[2] or 1), int(found[4] or 1)
-        self.at += 1
-        while self.at < len(self.lines):
-            line = self.lines[self.at]
-            counted = old > 0 or new > 0
-            if _RANGE.match(line) or line.startswith("diff --git ") or (not counted and self._is_header()):
-                break
-            if not counted and line[:1] not in ("+", "-", " ", "\\"):
-                break
-            hunk.lines.append(line if line[:1] in ("+", "-", " ", "\\") else f" {line}")
-            old -= line[:1] not in ("+", "\\")
-            new -= line[:1] not in ("-", "\\")
-            self.at += 1
-        # Counts that promise too much take the empty end of the text for a line.
-        if self.at == len(self.lines) and hunk.lines[-1:] == [" "] and self.lines[-1] == "":
-            hunk.lines.pop()
-        self.changes[-1].hunks.append(hunk)
-
-
-def _named(side: str) -> str | None:
-    """The path of a header line, None for /dev/null."""
-    path = side.partition("\t")[0].strip()
-    if path == _NOWHERE:
-        return None
-    return path[2:] if path.startswith(("a/", "b/")) else path
+    change.hunks = [hunk for hunk in change.hunks if any(line.strip() for line in hunk.lines)]

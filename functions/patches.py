@@ -18,6 +18,7 @@ from typing import Any
 
 from engine.functions import Function
 from engine.functions.compact import to_json
+from engine.functions.diffs import parse_unified
 from engine.functions.matching import (
     ADJUSTED,
     Mismatch,
@@ -27,7 +28,8 @@ from engine.functions.matching import (
     indent_of,
     missing_lines,
 )
-from engine.functions.patch_notation import BadPatch, Change, Hunk, parse_codex, parse_unified, patch_form
+from engine.functions.patch_notation import Change, Hunk, embedded_patch, parse_codex, patch_form
+from engine.functions.wrappings import BadPatch, unwrap, written_by_command
 
 _PLAIN = str.maketrans("‐‑‒–—―−‘’‚‛“”„‟\xa0", "-------''''\"\"\"\" ")
 _SPACES = re.compile(r"\s+")
@@ -54,8 +56,10 @@ _SHOWN_CANDIDATES = 50
 def patch_parse(text: str | None) -> str | None:
     """The changes in the patch `text` as JSON ``{"form", "files", "error"}``.
 
-    `form` is codex, unified, or null for a text that is no patch. A file is ``{"action": "add|update|delete", "path",
-    "to", "hunks": [{"at", "line", "end", "lines"}]}``; `error` is a sentence for the writer, and then there are no files.
+    `form` is codex or unified by how the text begins, fences and here documents left out; embedded for a text that holds
+    a patch, or is a shell command that writes one; null for a text that is none. A file is ``{"action":
+    "add|update|delete", "path", "to", "hunks": [{"at", "line", "end", "lines"}]}``; `error` is a sentence for the writer:
+    then there are no files.
     """
     if text is None:
         return None
@@ -64,10 +68,19 @@ def patch_parse(text: str | None) -> str | None:
     error = None
     try:
         if form is not None:
-            files = parse_codex(text) if form == "codex" else parse_unified(text)
+            files = _READERS[form](unwrap(text))
+        elif inside := embedded_patch(text):
+            form, notation, patch = "embedded", *inside
+            files = _READERS[notation](patch)
+        elif written_by_command(text):
+            form = "embedded"
+            raise BadPatch("the body is a shell command that writes a file: write only the text of the file")
     except BadPatch as problem:
-        error = str(problem)
+        error = f"{problem}\nTo keep the body as a text, wrap it in <<NEW."
     return to_json({"form": form, "files": [change.as_row() for change in files], "error": error})
+
+
+_READERS = {"codex": parse_codex, "unified": parse_unified}
 
 
 def patch_apply(current: str | None, change: str | None) -> str | None:
@@ -92,7 +105,7 @@ def patch_apply(current: str | None, change: str | None) -> str | None:
         return _resolved(current, None, [])
     warnings: list[str] = []
     try:
-        body = _Application(current, wanted, warnings).result()
+        body = apply_hunks(current, wanted, warnings)
     except Mismatch as mismatch:
         return _failed("conflict", str(mismatch))
     return _resolved(current, body, warnings)
@@ -121,13 +134,14 @@ def _added(change: Change) -> str:
     return text if bare or not any(line[:1] in ("+", " ") for line in lines) else f"{text}\n"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Edit:
-    """`lines[start:end]` of a text become `new`."""
+    """`lines[start:end]` of a text become `new`; `found` is false for lines that nothing places but an anchor or number."""
 
     start: int
     end: int
     new: list[str]
+    found: bool = True
 
 
 class _Application:
@@ -148,10 +162,13 @@ class _Application:
 
     def result(self) -> str:
         """The new text. Raises `Mismatch`."""
-        edits = sorted((self._edit(*each) for each in enumerate(self.change.hunks, 1)), key=lambda edit: edit.start)
+        hunks = enumerate(self.change.hunks, 1)
+        edits = sorted((edit for each in hunks for edit in self._edits(*each)), key=lambda edit: (edit.start, edit.end))
         for one, other in pairwise(edits):
             if other.start < one.end:
                 raise Mismatch(f"{self.change.path}: two hunks change line {other.start + 1}. Nothing was changed.")
+            if other.end == one.start and one.found and other.found:
+                raise Mismatch(f"{self.change.path}: two hunks add lines below line {one.start}. Nothing was changed.")
         pieces: list[str] = []
         position = 0
         for edit in edits:
@@ -170,7 +187,8 @@ class _Application:
                     ended = line.startswith("-")
         return ended
 
-    def _edit(self, number: int, hunk: Hunk) -> _Edit:
+    def _edits(self, number: int, hunk: Hunk) -> list[_Edit]:
+        """What a hunk changes. Lines around it that stay are none of it: neighbouring hunks may share them."""
         name = (
             f"hunk {number} of {self.change.path}" if len(self.change.hunks) > 1 else f"the hunk of {self.change.path}"
         )
@@ -178,15 +196,16 @@ class _Application:
         signed = [line for line in hunk.lines if not line.startswith("\\")]
         old = [line[1:] for line in signed if not line.startswith("+")]
         if not old:
-            return self._insertion(hunk, begin, signed)
+            return [self._insertion(hunk, begin, signed)]
         start = self._named(hunk, old)
         verbatim = start is not None
         if start is None:
             start = self._place(hunk, old, begin, name)
         elif start == 0:
             self.mark = ""  # the diff says itself what becomes of it
-        self.cursor = start + len(old)
-        return _Edit(start, self.cursor, self._replaced(signed, start, verbatim))
+        stays = next((index for index, line in enumerate(reversed(signed)) if line[0] != " "), 0)
+        self.cursor = start + len(old) - stays
+        return self._changed(signed, start, verbatim)
 
     def _named(self, hunk: Hunk, old: list[str]) -> int | None:
         """Where a diff says that the lines `old` stand, if just they stand there."""
@@ -200,7 +219,7 @@ class _Application:
         if begin is None and hunk.line is not None and not hunk.end:
             at = min(hunk.line, len(self.lines))
         verbatim = hunk.line is not None and not self.ending
-        return _Edit(at, at, [line[1:] if verbatim else self._written(line[1:]) for line in signed])
+        return _Edit(at, at, [line[1:] if verbatim else self._written(line[1:]) for line in signed], found=False)
 
     def _below(self, anchors: list[str], name: str) -> int | None:
         """The line below the last of `anchors`, each searched for below the one before; None without any."""
@@ -240,19 +259,23 @@ class _Application:
                     return hits[0]
         raise Mismatch(missing_lines(self.text, "\n".join(old), name, bare_lines(self.text)))
 
-    def _replaced(self, signed: list[str], start: int, verbatim: bool) -> list[str]:
-        """The new lines of a hunk that stands at `start`: what stays is the text's own, what is new takes its indent."""
+    def _changed(self, signed: list[str], start: int, verbatim: bool) -> list[_Edit]:
+        """The changes of a hunk that stands at `start`: what stays is the text's own, what is new takes its indent."""
         written, real = self._indents(signed, start)
-        lines: list[str] = []
-        position = start
+        edits: list[_Edit] = []
+        position, stays = start, True
         for line in signed:
-            if line.startswith("+"):
-                lines.append(line[1:] if verbatim else self._written(line[1:], written, real))
-                continue
             if line.startswith(" "):
-                lines.append(self.lines[position])
-            position += 1
-        return lines
+                position, stays = position + 1, True
+                continue
+            if stays:
+                edits.append(_Edit(position, position, []))
+                stays = False
+            if line.startswith("+"):
+                edits[-1].new.append(line[1:] if verbatim else self._written(line[1:], written, real))
+            else:
+                position = edits[-1].end = position + 1
+        return edits
 
     def _indents(self, signed: list[str], start: int) -> tuple[str, str]:
         """The indentation that the hunk has in its first line with text, and the one that the text has there."""
@@ -306,6 +329,11 @@ class _View:
     def ends_with(self, wanted: list[str]) -> bool:
         """Whether `wanted` are the last lines."""
         return self.lines[-len(wanted) :] == [self._way(line) for line in wanted]
+
+
+def apply_hunks(text: str, change: Change, warnings: list[str]) -> str:
+    """`text` with the hunks of `change`; warnings are added to the list. Raises `Mismatch`."""
+    return _Application(text, change, warnings).result()
 
 
 FUNCTIONS = (

@@ -29,8 +29,6 @@ create table if not exists turns (
     -- what the model said
     response text,
     reasoning text,
-    -- how the response ended: stop, tool_call, length, content_filter, incomplete, repetition, …; null: nobody said
-    finish_reason text,
     -- 1: its commands came as native tool calls, written into the response as markup
     native integer not null default 0 constraint turns_native_flag check (native in (0, 1)),
     -- what the parser made of it: prose outside commands, and its warnings
@@ -62,6 +60,8 @@ create table if not exists turns (
     ms_engine integer,
     created_at integer not null,
     ended_at integer,
+    -- how the response ended: stop, tool_call, length, content_filter, incomplete, repetition, …; null: nobody said
+    finish_reason text,
     constraint turns_sequence_per_run unique (run_id, sequence)
 ) strict;
 

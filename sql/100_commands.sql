@@ -32,11 +32,11 @@ create table if not exists commands (
     log_path text,
     -- 1: kept out of the model's view
     quiet integer not null default 0,
+    created_at integer not null default 0,
     -- settled when it is performed: 1 where its path is a pattern, else the one entry that its path names; those that a
     -- pattern finds stand in _matched_entries
     is_pattern integer not null default 0,
-    entry_id integer,
-    created_at integer not null default 0
+    entry_id integer
 ) strict;
 
 create index if not exists idx_commands_turn_id_ordinal on commands (turn_id, ordinal);

@@ -276,7 +276,8 @@ select
                             and not (c.action = 'mv' and c.visibility is not null)
                     when c.action = 'get' then c.tags is null
                     -- a patch names its files itself
-                    when c.action = 'set' and c.writer = 'model' then patch_parse(c.body) ->> '$.form' is not 'codex'
+                    when c.action = 'set' and c.writer = 'model'
+                        then coalesce(patch_parse(c.body) ->> '$.form', '') not in ('codex', 'unified')
                     else 1
                 end
                 then 'validation: ' || c.action || ' needs ' || c.needs || ': ' || c.example || '.'
@@ -303,7 +304,11 @@ select
                 and c.body is not null
                 and path_scheme(c.path) is null
                 and c.is_pattern
-                and (c.writer <> 'model' or patch_parse(c.body) ->> '$.form' is not 'codex')
+                and (
+                    c.writer <> 'model'
+                    or coalesce(patch_parse(c.body) ->> '$.form', '')
+                        not in ('codex', case when c.path is null then 'unified' else 'codex' end)
+                )
                 then 'validation: files are written one at a time; name one path.'
             -- a file that is there and has no text
             when (c.action in ('cp', 'mv') and c.destination is not null) or (c.action = 'get' and not c.is_pattern)

@@ -114,7 +114,7 @@ begin
     select new.id, new.run_id, new.path, patch_parse(new.body)
     where new.writer = 'model'
         and path_scheme(new.path) is null
-        and substr(ltrim(new.body, ' ' || char(9, 10, 13, 65279)), 1, 4) in ('*** ', '--- ', 'diff');
+        and patch_parse(new.body) ->> '$.form' is not null;
     -- a state on a path where something is proposed decides on it; on any other path it is that of the entry
     insert into resolutions (run_id, path, decision, body, reason, decided_by, created_at)
     select

@@ -1,6 +1,7 @@
 -- Patches: several files changed by one set, all or none.
 -- A model's body that is an apply_patch block names its files itself; so does a unified diff of the file that the set
--- names. Everything is computed before anything is proposed, and the proposals of a patch stand together.
+-- names. Neither becomes the text of a file that is there. Everything is computed before anything is proposed, and the
+-- proposals of a patch stand together.
 -- spec: @patches
 
 -- views
@@ -24,11 +25,22 @@ where false;
 create trigger _read_patch__apply
 instead of insert on _read_patch
 when json_extract(new.patch, '$.form') = 'codex'
-    -- a diff of another file is a text like any other
+    or (json_extract(new.patch, '$.form') = 'unified' and json_extract(new.patch, '$.error') is not null)
     or new.path in (
         select path_normalize(f.value ->> n.value)
         from json_each(new.patch, '$.files') as f
         join json_each('["$.path","$.to"]') as n
+    )
+    -- a diff of another file is a text like any other, but no file that is there becomes one
+    or (
+        (json_extract(new.patch, '$.form') <> 'embedded' or json_extract(new.patch, '$.error') is not null)
+        and exists (
+            select 1
+            from _run_paths as p
+            join entries as e on e.id = p.entry_id
+            join contents as b on b.id = e.content_id
+            where p.run_id = new.run_id and p.path = new.path and patch_parse(b.body) ->> '$.form' is null
+        )
     )
 begin
     insert into _fail_command (command_id, fault)

@@ -180,13 +180,14 @@ begin
         select substr(text_digest(f.fingerprint), 1, 16) from _turn_fingerprints as f where f.turn_id = new.turn_id
     )
     where id = new.turn_id;
+    -- nothing was said, or nothing but thoughts
     insert into turn_errors (turn_id, status, message)
     select t.id, 422, 'The response was empty: act with a tool, or answer with <update status="200">.'
     from turns as t
     where t.id = new.turn_id
         and t.response is not null
         and trim(coalesce(t.prose, ''), char(32, 9, 10, 13)) = ''
-        and not exists (select 1 from commands as c where c.turn_id = t.id)
+        and not exists (select 1 from commands as c where c.turn_id = t.id and (c.action <> 'think' or t.native))
         and not exists (select 1 from turn_errors as e where e.turn_id = t.id and not e.soft);
     insert into _decide_turn
     select *

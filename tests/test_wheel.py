@@ -56,6 +56,15 @@ def test_the_wheel_brings_one_top_level_package(wheel: Path) -> None:
     assert {top for top in tops if not top.endswith(".dist-info")} == {"engine"}
 
 
+def test_an_earlier_build_brings_no_removed_file_back(source: Path, wheel: Path, tmp_path: Path) -> None:
+    left = source / "build" / "lib" / "engine" / "sql" / "999_removed.sql"
+    left.parent.mkdir(parents=True, exist_ok=True)
+    left.write_text("this is no SQL;")
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, source, cwd=tmp_path)
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as built, zipfile.ZipFile(wheel) as first:
+        assert sorted(built.namelist()) == sorted(first.namelist())
+
+
 @pytest.mark.parametrize("kind", ["wheel", "folder"])
 def test_an_installed_engine_runs_elsewhere(kind: str, source: Path, wheel: Path, tmp_path: Path) -> None:
     run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)

@@ -123,6 +123,8 @@ def _database(given: Path | None) -> Check:
     import engine
     from engine.errors import EngineError
     from engine.locate import database_to_read
+    from engine.schema import refusal
+    from engine.trust import trusted
 
     try:
         path = database_to_read(given, Path.cwd())
@@ -131,14 +133,18 @@ def _database(given: Path | None) -> Check:
             return Check("database", "ok", "none yet; 'engine run PROMPT' creates one here")
         return Check("database", "missing", error.message)
     try:
-        with engine.open(path) as db:
+        with engine.open(path, read_only=True) as db:
             sound = db.value("pragma quick_check")
             runs, size = db.value("select count(*) from runs"), path.stat().st_size / 1e6
+            differs, unknown, digest = db.differs, db.unknown, db.unknown_digest
     except EngineError as error:
         return Check("database", "missing", error.message)
     if sound != "ok":
         return Check("database", "missing", f"{path}: is damaged ({sound})", "restore a copy")
-    return Check("database", "ok", f"{path}, {runs} run{'' if runs == 1 else 's'}, {size:.1f} MB")
+    if unknown and trusted(path) != digest:
+        return Check("database", "missing", refusal(path, unknown))
+    detail = f"{path}, {runs} run{'' if runs == 1 else 's'}, {size:.1f} MB"
+    return Check("database", "ok", f"{detail}; {differs}" if differs else detail)
 
 
 def _model(given: Path | None) -> Check:
@@ -146,12 +152,16 @@ def _model(given: Path | None) -> Check:
     import engine
     from engine.errors import EngineError
     from engine.locate import find_database
-    from engine.runs import choose_model, sync_environment_models
+    from engine.runs import choose_model
+
+    from .models import with_environment
 
     path = given if given is not None and given.exists() else find_database(Path.cwd())
     try:
-        with engine.open(":memory:" if path is None else path) as db:
-            sync_environment_models(db)
-            return Check("default model", "ok", choose_model(db, None, None))
+        with (
+            engine.open(":memory:") if path is None else engine.open(path, read_only=True) as db,
+            with_environment(db) as models,
+        ):
+            return Check("default model", "ok", choose_model(models, None, None))
     except EngineError as error:
         return Check("default model", "missing", error.message)

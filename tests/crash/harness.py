@@ -16,6 +16,7 @@ import engine
 
 CHILD = Path(__file__).with_name("child.py")
 PATIENCE_S = 60
+ATTEMPTS = 20
 
 # What differs between two runs of the same: times and ids.
 _VARYING = {"updated_at", "ms_model", "ms_engine", "command_id", "model"}
@@ -84,9 +85,11 @@ def kill_after(process: subprocess.Popen[str], seconds: float) -> bool:
 
 def killed_once(new: Callable[[], Case], seconds: float) -> Case:
     """A new case whose run was killed so long after its start; sooner, if that was too late to kill anything."""
-    while not kill_after((case := new()).start(), seconds):
+    for _ in range(ATTEMPTS):
+        if kill_after((case := new()).start(), seconds):
+            return case
         seconds *= 0.7
-    return case
+    raise AssertionError(f"{ATTEMPTS} runs ended before they could be killed")
 
 
 def snapshot(case: Case) -> dict[str, Any]:

@@ -234,7 +234,7 @@ def outside(folder: Path) -> Path:
     """A folder beside the root whose name begins like the root's, with a file that is to stay as it is."""
     beside = folder.parent / f"{folder.name}-two"
     beside.mkdir()
-    (beside / "secret.txt").write_text("secret figure 4711\n", encoding="utf-8")
+    (beside / "secret.txt").write_text("secret word: Zwetschge\n", encoding="utf-8")
     (folder / "link").symlink_to(beside)
     (folder / "link.txt").symlink_to(beside / "secret.txt")
     return beside
@@ -272,7 +272,7 @@ def test_no_path_of_a_model_leads_out_of_the_root(folder: Path, tmp_path: Path, 
         engine(folder, "run", "--yolo", "--model", model, "--run", f"demo-{number}", "Do it")
         after = {name: data for name, data in contents(folder.parent).items() if "link" not in name}
         assert after == before, deed
-        assert "4711" not in engine(folder, "packet", f"demo-{number}").stdout, deed
+        assert "Zwetschge" not in engine(folder, "packet", f"demo-{number}").stdout, deed
 
 
 @pytest.mark.parametrize("name", [".git/config", ".engine/engine.db", ".GIT/hooks/x"])
@@ -325,11 +325,19 @@ def test_a_text_file_is_no_database(folder: Path, theirs: Path, reading: str) ->
     assert_database_refused(folder, theirs, reading, "is not a database")
 
 
-def test_the_database_of_a_newer_engine_is_left_alone(folder: Path, theirs: Path, reading: str) -> None:
+def test_the_database_of_a_newer_engine_is_looked_at_and_left_alone(folder: Path, theirs: Path, reading: str) -> None:
     with closing(sqlite3.connect(theirs)) as connection:
         connection.execute("pragma user_version = 99")
         connection.execute("pragma wal_checkpoint(truncate)")
-    assert_database_refused(folder, theirs, reading, "newer engine")
+    before = theirs.read_bytes()
+    assert_refused(engine(folder, "run", "--db", str(theirs), "--model", reading, "Go"), 1, str(theirs), "newer engine")
+    for command in (["runs"], ["sql", "select alias from runs"]):
+        done = engine(folder, *command, "--db", str(theirs))
+        assert (done.returncode, "demo" in done.stdout) == (0, True)
+        assert len(done.stderr.splitlines()) == 1
+        assert "newer engine (version 99, this one knows" in done.stderr
+    assert theirs.read_bytes() == before
+    assert [other.name for other in theirs.parent.iterdir()] == [theirs.name]
 
 
 def test_a_truncated_database_is_left_alone(folder: Path, theirs: Path, reading: str) -> None:
@@ -362,7 +370,7 @@ def test_a_read_only_database_is_looked_at_and_not_written(folder: Path, theirs:
 def test_a_locked_database_is_refused(
     folder: Path, theirs: Path, reading: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.database.BUSY_TIMEOUT_MS", 100)
+    monkeypatch.setattr("engine.connections.BUSY_TIMEOUT_MS", 100)
     # by apsw: locks of two SQLite libraries in one process do not see each other
     with closing(apsw.Connection(str(theirs))) as connection:
         connection.execute("begin immediate")

@@ -21,7 +21,7 @@ from engine_cli import ENGINE, READ_AND_ANSWER, SECONDS, database, engine, envir
 import engine as library
 
 LOOKING = ["runs", "show", "log", "packet", "context", "diff", "proposals", "sql", "shell"]
-MOVING = ["run", "resume", "abort", "fork", "purge", "resolve", "config", "files", "models", "doctor"]
+MOVING = ["run", "resume", "abort", "fork", "purge", "resolve", "config", "trust", "files", "models", "doctor"]
 COMMANDS = [*LOOKING, *MOVING]
 SUBCOMMANDS = [["files", name] for name in ("add", "readonly", "ignore", "rm")]
 SUBCOMMANDS += [["models", name] for name in ("install", "add", "rm")]

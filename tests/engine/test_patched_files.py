@@ -97,6 +97,79 @@ def test_a_patch_may_be_kept_as_a_text(tmp_path: Path, path: str, body: str) -> 
         assert db.rows(kept, (body, body))
 
 
+UNIFIED = "--- a/a.py\n+++ b/a.py\n@@ ... @@\n-one\n+1\n"
+BLOCK = "<<<<<<< SEARCH\none\n=======\n1\n>>>>>>> REPLACE"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        UNIFIED,
+        f"```diff\n{UNIFIED}```",
+        f"apply_patch <<'EOF'\n{patch(FIRST)}\nEOF",
+        f"{FIRST}*** End Patch",
+        BLOCK,
+        f"a.py\n```python\n{BLOCK}\n```",
+        BLOCK.replace("one", ":start_line:1\n-------\none"),
+        "@@ -1 +1 @@\n-one\n+1\n",
+        f"I change the first line.\n\n```diff\n{UNIFIED}```\nDone.",
+    ],
+)
+def test_an_edit_in_the_notation_of_another_tool_is_read(tmp_path: Path, body: str) -> None:
+    with fresh(tmp_path) as db:
+        prepare(db)
+        turn(db, "demo", f"<set path='a.py'>{body}</set><update status='102'>on</update>")
+        texts = db.rows("select p.target, c.body from proposals as p join contents as c on c.id = p.content_id")
+        assert [tuple(row.values()) for row in texts] == [("a.py", "1\ntwo\n")]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("a.py", f"*** Begin Patch\n{FIRST}"),
+        ("a.py", FIRST),
+        ("a.py", UNIFIED.replace("...", "-1 +1") + "and so on"),
+        ("a.py", f"```diff\n{UNIFIED}"),
+        ("a.py", f"apply_patch <<'EOF'\n{patch(FIRST)}"),
+        ("a.py", "--- a/b.py\n+++ b/b.py\n@@ -1 +1 @@\n-x\n+y\n"),
+        ("a.py", "cat > a.py <<'EOF'\n1\ntwo\nEOF"),
+        ("a.py", BLOCK.removesuffix(">>>>>>> REPLACE")),
+        ("a.py", f"Here:\n{UNIFIED}\ndiff --git a/x b/x\nbut not that"),
+        ("a.py", "<<REPLACE\none"),
+        ("new.py", "<<NEW\none"),
+        ("new.py", "--- /dev/null\n+++ b/new.py\n@@\nprint(1)\n"),
+        ("new.py", BLOCK.removesuffix(">>>>>>> REPLACE")),
+        (None, "--- a/a.py\n+++ b/a.py\n"),
+    ],
+)
+def test_a_notation_that_cannot_be_read_never_becomes_the_text(tmp_path: Path, path: str | None, body: str) -> None:
+    with fresh(tmp_path) as db:
+        prepare(db)
+        turn(db, "demo", f"<set{f' path={path!r}' if path else ''}>{body}</set><update status='102'>on</update>")
+        row = db.row("select outcome, message from command_results where action = 'set' and turn is not null")
+        assert row is not None
+        assert row["outcome"] == "validation", row
+        assert "<<" in row["message"]
+        assert db.rows("select 1 from proposals") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("a.py", f"<<NEW\n{UNIFIED}NEW"),
+        ("doc.md", f"A diff:\n\n```diff\n{UNIFIED}```\n"),
+        ("a.py", f"A diff of another:\n{UNIFIED.replace('a.py', 'b.py')}"),
+    ],
+)
+def test_a_text_may_be_or_hold_a_patch_on_purpose(tmp_path: Path, path: str, body: str) -> None:
+    with fresh(tmp_path) as db:
+        prepare(db)
+        turn(db, "demo", f"<set path='{path}'>{body}</set><update status='102'>on</update>")
+        kept = body.removeprefix("<<NEW\n").removesuffix("NEW").strip("\n") + "\n"
+        texts = db.rows("select p.target, c.body from proposals as p join contents as c on c.id = p.content_id")
+        assert [tuple(row.values()) for row in texts] == [(path, kept)]
+
+
 def test_a_patch_that_changes_nothing_says_so(tmp_path: Path) -> None:
     with fresh(tmp_path) as db:
         prepare(db)

@@ -146,7 +146,7 @@ def test_a_veto_holds_after_the_engine_made_its_triggers_anew(db: engine.Databas
     )
     db.execute("update engine_meta set value = 'another engine' where key = 'sources'")
     db.close()
-    with engine.open(db.path) as again:
+    with engine.open(db.path, trust=True) as again:
         with pytest.raises(engine.PermissionDenied, match="403 set known://no: not here"):
             again.insert("verb_set", run="demo", path="known://no", body="x")
         assert again.value("select count(*) from known_entries where path = 'known://no'") == 0

@@ -1,4 +1,6 @@
-"""What edits promise: 1. markers, 2. parse errors, 3. matching, 4. what stays, 5. sed, 6. diffs, 7. speed."""
+"""What edits promise: 1. markers, 2. parse errors, 3. matching, 4. what stays, 5. sed,
+6. other notations, 7. diffs, 8. speed.
+"""
 
 from __future__ import annotations
 
@@ -130,13 +132,6 @@ def test_text_without_markers_is_plain(body: str) -> None:
     assert edited("old", body) == body
 
 
-def test_a_last_marker_left_open_takes_the_rest_and_warns() -> None:
-    found = parsed("<<NEW\ntext\nmore")
-    assert [each["body"] for each in found["operations"]] == ["text\nmore"]
-    assert "was not closed" in found["warnings"][0]
-    assert applied(None, "<<NEW\ntext")["warnings"]
-
-
 # 2. parse errors
 
 
@@ -147,14 +142,20 @@ def test_a_last_marker_left_open_takes_the_rest_and_warns() -> None:
         ("<<SEARCH\na\nSEARCH\n<<DELETE\nb\nDELETE", "<<DELETE follows"),
         ("<<SEARCH\na\n", "no closing SEARCH"),
         ("<<NEW\na\n<<APPEND\nb\nAPPEND", "no closing NEW before <<APPEND"),
+        ("<<NEW\ntext\nmore", "<<NEW has no closing NEW. Nothing was changed"),
+        ("<<EOF\ntext", "no closing EOF"),
+        ("<<DELETE\na", "no closing DELETE"),
+        (pair("a", "b").removesuffix("\nREPLACE"), "no closing REPLACE"),
+        (pair("a", "b") + "\n<<APPEND\nc", "no closing APPEND"),
     ],
 )
 def test_a_parse_error_says_what_to_write(body: str, complaint: str) -> None:
     error = parsed(body)["error"]
     assert complaint in error
     assert "\n<<" in error
-    failed = applied("a", body)
-    assert (failed["state"], failed["outcome"], failed["message"]) == ("failed", "validation", error)
+    for current in ("a", None):
+        failed = applied(current, body)
+        assert (failed["state"], failed["outcome"], failed["message"]) == ("failed", "validation", error)
 
 
 # 3. matching
@@ -231,6 +232,25 @@ def test_deleted_lines_leave_no_empty_line() -> None:
     assert edited("a\r\nb\r\nc\r\n", pair("b", "")) == "a\r\nc\r\n"
     assert edited("a b c\n", "<<DELETE\nb \nDELETE") == "a c\n"
     assert edited("one two", "<<DELETE two DELETE") == "one "
+    assert edited("a\n    b\n    c\nd\n", "<<DELETE\nb\n    c\nDELETE") == "a\nd\n"
+    assert edited("\ufeffb\nc\n", "<<DELETE\nb\nDELETE") == "\ufeffc\n"
+
+
+@pytest.mark.parametrize("body", [pair("b\n", ""), "<<DELETE\nb\n\nDELETE"])
+@pytest.mark.parametrize(
+    ("current", "expected"),
+    [
+        ("a\nb\n\nc\n", "a\nc\n"),
+        ("a\r\nb\r\n\r\nc\r\n", "a\r\nc\r\n"),
+        ("a\nb\n  \nc\n", "a\nc\n"),
+        ("a\nb\n\n\nc\n", "a\n\nc\n"),
+        ("a\n\tb\n\n\tc\n", "a\n\tc\n"),
+        ("a\nb  \n\nc\n", "a\nc\n"),
+        ("a\nb\nc\n", "a\nc\n"),
+    ],
+)
+def test_a_blank_line_at_the_end_of_deleted_lines_goes_with_them(body: str, current: str, expected: str) -> None:
+    assert edited(current, body) == expected
 
 
 # 4. what stays untouched, and what is not there
@@ -257,6 +277,17 @@ def test_windows_line_endings_are_kept() -> None:
     assert edited("a\r\nb\r\nc\r\n", pair("a\nb", "x\ny")) == "x\r\ny\r\nc\r\n"
     assert edited("a\r\n  b\r\n", pair("b ", "x\ny")) == "a\r\n  x\r\n  y\r\n"
     assert edited("a\r\n", "<<APPEND\nb\nc\nAPPEND") == "a\r\nb\r\nc"
+
+
+def test_a_place_in_a_text_with_both_line_endings_is_found_as_written() -> None:
+    assert edited("a\r\nb\nc\nd\r\n", pair("b\nc", "x\ny")) == "a\r\nx\ny\nd\r\n"
+    assert edited("0<1>0\r\n\n</1>", "<<DELETE_1\n<1>0\r\n\n</1>\nDELETE_1") == "0"
+
+
+def test_a_carriage_return_that_is_the_text_is_kept() -> None:
+    assert edited(None, "<<NEW\n\r\nNEW") == "\r"
+    assert edited(None, "<<NEW\na\r\nNEW") == "a\r"
+    assert edited(None, "<<NEW\r\na\r\nNEW") == "a"
 
 
 def test_a_missing_final_newline_and_a_byte_order_mark_are_kept() -> None:
@@ -384,7 +415,109 @@ def test_a_substitution_must_mean_one_place() -> None:
     assert "not found" in conflict("a\n", "s/zz/b/")
 
 
-# 6. diffs
+# 6. other notations
+
+
+def block_of(search: str, replace: str, head: str = "<<<<<<< SEARCH", tail: str = ">>>>>>> REPLACE") -> str:
+    return f"{head}\n{search}\n=======\n{replace}\n{tail}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        block_of("b", "x\ny"),
+        block_of("b", "x\ny").replace("\n", "\r\n"),
+        f"\nsrc/app.py\n```python\n{block_of('b', 'x' + chr(10) + 'y')}\n```\n",
+        f"```\n{block_of('b', 'x' + chr(10) + 'y')}\n```",
+        f"**app.py**\n{block_of('b', 'x' + chr(10) + 'y')}",
+        block_of("b", "x\ny", "<<<<<<< SEARCH>", ">>>>>>> REPLACE  "),
+        block_of("b", "x\ny", "------- SEARCH", "+++++++ REPLACE"),
+        block_of("b", "x\ny", "<<<<< ORIGINAL", ">>>>> UPDATED"),
+        block_of(":start_line:2\n:end_line:2\n-------\nb", "x\ny"),
+        block_of(":start_line: 2\nb", "x\ny"),
+        block_of("b", "z") + "\n\n" + block_of("z", "x\ny"),
+        f"I change it:\n\n{block_of('b', 'x' + chr(10) + 'y')}\nDone.",
+    ],
+)
+def test_a_body_of_search_blocks_edits(body: str) -> None:
+    assert edited("a\nb\nc\n", body) == "a\nx\ny\nc\n"
+
+
+def test_search_blocks_do_what_markers_do() -> None:
+    assert edited(None, block_of("", "x")) == edited(None, block_of("old", "x")) == "x"
+    assert edited("a\n", "<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE") == "a\nx\n"
+    assert edited("a\nb\nc\n", "<<<<<<< SEARCH\nb\n=======\n>>>>>>> REPLACE") == "a\nc\n"
+    assert "2 places" in conflict("b\nb\n", block_of("b", "x"))
+    assert parsed(block_of("a", "b"))["operations"] == [{"op": "edit", "search": "a", "body": "b"}]
+
+
+def test_signs_of_blocks_may_be_escaped_or_be_headings() -> None:
+    assert edited("a\n=======\n", block_of("\\=======", "\\>>>>>>> REPLACE")) == "a\n>>>>>>> REPLACE\n"
+    assert edited("Title\n=====\n", block_of("Title\n=====", "Head\n=====")) == "Head\n=====\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        ("<<<<<<< SEARCH\na\n=======\nb\n", "has no '>>>>>>> REPLACE'"),
+        ("<<<<<<< SEARCH\na\n=======\nb\n" + block_of("c", "d"), "has no '>>>>>>> REPLACE'"),
+        ("<<<<<<< SEARCH\na\n>>>>>>> REPLACE", "no line '======='"),
+        (block_of("a", "b\n=======\nc"), "2 lines '======='"),
+        (f"a.py\n{block_of('a', 'b')}\nb.py\n{block_of('a', 'c')}", "several files, a.py, b.py"),
+        ("Here:\n<<<<<<< SEARCH\na\n", "has no '>>>>>>> REPLACE'"),
+    ],
+)
+def test_blocks_that_cannot_be_read_never_become_the_text(body: str, complaint: str) -> None:
+    failed = applied("a\n", body)
+    assert (failed["state"], failed["outcome"]) == ("failed", "validation")
+    assert complaint in failed["message"]
+    assert "wrap it in <<NEW" in failed["message"]
+    assert edited("a\n", f"<<NEW\n{body}\nNEW") == body
+
+
+def test_a_text_about_blocks_stays_one() -> None:
+    about = f"How to write them:\n\n{block_of('a', 'b')}\n"
+    assert edited(None, about) == about
+    assert edited(about, about + "More.\n") == about + "More.\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n", "@@\n-b\n+x", "@@ a\n-b\n+x\n", "```diff\n@@ ... @@\n-b\n+x\n```\n"],
+)
+def test_a_body_of_hunks_edits_an_entry(body: str) -> None:
+    assert edited("a\nb\nc\n", body) == "a\nx\nc\n"
+    assert edited(None, body) == body
+
+
+def test_hunks_that_cannot_be_read_or_placed_change_nothing() -> None:
+    assert "was not found" in conflict("a\n", "@@\n-b\n+x")
+    failed = applied("a\n", "@@ -1 +1 @@\n-a\n+b\nand so on")
+    assert (failed["outcome"], "belongs to no hunk" in failed["message"]) == ("validation", True)
+    assert applied("a\n", "```diff\n@@\n-a\n+b\n")["outcome"] == "validation"
+    assert edited("a\n", "@@ is no hunk") == "@@ is no hunk"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<<<<<<< SEARCH\n" * 200_000,
+        "<<<<<<< SEARCH\n" + "=======\n" * 200_000 + ">>>>>>> REPLACE",
+        "<<<<<<< SEARCH\na\n=======\n>>>>>>> REPLACE\n" * 20_000,
+        "x\n" + "<" * 2_000_000 + " SEARCH",
+        "x\n" + "<<<<<<< SEARCH" + " \t" * 500_000 + "x",
+        "a/" * 500_000,
+        "@@\n-" + "x\n" * 300_000,
+        "```" + "a" * 1_000_000 + "\n@@",
+    ],
+)
+def test_hostile_blocks_cost_linear_time(body: str) -> None:
+    begin = time.process_time()
+    edit_apply("text\n", body)
+    assert time.process_time() - begin < 3
+
+
+# 7. diffs
 
 
 def test_a_diff_has_context_and_headers() -> None:
@@ -428,7 +561,7 @@ def test_git_applies_the_diff(tmp_path: Path, before: str, after: str) -> None:
     assert _patched(tmp_path, before, edit_diff("f", before, after) or "") == after
 
 
-# 7. speed
+# 8. speed
 
 
 def test_a_hundred_edits_of_a_long_file_take_under_a_second() -> None:

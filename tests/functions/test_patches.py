@@ -6,6 +6,7 @@ spec: @patches
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -27,6 +28,9 @@ TEXT = st.one_of(
         st.sampled_from(["\n", "\r\n"]),
         st.sampled_from(["", "\ufeff"]),
         st.sampled_from(["", "\n", "\r\n"]),
+    ),
+    st.lists(st.tuples(LINE, st.sampled_from(["\n", "\r\n", "\r", ""])), max_size=14).map(
+        lambda lines: "".join(line + ending for line, ending in lines)
     ),
 )
 PIECE = st.sampled_from(
@@ -138,8 +142,110 @@ def test_hunks_of_one_file_under_two_headers_are_one_change() -> None:
     assert patched("a\nb\n", text) == "1\n2\n"
 
 
-def test_an_end_that_was_forgotten_is_no_fault() -> None:
-    assert patched("a\n", "*** Begin Patch\n*** Update File: f\n-a\n+b\n") == "b\n"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "*** Begin Patch\n*** Update File: f\n-a\n+b\n",
+        "*** Begin Patch\n*** Update File: f\n@@\n-old",
+        "*** Update File: f\n@@\n-a\n+b\n",
+        "*** Begin Patch\n*** Delete File: f\n",
+        "```\n*** Begin Patch\n*** Update File: f\n-a\n+b\n```",
+    ],
+)
+def test_a_patch_without_its_end_is_refused(text: str) -> None:
+    found = parsed(text)
+    assert (found["form"], found["files"]) == ("codex", [])
+    assert "the patch has no end" in found["error"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "  *** Begin Patch\n  *** Update File: f\n@@\n-a\n+b\n *** End Patch",
+        "*** Begin Patch  \n*** Update File: f  \n-a\n+b\n*** End Patch  ",
+        "*** Begin Patch\n *** Delete File: g\n\t*** Update File: f\n-a\n+b\n  *** End Patch\n\n",
+        "*** Begin Patch\n*** Update File: f\n\n@@\n-a\n+b\n*** End Patch",
+        "*** Begin Patch\n*** Update File: f\n  *** Move to: g\n\n@@\n-a\n+b\n*** End Patch",
+        "*** Begin Patch\n*** Update File: f\n@@ z\n\n@@\n-a\n+b\n*** End Patch",
+        "*** Update File: f\n-a\n+b\n*** End Patch",
+        "*** Begin Patch\n*** Update File: f\n-a\n+b\n*** End Patch\n*** Begin Patch\n*** Delete File: g\n*** End Patch",
+        "*** Begin Patch\n*** Update File: f\n@@ ... @@\n-a\n+b\n*** End Patch",
+        "*** Begin Patch\n*** Update File: f\n@@ z @@\n-a\n+b\n*** End Patch",
+    ],
+)
+def test_blanks_around_the_lines_of_a_block_are_layout(text: str) -> None:
+    found = parsed(text)
+    assert found["error"] is None
+    (change,) = (each for each in found["files"] if each["action"] == "update")
+    assert json.loads(patch_apply("z\na\n", json.dumps(change)) or "")["body"] == "z\nb\n"
+
+
+def test_a_line_of_a_hunk_may_look_like_notation() -> None:
+    text = "*** Begin Patch\n*** Update File: f\n *** Update File: g\n-a\n+b\n *** End Patch\n*** End Patch"
+    assert patched("*** Update File: g\na\n*** End Patch\n", text) == "*** Update File: g\nb\n*** End Patch\n"
+
+
+def test_a_blank_line_behind_the_new_name_is_no_hunk() -> None:
+    text = "*** Begin Patch\n*** Update File: f\n*** Move to: g\n\n*** End Patch"
+    assert patched("a\n\nb\n\n", text) == "a\n\nb\n\n"
+
+
+WRAPPINGS = [
+    "```diff\n{}\n```",
+    "````patch\n{}\n````\n",
+    "~~~\n{}\n~~~",
+    "apply_patch <<'EOF'\n{}\nEOF",
+    '$ apply_patch <<"END"\n{}\nEND\n',
+    "<<'EOF'\n{}\nEOF",
+    "<<EOF\n{}\nEOF",
+    "git apply - <<'PATCH'\n{}\nPATCH",
+    "```bash\napply_patch <<'EOF'\n{}\nEOF\n```",
+]
+NOTATIONS = [
+    "*** Begin Patch\n*** Update File: f\n-a\n+b\n*** End Patch",
+    "--- a/f\n+++ b/f\n@@ -1,1 +1,1 @@\n-a\n+b",
+    "--- a/f\n+++ b/f\n@@ @@\n-a\n+b",
+]
+
+
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
+@pytest.mark.parametrize("notation", NOTATIONS)
+def test_what_is_wrapped_around_a_patch_is_left_out(wrapping: str, notation: str) -> None:
+    assert patched("a\n", wrapping.format(notation)) == "b\n"
+
+
+@pytest.mark.parametrize("wrapping", [each for each in WRAPPINGS if each.count("{") == 1])
+def test_a_wrapping_without_its_end_is_refused(wrapping: str) -> None:
+    for notation in NOTATIONS:
+        cut = wrapping.partition("{}")[0] + notation + "\n"
+        assert "on its last line" in parsed(cut)["error"]
+
+
+def test_two_fenced_patches_are_one() -> None:
+    fenced = [f"```diff\n--- a/{name}\n+++ b/{name}\n@@\n-a\n+b\n```" for name in "fg"]
+    assert [each["path"] for each in parsed("\n\n".join(fenced))["files"]] == ["f", "g"]
+    assert "behind the fence" in parsed("\nand then\n".join(fenced))["error"]
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "paths"),
+    [
+        ("I change it:\n*** Begin Patch\n*** Delete File: f\n*** End Patch\nDone.", "embedded", ["f"]),
+        ("I change it:\n```diff\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n```\nDone.", "embedded", ["f"]),
+        ("I change it:\n--- a/f\n+++ b/f\n@@ ... @@\n-a\n+b\n", "embedded", ["f"]),
+        ("cat > f <<'EOF'\ntext\nEOF\n", "embedded", []),
+        ("cat <<'EOF'\ntext\nEOF\n", None, []),
+        ("cat > f <<'EOF'\ntext\nEOF\ncat f\n", None, []),
+        ("```python\nprint(1)\n```", None, []),
+        ("<<EOF\ntext\nEOF", None, []),
+        ("<<NEW\n*** Begin Patch\n*** End Patch\nNEW", None, []),
+        ("@ -1 +1 @\n--- x\n", None, []),
+    ],
+)
+def test_a_text_may_hold_a_patch(text: str, form: str | None, paths: list[str]) -> None:
+    found = parsed(text)
+    assert found["form"] == form
+    assert [each["path"] for each in found["files"]] == paths
 
 
 # 2. places
@@ -196,9 +302,9 @@ def test_a_miss_tells_the_hunk_and_the_nearest_lines() -> None:
 @pytest.mark.parametrize(
     ("current", "text", "outcome"),
     [
-        ("x", "*** Begin Patch\n*** Add File: f\n+x", "conflict"),
-        (None, "*** Begin Patch\n*** Update File: f\n-x", "not_found"),
-        (None, "*** Begin Patch\n*** Delete File: f\n", "not_found"),
+        ("x", "*** Begin Patch\n*** Add File: f\n+x\n*** End Patch", "conflict"),
+        (None, "*** Begin Patch\n*** Update File: f\n-x\n*** End Patch", "not_found"),
+        (None, "*** Begin Patch\n*** Delete File: f\n*** End Patch", "not_found"),
     ],
 )
 def test_what_must_not_be_there_and_what_must(current: str | None, text: str, outcome: str) -> None:
@@ -209,6 +315,108 @@ def test_a_diff_of_a_file_that_moved_on_finds_its_place() -> None:
     diff = edit_diff("f", "one\ntwo\nthree\n", "one\n2\nthree\n") or ""
     assert patched("zero\none\ntwo\nthree\n", diff) == "zero\none\n2\nthree\n"
     assert patched("  one\n  two\n  three\n", diff) == "  one\n  2\n  three\n"
+
+
+@pytest.mark.parametrize(
+    "head", ["@@ ... @@", "@@", "@@ @@", "@@ def f():", "@@ def f(): @@", "@@ -1,2 @@", "@@ -9,9 +7,9 @@", ""]
+)
+@pytest.mark.parametrize("gap", ["", "\n"])
+def test_a_hunk_of_a_diff_is_found_without_line_numbers(head: str, gap: str) -> None:
+    hunk = f"--- a/f\n+++ b/f\n{gap}{head}" + ("\n" if head else "") + "-    x\n+    y\n     z\n"
+    assert patched("import a\ndef f():\n    x\n    z\n", hunk) == "import a\ndef f():\n    y\n    z\n"
+    both = (
+        "--- a/f\n+++ b/f\n@@ -1,1 +1,1 @@\n-import a\n+import b\n"
+        + (f"{head}\n" if head else "@@\n")
+        + "-    x\n+    y\n"
+    )
+    assert patched("import a\ndef f():\n    x\n", both) == "import b\ndef f():\n    y\n"
+
+
+@pytest.mark.parametrize("head", ["@@ ... @@\n", "@@\n", "@@ -0,0 @@\n", "@@ -0,0 +1,2 @@\n", "@@ -0,0 +1 @@\n", ""])
+def test_a_new_file_of_a_diff_has_all_its_lines(head: str) -> None:
+    assert patched(None, f"--- /dev/null\n+++ b/f\n{head}+a\n+\n+b\n") == "a\n\nb\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("--- a/f\n+++ b/f\n", "has no hunk for it"),
+        ("--- /dev/null\n+++ b/f\n", "has no hunk for it"),
+        ("--- /dev/null\n+++ b/f\n@@\nprint(1)\n", "must begin with '+'"),
+        ("--- /dev/null\n+++ b/f\n@@\n-a\n+b\n", "must begin with '+'"),
+        ("--- a/f\n+++ b/f\n@@ -1 +1 @@\n", "has no lines"),
+        ("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\nHope it helps!\n", "belongs to no hunk"),
+        ("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\nlost\n-c\n+d\n", "belongs to no hunk"),
+        ("diff --git a/f b/f\nold mode 100644\nnew mode 100755\n", "modes"),
+        ("diff --git a/f b/f\nindex 1..2\nBinary files a/f and b/f differ\n", "binary"),
+        ("diff --git a/f b/g\ncopy from f\ncopy to g\n", "copies"),
+    ],
+)
+def test_what_a_diff_says_is_done_or_told(text: str, complaint: str) -> None:
+    found = parsed(text)
+    assert complaint in (found["error"] or ""), found
+    assert found["files"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "action", "path"),
+    [
+        ("Index: f\n=====\n--- f\t(revision 1)\n+++ f\t(working copy)\n@@ -1 +1 @@\n-a\n+b\n", "update", "f"),
+        ("diff -u f f\n--- f 2026-01-02 10:00:00\n+++ f 2026-01-02 11:00:00\n@@ -1 +1 @@\n-a\n+b\n", "update", "f"),
+        (
+            '--- "a/\\303\\244 \\"x\\".txt"\n+++ "b/\\303\\244 \\"x\\".txt"\n@@ -1 +1 @@\n-a\n+b\n',
+            "update",
+            'ä "x".txt',
+        ),
+        ("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n-- \n2.39.0\n\n", "update", "f"),
+        ("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+b\n-- \n2.39.0 (Apple Git)\n", "update", "f"),
+        (
+            f"From {'0' * 40} Mon Sep 17\nSubject: x\n---\n f | 2 +-\n\n"
+            "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n",
+            "update",
+            "f",
+        ),
+        ("--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n-a\n+b\n--- a/f\n+++ b/f\n@@ -3 +3 @@\n", None, None),
+        ("diff --git a/f b/f\nnew file mode 100644\nindex 0..e\n", "add", "f"),
+        ("diff --git a/f b/f\ndeleted file mode 100644\nindex 1..0\n", "delete", "f"),
+        ("diff --git a/f b/g\nsimilarity index 100%\nrename from f\nrename to g\n", "update", "f"),
+    ],
+)
+def test_what_tools_write_around_a_diff_is_read(text: str, action: str | None, path: str | None) -> None:
+    found = parsed(text)
+    if action is None:
+        assert found["error"] is not None
+        return
+    assert [(each["action"], each["path"]) for each in found["files"]] == [(action, path)], found
+    (change,) = found["files"]
+    if change["hunks"]:
+        assert json.loads(patch_apply("a\n", json.dumps(change)) or "")["body"] == "b\n"
+
+
+def test_counts_that_promise_too_much_leave_the_next_file_alone() -> None:
+    text = "--- a/f\n+++ b/f\n@@ -1,5 +1,5 @@\n-a\n+b\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-c\n+d\n"
+    assert [(each["path"], each["hunks"][0]["lines"]) for each in parsed(text)["files"]] == [
+        ("f", ["-a", "+b"]),
+        ("g", ["-c", "+d"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        update(" a", "-b", "+B", " c", "@@", " c", "-d", "+D"),
+        update("-b", "+B", " c", "@@", " c", "-d", "+D", " e"),
+        "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -3,3 +3,3 @@\n c\n-d\n+D\n e\n",
+    ],
+)
+def test_neighbouring_hunks_may_share_lines_that_stay(text: str) -> None:
+    assert patched("a\nb\nc\nd\ne\n", text) == "a\nB\nc\nD\ne\n"
+
+
+def test_two_hunks_that_change_the_same_are_a_conflict() -> None:
+    assert "two hunks change line 2" in conflict("a\nb\nc\n", " a", "-b", "@@", "-b", " c")
+    assert "two hunks add lines below line 1" in conflict("a\nb\n", " a", "+x", "@@", " a", "+x")
+    assert patched("a\nb\n", update(" a", "+x", "@@", "-b", "+B")) == "a\nx\nB\n"
 
 
 # 3. what stays
@@ -249,6 +457,30 @@ def test_a_block_made_of_a_change_makes_that_change(numbers: list[int], data: st
 
 
 # 4. robustness
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n" * 300_000,
+        "```diff\n--- a/f\n+++ b/f\n@@\n" + "```\n\n" * 200_000,
+        "x\n" + "--- a\n+++ b\n" * 100_000,
+        "--- a/f\n+++ b/f\n" + "@@\n+x\n" * 150_000,
+        "--- a/f\n+++ b/f\n@@ -1,9 +1,9 @@\n" + "\n" * 1_000_000,
+        "*** Begin Patch\n*** Update File: f\n" + "@@\n\n" * 200_000,
+        "*** Begin Patch\n" + "*** Update File: f\n-a\n" * 50_000 + "*** End Patch",
+        "@@ " + "." * 1_000_000,
+        "cat > f <<EOF" + "<" * 1_000_000,
+        "x\n" + "*** Begin Patch\n" * 100_000,
+        "--- a/f\n+++ b/f\n@@ -" + "9" * 100_000 + " @@\n-a\n+b",
+        "-- \n1\n" * 200_000,
+        "--- a/f\n+++ b/f\n@@\n+a\n" + "-- \n1\n" * 200_000,
+    ],
+)
+def test_hostile_patches_are_read_in_linear_time(text: str) -> None:
+    begin = time.process_time()
+    patch_parse(text)
+    assert time.process_time() - begin < 6
 
 
 @settings(max_examples=300, deadline=None)

@@ -1,5 +1,7 @@
 """Damages answers of the corpus and checks that the parser stands it: nothing raises, no call is lost, nothing is slow.
 
+Then plants commands in the arguments of calls, in every notation, and checks at every cut that none of them runs.
+
 `python -m tests.fuzz --count 500000`. A finding is saved as a file; `--first N --count 1` with the same seed makes it again.
 """
 
@@ -17,6 +19,7 @@ from pathlib import Path
 
 from . import mutations
 from .oracle import judge
+from .planted import damaged, fault, plants
 
 BATCH = 2_000
 _SPREAD = 1_000_003
@@ -79,7 +82,23 @@ def main() -> int:
         f" {options.seed}: {total.calls:,} strict calls compared, slowest {1000 * total.slowest:.1f} ms CPU per 10 KB,"
         f" {len(total.findings)} findings" + (f" in {options.out}" if total.findings else "")
     )
-    return 1 if total.findings else 0
+    return 1 if bool(total.findings) | bool(_planted(options)) else 0
+
+
+def _planted(options: argparse.Namespace) -> list[tuple[str, str]]:
+    """Check the planted commands; what ran, and the answers that it ran in."""
+    began, texts = time.monotonic(), [damage for plant in plants() for damage in damaged(plant)]
+    with ProcessPoolExecutor(options.jobs) as pool:
+        findings = [found for found in pool.map(fault, texts, chunksize=50) if found]
+    for number, (text, source) in enumerate(findings):
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / f"planted-{number}.txt").write_bytes(text.encode(errors="surrogatepass"))
+        print(f"planted {number}: ran {source!r}", file=sys.stderr)
+    print(
+        f"{len(texts):,} answers with planted commands, at every cut, in {time.monotonic() - began:,.0f} s:"
+        f" {len(findings)} ran"
+    )
+    return findings
 
 
 def _batches(options: argparse.Namespace) -> Iterator[Tally]:

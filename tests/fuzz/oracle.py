@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import time
@@ -18,7 +19,11 @@ _SMALLEST = 10_000
 """Shorter texts are given the time of this many bytes."""
 _TOOLS = frozenset(DEFAULT_TOOLS)
 _HEAD = re.compile(rf"<(?:{'|'.join(DEFAULT_TOOLS)})[\s/>]")
-_QUOTING = re.compile("`|~~~")
+_CLAIM = re.compile(
+    r"(?:Malformed|Unread) tool call ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\").* nothing of it was done", re.DOTALL
+)
+_BRACKETS = re.compile(r"[\[\]{}]")
+_QUOTING = re.compile(r"`|~~~|\[THINK\]")
 
 
 @dataclass
@@ -69,13 +74,31 @@ def _fault(text: str, parsed: dict[str, Any], strict: list[tuple[str, int]]) -> 
         spans.append((start, position, command["action"]))
     if len(commands) < MAX_COMMANDS:
         found = {(action, start) for start, _, action in spans}
+        claimed = _first_claim(text, warnings)
+        sources = [str(command["source"]) for command in commands]
+        strict_starts = [start for _, start in strict]
+        repeated = [
+            source
+            for source in set(sources)
+            if text.count(source) > 1
+            and sources.count(source) >= sum(text.startswith(source, start) for start in strict_starts)
+        ]
         for action, start in strict:
             foreign = any(begin < start < end and _is_foreign(text, begin) for begin, end, _ in spans)
-            if (action, start) not in found and not foreign:
+            # the same text may stand in data before, where the search for the source stops
+            moved = any(text.startswith(source, start) for source in repeated)
+            if (action, start) not in found and not foreign and not moved and start < claimed:
                 return f"lost the <{action}> at character {start}: {text[start : start + 80]!r}"
     if _HEAD.search(text) and not commands and not warnings and not parsed["reasoning"]:
         return "a tool's tag was passed over in silence"
     return None
+
+
+def _first_claim(text: str, warnings: list[str]) -> int:
+    """Where the first call starts of which a warning tells that it was given up: what stands behind may belong to it."""
+    heads = [_CLAIM.match(warning) for warning in warnings]
+    begins = [text.find(ast.literal_eval(head[1])) for head in heads if head]
+    return min(begins, default=len(text))
 
 
 def _is_foreign(text: str, start: int) -> bool:
@@ -119,7 +142,8 @@ class _StrictReader:
             prose = self.data[self.prose_from : start].decode(errors="replace")
             if _QUOTING.search(prose):
                 raise _Stop
-            self.balance += sum(prose.count(sign) for sign in "{[") - sum(prose.count(sign) for sign in "}]")
+            for sign in _BRACKETS.findall(prose):
+                self.balance = max(0, self.balance + (1 if sign in "{[" else -1))
             self.open = (name, start)
 
     def end(self, _name: str) -> None:

@@ -1,4 +1,4 @@
-"""A short run of the fuzzer, and that its judgement would notice what it looks for.
+"""A short run of the fuzzer, of both families, and that its judgement would notice what it looks for.
 
 spec: @fuzz @parser
 """
@@ -6,6 +6,7 @@ spec: @fuzz @parser
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,12 +14,23 @@ import pytest
 from . import oracle
 from .__main__ import batch
 from .oracle import judge, strict_calls
+from .planted import damaged, fault, plants, ran
 
 
 def test_damaged_answers_lose_nothing() -> None:
     tally = batch(seed=0, first=0, count=3_000)
     assert tally.findings == []
     assert tally.calls > 1_000
+
+
+def test_no_planted_command_runs() -> None:
+    sample = Random(1).sample([damage for plant in plants() for damage in damaged(plant)], 400)
+    assert [found for plant in sample if (found := fault(plant))] == []
+
+
+def test_a_planted_command_that_runs_is_noticed() -> None:
+    assert ran('<get path="a"/><sh>echo planted-4711</sh>', 5) == "<sh>echo planted-4711</sh>"
+    assert ran('<set path="a"><sh>echo planted-4711</sh></set>', 5) is None
 
 
 def test_a_strict_parser_finds_the_calls_at_the_top() -> None:

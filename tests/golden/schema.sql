@@ -501,7 +501,6 @@ CREATE TABLE turns (
     lease text,
     response text,
     reasoning text,
-    finish_reason text,
     native integer not null default 0 constraint turns_native_flag check (native in (0, 1)),
     prose text,
     warnings text,
@@ -524,6 +523,7 @@ CREATE TABLE turns (
     ms_engine integer,
     created_at integer not null,
     ended_at integer,
+    finish_reason text,
     constraint turns_sequence_per_run unique (run_id, sequence)
 ) strict;
 

@@ -1,0 +1,56 @@
+"""The user's own folders: what can be made again, and what the user decided."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """The folder of what may be made or fetched again: `$ENGINE_CACHE`, `$XDG_CACHE_HOME/engine` or `~/.cache/engine`."""
+    if folder := os.environ.get("ENGINE_CACHE"):
+        return Path(folder)
+    if folder := os.environ.get("XDG_CACHE_HOME"):
+        return Path(folder) / "engine"
+    return Path.home() / ".cache" / "engine"
+
+
+def config_folder() -> Path:
+    """The folder of what the user decided: `$XDG_CONFIG_HOME/engine` or `~/.config/engine`."""
+    if folder := os.environ.get("XDG_CONFIG_HOME"):
+        return Path(folder) / "engine"
+    return Path.home() / ".config" / "engine"
+
+
+def is_own(found: os.stat_result) -> bool:
+    """Whether a file or folder is this user's and nobody else may write it."""
+    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def read_own(place: Path) -> bytes | None:
+    """The bytes of a file that is this user's alone, in a folder that is; None for any other, or none."""
+    try:
+        if not is_own(place.parent.stat()):
+            return None
+        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            return file.read() if stat.S_ISREG(found.st_mode) and is_own(found) else None
+    except OSError:
+        return None
+
+
+def write_own(place: Path, data: bytes) -> None:
+    """Replace a file of this user's in one step, closed to others; `OSError` where that cannot be done."""
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not is_own(place.parent.stat()):
+        raise PermissionError(f"{place.parent}: is another user's, or may be written by others")
+    temporary = place.with_name(f".{place.name}.{os.getpid()}-{os.urandom(4).hex()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with open(os.open(temporary, flags, 0o600), "wb") as file:
+            file.write(data)
+        temporary.replace(place)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,103 @@
+"""Edits in the notation of Aider, Cline and Roo: `<<<<<<< SEARCH`, old lines, `=======`, new lines, `>>>>>>> REPLACE`.
+
+They are read into the same operations as markers. Names of files, fences and sentences around the blocks are passed
+over, and so are the line numbers that Roo gives: a place is found by its text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engine.functions.markers import Operation, Parsed
+
+_HEAD = re.compile(r"(?:<{5,9}|-{5,9}) ?(?:SEARCH|ORIGINAL)>?:?[ \t\r]*")
+_TAIL = re.compile(r"(?:>{5,9}|\+{5,9}) ?(?:REPLACE|UPDATED)<?[ \t\r]*")
+_DIVIDER = re.compile(r"={5,9}[ \t\r]*")
+_NUMBER = re.compile(r":(?:start|end)_line: *\d+\s*")
+_RULE = re.compile(r"-{5,9}\s*")
+_ESCAPED = re.compile(r"\\(?=<{5,9}|>{5,9}|={5,9}|-{5,9}|\+{5,9}|:(?:start|end)_line:)")
+_ANY_HEAD = re.compile(rf"(?m)^{_HEAD.pattern}$")
+_FENCE = re.compile(r"(?:```|~~~)[`~]*[\w+.-]*\s*")
+_NAME = re.compile(r"[#*` ]*(?:[Ff]ile:? *)?([\w./\\-]*[./][\w./\\-]*)[`*:\s]*")
+_LONGEST_HEAD = 2_000
+_SHAPE = "<<<<<<< SEARCH\nold lines\n=======\nnew lines\n>>>>>>> REPLACE"
+
+
+class _Unreadable(Exception):  # noqa: N818 - it never leaves this module
+    """The blocks cannot be read; the message is for the writer."""
+
+
+def begins_with_block(body: str) -> bool:
+    """Whether `body` begins with a block, at most the name of a file and a fence before it."""
+    for line in body[:_LONGEST_HEAD].lstrip("\ufeff \t\r\n").split("\n", 4)[:4]:
+        if _HEAD.fullmatch(line):
+            return True
+        if line.strip() and not _FENCE.fullmatch(line) and not _NAME.fullmatch(line):
+            return False
+    return False
+
+
+def holds_block(body: str) -> bool:
+    """Whether a block begins anywhere in `body`."""
+    return ("SEARCH" in body or "ORIGINAL" in body) and _ANY_HEAD.search(body) is not None
+
+
+def parse_blocks(body: str) -> Parsed:
+    """Read the blocks of `body`."""
+    try:
+        return Parsed(operations=_operations(body.replace("\r\n", "\n").split("\n")))
+    except _Unreadable as problem:
+        advice = f"Write:\n{_SHAPE}\nTo write such a text on purpose, wrap it in <<NEW."
+        return Parsed(error=f"{problem}. Nothing was changed. {advice}")
+
+
+def _operations(lines: list[str]) -> list[Operation]:
+    operations: list[Operation] = []
+    names: set[str] = set()
+    head = _next_head(lines, 0)
+    outside = 0
+    while head < len(lines):
+        name = _name_above(lines, outside, head)
+        if name:
+            names.add(name)
+        if len(names) > 1:
+            raise _Unreadable(f"the blocks name several files, {', '.join(sorted(names))}: one set changes one")
+        tail = next((at for at in range(head + 1, len(lines)) if _TAIL.fullmatch(lines[at])), len(lines))
+        following = _next_head(lines, head + 1)
+        if tail == len(lines) or following < tail:
+            raise _Unreadable(f"the SEARCH block in line {head + 1} of the body has no '>>>>>>> REPLACE'")
+        operations.append(_operation(lines[head + 1 : tail], head + 1))
+        head, outside = following, tail + 1
+    return operations
+
+
+def _next_head(lines: list[str], begin: int) -> int:
+    return next((at for at in range(begin, len(lines)) if _HEAD.fullmatch(lines[at])), len(lines))
+
+
+def _name_above(lines: list[str], begin: int, head: int) -> str | None:
+    """The name of a file in the last line with text, a fence excepted, between two blocks."""
+    above = (line for line in reversed(lines[begin:head]) if line.strip() and not _FENCE.fullmatch(line))
+    found = _NAME.fullmatch(next(above, ""))
+    return found[1] if found else None
+
+
+def _operation(lines: list[str], number: int) -> Operation:
+    """One block: what stands between its head and its tail."""
+    dividers = [at for at, line in enumerate(lines) if _DIVIDER.fullmatch(line)]
+    usual = [at for at in dividers if lines[at].rstrip() == "======="]
+    if len(dividers) > 1 and len(usual) == 1:
+        dividers = usual
+    if len(dividers) != 1:
+        found = f"{len(dividers)} lines '=======', not one" if dividers else "no line '======='"
+        raise _Unreadable(f"the SEARCH block in line {number} of the body has {found}")
+    begin = 0
+    while begin < dividers[0] and _NUMBER.fullmatch(lines[begin]):
+        begin += 1
+    begin += 0 < begin < dividers[0] and bool(_RULE.fullmatch(lines[begin]))
+    search, replace = lines[begin : dividers[0]], lines[dividers[0] + 1 :]
+    return Operation("edit", _text(replace), _text(search))
+
+
+def _text(lines: list[str]) -> str:
+    return "\n".join(_ESCAPED.sub("", line, count=1) if line.startswith("\\") else line for line in lines)

@@ -1,0 +1,185 @@
+"""The first opens of a file: many at once all succeed, a file is there whole or not at all, the cache is trusted by no more
+than its hash.
+
+spec: @opening
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from golden import GOLDEN, schema_dump
+
+import engine
+from engine.build import installed
+from engine.images import kept
+from engine.places import cache_folder
+
+OPEN = """
+import sys, time
+import engine
+from engine.build import installed
+installed().fresh
+print("ready", flush=True)
+for line in sys.stdin:
+    path, made = line.split()
+    try:
+        with engine.open(path) as db:
+            db.insert("verb_set", run=made, path="run://" + made, body="go", attributes='{"model":"m"}')
+            print("ok", db.value("select count(*) from schemes"), flush=True)
+    except Exception as error:
+        print(type(error).__name__, error, flush=True)
+"""
+PROCESSES = 4
+ROUNDS = 8
+
+
+@pytest.mark.parametrize("state", ["missing", "empty", "older"])
+def test_processes_that_open_a_file_first_at_once_all_succeed(tmp_path: Path, state: str) -> None:
+    openers = [
+        subprocess.Popen([sys.executable, "-c", OPEN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(PROCESSES)
+    ]
+    try:
+        assert [line(opener) for opener in openers] == ["ready"] * PROCESSES
+        for number in range(ROUNDS):
+            path = tmp_path / f"{number}.db"
+            if state == "empty":
+                path.touch()
+            elif state == "older":
+                with engine.open(path) as db:
+                    db.execute("update engine_meta set value = 'another'")
+            for place, opener in enumerate(openers):
+                assert opener.stdin is not None
+                opener.stdin.write(f"{path} run_{place}\n")
+                opener.stdin.flush()
+            said = [line(opener) for opener in openers]
+            assert {each.split()[0] for each in said} == {"ok"}, said
+            with engine.open(path) as db:
+                assert db.value("select count(*) from runs") == PROCESSES
+                assert db.value("pragma journal_mode") == "wal"
+        assert {each.name.split(".")[1] for each in tmp_path.iterdir()} == {"db"}
+    finally:
+        for opener in openers:
+            assert opener.stdin is not None
+            opener.stdin.close()
+            opener.wait()
+            assert opener.stdout is not None
+            opener.stdout.close()
+
+
+def line(opener: subprocess.Popen[str]) -> str:
+    assert opener.stdout is not None
+    return opener.stdout.readline().strip()
+
+
+def test_threads_that_open_a_file_first_at_once_all_succeed(tmp_path: Path) -> None:
+    failed: list[BaseException] = []
+
+    def open_it(path: Path, barrier: threading.Barrier) -> None:
+        try:
+            barrier.wait()
+            engine.open(path).close()
+        except BaseException as error:
+            failed.append(error)
+
+    for number in range(ROUNDS):
+        barrier = threading.Barrier(PROCESSES)
+        path = tmp_path / f"{number}.db"
+        if number % 2:
+            path.touch()
+        threads = [threading.Thread(target=open_it, args=(path, barrier)) for _ in range(PROCESSES)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert failed == []
+
+
+def test_a_file_made_by_sqlite_is_the_one_that_is_copied(tmp_path: Path) -> None:
+    for path in (tmp_path / "copied.db", tmp_path / "made.db"):
+        if path.name == "made.db":
+            path.touch()
+        engine.open(path).close()
+        assert schema_dump(path) == GOLDEN.read_text(encoding="utf-8")
+    with engine.open(tmp_path / "copied.db") as copied, engine.open(tmp_path / "made.db") as made:
+        for each in installed().fresh.objects:
+            if each.type == "table" and not each.name.startswith("content_search"):
+                every = f'select * from "{each.name}"'
+                assert sorted(map(str, copied.rows(every))) == sorted(map(str, made.rows(every)))
+
+
+def test_a_file_that_is_there_is_never_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    path.write_bytes(b"mine")
+    assert not installed().fresh.write(path, private=False)
+    assert path.read_bytes() == b"mine"
+    (tmp_path / "link.db").symlink_to(tmp_path / "target.db")
+    engine.open(tmp_path / "link.db").close()
+    assert (tmp_path / "target.db").is_file()
+    assert (tmp_path / "link.db").is_symlink()
+
+
+def test_a_database_in_memory_is_whole_and_its_own() -> None:
+    with engine.open(":memory:") as one, engine.open(":memory:") as other:
+        one.insert("verb_set", run="demo", path="run://demo", body="go", attributes='{"model":"m"}')
+        assert [db.value("select count(*) from runs") for db in (one, other)] == [1, 0]
+
+
+def test_a_default_database_is_closed_to_others_whatever_its_folder(tmp_path: Path) -> None:
+    (tmp_path / ".engine").mkdir(mode=0o755)
+    engine.open(tmp_path / ".engine" / "engine.db").close()
+    assert (tmp_path / ".engine" / "engine.db").stat().st_mode & 0o777 == 0o600
+
+
+# --- the cache
+
+
+@pytest.fixture
+def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The image in a cache of its own, as a process made it."""
+    monkeypatch.setenv("ENGINE_CACHE", str(tmp_path / "cache"))
+    program = "import engine, sys; engine.open(sys.argv[1]).close()"
+    subprocess.run([sys.executable, "-c", program, tmp_path / "t.db"], check=True)
+    (found,) = (cache_folder() / "schemas").iterdir()
+    return found
+
+
+def key() -> str:
+    return f"{installed().version}-{installed().hash}"
+
+
+def test_what_is_kept_is_what_is_made(image: Path) -> None:
+    assert image.stat().st_mode & 0o777 == 0o600
+    assert kept(key()) == installed().fresh
+
+
+@pytest.mark.parametrize("damage", ["byte", "cut", "mode", "folder", "link", "owner", "other"])
+def test_an_image_that_cannot_be_relied_on_is_not_used(tmp_path: Path, image: Path, damage: str) -> None:
+    data = image.read_bytes()
+    if damage == "byte":
+        image.write_bytes(data[:-1000] + bytes([data[-1000] ^ 1]) + data[-999:])
+    elif damage == "cut":
+        image.write_bytes(data[:-1])
+    elif damage == "mode":
+        image.chmod(0o622)
+    elif damage == "folder":
+        image.parent.chmod(0o777)
+    elif damage == "link":
+        image.rename(tmp_path / "elsewhere")
+        image.symlink_to(tmp_path / "elsewhere")
+    elif damage == "owner":
+        if os.geteuid() != 0:
+            pytest.skip("only root may give files away")
+        os.chown(image, 65534, -1)
+    assert kept("another" if damage == "other" else key()) is None
+    program = "import engine, sys; print(engine.open(sys.argv[1]).value('select count(*) from schemes'))"
+    done = subprocess.run(
+        [sys.executable, "-c", program, tmp_path / "u.db"], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) > 0
