@@ -21,7 +21,9 @@ DONE = '<update status="200">Done.</update>'
 WRITE = '<set path="a.txt">x</set>'
 
 
-@pytest.mark.parametrize("answer", [0, 1, [], {}, math.nan, 1.0, b"yes", object()], ids=repr)
+@pytest.mark.parametrize(
+    "answer", [0, 1, [], {}, math.nan, 1.0, b"yes", object()], ids=lambda answer: type(answer).__name__
+)
 def test_an_answer_that_means_nothing_decides_nothing(
     db: engine.Database, tmp_path: Path, workspace_dir: Path, answer: object
 ) -> None:
