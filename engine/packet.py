@@ -115,13 +115,13 @@ class Renderer:
         parts = {section["name"]: self._section(turn_id, section) for section in stable}
         if self._tally is None or (rate := self._tally.rate(parts.values())) is None:
             return parts
-        self._db.execute("update turns set divisor = ? where id = ?", (rate, turn_id))
+        self._db.execute("update turns set chars_per_token = ? where id = ?", (rate, turn_id))
         if self._measured == self._loop:
             return parts
         self._measured = self._loop
         # the rate of a loop is that of its first packet, and stays: by it its entries state what they cost
         stated = self._db.value(
-            "update loops set divisor = ? where id = ? and (select count(*) from turns where loop_id = loops.id) = 1 "
+            "update loops set chars_per_token = ? where id = ? and (select count(*) from turns where loop_id = loops.id) = 1 "
             "returning id",
             (rate, self._loop),
         )

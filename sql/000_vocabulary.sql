@@ -158,7 +158,7 @@ on conflict (name) do update set rank = excluded.rank;
 insert into settings (name, value, kind, least, most, needed, meaning) values
     ('budget_ceiling', '0.9', 'number', 0.1, 1, 1, 'share of the context window that a packet may fill'),
     ('context_length', '32768', 'whole', 256, null, 1, 'context window of a model that names none, in tokens'),
-    ('token_divisor', '2', 'number', 0.25, 8, 1, 'characters a token before a provider has reported usage'),
+    ('chars_per_token', '2', 'number', 0.25, 8, 1, 'characters a token before a provider has reported usage'),
     ('max_entry_tokens', '512', 'whole', 1, null, 1, 'largest body of a known:// entry, in tokens'),
     ('max_loop_turns', '99', 'whole', 1, null, 1, 'turns after which a loop is stopped'),
     ('max_loop_seconds', null, 'number', 0, null, 0, 'seconds after which a loop is stopped; empty or 0: none'),

@@ -79,7 +79,7 @@ create table if not exists loops (
     answer text,
     streak integer not null default 0,
     -- characters a token, frozen when the loop starts
-    divisor real not null default 2,
+    chars_per_token real not null default 2,
     created_at integer not null,
     started_at integer,
     ended_at integer,

@@ -47,7 +47,7 @@ create table if not exists turns (
     fingerprint text,
     streak integer not null default 0,
     -- characters a token of this packet: the loop's, less where the run has measured less since, or what a tokenizer counted
-    divisor real,
+    chars_per_token real,
     -- which step of the ladder has been taken for this packet
     ladder integer not null default 0,
     -- 1: old results of tools were put in short to keep this packet small

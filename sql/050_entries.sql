@@ -43,11 +43,11 @@ create table if not exists entries (
     constraint entries_path_once_per_scope unique (scope, path)
 ) strict;
 
--- What views tell of an entry beside its body: attributes, and the metadata that the packet shows. A view of run scope has
--- one where it has attributes, or a state or outcome other than usual; forks and history share it.
-create table if not exists labels (
+-- What views tell of an entry beside its body: its attributes, and the head that the packet shows. A view of run scope has a
+-- row where it has attributes, or a state or outcome other than resolved; forks and history share it.
+create table if not exists _entry_metadata (
     id integer primary key,
-    attributes text constraint labels_attributes_json check (attributes is null or json_valid(attributes)),
+    attributes text constraint entry_metadata_attributes_json check (attributes is null or json_valid(attributes)),
     head text not null
 ) strict;
 
@@ -56,18 +56,18 @@ create table if not exists run_views (
     entry_id integer not null constraint run_views_entry references entries (id),
     -- the pin; null follows the entry's head
     content_id integer constraint run_views_content references contents (id),
-    label_id integer constraint run_views_label references labels (id),
+    metadata_id integer constraint run_views_metadata references _entry_metadata (id),
     visibility text not null constraint run_views_visibility references visibilities (name),
     state text not null constraint run_views_state references states (name),
     outcome text,
     writer text not null constraint run_views_writer references writer_tiers (name),
     loop_id integer,
     -- the clock when it came into context or was written, while it is in context: its place in the packet
-    placed integer,
+    context_order integer,
     -- the turn that wrote it last, which its head shows
     turn integer not null,
     -- the turn that wrote or promoted it last: what the ladder demotes
-    touched integer not null,
+    last_used_turn integer not null,
     write_count integer not null default 1,
     -- the clock when this row became what it is
     since integer not null,
@@ -147,7 +147,7 @@ join runs as r on r.id = v.run_id
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind
 join states as st on st.name = v.state
-left join labels as b on b.id = v.label_id
+left join _entry_metadata as b on b.id = v.metadata_id
 left join contents as c on c.id = coalesce(v.content_id, e.content_id);
 
 -- The present body of each view, for the rules that read it.
@@ -169,7 +169,7 @@ select
     v.outcome
 from run_views as v
 join entries as e on e.id = v.entry_id
-left join labels as b on b.id = v.label_id
+left join _entry_metadata as b on b.id = v.metadata_id
 left join contents as c on c.id = coalesce(v.content_id, e.content_id);
 
 -- Where a run finds a path: in one of its scopes, through a view of its own. The joins keep that order: the other way round
@@ -202,7 +202,7 @@ from run_views as v
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind
 join states as st on st.name = v.state
-left join labels as b on b.id = v.label_id;
+left join _entry_metadata as b on b.id = v.metadata_id;
 
 -- triggers
 
@@ -214,20 +214,20 @@ end;
 
 create trigger contents__guard_delete
 before delete on contents
-when not exists (select 1 from purges)
+when not exists (select 1 from _purges)
 begin
     select fail(405, 'contents are immutable; only the purge of a whole run removes them');
 end;
 
-create trigger labels__guard_update
-before update on labels
+create trigger _entry_metadata__guard_update
+before update on _entry_metadata
 begin
     select fail(405, 'the metadata of entries is immutable; write the entry again');
 end;
 
-create trigger labels__guard_delete
-before delete on labels
-when not exists (select 1 from purges)
+create trigger _entry_metadata__guard_delete
+before delete on _entry_metadata
+when not exists (select 1 from _purges)
 begin
     select fail(405, 'the metadata of entries is immutable; only the purge of a whole run removes it');
 end;

@@ -83,7 +83,7 @@ begin
     cross join entries as e on e.scope = l.scope and e.path = new.path
     join schemes as s on s.name = e.kind
     left join run_views as v on v.run_id = new.run_id and v.entry_id = e.id
-    left join labels as b on b.id = v.label_id
+    left join _entry_metadata as b on b.id = v.metadata_id
     left join contents as c on c.id = coalesce(v.content_id, e.content_id)
     where l.run_id = new.run_id
     -- the one that the run sees, else the one in the scope where it writes
@@ -112,7 +112,7 @@ begin
             or (new.content_id is null and new.body is not null and new.body is not new.old_body)
             or attributes is not new.attributes
         );
-    insert into labels (attributes, head)
+    insert into _entry_metadata (attributes, head)
     select
         new.attributes,
         entry_head(
@@ -125,7 +125,7 @@ begin
         )
     where not new.shared and (new.attributes is not null or new.state <> 'resolved' or new.outcome is not null);
     insert into run_views (
-        run_id, entry_id, content_id, label_id, visibility, state, outcome, writer, loop_id, turn, touched, since, placed
+        run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn, since, context_order
     )
     values (
         new.run_id,
@@ -138,7 +138,7 @@ begin
         end,
         case
             when not new.shared and (new.attributes is not null or new.state <> 'resolved' or new.outcome is not null)
-                then (select max(id) from labels)
+                then (select max(id) from _entry_metadata)
         end,
         new.visibility,
         new.state,
@@ -152,17 +152,17 @@ begin
     )
     on conflict (run_id, entry_id) do update
         set content_id = excluded.content_id,
-            label_id = excluded.label_id,
+            metadata_id = excluded.metadata_id,
             visibility = excluded.visibility,
             state = excluded.state,
             outcome = excluded.outcome,
             writer = excluded.writer,
             loop_id = excluded.loop_id,
             turn = excluded.turn,
-            touched = excluded.touched,
+            last_used_turn = excluded.last_used_turn,
             write_count = write_count + 1,
             since = excluded.since,
-            placed = excluded.placed;
+            context_order = excluded.context_order;
     -- the head of a shared entry is indexed when it moves
     insert into content_search (rowid, body)
     select c.id, c.body
@@ -222,14 +222,14 @@ end;
 create trigger _make_metadata__make
 instead of insert on _make_metadata
 begin
-    insert into labels (attributes, head)
+    insert into _entry_metadata (attributes, head)
     select b.attributes, h.head
     from run_views as v
     join _entry_heads as h on h.run_id = v.run_id and h.entry_id = v.entry_id
-    left join labels as b on b.id = v.label_id
+    left join _entry_metadata as b on b.id = v.metadata_id
     where v.run_id = new.run_id and v.entry_id = new.entry_id;
     update run_views
-    set label_id = (select max(id) from labels)
+    set metadata_id = (select max(id) from _entry_metadata)
     where run_id = new.run_id and entry_id = new.entry_id;
 end;
 
@@ -240,12 +240,12 @@ instead of insert on _show_entry
 begin
     update run_views
     set visibility = new.visibility,
-        placed = case
+        context_order = case
             when new.visibility = 'archived' then null
             when visibility = 'archived' then (select max(id) + 1 from events)
-            else placed
+            else context_order
         end,
         since = case when visibility = new.visibility then since else (select max(id) + 1 from events) end,
-        touched = coalesce(new.turn, touched)
+        last_used_turn = coalesce(new.turn, last_used_turn)
     where run_id = new.run_id and entry_id = new.entry_id;
 end;

@@ -18,7 +18,7 @@ create table if not exists events (
 ) strict;
 
 -- Runs that are being removed for good; only their history may be deleted.
-create table if not exists purges (
+create table if not exists _purges (
     run_id integer primary key
 ) strict;
 
@@ -29,21 +29,21 @@ create table if not exists run_view_versions (
     began integer not null,
     ended integer not null,
     content_id integer,
-    label_id integer,
+    metadata_id integer,
     visibility text not null,
     state text not null,
     outcome text,
     -- null: its beginning, where it was in context
-    placed integer,
+    context_order integer,
     turn integer not null,
     -- null: turn
-    touched integer,
+    last_used_turn integer,
     primary key (run_id, entry_id, began)
 ) strict, without rowid;
 
--- Turns that had touched a view before it was touched again without being changed.
-create table if not exists run_view_touches (
-    run_id integer not null constraint run_view_touches_run references runs (id) on delete cascade,
+-- Turns that used a view before it was used again without being changed.
+create table if not exists run_view_uses (
+    run_id integer not null constraint run_view_uses_run references runs (id) on delete cascade,
     entry_id integer not null,
     turn integer not null,
     primary key (run_id, entry_id, turn)
@@ -76,12 +76,12 @@ begin
 end;
 
 -- A touch alone is no event and ends nothing: only the turn before it is kept.
-create trigger run_views__record_touch
-after update of touched on run_views
-when new.touched <> old.touched and new.since = old.since
+create trigger run_views__record_use
+after update of last_used_turn on run_views
+when new.last_used_turn <> old.last_used_turn and new.since = old.since
 begin
-    insert or ignore into run_view_touches (run_id, entry_id, turn)
-    values (old.run_id, old.entry_id, old.touched);
+    insert or ignore into run_view_uses (run_id, entry_id, turn)
+    values (old.run_id, old.entry_id, old.last_used_turn);
 end;
 
 -- A change is recorded and the row that ended is kept.
@@ -101,11 +101,11 @@ begin
         new.entry_id
     );
     insert into run_view_versions (
-        run_id, entry_id, began, ended, content_id, label_id, visibility, state, outcome, placed, turn, touched
+        run_id, entry_id, began, ended, content_id, metadata_id, visibility, state, outcome, context_order, turn, last_used_turn
     )
     values (
-        old.run_id, old.entry_id, old.since, new.since, old.content_id, old.label_id, old.visibility,
-        old.state, old.outcome, nullif(old.placed, old.since), old.turn, nullif(old.touched, old.turn)
+        old.run_id, old.entry_id, old.since, new.since, old.content_id, old.metadata_id, old.visibility,
+        old.state, old.outcome, nullif(old.context_order, old.since), old.turn, nullif(old.last_used_turn, old.turn)
     );
 end;
 
@@ -120,11 +120,11 @@ begin
         'entry.removed', old.entry_id
     );
     insert into run_view_versions (
-        run_id, entry_id, began, ended, content_id, label_id, visibility, state, outcome, placed, turn, touched
+        run_id, entry_id, began, ended, content_id, metadata_id, visibility, state, outcome, context_order, turn, last_used_turn
     )
     values (
-        old.run_id, old.entry_id, old.since, (select max(id) from events), old.content_id, old.label_id,
-        old.visibility, old.state, old.outcome, nullif(old.placed, old.since), old.turn, nullif(old.touched, old.turn)
+        old.run_id, old.entry_id, old.since, (select max(id) from events), old.content_id, old.metadata_id,
+        old.visibility, old.state, old.outcome, nullif(old.context_order, old.since), old.turn, nullif(old.last_used_turn, old.turn)
     );
 end;
 
@@ -163,7 +163,7 @@ end;
 
 create trigger events__guard_delete
 before delete on events
-when old.run_id is null or not exists (select 1 from purges where run_id = old.run_id)
+when old.run_id is null or not exists (select 1 from _purges where run_id = old.run_id)
 begin
     select fail(405, 'events are append-only; only the purge of a whole run removes them');
 end;
@@ -176,20 +176,20 @@ end;
 
 create trigger run_view_versions__guard_delete
 before delete on run_view_versions
-when not exists (select 1 from purges where run_id = old.run_id)
+when not exists (select 1 from _purges where run_id = old.run_id)
 begin
     select fail(405, 'history is append-only; only the purge of a whole run removes it');
 end;
 
-create trigger run_view_touches__guard_update
-before update on run_view_touches
+create trigger run_view_uses__guard_update
+before update on run_view_uses
 begin
     select fail(405, 'history is append-only');
 end;
 
-create trigger run_view_touches__guard_delete
-before delete on run_view_touches
-when not exists (select 1 from purges where run_id = old.run_id)
+create trigger run_view_uses__guard_delete
+before delete on run_view_uses
+when not exists (select 1 from _purges where run_id = old.run_id)
 begin
     select fail(405, 'history is append-only; only the purge of a whole run removes it');
 end;

@@ -95,7 +95,7 @@ where c.is_pattern
         or json_extract(c.attributes, '$.tags') is null
         or tags_match(
             json_extract(c.attributes, '$.tags'),
-            json_extract(coalesce((select attributes from labels where id = v.label_id), e.attributes), '$.tags')
+            json_extract(coalesce((select attributes from _entry_metadata where id = v.metadata_id), e.attributes), '$.tags')
         )
     );
 
@@ -116,7 +116,7 @@ select
     t.path,
     '* ' || t.path || ' - ' || coalesce(
         (select u.short from _unreadable_files as u where c.id is null and u.entry_id = t.entry_id),
-        token_estimate(c.chars, (select divisor from loops where id = m.loop_id)) || ' tokens'
+        token_estimate(c.chars, (select chars_per_token from loops where id = m.loop_id)) || ' tokens'
     ) as line
 from commands as m
 cross join _command_entries as t on t.command_id = m.id
@@ -184,7 +184,7 @@ select
             when c.action in (select action from _entry_actions)
                 then 'validation: Invalid path: ' || coalesce(path_error(c.path), path_error(c.destination))
         end,
-        -- a record may be hidden, its text is never touched; the text of a decision is no text of the record
+        -- a record may be hidden, its text never changes; the text of a decision is no text of the record
         case
             when c.writer in ('model', 'client')
                 and (

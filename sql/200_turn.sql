@@ -100,17 +100,17 @@ begin
     order by q.sequence
     limit 1;
     update loops
-    set divisor = coalesce(
-        (select divisor from _loop_rates where loop_id = loops.id),
-        (select cast(value as real) from settings where name = 'token_divisor')
+    set chars_per_token = coalesce(
+        (select chars_per_token from _loop_rates where loop_id = loops.id),
+        (select cast(value as real) from settings where name = 'chars_per_token')
     )
     where status = 102
         and run_id = (select id from runs where alias = new.run)
         and not exists (select 1 from turns as t where t.loop_id = loops.id);
-    insert into turns (run_id, loop_id, sequence, lease, divisor, created_at)
+    insert into turns (run_id, loop_id, sequence, lease, chars_per_token, created_at)
     select
         r.id, l.id, r.next_turn, new.lease,
-        min(l.divisor, coalesce((select m.divisor from _loop_rates as m where m.loop_id = l.id), l.divisor)),
+        min(l.chars_per_token, coalesce((select m.chars_per_token from _loop_rates as m where m.loop_id = l.id), l.chars_per_token)),
         now()
     from runs as r
     join loops as l on l.run_id = r.id and l.status = 102

@@ -153,35 +153,35 @@ begin
     from runs
     where id = new.parent_run_id;
     insert into run_views (
-        run_id, entry_id, content_id, label_id, visibility, state, outcome, writer, loop_id, turn, touched, write_count,
-        since, placed
+        run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn, write_count,
+        since, context_order
     )
     select
-        new.run_id, v.entry_id, v.content_id, v.label_id, v.visibility,
+        new.run_id, v.entry_id, v.content_id, v.metadata_id, v.visibility,
         case when v.open then 'cancelled' else v.state end,
         case when v.open then 'interrupted' else v.outcome end,
         v.writer, null, v.turn,
         case
-            when v.touched < new.forked_at then v.touched
+            when v.last_used_turn < new.forked_at then v.last_used_turn
             else coalesce(
                 (
                     select max(p.turn)
-                    from run_view_touches as p
+                    from run_view_uses as p
                     where p.run_id = v.run_id and p.entry_id = v.entry_id and p.turn < new.forked_at
                 ), v.turn
             )
         end,
         v.write_count,
         case when v.open then (select max(id) from events) else v.since end,
-        v.placed
+        v.context_order
     from (
         select *, state in ('streaming', 'proposed') as open
         from run_views
         where run_id = new.parent_run_id and since <= coalesce(new.clock, since)
         union all
         select
-            h.run_id, h.entry_id, h.content_id, h.label_id, h.visibility, h.state, h.outcome, 'system', null,
-            coalesce(h.placed, case when h.visibility <> 'archived' then h.began end), h.turn, coalesce(h.touched, h.turn),
+            h.run_id, h.entry_id, h.content_id, h.metadata_id, h.visibility, h.state, h.outcome, 'system', null,
+            coalesce(h.context_order, case when h.visibility <> 'archived' then h.began end), h.turn, coalesce(h.last_used_turn, h.turn),
             1, h.began, h.state in ('streaming', 'proposed')
         from run_scopes as l
         cross join entries as e on e.scope = l.scope

@@ -15,12 +15,12 @@ select
     s.category,
     v.visibility,
     v.turn,
-    v.touched,
+    v.last_used_turn,
     -- its places: in the summary, which a promotion leaves as it is, and among what is visible
-    max(v.placed, coalesce(e.since, 0)) as placed,
+    max(v.context_order, coalesce(e.since, 0)) as context_order,
     max(v.since, coalesce(e.since, 0)) as shown,
     coalesce(v.content_id, e.content_id) as content_id,
-    -- what has no label is as usual, or has the attributes of its head
+    -- what has no metadata of its own is resolved, without attributes, or has those of its head
     coalesce(
         b.head,
         case
@@ -29,12 +29,12 @@ select
         end
     ) as start,
     l.id as loop_id,
-    l.divisor
+    l.chars_per_token
 from run_views as v indexed by idx_run_views_in_context
 join loops as l on l.run_id = v.run_id and l.status = 102
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind and s.model_visible
-left join labels as b on b.id = v.label_id
+left join _entry_metadata as b on b.id = v.metadata_id
 where v.visibility <> 'archived' and v.state <> 'proposed';
 
 -- What is in context, with the parts of its text. tokens= is what making an entry visible costs and what demoting it frees.
@@ -47,8 +47,8 @@ select
     v.category,
     v.visibility,
     v.turn,
-    v.touched,
-    v.placed,
+    v.last_used_turn,
+    v.context_order,
     v.shown,
     -- the content whose beginning the summary is, and how much of it
     case when c.symbols is null then c.id end as prefix_of,
@@ -67,7 +67,7 @@ select
                 when 'prompt'
                     then coalesce(length(replace(c.body, char(10), '  ')) - length(replace(c.summary, char(10), '  ')), 0)
                 else coalesce(c.chars - c.summary_chars, 0)
-            end) / v.divisor) as integer)
+            end) / v.chars_per_token) as integer)
     end || '} <<:::' || v.path as head,
     ':::' || v.path as foot,
     coalesce(c.summary_chars, 0) as summary_chars,
@@ -77,7 +77,7 @@ select
             then v.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = v.loop_id)
         else 0
     end as is_task,
-    v.divisor
+    v.chars_per_token
 from _context_views as v
 left join _content_texts as c on c.id = v.content_id;
 
@@ -86,7 +86,7 @@ left join _content_texts as c on c.id = v.content_id;
 create view _context_costs as
 select
     *,
-    summarized + premium as visible
+    summarized + expansion as visible
 from (
     select
         run_id,
@@ -96,7 +96,7 @@ from (
         category,
         visibility,
         turn,
-        touched,
+        last_used_turn,
         is_task,
         case
             when is_task then summary_chars
@@ -109,8 +109,8 @@ from (
             when chars = summary_chars then 0
             when is_indented then chars + breaks - summary_chars - summary_breaks
             else chars - summary_chars
-        end as premium,
-        divisor
+        end as expansion,
+        chars_per_token
     from (
         select
             *,
@@ -160,7 +160,7 @@ select
 from turns as t
 join _context_texts as c on c.run_id = t.run_id
 where c.category = 'data'
-order by c.kind <> 'skill', c.placed, c.entry_id;
+order by c.kind <> 'skill', c.context_order, c.entry_id;
 
 create view _packet_visible as
 -- What the model is reading: the whole bodies, the latest last.

@@ -10,14 +10,14 @@ create view _loop_ceilings as
 select
     loop_id,
     run_id,
-    divisor,
+    chars_per_token,
     context_size,
     cast(context_size * (select cast(value as real) from settings where name = 'budget_ceiling') as integer) as ceiling
 from (
     select
         l.id as loop_id,
         l.run_id,
-        l.divisor,
+        l.chars_per_token,
         min(
             coalesce(r.context_limit, m.context_length, cast(s.value as integer)),
             coalesce(m.context_length, r.context_limit, cast(s.value as integer))
@@ -77,18 +77,18 @@ select
                 ) as w
             ) as m
         ) as u
-    ) as divisor
+    ) as chars_per_token
 from loops as l;
 
 -- The figures of the open turn's packet by scheme, in characters: floor (what its entries cost in short, whether they are
--- shown so or whole) and premium (what showing the visible ones whole adds).
+-- shown so or whole) and expansion (what showing the visible ones whole adds).
 create view _packet_schemes as
 select
     t.id as turn_id,
     c.kind,
     sum(c.visibility = 'visible') as visible,
     sum(c.visibility = 'summarized') as summarized,
-    sum(case c.visibility when 'visible' then c.premium else 0 end) as premium,
+    sum(case c.visibility when 'visible' then c.expansion else 0 end) as expansion,
     sum(c.summarized) as floor
 from turns as t indexed by idx_turns_one_open
 cross join _context_costs as c on c.run_id = t.run_id
@@ -97,21 +97,21 @@ group by t.id, c.kind;
 
 -- The same in tokens. The floor is counted first, then the premiums, the greatest first, and a scheme's tokens are what the
 -- sum converts to with it less what it converts to without it: so the lines of the table add up.
-create view _premium_sums as
+create view _expansion_sums as
 select
     turn_id,
     kind,
     visible,
     summarized,
-    premium,
+    expansion,
     floor,
-    cast(ceil(up_to / divisor) as integer) - cast(ceil((up_to - premium) / divisor) as integer) as tokens
+    cast(ceil(up_to / chars_per_token) as integer) - cast(ceil((up_to - expansion) / chars_per_token) as integer) as tokens
 from (
     select
         s.*,
-        coalesce(t.divisor, l.divisor) as divisor,
+        coalesce(t.chars_per_token, l.chars_per_token) as chars_per_token,
         sum(s.floor) over (partition by s.turn_id)
-        + sum(s.premium) over (partition by s.turn_id order by s.premium desc, s.kind) as up_to
+        + sum(s.expansion) over (partition by s.turn_id order by s.expansion desc, s.kind) as up_to
     from _packet_schemes as s
     join turns as t on t.id = s.turn_id
     join loops as l on l.id = t.loop_id
@@ -138,21 +138,21 @@ from (
 );
 
 -- The sums that the budget states, in tokens, and the length of all that stands before it. Tokens are counted from the
--- bottom up, each sum converted once, so that floor, premium and the rest make up the usage exactly.
+-- bottom up, each sum converted once, so that floor, expansion and the rest make up the usage exactly.
 create view _packet_accounts as
 -- materialized: what is in context is gone through once
 with sums as materialized (
-    select * from _premium_sums
+    select * from _expansion_sums
 )
 select
     f.turn_id,
     f.context_chars,
-    f.divisor,
+    f.chars_per_token,
     f.ceiling,
     f.visible,
     f.summarized,
-    cast(ceil(f.floor / f.divisor) as integer) as floor,
-    cast(ceil((f.floor + f.premium) / f.divisor) as integer) - cast(ceil(f.floor / f.divisor) as integer) as premium,
+    cast(ceil(f.floor / f.chars_per_token) as integer) as floor,
+    cast(ceil((f.floor + f.expansion) / f.chars_per_token) as integer) - cast(ceil(f.floor / f.chars_per_token) as integer) as expansion,
     '| scheme | visible | tokens | % |' || char(10) || '|---|---|---|---|' || char(10) || coalesce(
         (
             select group_concat(o.line, '')
@@ -162,7 +162,7 @@ select
                     || (100 * s.tokens / max(f.ceiling, 1)) || ' |' || char(10) as line
                 from sums as s
                 where s.turn_id = f.turn_id and s.visible > 0
-                order by s.premium desc, s.kind
+                order by s.expansion desc, s.kind
             ) as o
         ), ''
     ) as lines,
@@ -179,12 +179,12 @@ from (
     select
         t.id as turn_id,
         coalesce(t.context_chars, 0) as context_chars,
-        coalesce(t.divisor, b.divisor) as divisor,
+        coalesce(t.chars_per_token, b.chars_per_token) as chars_per_token,
         b.ceiling,
         coalesce(sum(s.visible), 0) as visible,
         coalesce(sum(s.summarized), 0) as summarized,
         coalesce(sum(s.floor), 0) as floor,
-        coalesce(sum(s.premium), 0) as premium
+        coalesce(sum(s.expansion), 0) as expansion
     from turns as t indexed by idx_turns_one_open
     join _loop_ceilings as b on b.loop_id = t.loop_id
     left join sums as s on s.turn_id = t.id
@@ -207,11 +207,11 @@ select
     || lines
     || 'Summarized: ' || summarized || ' entries, ' || floor || ' tokens (' || (100 * floor / max(ceiling, 1))
     || '% of budget).' || char(10)
-    || 'System: ' || (usage - floor - premium) || ' tokens (' || (100 * (usage - floor - premium) / max(ceiling, 1))
+    || 'System: ' || (usage - floor - expansion) || ' tokens (' || (100 * (usage - floor - expansion) / max(ceiling, 1))
     || '% of budget).'
     || substr(
         '                    ', 1,
-        20 - length(usage - floor - premium) - length(100 * (usage - floor - premium) / max(ceiling, 1))
+        20 - length(usage - floor - expansion) - length(100 * (usage - floor - expansion) / max(ceiling, 1))
     ) || char(10)
     || 'Total: ' || visible || ' visible + ' || summarized || ' summarized entries; tokenUsage ' || usage || ' / ceiling '
     || ceiling || '. ' || free || ' tokens free.'
@@ -221,8 +221,8 @@ select
 from (
     select
         *,
-        cast(ceil(chars / divisor) as integer) as usage,
-        max(ceiling - cast(ceil(chars / divisor) as integer), 0) as free
+        cast(ceil(chars / chars_per_token) as integer) as usage,
+        max(ceiling - cast(ceil(chars / chars_per_token) as integer), 0) as free
     from (
         select
             *,

@@ -46,12 +46,12 @@ from (
     from (
         select
             t.id as turn_id,
-            case when c.is_task then 2 when c.touched = t.sequence - 1 and c.category <> 'prompt' then 1 else 3 end as place,
-            max(c.touched, c.turn) as since,
+            case when c.is_task then 2 when c.last_used_turn = t.sequence - 1 and c.category <> 'prompt' then 1 else 3 end as place,
+            max(c.last_used_turn, c.turn) as since,
             c.entry_id,
             c.path,
             c.turn,
-            cast(ceil(c.premium / c.divisor) as integer) as tokens,
+            cast(ceil(c.expansion / c.chars_per_token) as integer) as tokens,
             t.context_tokens - b.ceiling as overflow,
             b.ceiling
         from turns as t indexed by idx_turns_one_open
@@ -59,7 +59,7 @@ from (
         cross join _context_costs as c on c.run_id = t.run_id
         where t.phase <> 'judged' and t.phase = 'assembling'
             and c.visibility = 'visible'
-            and c.premium > 0
+            and c.expansion > 0
     )
 )
 where place < 3
@@ -166,7 +166,7 @@ begin
         end
     from (
         select
-            t.id, t.loop_id, t.condensed, b.ceiling, cast(ceil(new.chars / coalesce(t.divisor, b.divisor)) as integer) as tokens
+            t.id, t.loop_id, t.condensed, b.ceiling, cast(ceil(new.chars / coalesce(t.chars_per_token, b.chars_per_token)) as integer) as tokens
         from turns as t
         join _loop_ceilings as b on b.loop_id = t.loop_id
         where t.id = new.turn_id and t.phase = 'assembling'

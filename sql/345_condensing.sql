@@ -40,13 +40,13 @@ from (
         c.entry_id,
         c.path,
         c.turn,
-        cast(ceil(c.premium / c.divisor) as integer) as tokens,
-        row_number() over (partition by t.id order by max(c.touched, c.turn) desc, c.entry_id desc) as place
+        cast(ceil(c.expansion / c.chars_per_token) as integer) as tokens,
+        row_number() over (partition by t.id order by max(c.last_used_turn, c.turn) desc, c.entry_id desc) as place
     from turns as t indexed by idx_turns_one_open
     cross join _context_costs as c on c.run_id = t.run_id
     where t.phase <> 'judged' and t.phase = 'assembling'
         and c.visibility = 'visible'
-        and c.premium > 0
+        and c.expansion > 0
         and (
             c.kind in (select name from tools)
             -- what stands behind log://turn_N/ names the tool; errors and what the engine says are no results

@@ -21,7 +21,7 @@ join entries as e
     on e.id = v.entry_id and e.kind = 'file' and coalesce(e.content_id, -1) = f.rowid;
 
 create view _packet_compact as
--- One row a part: the file that is read, the one touched last; what happened; the prompt.
+-- One row a part: the file that is read, the one used last; what happened; the prompt.
 select
     t.id as turn_id,
     case c.category when 'data' then 'file' when 'prompt' then 'prompt' else 'log' end as part,
@@ -33,7 +33,7 @@ where c.entry_id = (
         select f.entry_id
         from _context_texts as f
         where f.run_id = t.run_id and f.category = 'data' and f.visibility = 'visible'
-        order by f.touched desc, f.entry_id desc
+        order by f.last_used_turn desc, f.entry_id desc
         limit 1
     )
     or (c.category = 'logging' and c.body <> '' and c.path not like 'log://turn_0/%')

@@ -188,7 +188,7 @@ begin
             join entries as e on e.scope = 'project:' || f.project_id and e.path = f.path
             where f.kind = 'missing'
         );
-    insert into run_views (run_id, entry_id, visibility, state, writer, turn, touched, since)
+    insert into run_views (run_id, entry_id, visibility, state, writer, turn, last_used_turn, since)
     select
         new.run_id, e.id, s.default_visibility, 'resolved', 'system', 0, 0,
         (select coalesce(max(id), 0) + 1 from events)
@@ -215,7 +215,7 @@ begin
                 '* ' || f.path || ' - ' || coalesce(
                     (select u.short from _unreadable_files as u where c.id is null and u.entry_id = e.id),
                     token_estimate(
-                        c.chars, (select l.divisor from turns as t join loops as l on l.id = t.loop_id where t.id = new.turn_id)
+                        c.chars, (select l.chars_per_token from turns as t join loops as l on l.id = t.loop_id where t.id = new.turn_id)
                     ) || ' tokens'
                 ) as line
             from runs as r

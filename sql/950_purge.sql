@@ -14,7 +14,7 @@ where false;
 create view sweep as
 -- Remove what purged runs have left and nobody refers to, where it is due: insert into sweep (due) values (1).
 select 1 as due
-from purges
+from _purges
 limit 1;
 
 create view _unused_chunk_lists as
@@ -40,14 +40,14 @@ where id not in (
             and case j.type when 'array' then j.value ->> 1 else j.value end
     );
 
-create view _unused_labels as
+create view _unused_metadata as
 -- Labels that neither a view nor its history has.
 select id
-from labels
+from _entry_metadata
 where id not in (
-        select label_id from run_views where label_id is not null
+        select metadata_id from run_views where metadata_id is not null
         union all
-        select label_id from run_view_versions where label_id is not null
+        select metadata_id from run_view_versions where metadata_id is not null
     );
 
 create view _unused_contents as
@@ -87,7 +87,7 @@ begin
     join runs as r on r.id = c.parent_run_id
     where r.alias = new.run
     having count(*) > 0;
-    insert into purges (run_id)
+    insert into _purges (run_id)
     select id
     from runs
     where alias = new.run;
@@ -102,7 +102,7 @@ begin
     delete from runs
     where alias = new.run;
     -- nor does the mark of its sweep stay on that number
-    update purges
+    update _purges
     set run_id = -(select max(id) from events)
     where run_id > 0 and run_id not in (select id from runs);
 end;
@@ -115,8 +115,8 @@ begin
     where id in (select all id from _unused_chunk_lists);
     delete from chunks
     where id in (select all id from _unused_chunks);
-    delete from labels
-    where id in (select all id from _unused_labels);
+    delete from _entry_metadata
+    where id in (select all id from _unused_metadata);
     delete from entry_versions
     where entry_id in (select all id from entries where scope like 'purged:%');
     delete from entries
@@ -127,5 +127,5 @@ begin
     where u.id in (select all id from content_search_docsize);
     delete from contents
     where id in (select all id from _unused_contents);
-    delete from purges;
+    delete from _purges;
 end;

@@ -67,16 +67,16 @@ from _content_texts
 where chars <> length(body) or summary_chars <> length(summary);
 
 create view invariant_heads as
--- What is in context has a place, and what is not has none. A label is that of a run's own entry and has the head that the
--- row makes; what has no label is as usual.
+-- What is in context has a place, and what is not has none. Metadata are those of a run's own entry and have the head that
+-- the row makes; what has none is as usual.
 select v.run_id, v.entry_id
 from run_views as v
 join entries as e on e.id = v.entry_id
 join _entry_heads as h on h.run_id = v.run_id and h.entry_id = v.entry_id
-left join labels as b on b.id = v.label_id
-where (v.placed is null) <> (v.visibility = 'archived')
+left join _entry_metadata as b on b.id = v.metadata_id
+where (v.context_order is null) <> (v.visibility = 'archived')
     or (e.scope like 'run:%' and coalesce(b.head, '{"turn":' || v.turn) <> h.head)
-    or (e.scope not like 'run:%' and v.label_id is not null);
+    or (e.scope not like 'run:%' and v.metadata_id is not null);
 
 create view invariant_scratch as
 -- Nothing is left of what commands worked on.

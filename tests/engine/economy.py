@@ -78,7 +78,7 @@ def in_context(db: engine.Database, run: str) -> list[tuple[Any, ...]]:
 def stock(db: engine.Database, run: str) -> dict[str, tuple[Any, ...]]:
     """All that a run knows and how the ladder would treat it, but for entries of shared scope: these follow their head."""
     rows = db.rows(
-        "select k.path, k.body, k.visibility, k.state, k.outcome, k.attributes, k.turn, v.touched "
+        "select k.path, k.body, k.visibility, k.state, k.outcome, k.attributes, k.turn, v.last_used_turn "
         "from known_entries as k join runs as r on r.alias = k.run "
         "join entries as e on e.scope = k.scope and e.path = k.path "
         "join run_views as v on v.run_id = r.id and v.entry_id = e.id where k.run = ? and k.scope like 'run:%'",
@@ -98,15 +98,15 @@ def sent(db: engine.Database, run: str) -> dict[int, list[str]]:
 def check_sums(db: engine.Database, turn_id: int, messages: Sequence[Message]) -> None:
     """Floor, premium and system are what the budget says, and what the packet's text takes."""
     text = "".join(message.content for message in messages)
-    divisor = db.value("select divisor from turns where id = ?", (turn_id,))
+    chars_per_token = db.value("select chars_per_token from turns where id = ?", (turn_id,))
     found = FIGURES.search(text)
     assert found
     usage, floor, system = map(int, found.groups())
-    sums = db.row("select sum(floor) as f, sum(premium) as p from _packet_schemes where turn_id = ?", (turn_id,))
+    sums = db.row("select sum(floor) as f, sum(expansion) as p from _packet_schemes where turn_id = ?", (turn_id,))
     assert sums is not None
     both = (sums["f"] or 0) + (sums["p"] or 0)
     assert usage == math.ceil(len(text) / divisor)
-    assert floor == math.ceil((sums["f"] or 0) / divisor)
+    assert floor == math.ceil((sums["f"] or 0) / chars_per_token)
     assert system == usage - math.ceil(both / divisor) > 0
     assert both == shown_chars(db, turn_id, messages[-1].content)
 
@@ -127,24 +127,24 @@ def shown_chars(db: engine.Database, turn_id: int, text: str) -> int:
         "select c.* from _context_costs as c join turns as t on t.run_id = c.run_id where t.id = ?", (turn_id,)
     )
     for row in said:
-        premium = row["premium"] if row["visibility"] == "visible" else 0
-        assert row["summarized"] + premium == (task if row["is_task"] else costs.pop(row["entry_id"])), row
+        expansion = row["expansion"] if row["visibility"] == "visible" else 0
+        assert row["summarized"] + expansion == (task if row["is_task"] else costs.pop(row["entry_id"])), row
     assert not costs, "nothing is shown that is not accounted for"
     check_stated(db, turn_id)
-    return sum(row["summarized"] + (row["premium"] if row["visibility"] == "visible" else 0) for row in said)
+    return sum(row["summarized"] + (row["expansion"] if row["visibility"] == "visible" else 0) for row in said)
 
 
 def check_stated(db: engine.Database, turn_id: int) -> None:
     """`tokens` in a head is what showing the entry adds, its own digits left out."""
     rows = db.rows(
-        "select x.head, x.category, c.premium, x.divisor from _context_costs as c join turns as t on t.run_id = c.run_id "
+        "select x.head, x.category, c.expansion, x.chars_per_token from _context_costs as c join turns as t on t.run_id = c.run_id "
         "join _context_texts as x on x.run_id = c.run_id and x.entry_id = c.entry_id where t.id = ? and not c.is_task",
         (turn_id,),
     )
     for row in rows:
         if found := STATED.search(row["head"]):
             own = len(found[1]) if row["category"] == "data" else 0
-            assert int(found[1]) == math.ceil((row["premium"] - own) / row["divisor"]), row
+            assert int(found[1]) == math.ceil((row["expansion"] - own) / row["chars_per_token"]), row
 
 
 def check_shown(db: engine.Database, run: str, text: str) -> None:

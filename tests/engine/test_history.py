@@ -156,7 +156,7 @@ def start(db: engine.Database) -> None:
     begin(db, "demo")
     write_file(db, "first text")
     db.execute(
-        "insert into run_views (run_id, entry_id, visibility, state, writer, turn, touched, since) "
+        "insert into run_views (run_id, entry_id, visibility, state, writer, turn, last_used_turn, since) "
         "select 1, id, 'archived', 'resolved', 'system', 0, 0, (select max(id) + 1 from events) "
         "from entries where path = 'notes.md'"
     )

@@ -145,7 +145,7 @@ def test_a_provider_that_counts_far_less_is_believed_within_reason(db: engine.Da
             other.run("Go", model=model, run="demo")
             begin(other, "demo", "On", model=model)
             other.insert("begin_turn", run="demo")
-            assert other.value("select divisor from loops where sequence = 2") == pytest.approx(rate, abs=0.1)
+            assert other.value("select chars_per_token from loops where sequence = 2") == pytest.approx(rate, abs=0.1)
 
 
 @pytest.mark.parametrize("refusals", [1, 2])

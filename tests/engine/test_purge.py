@@ -114,9 +114,9 @@ def test_what_is_driven_or_not_there_is_refused(db: engine.Database) -> None:
 def test_a_kill_between_purge_and_sweep_leaves_only_what_is_swept_later(two: engine.Database) -> None:
     two.insert("purge_run", run="gone")
     assert two.value("select count(*) from known_entries where run = 'gone'") == 0
-    assert two.value("select count(*) from purges") == 1
+    assert two.value("select count(*) from _purges") == 1
     sweep(two)
-    assert two.value("select count(*) from purges") == 0
+    assert two.value("select count(*) from _purges") == 0
     assert two.value("select count(*) from entries where scope like 'purged:%'") == 0
 
 
@@ -124,7 +124,7 @@ def test_what_a_kill_left_is_swept_by_the_next_purge(two: engine.Database) -> No
     two.insert("purge_run", run="gone")
     with pytest.raises(NotFound):
         two.purge("gone")
-    assert two.value("select count(*) from purges") == 0
+    assert two.value("select count(*) from _purges") == 0
     two.execute("pragma wal_checkpoint(truncate)")
     assert b"gone: the vault" not in two.path.read_bytes()
 

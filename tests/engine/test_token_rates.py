@@ -105,7 +105,7 @@ def report(db: engine.Database, packets: list[tuple[int, int | None]], **attribu
         text = DONE if number == len(packets) else f"<update status='102'>{turn_id}</update>"
         db.execute("update turns set response = ?, prompt_tokens = ? where id = ?", (text, tokens, turn_id))
         db.insert("dispatch", run="demo")
-    return float(db.value("select coalesce(divisor, 0) from _loop_rates order by loop_id desc limit 1"))
+    return float(db.value("select coalesce(chars_per_token, 0) from _loop_rates order by loop_id desc limit 1"))
 
 
 GROWING = [(8000, 2000), (12000, 3000), (16000, 4000), (20000, 5000)]
@@ -143,8 +143,8 @@ def test_each_model_has_a_rate_of_its_own(db: engine.Database) -> None:
     report(db, [(8000, 4000), (10000, 5000)], model="scripted:b")
     begin(db, "demo", model="scripted:a")
     db.insert("begin_turn", run="demo")
-    rates = db.rows("select model, divisor from loops order by id")
-    assert [(row["model"], round(row["divisor"], 3)) for row in rates] == [
+    rates = db.rows("select model, chars_per_token from loops order by id")
+    assert [(row["model"], round(row["chars_per_token"], 3)) for row in rates] == [
         ("scripted:a", 2.0), ("scripted:b", 2.0), ("scripted:a", 3.8)
     ]  # fmt: skip
 
@@ -157,6 +157,6 @@ def test_a_loop_states_the_same_cost_of_an_entry_in_all_its_packets(tmp_path: Pa
         db.resume("demo")
         heads = db.rows("select distinct substr(head, 1, 40) as head from chunks where head like '%known://a%'")
         assert len(heads) == 1
-        first, second = db.rows("select divisor, context_tokens from turns order by id limit 2")
-        assert first["divisor"] == db.value("select divisor from loops") == 2
-        assert second["divisor"] < 1, "the packets are counted as the provider counts them"
+        first, second = db.rows("select chars_per_token, context_tokens from turns order by id limit 2")
+        assert first["chars_per_token"] == db.value("select chars_per_token from loops") == 2
+        assert second["chars_per_token"] < 1, "the packets are counted as the provider counts them"

@@ -5,12 +5,22 @@ CREATE TABLE _entry_actions (
     forbidden text
 ) strict, without rowid;
 
+CREATE TABLE _entry_metadata (
+    id integer primary key,
+    attributes text constraint entry_metadata_attributes_json check (attributes is null or json_valid(attributes)),
+    head text not null
+) strict;
+
 CREATE TABLE _matched_entries (
     command_id integer not null,
     entry_id integer not null,
     path text not null,
     primary key (command_id, entry_id)
 ) strict, without rowid;
+
+CREATE TABLE _purges (
+    run_id integer primary key
+) strict;
 
 CREATE TABLE categories (
     name text primary key,
@@ -176,12 +186,6 @@ CREATE TABLE file_stats (
     primary key (project_id, path)
 ) strict, without rowid;
 
-CREATE TABLE labels (
-    id integer primary key,
-    attributes text constraint labels_attributes_json check (attributes is null or json_valid(attributes)),
-    head text not null
-) strict;
-
 CREATE TABLE leases (
     run_id integer primary key constraint leases_run references runs (id) on delete cascade,
     token text not null,
@@ -208,7 +212,7 @@ CREATE TABLE loops (
     reason text,
     answer text,
     streak integer not null default 0,
-    divisor real not null default 2,
+    chars_per_token real not null default 2,
     created_at integer not null,
     started_at integer,
     ended_at integer,
@@ -320,10 +324,6 @@ CREATE TABLE proposals (
     decided_at integer
 ) strict;
 
-CREATE TABLE purges (
-    run_id integer primary key
-) strict;
-
 CREATE TABLE resolutions (
     id integer primary key,
     run_id integer not null constraint resolutions_run references runs (id) on delete cascade,
@@ -358,8 +358,8 @@ CREATE TABLE run_transitions (
     primary key (from_status, to_status)
 ) strict, without rowid;
 
-CREATE TABLE run_view_touches (
-    run_id integer not null constraint run_view_touches_run references runs (id) on delete cascade,
+CREATE TABLE run_view_uses (
+    run_id integer not null constraint run_view_uses_run references runs (id) on delete cascade,
     entry_id integer not null,
     turn integer not null,
     primary key (run_id, entry_id, turn)
@@ -371,13 +371,13 @@ CREATE TABLE run_view_versions (
     began integer not null,
     ended integer not null,
     content_id integer,
-    label_id integer,
+    metadata_id integer,
     visibility text not null,
     state text not null,
     outcome text,
-    placed integer,
+    context_order integer,
     turn integer not null,
-    touched integer,
+    last_used_turn integer,
     primary key (run_id, entry_id, began)
 ) strict, without rowid;
 
@@ -385,15 +385,15 @@ CREATE TABLE run_views (
     run_id integer not null constraint run_views_run references runs (id) on delete cascade,
     entry_id integer not null constraint run_views_entry references entries (id),
     content_id integer constraint run_views_content references contents (id),
-    label_id integer constraint run_views_label references labels (id),
+    metadata_id integer constraint run_views_metadata references _entry_metadata (id),
     visibility text not null constraint run_views_visibility references visibilities (name),
     state text not null constraint run_views_state references states (name),
     outcome text,
     writer text not null constraint run_views_writer references writer_tiers (name),
     loop_id integer,
-    placed integer,
+    context_order integer,
     turn integer not null,
-    touched integer not null,
+    last_used_turn integer not null,
     write_count integer not null default 1,
     since integer not null,
     primary key (run_id, entry_id)
@@ -515,7 +515,7 @@ CREATE TABLE turns (
     seen_at integer,
     fingerprint text,
     streak integer not null default 0,
-    divisor real,
+    chars_per_token real,
     ladder integer not null default 0,
     condensed integer not null default 0,
     refused integer not null default 0,
@@ -614,9 +614,9 @@ where prompt_tokens > 0;
 -- view _condense (turn_id)
 -- view _condense_ratios (turn_id, ratio)
 -- view _content_texts (id, body, summary, symbols, cut, chars, summary_chars, lines)
--- view _context_costs (run_id, entry_id, path, kind, category, visibility, turn, touched, is_task, summarized, premium, divisor, visible)
--- view _context_texts (run_id, entry_id, path, kind, category, visibility, turn, touched, placed, shown, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, summary_chars, is_task, divisor)
--- view _context_views (run_id, entry_id, path, kind, category, visibility, turn, touched, placed, shown, content_id, start, loop_id, divisor)
+-- view _context_costs (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, expansion, chars_per_token, visible)
+-- view _context_texts (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, context_order, shown, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, summary_chars, is_task, chars_per_token)
+-- view _context_views (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, start, loop_id, chars_per_token)
 -- view _copy_views (run_id, parent_run_id, forked_at, clock)
 -- view _cut_responses (turn_id, told, cuts_text, ending)
 -- view _decide_packet (turn_id, chars, lease, tokens, decision)
@@ -634,6 +634,7 @@ where prompt_tokens > 0;
 -- view _entry_bodies (run_id, entry_id, scope, path, scheme, kind, hash, content_id, body, chars, attributes, visibility, state, outcome)
 -- view _entry_heads (run_id, entry_id, head)
 -- view _entry_lines (command_id, path, line)
+-- view _expansion_sums (turn_id, kind, visible, summarized, expansion, floor, tokens)
 -- view _fail_command (command_id, fault)
 -- view _faults (command_id, fault)
 -- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
@@ -648,26 +649,25 @@ where prompt_tokens > 0;
 -- view _ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
 -- view _ladder_reports (turn_id, soft, message)
 -- view _list_entries (command_id)
--- view _loop_ceilings (loop_id, run_id, divisor, context_size, ceiling)
+-- view _loop_ceilings (loop_id, run_id, chars_per_token, context_size, ceiling)
 -- view _loop_grammars (loop_id, gbnf, json_schema)
--- view _loop_rates (loop_id, divisor)
+-- view _loop_rates (loop_id, chars_per_token)
 -- view _loop_seconds (loop_id, max_seconds, seconds_left)
 -- view _loop_votes (turn_id, voter, rank, status, reason, answer)
 -- view _make_metadata (run_id, entry_id)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
 -- view _open_channels (effect_id)
--- view _packet_accounts (turn_id, context_chars, divisor, ceiling, visible, summarized, floor, premium, lines, warning)
+-- view _packet_accounts (turn_id, context_chars, chars_per_token, ceiling, visible, summarized, floor, expansion, lines, warning)
 -- view _packet_budget (turn_id, usage, free, text)
 -- view _packet_compact (turn_id, part, path, body)
 -- view _packet_log (turn_id, entry_id, text)
 -- view _packet_prompt (turn_id, mode, text, warning, figures)
--- view _packet_schemes (turn_id, kind, visible, summarized, premium, floor)
+-- view _packet_schemes (turn_id, kind, visible, summarized, expansion, floor)
 -- view _packet_summary (turn_id, entry_id, text, content_id, body_at, body_chars)
 -- view _packet_tools (turn_id, name, doc, persona, native)
 -- view _packet_unknowns (turn_id, entry_id, text)
 -- view _packet_visible (turn_id, entry_id, text, content_id, body_at, body_chars)
--- view _premium_sums (turn_id, kind, visible, summarized, premium, floor, tokens)
 -- view _process_reports (effect_id, report)
 -- view _proposal_ends (command_id, state, outcome, message)
 -- view _propose_patch (command_id, files)
@@ -712,7 +712,7 @@ where prompt_tokens > 0;
 -- view _unused_chunk_lists (id)
 -- view _unused_chunks (id)
 -- view _unused_contents (id, body)
--- view _unused_labels (id)
+-- view _unused_metadata (id)
 -- view _watched_files (run_id, project_id, path, size, mtime_ns)
 -- view _write_body (command_id, path, attributes, visibility, edit)
 -- view append_output (effect_id, channel, text, lease)
@@ -798,6 +798,8 @@ where prompt_tokens > 0;
 -- trigger _demote__demote on _demote
 -- trigger _end_command__end on _end_command
 -- trigger _ensure_run__ensure on _ensure_run
+-- trigger _entry_metadata__guard_delete on _entry_metadata
+-- trigger _entry_metadata__guard_update on _entry_metadata
 -- trigger _fail_command__fail on _fail_command
 -- trigger _find_entries__find on _find_entries
 -- trigger _judge_turn__judge on _judge_turn
@@ -845,8 +847,6 @@ where prompt_tokens > 0;
 -- trigger events__guard_update on events
 -- trigger fail_call__fail on fail_call
 -- trigger finish_dispatch__finish on finish_dispatch
--- trigger labels__guard_delete on labels
--- trigger labels__guard_update on labels
 -- trigger loops__guard_prompt on loops
 -- trigger loops__guard_transition on loops
 -- trigger loops__record_status on loops
@@ -859,14 +859,14 @@ where prompt_tokens > 0;
 -- trigger release_lease__release on release_lease
 -- trigger report_file__take on report_file
 -- trigger resolutions__decide on resolutions
--- trigger run_view_touches__guard_delete on run_view_touches
--- trigger run_view_touches__guard_update on run_view_touches
+-- trigger run_view_uses__guard_delete on run_view_uses
+-- trigger run_view_uses__guard_update on run_view_uses
 -- trigger run_view_versions__guard_delete on run_view_versions
 -- trigger run_view_versions__guard_update on run_view_versions
 -- trigger run_views__record_change on run_views
 -- trigger run_views__record_new on run_views
 -- trigger run_views__record_removal on run_views
--- trigger run_views__record_touch on run_views
+-- trigger run_views__record_use on run_views
 -- trigger runs__guard_alias on runs
 -- trigger runs__guard_persona on runs
 -- trigger runs__guard_transition on runs
