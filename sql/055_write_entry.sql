@@ -79,16 +79,18 @@ begin
         coalesce(new.loop_id, v.loop_id),
         new.content_id,
         s.searchable
-    from run_scopes as l
-    cross join entries as e on e.scope = l.scope and e.path = new.path
-    join schemes as s on s.name = e.kind
+    from schemes as s
+    join run_scopes as l on l.run_id = new.run_id and l.kind = s.default_scope
+    -- the one that the run sees, else the one in the scope where it writes
+    join entries as e
+        on e.id = coalesce(
+            (select p.entry_id from _run_paths as p where p.run_id = new.run_id and p.path = new.path),
+            (select id from entries where scope = l.scope and path = new.path)
+        )
     left join run_views as v on v.run_id = new.run_id and v.entry_id = e.id
     left join _entry_metadata as b on b.id = v.metadata_id
     left join contents as c on c.id = coalesce(v.content_id, e.content_id)
-    where l.run_id = new.run_id
-    -- the one that the run sees, else the one in the scope where it writes
-    order by v.run_id is null, l.kind <> s.default_scope
-    limit 1;
+    where s.name = coalesce((select name from schemes where name = coalesce(path_scheme(new.path), 'file')), '*');
 end;
 
 -- A body that differs becomes a new content; the view is pinned to it, or the head of a shared entry moves.

@@ -153,7 +153,7 @@ select id as command_id
 from commands
 where false;
 
--- Run the procedure of a command's action, which stands in the file of its tool: insert a row of commands.
+-- Run the procedure of a command's action: insert a row of commands. Each action has a trigger, in the file of its tool.
 create view _run_command as
 select *
 from commands
@@ -241,8 +241,8 @@ when not exists (
 begin
     insert into _fail_command (command_id, fault)
     select command_id, refusal
-    from _refusals
-    where command_id = new.command_id and refusal is not null;
+    from (select command_id, refusal from _refusals where command_id = new.command_id limit 1)
+    where refusal is not null;
     insert into _find_entries (command_id)
     select id
     from commands
@@ -273,20 +273,6 @@ begin
             or exists (select 1 from vetoes as v where v.command_id = c.id)
         );
     insert into _record_command (command_id) values (new.command_id);
-end;
-
-create trigger _run_command__run
-instead of insert on _run_command
-begin
-    insert into _run_get select * from commands where id = new.id and new.action = 'get';
-    insert into _run_set select * from commands where id = new.id and new.action = 'set' and path_scheme(path) is not 'run';
-    insert into _run_run select * from commands where id = new.id and new.action = 'set' and path_scheme(path) = 'run';
-    insert into _run_rm select * from commands where id = new.id and new.action = 'rm';
-    insert into _run_cp_mv select * from commands where id = new.id and new.action in ('cp', 'mv');
-    insert into _run_process select * from commands where id = new.id and new.action in ('sh', 'env');
-    insert into _run_question select * from commands where id = new.id and new.action = 'ask_user';
-    insert into _run_think select * from commands where id = new.id and new.action = 'think';
-    insert into _run_update select * from commands where id = new.id and new.action = 'update';
 end;
 
 create trigger _fail_command__fail

@@ -353,8 +353,8 @@ begin
     where command_id = new.command_id;
     insert into _fail_command (command_id, fault)
     select command_id, fault
-    from _faults
-    where command_id = new.command_id and fault is not null;
+    from (select command_id, fault from _faults where command_id = new.command_id limit 1)
+    where fault is not null;
     -- a manifest lists and changes nothing, whatever the action
     update commands
     set state = 'resolved',

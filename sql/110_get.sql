@@ -28,12 +28,6 @@ on conflict (action) do update
 
 -- views
 
--- Run a get: insert a row of commands.
-create view _run_get as
-select *
-from commands
-where false;
-
 -- The lines of one entry that a get asks for, as they are told.
 create view _slices as
 select
@@ -57,8 +51,9 @@ from (
 
 -- triggers
 
-create trigger _run_get__run
-instead of insert on _run_get
+create trigger _run_command__get
+instead of insert on _run_command
+when new.action = 'get'
 begin
     update commands
     set state = 'resolved', message = s.message

@@ -11,12 +11,6 @@ create table if not exists personas (
 
 -- views
 
--- Run a set on run://: insert a row of commands.
-create view _run_run as
-select *
-from commands
-where false;
-
 -- Make a run where there is none of that name: insert into _ensure_run (alias, attributes). A fork takes its parent's views
 -- along.
 create view _ensure_run as
@@ -231,8 +225,9 @@ begin
     where id = new.run_id and status <> 499;
 end;
 
-create trigger _run_run__run
-instead of insert on _run_run
+create trigger _run_command__run
+instead of insert on _run_command
+when new.action = 'set' and path_scheme(new.path) = 'run'
 begin
     insert into _check_options (run, attributes)
     select alias, coalesce(json_extract(new.attributes, '$.attributes'), '{}')

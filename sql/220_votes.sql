@@ -163,6 +163,13 @@ select id as turn_id
 from turns
 where false;
 
+-- End a turn by its verdict: insert into _end_turn (turn_id, loop_id, vote, voter, status, reason, answer). No vote means that
+-- nobody voted: the loop goes on.
+create view _end_turn as
+select turn_id, null as loop_id, vote, voter, status, reason, answer
+from votes
+where false;
+
 -- Decide how a loop goes on, by the findings of its turn: insert into _decide_turn, the columns of _turn_findings.
 create view _decide_turn as
 select *
@@ -242,13 +249,21 @@ begin
     update turns
     set phase = 'voting', streak = (select streak from loops where id = new.loop_id)
     where id = new.turn_id;
+    insert into _end_turn (turn_id, loop_id, vote, voter, status, reason, answer)
+    select new.turn_id, new.loop_id, v.vote, v.voter, v.status, v.reason, v.answer
+    from (select new.turn_id as turn_id)
+    left join turn_verdicts as v using (turn_id);
+end;
+
+create trigger _end_turn__end
+instead of insert on _end_turn
+begin
     update loops
-    set answer = coalesce((select answer from turn_verdicts where turn_id = new.turn_id), answer),
-        reason = (select reason from turn_verdicts where turn_id = new.turn_id)
-    where id = new.loop_id and exists (select 1 from votes where turn_id = new.turn_id);
+    set answer = coalesce(new.answer, answer), reason = new.reason
+    where id = new.loop_id and new.vote is not null;
     update turns
     set phase = 'judged',
-        status = coalesce((select status from turn_verdicts where turn_id = new.turn_id and vote = 'stop'), 102),
+        status = case new.vote when 'stop' then new.status else 102 end,
         prose = null,
         ended_at = now()
     where id = new.turn_id;
@@ -263,17 +278,14 @@ begin
         and instr((select response from turns where id = new.turn_id), body) > 0;
     insert into events (at, run_id, turn_id, kind, detail)
     select
-        now(), t.run_id, t.id, 'turn.judged',
-        (
-            select json_object('vote', v.vote, 'status', v.status, 'voter', v.voter)
-            from turn_verdicts as v
-            where v.turn_id = t.id
-        )
-    from turns as t
-    where t.id = new.turn_id;
+        now(), run_id, id, 'turn.judged',
+        case
+            when new.vote is not null then json_object('vote', new.vote, 'status', new.status, 'voter', new.voter)
+        end
+    from turns
+    where id = new.turn_id;
     insert into _move_loop (loop_id, status)
-    select l.id, v.status
-    from turn_verdicts as v
-    join loops as l on l.id = new.loop_id and l.status = 102
-    where v.turn_id = new.turn_id and v.vote = 'stop';
+    select id, new.status
+    from loops
+    where id = new.loop_id and status = 102 and new.vote = 'stop';
 end;
