@@ -153,6 +153,12 @@ select id as command_id
 from commands
 where false;
 
+-- Perform a command that is not plain, in its steps: insert into _perform_fully (command_id).
+create view _perform_fully as
+select id as command_id
+from commands
+where false;
+
 -- Run the procedure of a command's action: insert a row of commands. Each action has a trigger, in the file of its tool.
 create view _run_command as
 select *
@@ -239,9 +245,29 @@ when not exists (
         where c.id = new.command_id
     )
 begin
+    -- most commands are plain
+    insert into _perform_plain (command_id)
+    select command_id
+    from _plain_commands
+    where command_id = new.command_id;
+    insert into _perform_fully (command_id)
+    select id
+    from commands
+    where id = new.command_id and state = 'queued';
+    insert into _record_command (command_id) values (new.command_id);
+end;
+
+create trigger _perform_fully__perform
+instead of insert on _perform_fully
+begin
     insert into _fail_command (command_id, fault)
     select command_id, refusal
-    from (select command_id, refusal from _refusals where command_id = new.command_id limit 1)
+    from (
+        select command_id, refusal
+        from _refusals
+        where command_id = new.command_id
+        limit 1
+    )
     where refusal is not null;
     insert into _find_entries (command_id)
     select id
@@ -272,7 +298,6 @@ begin
             c.outcome in ('validation', 'permission', 'method_not_allowed')
             or exists (select 1 from vetoes as v where v.command_id = c.id)
         );
-    insert into _record_command (command_id) values (new.command_id);
 end;
 
 create trigger _fail_command__fail
