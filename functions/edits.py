@@ -30,7 +30,8 @@ _ON_PURPOSE = "To keep the body as a text, wrap it in <<NEW."
 _MARK = "\ufeff"
 """A byte order mark stays in front."""
 _SIGNS = re.compile(
-    r"<<|@@|```|~~~|SEARCH|ORIGINAL|End Patch|^[ \t\ufeff]*(?:s[^\w\s]|---|\+\+\+|\*\*\*|diff|Index:|cat|tee|\$)", re.MULTILINE
+    r"<<|@@|```|~~~|SEARCH|ORIGINAL|End Patch|^[ \t\ufeff]*(?:s[^\w\s]|---|\+\+\+|\*\*\*|diff|Index:|cat|tee|\$)",
+    re.MULTILINE,
 )
 """Each edit, block, hunk and patch has one of these."""
 _NO_NEWLINE = "\n\\ No newline at end of file\n"

@@ -127,7 +127,8 @@ begin
         )
     where not new.shared and (new.attributes is not null or new.state <> 'resolved' or new.outcome is not null);
     insert into run_views (
-        run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn, since, context_order
+        run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn, since,
+        context_order
     )
     values (
         new.run_id,

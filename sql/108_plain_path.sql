@@ -1,13 +1,13 @@
--- The plain path: commands that nothing can refuse, fault or hold up are performed in one go.
--- Most commands are a set of one entry of the engine to a whole new body, an update or a thought. What makes such a command
--- plain is said once, in _plain_commands; a plain one leaves just the rows that the long way would leave.
+-- The plain path: the short way of a command that nothing can refuse, fault or make wait.
+-- Most commands give one entry of the engine a new body, or are an update or a thought. _plain_commands says which of them are
+-- plain. A plain command leaves the same rows as on the long way, _perform_fully, in fewer steps.
 -- spec: @plain_path
 
 -- views
 
--- Commands that the long way would neither refuse nor fault, and whose action has nothing to look for. A set is plain when it
--- puts a body without any sign of an edit under the name of one entry, in a scheme that its writer may write, is not too long,
--- and asks for nothing else.
+-- Commands that the long way would neither refuse nor fault, and that need not look for entries. A set is plain when it gives
+-- one entry of the engine a whole new body and nothing else: no edit, no pattern, no visibility, a scheme that its writer may
+-- write, and a body that is short enough for it.
 create view _plain_commands as
 select c.id as command_id
 from commands as c

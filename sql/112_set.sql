@@ -85,8 +85,7 @@ select id as command_id, path, attributes, null as visibility, null as edit
 from commands
 where false;
 
--- Ask whether a body may come under a path, and fail the command where it may not: insert into _check_body (command_id, path,
--- body).
+-- Fail a command whose body may not come under a path: insert into _check_body (command_id, path, body).
 create view _check_body as
 select id as command_id, path, body
 from commands

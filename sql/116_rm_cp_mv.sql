@@ -1,7 +1,7 @@
 -- rm, cp, mv: remove, copy and rename entries.
--- An entry of the engine goes at once, each file by a proposal of its own. cp and mv take one entry; the destination is written
--- as by a set. The source of a move goes when the destination is there: an entry at once or with the file that was written, a
--- file by a second proposal. Without a destination a move changes what is seen, in place.
+-- rm removes an entry of the engine at once, and proposes the removal of each file. cp and mv take one entry and write the
+-- destination as a set does. mv removes the source when the destination is written: an entry of the engine at once or with
+-- the file, a file by a second proposal. mv without a destination changes the visibility alone.
 -- spec: @verb_rm @verb_cp @verb_mv
 
 -- seeds

@@ -147,8 +147,8 @@ begin
     from runs
     where id = new.parent_run_id;
     insert into run_views (
-        run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn, write_count,
-        since, context_order
+        run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn,
+        write_count, since, context_order
     )
     select
         new.run_id, v.entry_id, v.content_id, v.metadata_id, v.visibility,
@@ -175,8 +175,8 @@ begin
         union all
         select
             h.run_id, h.entry_id, h.content_id, h.metadata_id, h.visibility, h.state, h.outcome, 'system', null,
-            coalesce(h.context_order, case when h.visibility <> 'archived' then h.began end), h.turn, coalesce(h.last_used_turn, h.turn),
-            1, h.began, h.state in ('streaming', 'proposed')
+            coalesce(h.context_order, case when h.visibility <> 'archived' then h.began end), h.turn,
+            coalesce(h.last_used_turn, h.turn), 1, h.began, h.state in ('streaming', 'proposed')
         from run_scopes as l
         cross join entries as e on e.scope = l.scope
         cross join run_view_versions as h

@@ -1,6 +1,7 @@
 -- Votes: whether a loop goes on after a turn, and what it ended with.
--- Voters insert a row into votes while a turn is 'voting'; the verdict is a view over the votes, so a plugin takes part with a
--- trigger. Strikes count turns with errors in a row; a cycle is a strike that nobody tells the model about.
+-- Each voter inserts a row into votes while a turn is 'voting'; a plugin votes with a trigger on turns. The vote of the highest
+-- rank is the verdict. A turn with an error that counts is a strike, and so is a turn that repeats those before it; strikes in
+-- a row end the loop.
 -- spec: @verdict @strikes @cycle_detection @healing
 
 -- tables
@@ -163,8 +164,8 @@ select id as turn_id
 from turns
 where false;
 
--- End a turn by its verdict: insert into _end_turn (turn_id, loop_id, vote, voter, status, reason, answer). No vote means that
--- nobody voted: the loop goes on.
+-- End a turn by its verdict: insert into _end_turn (turn_id, loop_id, vote, voter, status, reason, answer). A null vote means
+-- that nobody voted and the loop goes on.
 create view _end_turn as
 select turn_id, null as loop_id, vote, voter, status, reason, answer
 from votes
