@@ -1,13 +1,13 @@
 -- The plain path: the short way of a command that nothing can refuse, fault or make wait.
--- Most commands give one entry of the engine a new body, or are an update or a thought. _plain_commands says which of them are
--- plain. A plain command leaves the same rows as on the long way, _perform_fully, in fewer steps.
+-- Most commands give one entry of the engine a new body, or are an update or a thought. _plain_commands says which of
+-- them are plain. A plain command leaves the same rows as on the long way, _perform_fully, in fewer steps.
 -- spec: @plain_path
 
 -- views
 
--- Commands that the long way would neither refuse nor fault, and that need not look for entries. A set is plain when it gives
--- one entry of the engine a whole new body and nothing else: no edit, no pattern, no visibility, a scheme that its writer may
--- write, and a body that is short enough for it.
+-- Commands that the long way would neither refuse nor fault, and that need not look for entries. A set is plain when it
+-- gives one entry of the engine a whole new body and nothing else: no edit, no pattern, no visibility, a scheme that its
+-- writer may write, and a body that is short enough for it.
 create view _plain_commands as
 select c.id as command_id
 from commands as c

@@ -1,7 +1,7 @@
 -- Votes: whether a loop goes on after a turn, and what it ended with.
--- Each voter inserts a row into votes while a turn is 'voting'; a plugin votes with a trigger on turns. The vote of the highest
--- rank is the verdict. A turn with an error that counts is a strike, and so is a turn that repeats those before it; strikes in
--- a row end the loop.
+-- Each voter inserts a row into votes while a turn is 'voting'; a plugin votes with a trigger on turns. The vote of the
+-- highest rank is the verdict. A turn with an error that counts is a strike, and so is a turn that repeats those before
+-- it; strikes in a row end the loop.
 -- spec: @verdict @strikes @cycle_detection @healing
 
 -- tables
@@ -106,8 +106,8 @@ from (
 )
 where place = 1;
 
--- The engine's own votes that depend on the loop and on its errors; those that depend on the model's word alone are cast by
--- _decide_turn.
+-- The engine's own votes that depend on the loop and on its errors; those that depend on the model's word alone are cast
+-- by _decide_turn.
 create view _loop_votes as
 select
     s.turn_id, 'turns' as voter, 20 as rank, 499 as status,
@@ -164,8 +164,8 @@ select id as turn_id
 from turns
 where false;
 
--- End a turn by its verdict: insert into _end_turn (turn_id, loop_id, vote, voter, status, reason, answer). A null vote means
--- that nobody voted and the loop goes on.
+-- End a turn by its verdict: insert into _end_turn (turn_id, loop_id, vote, voter, status, reason, answer). A null vote
+-- means that nobody voted and the loop goes on.
 create view _end_turn as
 select turn_id, null as loop_id, vote, voter, status, reason, answer
 from votes
@@ -220,8 +220,8 @@ begin
     update loops
     set streak = case when new.struck then streak + 1 else 0 end
     where id = new.loop_id;
-    -- the model's own word; without one text alone is the answer, and deeds alone are the end unless something was gathered
-    -- to be looked at
+    -- the model's own word; without one text alone is the answer, and deeds alone are the end unless something was
+    -- gathered to be looked at
     insert into votes (turn_id, voter, vote, rank, status, reason, answer)
     select
         new.turn_id, 'update', 'stop', 10, json_extract(c.attributes, '$.status'), null,
