@@ -97,9 +97,18 @@ end;
 create trigger _apply_write__apply
 instead of insert on _apply_write
 begin
+    -- a short body is its own summary
+    insert into contents (chars, summary_chars, lines, body)
+    select length(new.body), length(new.body), text_lines(new.body), new.body
+    where new.content_id is null
+        and new.body is not new.old_body
+        and length(new.body) <= 500
+        and not instr(new.body, char(0));
     insert into store_content (path, body)
     select new.path, new.body
-    where new.content_id is null and new.body is not new.old_body and new.body is not null;
+    where new.content_id is null
+        and new.body is not new.old_body
+        and (length(new.body) > 500 or instr(new.body, char(0)));
     update entries
     set content_id = case
             when new.content_id is not null then new.content_id
@@ -178,18 +187,8 @@ begin
         and c.id not in (select id from content_search_docsize);
 end;
 
--- A short body is its own summary.
-create trigger store_content__store_short
+create trigger store_content__store
 instead of insert on store_content
-when length(new.body) <= 500 and not instr(new.body, char(0))
-begin
-    insert into contents (chars, summary_chars, lines, body)
-    values (length(new.body), length(new.body), text_lines(new.body), new.body);
-end;
-
-create trigger store_content__store_long
-instead of insert on store_content
-when length(new.body) > 500 or instr(new.body, char(0))
 begin
     insert into contents (chars, summary_chars, lines, cut, summary, body)
     select

@@ -43,9 +43,6 @@ create index if not exists idx_commands_turn_id_ordinal on commands (turn_id, or
 
 create unique index if not exists idx_commands_request_id on commands (request_id) where request_id is not null;
 
-create index if not exists idx_commands_unfinished on commands (turn_id)
-where state in ('performing', 'proposed', 'accepting', 'accepted');
-
 create index if not exists idx_commands_failed on commands (turn_id) where state in ('failed', 'cancelled');
 
 create table if not exists tools (
