@@ -150,12 +150,6 @@ select id as command_id
 from commands
 where false;
 
--- Perform a command that is not plain, in its steps: insert into _perform_fully (command_id).
-create view _perform_fully as
-select id as command_id
-from commands
-where false;
-
 -- Run the procedure of a command's action: insert a row of commands. Each action has a trigger, in the file of its tool.
 create view _run_command as
 select *
@@ -247,29 +241,33 @@ begin
     select command_id
     from _plain_commands
     where command_id = new.command_id;
-    insert into _perform_fully (command_id)
-    select id
-    from commands
-    where id = new.command_id and state = 'queued';
-    insert into _record_command (command_id) values (new.command_id);
-end;
-
-create trigger _perform_fully__perform
-instead of insert on _perform_fully
-begin
     insert into _fail_command (command_id, fault)
     select command_id, refusal
-    from (
-        select command_id, refusal
-        from _refusals
-        where command_id = new.command_id
-        limit 1
-    )
+    from (select command_id, refusal from _refusals where command_id = new.command_id limit 1)
     where refusal is not null;
-    insert into _find_entries (command_id)
+    -- the entries that it is about
+    update commands
+    set (is_pattern, entry_id) = (select is_pattern, entry_id from _command_paths where command_id = new.command_id)
+    where id = new.command_id and state = 'queued' and action in (select action from _entry_actions);
+    insert into _matched_entries (command_id, entry_id, path)
+    select command_id, entry_id, path
+    from _found_entries
+    where command_id = new.command_id;
+    insert into _fail_command (command_id, fault)
+    select command_id, fault
+    from (select command_id, fault from _faults where command_id = new.command_id limit 1)
+    where fault is not null;
+    -- a manifest lists and changes nothing, whatever the action
+    update commands
+    set state = 'resolved',
+        message = 'MANIFEST ' || action || ' path="' || coalesce(path, '**') || '"'
+            || coalesce((select ' filter="' || filter || '"' from _command_filters where command_id = commands.id), '')
+            || ': '
+    where id = new.command_id and state = 'queued' and json_extract(attributes, '$.manifest') is not null;
+    insert into _list_entries (command_id)
     select id
     from commands
-    where id = new.command_id and state = 'queued' and action in (select action from _entry_actions);
+    where id = new.command_id and state = 'resolved' and json_extract(attributes, '$.manifest') is not null;
     -- plugins perform their tools here
     update commands
     set state = 'performing'
@@ -295,6 +293,10 @@ begin
             c.outcome in ('validation', 'permission', 'method_not_allowed')
             or exists (select 1 from vetoes as v where v.command_id = c.id)
         );
+    insert into _record_command (command_id)
+    select id
+    from commands
+    where id = new.command_id and state in ('proposed', 'resolved', 'failed');
 end;
 
 create trigger _fail_command__fail

@@ -87,6 +87,7 @@ cross join run_views as v on v.run_id = c.run_id and v.entry_id = e.id
 join schemes as k on k.name = e.kind and k.model_visible
 left join contents as b on b.id = coalesce(v.content_id, e.content_id)
 where c.is_pattern
+    and c.state = 'queued'
     and (c.path is not null or json_extract(c.attributes, '$.tags') is not null)
     and (c.path is null or (path_scheme(c.path) is e.scheme and pattern_match(c.path, e.path)))
     and (s.filter is null or pattern_search(s.filter, b.body) > 0)
@@ -153,7 +154,7 @@ where not path_is_pattern(w.path)
             and s.scheme = coalesce((select name from schemes where name = coalesce(path_scheme(w.path), 'file')), '*')
     );
 
--- Why a command may not be performed at all, whatever it would find: 'outcome: message', or null.
+-- Why a queued command may not be performed at all, whatever it would find: 'outcome: message', or null.
 create view _refusals as
 select
     c.id as command_id,
@@ -218,7 +219,8 @@ select
         end
     ) as refusal
 from commands as c
-left join loops as l on l.id = c.loop_id;
+left join loops as l on l.id = c.loop_id
+where c.state = 'queued';
 
 -- Entries of a command that are not its writer's to change.
 create view _forbidden_entries as
@@ -228,7 +230,7 @@ cross join commands as c on c.id = t.command_id
 cross join entries as e on e.id = t.entry_id
 where not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = c.writer);
 
--- What a command asks for: what it must find, and whether it changes what it finds.
+-- What a queued command asks for: what it must find, and whether it changes what it finds.
 create view _requests as
 select
     c.id as command_id,
@@ -254,7 +256,8 @@ select
 from commands as c
 cross join _entry_actions as a on a.action = c.action
 cross join _command_filters as f on f.command_id = c.id
-left join _deciding_commands as d on d.command_id = c.id;
+left join _deciding_commands as d on d.command_id = c.id
+where c.state = 'queued';
 
 -- Why a command cannot be done, now that its entries are known: 'outcome: message', or null. A command that only lists what
 -- it finds has no fault but a pattern that is not valid. A query that is not valid is no fault where it was found as a text.
@@ -332,41 +335,7 @@ select id as command_id
 from commands
 where false;
 
--- Find the entries that a command is about, and settle what can be settled when they are known: insert into _find_entries
--- (command_id).
-create view _find_entries as
-select id as command_id
-from commands
-where false;
-
 -- triggers
-
-create trigger _find_entries__find
-instead of insert on _find_entries
-begin
-    update commands
-    set (is_pattern, entry_id) = (select is_pattern, entry_id from _command_paths where command_id = new.command_id)
-    where id = new.command_id;
-    insert into _matched_entries (command_id, entry_id, path)
-    select command_id, entry_id, path
-    from _found_entries
-    where command_id = new.command_id;
-    insert into _fail_command (command_id, fault)
-    select command_id, fault
-    from (select command_id, fault from _faults where command_id = new.command_id limit 1)
-    where fault is not null;
-    -- a manifest lists and changes nothing, whatever the action
-    update commands
-    set state = 'resolved',
-        message = 'MANIFEST ' || action || ' path="' || coalesce(path, '**') || '"'
-            || coalesce((select ' filter="' || filter || '"' from _command_filters where command_id = commands.id), '')
-            || ': '
-    where id = new.command_id and state = 'queued' and json_extract(attributes, '$.manifest') is not null;
-    insert into _list_entries (command_id)
-    select id
-    from commands
-    where id = new.command_id and state = 'resolved';
-end;
 
 create trigger _list_entries__list
 instead of insert on _list_entries

@@ -91,13 +91,6 @@ select id as command_id, path, body
 from commands
 where false;
 
--- Propose a new text for a file: insert into _propose_write (command_id, path, hash, old_body, body, attributes,
--- visibility). Hash and old body are null for a file that is to be made.
-create view _propose_write as
-select id as command_id, path, null as hash, null as old_body, body, attributes, null as visibility
-from commands
-where false;
-
 -- triggers
 
 create trigger _run_command__set
@@ -268,21 +261,34 @@ begin
     select new.command_id, (new.edit ->> '$.outcome') || ': ' || (new.edit ->> '$.message')
     where new.edit ->> '$.state' = 'failed';
     insert into _check_body (command_id, path, body) values (new.command_id, new.path, new.edit ->> '$.body');
-    insert into _propose_write (command_id, path, hash, old_body, body, attributes, visibility)
+    insert into open_proposal (command_id, kind, target, body, detail)
     select
-        c.id, new.path, e.hash, b.body,
-        -- a text file ends in a line feed, unless the one before did not
-        (new.edit ->> '$.body') || case
-            when new.edit ->> '$.body' = '' or substr(new.edit ->> '$.body', -1) = char(10) then ''
-            when coalesce(b.body, '') = '' or substr(b.body, -1) = char(10) then char(10)
-            else ''
-        end,
-        new.attributes, new.visibility
-    from commands as c
-    left join _run_paths as p on p.run_id = c.run_id and p.path = new.path
-    left join entries as e on e.id = p.entry_id
-    left join contents as b on b.id = e.content_id
-    where path_scheme(new.path) is null and c.id = new.command_id and c.state = 'performing';
+        w.command_id, 'file_write', new.path, w.body,
+        json_object(
+            'before', w.hash,
+            'exists', w.hash is not null,
+            'visibility', new.visibility,
+            'attributes', json(new.attributes),
+            'diff', edit_diff(new.path, w.old_body, w.body)
+        )
+    from (
+        select
+            c.id as command_id,
+            e.hash,
+            b.body as old_body,
+            -- a text file ends in a line feed, unless the one before did not
+            (new.edit ->> '$.body') || case
+                when new.edit ->> '$.body' = '' or substr(new.edit ->> '$.body', -1) = char(10) then ''
+                when coalesce(b.body, '') = '' or substr(b.body, -1) = char(10) then char(10)
+                else ''
+            end as body
+        from commands as c
+        left join _run_paths as p on p.run_id = c.run_id and p.path = new.path
+        left join entries as e on e.id = p.entry_id
+        left join contents as b on b.id = e.content_id
+        where path_scheme(new.path) is null and c.id = new.command_id and c.state = 'performing'
+        limit 1
+    ) as w;
     insert into write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id)
     select
         c.run_id,
@@ -301,20 +307,4 @@ begin
     update commands
     set message = (select group_concat(value, char(10)) from json_each(new.edit, '$.warnings'))
     where id = new.command_id and state = 'performing' and json_array_length(new.edit, '$.warnings') > 0;
-end;
-
-create trigger _propose_write__propose
-instead of insert on _propose_write
-begin
-    insert into open_proposal (command_id, kind, target, body, detail)
-    values (
-        new.command_id, 'file_write', new.path, new.body,
-        json_object(
-            'before', new.hash,
-            'exists', new.hash is not null,
-            'visibility', new.visibility,
-            'attributes', json(new.attributes),
-            'diff', edit_diff(new.path, new.old_body, new.body)
-        )
-    );
 end;

@@ -14,26 +14,16 @@ join runs as r on r.id = t.run_id
 where false;
 
 create view dispatch as
--- Go on with the turn of a run whose response is stored: insert into dispatch (run, lease).
-select r.alias as run, t.lease
+-- Go on with the turn of a run whose response is stored: insert into dispatch (run, lease). Where that raised an error, a
+-- driver performs one command at a time: 'only' is the id of the one to perform, 0 for none.
+select r.alias as run, t.lease, null as only
 from turns as t
 join runs as r on r.id = t.run_id
 where false;
 
-create view start_dispatch as
--- The parts of a dispatch, for a driver that goes on after one of the commands raised an error: insert into
--- start_dispatch (run, lease), perform_command for each of next_commands, insert into finish_dispatch (run).
-select run, lease
-from dispatch;
-
-create view finish_dispatch as
--- After a dispatch: insert into finish_dispatch (run). The turn is judged when nothing is left, or its run waits.
-select run
-from dispatch;
-
 create view record_crash as
--- Fail a command whose rules raised an error: insert into record_crash (command_id, message).
-select id as command_id, message
+-- Fail a command whose rules raised an error, and go on: insert into record_crash (command_id, message, lease).
+select id as command_id, message, null as lease
 from commands
 where false;
 
@@ -163,20 +153,6 @@ end;
 create trigger dispatch__dispatch
 instead of insert on dispatch
 begin
-    insert into start_dispatch (run, lease) values (new.run, new.lease);
-    insert into perform_command (command_id)
-    select c.id
-    from turns as t
-    join runs as r on r.id = t.run_id and r.alias = new.run
-    join commands as c on c.turn_id = t.id and c.state = 'queued'
-    where t.phase <> 'judged' and t.phase = 'dispatching'
-    order by c.ordinal;
-    insert into finish_dispatch (run) values (new.run);
-end;
-
-create trigger start_dispatch__start
-instead of insert on start_dispatch
-begin
     select fail(409, 'run ' || coalesce(new.run, '') || ': nothing to dispatch')
     where not exists (
         select 1
@@ -212,6 +188,29 @@ begin
     update turns
     set phase = 'dispatching'
     where phase <> 'judged' and phase = 'answered' and run_id = (select id from runs where alias = new.run);
+    insert into perform_command (command_id)
+    select c.id
+    from turns as t
+    join runs as r on r.id = t.run_id and r.alias = new.run
+    join commands as c on c.turn_id = t.id and c.state = 'queued' and c.id = coalesce(new.only, c.id)
+    where t.phase <> 'judged' and t.phase = 'dispatching'
+    order by c.ordinal;
+    update runs
+    set status = 202
+    where alias = new.run
+        and status = 102
+        and exists (select 1 from proposals as p where p.run_id = runs.id and p.state = 'proposed');
+    insert into _judge_turn (turn_id)
+    select t.id
+    from turns as t
+    where t.run_id = (select id from runs where alias = new.run)
+        and t.phase <> 'judged'
+        and t.phase = 'dispatching'
+        and not exists (
+            select 1
+            from commands as c
+            where c.turn_id = t.id and c.state in ('queued', 'performing', 'proposed', 'accepting', 'accepted')
+        );
 end;
 
 -- The commands of a response in their order, and what the parser had to repair.
@@ -310,27 +309,6 @@ begin
         and text_repetition(reasoning) is not null;
 end;
 
-create trigger finish_dispatch__finish
-instead of insert on finish_dispatch
-begin
-    update runs
-    set status = 202
-    where alias = new.run
-        and status = 102
-        and exists (select 1 from proposals as p where p.run_id = runs.id and p.state = 'proposed');
-    insert into _judge_turn (turn_id)
-    select t.id
-    from turns as t
-    where t.run_id = (select id from runs where alias = new.run)
-        and t.phase <> 'judged'
-        and t.phase = 'dispatching'
-        and not exists (
-            select 1
-            from commands as c
-            where c.turn_id = t.id and c.state in ('queued', 'performing', 'proposed', 'accepting', 'accepted')
-        );
-end;
-
 create trigger record_crash__record
 instead of insert on record_crash
 begin
@@ -338,4 +316,9 @@ begin
     select id, 'failed', 'error', new.message
     from commands
     where id = new.command_id and state = 'queued';
+    insert into dispatch (run, lease, only)
+    select r.alias, new.lease, 0
+    from commands as c
+    join runs as r on r.id = c.run_id
+    where c.id = new.command_id;
 end;
