@@ -1,9 +1,9 @@
 -- Commands: whatever anybody asks of the engine is a row here.
--- A command of the model is recorded with its turn and performed when the turn is dispatched; one of a client, a plugin or
--- the system is performed at once. To perform it: it is refused (105), or its entries are found and it is faulted (105), or
--- it goes to 'performing' and the procedure of its action runs (110 to 125); what came of it is written to the log. To add a
--- tool: a row in tools, and a trigger on commands that go to 'performing' which settles them or inserts into effects.
--- spec: @commands @dispatch_path @record @failure_reporting @primitives
+-- A command of the model is recorded with its turn and performed when the turn is dispatched; one of a client, a plugin
+-- or the system is performed at once. perform_command takes it from top to bottom: the plain path (108); refusals (106),
+-- its entries (105), faults (106); 'performing', where plugins perform their tools; the procedure of its action (110 to
+-- 120, 210); the log.
+-- spec: @commands @dispatch_path @record @failure_reporting
 
 -- tables
 
@@ -44,24 +44,6 @@ create index if not exists idx_commands_turn_id_ordinal on commands (turn_id, or
 create unique index if not exists idx_commands_request_id on commands (request_id) where request_id is not null;
 
 create index if not exists idx_commands_failed on commands (turn_id) where state in ('failed', 'cancelled');
-
-create table if not exists tools (
-    name text primary key,
-    -- the order in which the model is told of it
-    ordinal integer not null,
-    -- 1: a turn that used it goes on to look at what came of it
-    gathers integer not null default 0 constraint tools_gathers_flag check (gathers in (0, 1)),
-    -- 1: advertised to the model
-    advertised integer not null default 1 constraint tools_advertised_flag check (advertised in (0, 1)),
-    modes text not null default '["ask","act"]' constraint tools_modes_json check (json_valid(modes)),
-    -- flags of a loop that take the tool away
-    hidden_by text not null default '[]' constraint tools_hidden_by_json check (json_valid(hidden_by)),
-    -- JSON Schema of its arguments
-    schema text not null default '{"type":"object"}' constraint tools_schema_json check (json_valid(schema)),
-    meaning text not null,
-    -- what the model is told; the template tools/<name>.md where null
-    doc text
-) strict, without rowid;
 
 -- Commands that a plugin forbids: its trigger 'after insert on commands' adds a row, and the command is refused when its
 -- turn comes.
@@ -107,45 +89,9 @@ join runs as r on r.id = c.run_id
 join states as st on st.name = c.state
 left join turns as t on t.id = c.turn_id;
 
--- The tools that the model has in a loop, in the order in which it is told of them.
-create view loop_tools as
-select
-    l.id as loop_id,
-    t.name,
-    t.ordinal,
-    t.gathers,
-    t.doc,
-    t.schema,
-    t.meaning
-from loops as l
-join tools as t
-where t.advertised
-    and l.mode in (select value from json_each(t.modes))
-    and not exists (
-        select 1
-        from json_each(t.hidden_by) as h
-        join loop_flags as f on f.loop_id = l.id and f.flag = h.value
-    );
-
-create view _loop_grammars as
--- What a model may answer in a loop, made of the tools that are open in it: GBNF for whole responses, and the JSON Schema of
--- an array of calls.
-select
-    loop_id,
-    grammar_gbnf(tools) as gbnf,
-    grammar_json_schema(tools) as json_schema
-from (
-    select
-        l.id as loop_id,
-        (
-            select json_group_array(json_object('name', name, 'schema', json(schema)))
-            from (select name, schema from loop_tools where loop_id = l.id order by ordinal)
-        ) as tools
-    from loops as l
-);
-
 create view perform_command as
--- Perform a recorded command: insert into perform_command (command_id). One of a turn waits while another one is under way.
+-- Perform a recorded command: insert into perform_command (command_id). One of a turn waits while another one is under
+-- way.
 select id as command_id
 from commands
 where false;

@@ -1,7 +1,7 @@
 -- set: write, edit, or change what is seen.
--- A set is a patch (114), a decision on a proposal, a change of visibility and attributes (no body), or a body for one entry
--- or for the many that a pattern finds. A body comes under a path through _write_body, whichever command brings it: an entry
--- of the engine is written at once, a file is proposed.
+-- A set is a patch (114), a decision on a proposal, a change of visibility and attributes (no body), or a body for one
+-- entry or for the many that a pattern finds. A body comes under a path through _write_body, whichever command brings it:
+-- an entry of the engine is written at once, a file is proposed.
 -- spec: @verb_set @edit_syntax @size_gate @proposals
 
 -- seeds
@@ -72,14 +72,15 @@ left join run_views as v on v.run_id = c.run_id and v.entry_id = t.entry_id
 left join entries as e on e.id = t.entry_id
 left join contents as b on b.id = coalesce(v.content_id, e.content_id);
 
--- Check that one body may be put into each of the entries that a set found: insert into _check_batch (command_id, run_id).
+-- Check that one body may be put into each of the entries that a set found: insert into _check_batch (command_id,
+-- run_id).
 create view _check_batch as
 select id as command_id, run_id
 from commands
 where false;
 
--- Put what an edit gives under a path: insert into _write_body (command_id, path, attributes, visibility, edit). A command
--- whose edit does not apply, or whose body is refused, fails.
+-- Put what an edit gives under a path: insert into _write_body (command_id, path, attributes, visibility, edit). A
+-- command whose edit does not apply, or whose body is refused, fails.
 create view _write_body as
 select id as command_id, path, attributes, null as visibility, null as edit
 from commands

@@ -6,15 +6,15 @@
 
 -- views
 
--- Apply a body of a set that is a patch: insert into _read_patch (command_id, run_id, path, patch), the JSON of patch_parse.
--- A diff that is not of the file that the set names is a text like any other.
+-- Apply a body of a set that is a patch: insert into _read_patch (command_id, run_id, path, patch), the JSON of
+-- patch_parse. A diff that is not of the file that the set names is a text like any other.
 create view _read_patch as
 select id as command_id, run_id, path, null as patch
 from commands
 where false;
 
--- Propose what a patch makes of its files: insert into _propose_patch (command_id, files), a JSON array, one object a file,
--- with what is wrong where something is.
+-- Propose what a patch makes of its files: insert into _propose_patch (command_id, files), a JSON array, one object a
+-- file, with what is wrong where something is.
 create view _propose_patch as
 select id as command_id, null as files
 from commands

@@ -1,6 +1,6 @@
 -- The driver: what has to be done next for each run.
--- The shell asks next_steps and does what it says, one step after the other; it never decides. That is also how a run goes
--- on after a kill: the first step of the new process is the one that the old one did not finish.
+-- The shell asks next_steps and does what it says, one step after the other; it never decides. That is also how a run
+-- goes on after a kill: the first step of the new process is the one that the old one did not finish.
 -- spec: @next_steps @model_calls @model_failures
 
 -- tables
