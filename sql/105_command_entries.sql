@@ -92,13 +92,10 @@ where c.is_pattern
 
 -- The entries that a command works on, once they were looked for.
 create view _command_entries as
-select c.id as command_id, c.entry_id, e.path
+select c.id as command_id, e.id as entry_id, e.path
 from commands as c
-cross join entries as e on e.id = c.entry_id
-where c.entry_id is not null
-union all
-select command_id, entry_id, path
-from _matched_entries;
+left join _matched_entries as m on m.command_id = c.id
+cross join entries as e on e.id = coalesce(m.entry_id, c.entry_id);
 
 -- The entries of a command, a line each with what it costs, as lists tell them.
 create view _entry_lines as
@@ -111,8 +108,8 @@ select
     ) as line
 from commands as m
 cross join _command_entries as t on t.command_id = m.id
-join run_views as w on w.run_id = m.run_id and w.entry_id = t.entry_id
-join entries as e on e.id = t.entry_id
+cross join run_views as w on w.run_id = m.run_id and w.entry_id = t.entry_id
+cross join entries as e on e.id = t.entry_id
 left join contents as c on c.id = coalesce(w.content_id, e.content_id);
 
 -- Add a list of what a command found to what is told of it: insert into _list_entries (command_id).

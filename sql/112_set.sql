@@ -53,8 +53,8 @@ from commands as c;
 create view _edits as
 select
     c.id as command_id,
-    t.entry_id,
-    coalesce(t.path, c.path) as path,
+    e.id as entry_id,
+    coalesce(e.path, c.path) as path,
     k.attributes,
     c.is_pattern,
     json_extract(c.attributes, '$.visibility') as visibility,
@@ -67,9 +67,9 @@ select
     end as edit
 from commands as c
 join _kept_attributes as k on k.command_id = c.id
-left join _command_entries as t on t.command_id = c.id
-left join run_views as v on v.run_id = c.run_id and v.entry_id = t.entry_id
-left join entries as e on e.id = t.entry_id
+left join _matched_entries as m on m.command_id = c.id
+left join entries as e on e.id = coalesce(m.entry_id, c.entry_id)
+left join run_views as v on v.run_id = c.run_id and v.entry_id = e.id
 left join contents as b on b.id = coalesce(v.content_id, e.content_id);
 
 -- Check that one body may be put into each of the entries that a set found: insert into _check_batch (command_id,
@@ -131,7 +131,7 @@ begin
         new.run_id, t.entry_id, json_extract(new.attributes, '$.visibility'),
         (select sequence from turns where id = new.turn_id)
     from _command_entries as t
-    join run_views as v on v.run_id = new.run_id and v.entry_id = t.entry_id
+    cross join run_views as v on v.run_id = new.run_id and v.entry_id = t.entry_id
     where t.command_id = new.id
         and new.body is null
         and v.visibility <> json_extract(new.attributes, '$.visibility')
@@ -146,7 +146,7 @@ begin
         new.writer,
         (select sequence from turns where id = new.turn_id)
     from _command_entries as t
-    join _kept_attributes as k on k.command_id = t.command_id
+    cross join _kept_attributes as k on k.command_id = t.command_id
     where t.command_id = new.id
         and new.body is null
         and coalesce(k.attributes, json_extract(new.attributes, '$.state')) is not null

@@ -86,7 +86,7 @@ begin
         new.run_id, t.entry_id, json_extract(new.attributes, '$.visibility'),
         (select sequence from turns where id = new.turn_id)
     from _command_entries as t
-    join run_views as v on v.run_id = new.run_id and v.entry_id = t.entry_id
+    cross join run_views as v on v.run_id = new.run_id and v.entry_id = t.entry_id
     where t.command_id = new.id
         and new.destination is null
         and v.visibility <> json_extract(new.attributes, '$.visibility');
@@ -131,7 +131,7 @@ begin
         and entry_id in (
             select t.entry_id
             from _command_entries as t
-            join entries as e on e.id = t.entry_id
+            cross join entries as e on e.id = t.entry_id
             where t.command_id = new.command_id and e.kind <> 'file'
         );
 end;
