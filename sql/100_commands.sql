@@ -110,8 +110,8 @@ join runs as r on r.id = c.run_id
 join states as st on st.name = c.state
 left join turns as t on t.id = c.turn_id;
 
--- The tools that the model has in a loop, in the order in which it is told of them.
 create view loop_tools as
+-- The tools that the model has in a loop; 'ordinal' is the order in which it is told of them.
 select
     l.id as loop_id,
     t.name,
