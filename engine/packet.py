@@ -48,7 +48,7 @@ class Renderer:
     def offer(self, turn_id: int, lease: str | None) -> None:
         """Render the packet of a turn in 'assembling' and offer it; one that is taken is stored as it was rendered.
 
-        Afterwards the turn is 'asking', or still 'assembling' with something demoted, or 'judging' when nothing fits.
+        Afterwards the turn is 'asking', or still 'assembling' with something demoted, or over when nothing fits.
         """
         chars = sum(len(message.content) for message in self.render(turn_id))
         self._db.insert("submit_packet", turn_id=turn_id, chars=chars, lease=lease)

@@ -29,6 +29,11 @@ _HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 _ON_PURPOSE = "To keep the body as a text, wrap it in <<NEW."
 _MARK = "\ufeff"
 """A byte order mark stays in front."""
+_SIGNS = re.compile(
+    r"<<|@@|```|~~~|SEARCH|ORIGINAL|End Patch|^[ \t\ufeff]*(?:s[^\w\s]|---|\+\+\+|\*\*\*|diff|Index:|cat|tee|\$)",
+    re.MULTILINE,
+)
+"""Each edit, block, hunk and patch has one of these."""
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
@@ -80,6 +85,11 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
     except Mismatch as mismatch:
         return _json(state="failed", outcome="conflict", message=str(mismatch))
     return _json(state="resolved", body=text, changed=text != current, warnings=warnings)
+
+
+def edit_has_marks(body: str | None) -> int | None:
+    """0 where `body` holds no sign of an edit or a patch, so that `edit_apply` makes just `body` of any text; else 1."""
+    return None if body is None else int(_SIGNS.search(body) is not None)
 
 
 def edit_diff(path: str | None, before: str | None, after: str | None) -> str | None:
@@ -231,5 +241,6 @@ def _shift(hunk: re.Match[str], lines: int) -> str:
 FUNCTIONS = (
     Function("edit_parse", 1, edit_parse),
     Function("edit_apply", 2, edit_apply),
+    Function("edit_has_marks", 1, edit_has_marks),
     Function("edit_diff", 3, edit_diff),
 )

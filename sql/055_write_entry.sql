@@ -79,25 +79,36 @@ begin
         coalesce(new.loop_id, v.loop_id),
         new.content_id,
         s.searchable
-    from run_scopes as l
-    cross join entries as e on e.scope = l.scope and e.path = new.path
-    join schemes as s on s.name = e.kind
+    from schemes as s
+    join run_scopes as l on l.run_id = new.run_id and l.kind = s.default_scope
+    -- the one that the run sees, else the one in the scope where it writes
+    join entries as e
+        on e.id = coalesce(
+            (select p.entry_id from _run_paths as p where p.run_id = new.run_id and p.path = new.path),
+            (select id from entries where scope = l.scope and path = new.path)
+        )
     left join run_views as v on v.run_id = new.run_id and v.entry_id = e.id
     left join _entry_metadata as b on b.id = v.metadata_id
     left join contents as c on c.id = coalesce(v.content_id, e.content_id)
-    where l.run_id = new.run_id
-    -- the one that the run sees, else the one in the scope where it writes
-    order by v.run_id is null, l.kind <> s.default_scope
-    limit 1;
+    where s.name = coalesce((select name from schemes where name = coalesce(path_scheme(new.path), 'file')), '*');
 end;
 
 -- A body that differs becomes a new content; the view is pinned to it, or the head of a shared entry moves.
 create trigger _apply_write__apply
 instead of insert on _apply_write
 begin
+    -- a short body is its own summary
+    insert into contents (chars, summary_chars, lines, body)
+    select length(new.body), length(new.body), text_lines(new.body), new.body
+    where new.content_id is null
+        and new.body is not new.old_body
+        and length(new.body) <= 500
+        and not instr(new.body, char(0));
     insert into store_content (path, body)
     select new.path, new.body
-    where new.content_id is null and new.body is not new.old_body and new.body is not null;
+    where new.content_id is null
+        and new.body is not new.old_body
+        and (length(new.body) > 500 or instr(new.body, char(0)));
     update entries
     set content_id = case
             when new.content_id is not null then new.content_id
@@ -125,7 +136,8 @@ begin
         )
     where not new.shared and (new.attributes is not null or new.state <> 'resolved' or new.outcome is not null);
     insert into run_views (
-        run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn, since, context_order
+        run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn, since,
+        context_order
     )
     values (
         new.run_id,
@@ -175,18 +187,8 @@ begin
         and c.id not in (select id from content_search_docsize);
 end;
 
--- A short body is its own summary.
-create trigger store_content__store_short
+create trigger store_content__store
 instead of insert on store_content
-when length(new.body) <= 500 and not instr(new.body, char(0))
-begin
-    insert into contents (chars, summary_chars, lines, body)
-    values (length(new.body), length(new.body), text_lines(new.body), new.body);
-end;
-
-create trigger store_content__store_long
-instead of insert on store_content
-when length(new.body) > 500 or instr(new.body, char(0))
 begin
     insert into contents (chars, summary_chars, lines, cut, summary, body)
     select

@@ -101,7 +101,8 @@ begin
         new.entry_id
     );
     insert into run_view_versions (
-        run_id, entry_id, began, ended, content_id, metadata_id, visibility, state, outcome, context_order, turn, last_used_turn
+        run_id, entry_id, began, ended, content_id, metadata_id, visibility, state, outcome, context_order, turn,
+        last_used_turn
     )
     values (
         old.run_id, old.entry_id, old.since, new.since, old.content_id, old.metadata_id, old.visibility,
@@ -120,11 +121,13 @@ begin
         'entry.removed', old.entry_id
     );
     insert into run_view_versions (
-        run_id, entry_id, began, ended, content_id, metadata_id, visibility, state, outcome, context_order, turn, last_used_turn
+        run_id, entry_id, began, ended, content_id, metadata_id, visibility, state, outcome, context_order, turn,
+        last_used_turn
     )
     values (
         old.run_id, old.entry_id, old.since, (select max(id) from events), old.content_id, old.metadata_id,
-        old.visibility, old.state, old.outcome, nullif(old.context_order, old.since), old.turn, nullif(old.last_used_turn, old.turn)
+        old.visibility, old.state, old.outcome, nullif(old.context_order, old.since), old.turn,
+        nullif(old.last_used_turn, old.turn)
     );
 end;
 

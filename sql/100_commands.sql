@@ -43,9 +43,6 @@ create index if not exists idx_commands_turn_id_ordinal on commands (turn_id, or
 
 create unique index if not exists idx_commands_request_id on commands (request_id) where request_id is not null;
 
-create index if not exists idx_commands_unfinished on commands (turn_id)
-where state in ('performing', 'proposed', 'accepting', 'accepted');
-
 create index if not exists idx_commands_failed on commands (turn_id) where state in ('failed', 'cancelled');
 
 create table if not exists tools (
@@ -153,7 +150,13 @@ select id as command_id
 from commands
 where false;
 
--- Run the procedure of a command's action, which stands in the file of its tool: insert a row of commands.
+-- Perform a command that is not plain, in its steps: insert into _perform_fully (command_id).
+create view _perform_fully as
+select id as command_id
+from commands
+where false;
+
+-- Run the procedure of a command's action: insert a row of commands. Each action has a trigger, in the file of its tool.
 create view _run_command as
 select *
 from commands
@@ -239,10 +242,30 @@ when not exists (
         where c.id = new.command_id
     )
 begin
+    -- most commands are plain
+    insert into _perform_plain (command_id)
+    select command_id
+    from _plain_commands
+    where command_id = new.command_id;
+    insert into _perform_fully (command_id)
+    select id
+    from commands
+    where id = new.command_id and state = 'queued';
+    insert into _record_command (command_id) values (new.command_id);
+end;
+
+create trigger _perform_fully__perform
+instead of insert on _perform_fully
+begin
     insert into _fail_command (command_id, fault)
     select command_id, refusal
-    from _refusals
-    where command_id = new.command_id and refusal is not null;
+    from (
+        select command_id, refusal
+        from _refusals
+        where command_id = new.command_id
+        limit 1
+    )
+    where refusal is not null;
     insert into _find_entries (command_id)
     select id
     from commands
@@ -272,21 +295,6 @@ begin
             c.outcome in ('validation', 'permission', 'method_not_allowed')
             or exists (select 1 from vetoes as v where v.command_id = c.id)
         );
-    insert into _record_command (command_id) values (new.command_id);
-end;
-
-create trigger _run_command__run
-instead of insert on _run_command
-begin
-    insert into _run_get select * from commands where id = new.id and new.action = 'get';
-    insert into _run_set select * from commands where id = new.id and new.action = 'set' and path_scheme(path) is not 'run';
-    insert into _run_run select * from commands where id = new.id and new.action = 'set' and path_scheme(path) = 'run';
-    insert into _run_rm select * from commands where id = new.id and new.action = 'rm';
-    insert into _run_cp_mv select * from commands where id = new.id and new.action in ('cp', 'mv');
-    insert into _run_process select * from commands where id = new.id and new.action in ('sh', 'env');
-    insert into _run_question select * from commands where id = new.id and new.action = 'ask_user';
-    insert into _run_think select * from commands where id = new.id and new.action = 'think';
-    insert into _run_update select * from commands where id = new.id and new.action = 'update';
 end;
 
 create trigger _fail_command__fail

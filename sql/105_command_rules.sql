@@ -256,8 +256,8 @@ cross join _entry_actions as a on a.action = c.action
 cross join _command_filters as f on f.command_id = c.id
 left join _deciding_commands as d on d.command_id = c.id;
 
--- Why a command cannot be done, now that its entries are known. A command that only lists what it finds has no fault but a
--- pattern that cannot be used; a query that is not valid may still be a plain text that was found. 'outcome: message', or null.
+-- Why a command cannot be done, now that its entries are known: 'outcome: message', or null. A command that only lists what
+-- it finds has no fault but a pattern that is not valid. A query that is not valid is no fault where it was found as a text.
 create view _faults as
 select
     c.command_id,
@@ -353,8 +353,8 @@ begin
     where command_id = new.command_id;
     insert into _fail_command (command_id, fault)
     select command_id, fault
-    from _faults
-    where command_id = new.command_id and fault is not null;
+    from (select command_id, fault from _faults where command_id = new.command_id limit 1)
+    where fault is not null;
     -- a manifest lists and changes nothing, whatever the action
     update commands
     set state = 'resolved',
@@ -372,7 +372,8 @@ create trigger _list_entries__list
 instead of insert on _list_entries
 begin
     update commands
-    set message = coalesce(message, '') || (select count(*) from _command_entries where command_id = new.command_id) || ' matched'
+    set message = coalesce(message, '')
+        || (select count(*) from _command_entries where command_id = new.command_id) || ' matched'
         || coalesce(
             char(10) || (
                 select group_concat(line, char(10))

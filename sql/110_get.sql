@@ -28,37 +28,36 @@ on conflict (action) do update
 
 -- views
 
--- Run a get: insert a row of commands.
-create view _run_get as
-select *
-from commands
-where false;
-
 -- The lines of one entry that a get asks for, as they are told.
 create view _slices as
 select
-    command_id,
-    path || char(10) || '[lines ' || json_extract(slice, '$.first') || '-' || json_extract(slice, '$.last') || ' / '
-    || json_extract(slice, '$.total') || ' total]' || char(10) || json_extract(slice, '$.text') as message
-from (
-    select
-        c.id as command_id,
-        c.path,
-        text_slice(
-            coalesce(b.body, ''),
-            cast(json_extract(c.attributes, '$.line') as integer),
-            cast(json_extract(c.attributes, '$.limit') as integer)
-        ) as slice
-    from commands as c
-    cross join _command_entries as t on t.command_id = c.id
-    cross join _entry_bodies as b on b.run_id = c.run_id and b.entry_id = t.entry_id
-    where coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, '$.limit')) is not null
-);
+    c.id as command_id,
+    (
+        select
+            c.path || char(10) || '[lines ' || json_extract(s.slice, '$.first') || '-' || json_extract(s.slice, '$.last')
+            || ' / ' || json_extract(s.slice, '$.total') || ' total]' || char(10) || json_extract(s.slice, '$.text')
+        from (
+            select
+                text_slice(
+                    coalesce(b.body, ''),
+                    cast(json_extract(c.attributes, '$.line') as integer),
+                    cast(json_extract(c.attributes, '$.limit') as integer)
+                ) as slice
+            from _command_entries as t
+            cross join _entry_bodies as b on b.run_id = c.run_id and b.entry_id = t.entry_id
+            where t.command_id = c.id
+            -- one: the function is called once
+            limit 1
+        ) as s
+    ) as message
+from commands as c
+where coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, '$.limit')) is not null;
 
 -- triggers
 
-create trigger _run_get__run
-instead of insert on _run_get
+create trigger _run_command__get
+instead of insert on _run_command
+when new.action = 'get'
 begin
     update commands
     set state = 'resolved', message = s.message

@@ -33,12 +33,6 @@ on conflict (action) do update
 
 -- views
 
--- Run a set that is not about a run: insert a row of commands.
-create view _run_set as
-select *
-from commands
-where false;
-
 -- The attributes of a command that are kept on the entry it writes.
 create view _kept_attributes as
 select
@@ -91,8 +85,7 @@ select id as command_id, path, attributes, null as visibility, null as edit
 from commands
 where false;
 
--- Ask whether a body may come under a path, and fail the command where it may not: insert into _check_body (command_id, path,
--- body).
+-- Fail a command whose body may not come under a path: insert into _check_body (command_id, path, body).
 create view _check_body as
 select id as command_id, path, body
 from commands
@@ -107,8 +100,9 @@ where false;
 
 -- triggers
 
-create trigger _run_set__run
-instead of insert on _run_set
+create trigger _run_command__set
+instead of insert on _run_command
+when new.action = 'set' and path_scheme(new.path) is not 'run'
 begin
     insert into _read_patch (command_id, run_id, path, patch)
     select new.id, new.run_id, new.path, patch_parse(new.body)
@@ -262,6 +256,7 @@ begin
             ) as fault
         from commands as c
         where c.id = new.command_id
+        limit 1
     )
     where fault is not null;
 end;

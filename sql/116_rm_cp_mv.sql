@@ -1,7 +1,7 @@
 -- rm, cp, mv: remove, copy and rename entries.
--- An entry of the engine goes at once, each file by a proposal of its own. cp and mv take one entry; the destination is written
--- as by a set. The source of a move goes when the destination is there: an entry at once or with the file that was written, a
--- file by a second proposal. Without a destination a move changes what is seen, in place.
+-- rm removes an entry of the engine at once, and proposes the removal of each file. cp and mv take one entry and write the
+-- destination as a set does. mv removes the source when the destination is written: an entry of the engine at once or with
+-- the file, a file by a second proposal. mv without a destination changes the visibility alone.
 -- spec: @verb_rm @verb_cp @verb_mv
 
 -- seeds
@@ -47,18 +47,6 @@ on conflict (action) do update
 
 -- views
 
--- Run a rm: insert a row of commands.
-create view _run_rm as
-select *
-from commands
-where false;
-
--- Run a cp or mv: insert a row of commands.
-create view _run_cp_mv as
-select *
-from commands
-where false;
-
 -- Propose that a file goes: insert into _propose_removal (command_id, path).
 create view _propose_removal as
 select id as command_id, path
@@ -74,8 +62,9 @@ where false;
 
 -- triggers
 
-create trigger _run_rm__run
-instead of insert on _run_rm
+create trigger _run_command__rm
+instead of insert on _run_command
+when new.action = 'rm'
 begin
     insert into _propose_removal (command_id, path)
     select command_id, path
@@ -88,8 +77,9 @@ begin
     where id = new.id and state = 'performing';
 end;
 
-create trigger _run_cp_mv__run
-instead of insert on _run_cp_mv
+create trigger _run_command__cp_mv
+instead of insert on _run_command
+when new.action in ('cp', 'mv')
 begin
     insert into _show_entry (run_id, entry_id, visibility, turn)
     select

@@ -28,24 +28,11 @@ on conflict (name) do update
     set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised,
         modes = excluded.modes, hidden_by = excluded.hidden_by, schema = excluded.schema, meaning = excluded.meaning;
 
--- views
-
--- Run a update: insert a row of commands.
-create view _run_update as
-select *
-from commands
-where false;
-
--- Run a think: insert a row of commands.
-create view _run_think as
-select *
-from commands
-where false;
-
 -- triggers
 
-create trigger _run_update__run
-instead of insert on _run_update
+create trigger _run_command__update
+instead of insert on _run_command
+when new.action = 'update'
 begin
     update commands
     set state = 'failed',
@@ -67,8 +54,9 @@ begin
     where id = new.id and state = 'performing';
 end;
 
-create trigger _run_think__run
-instead of insert on _run_think
+create trigger _run_command__think
+instead of insert on _run_command
+when new.action = 'think'
 begin
     update commands
     set state = 'resolved', message = '', quiet = 1

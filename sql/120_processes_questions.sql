@@ -28,18 +28,6 @@ on conflict (name) do update
 
 -- views
 
--- Run a sh or env: insert a row of commands.
-create view _run_process as
-select *
-from commands
-where false;
-
--- Run a ask_user: insert a row of commands.
-create view _run_question as
-select *
-from commands
-where false;
-
 -- Why a command line is refused: this loop ran it as often as the setting max_repeated_commands allows.
 create view _repeated_processes as
 select
@@ -147,8 +135,9 @@ where false;
 
 -- triggers
 
-create trigger _run_process__run
-instead of insert on _run_process
+create trigger _run_command__process
+instead of insert on _run_command
+when new.action in ('sh', 'env')
 begin
     insert into _fail_command (command_id, fault)
     select
@@ -159,8 +148,9 @@ begin
     values (new.id, 'process', new.body, json_object('command', new.body));
 end;
 
-create trigger _run_question__run
-instead of insert on _run_question
+create trigger _run_command__question
+instead of insert on _run_command
+when new.action = 'ask_user'
 begin
     insert into _fail_command (command_id, fault)
     select new.id, 'validation: ask_user needs a question.'
@@ -224,6 +214,6 @@ begin
     set reason = (select report from _process_reports where effect_id = new.effect_id)
     where id = (select proposal_id from effects where id = new.effect_id);
     update commands
-    set message = (select report from _process_reports where effect_id = new.effect_id)
+    set message = (select p.reason from effects as f join proposals as p on p.id = f.proposal_id where f.id = new.effect_id)
     where id = (select command_id from effects where id = new.effect_id);
 end;

@@ -306,8 +306,8 @@ begin
     where p.id = new.proposal_id;
 end;
 
--- Half a move would lose a file, half a patch would break a program: of what stands together nothing is done where one cannot
--- be.
+-- Of commands whose proposals stand together, what was accepted and not yet begun is cancelled too: half a move would lose a
+-- file, half a patch would break a program.
 create trigger _cancel_proposals__cancel
 instead of insert on _cancel_proposals
 begin

@@ -1,7 +1,7 @@
 -- A turn, from begin to judged: begin_turn, submit_packet (340), the response, dispatch, _judge_turn (220).
--- The response is committed before anything is made of it. 'insert into dispatch (run)' is all that a driver says then; it says
--- it again when an effect is done or a proposal settled, and the turn goes on where it paused. Its commands are performed in
--- order until one waits; those behind one that failed are aborted. When nothing is left the turn is judged.
+-- The response is committed before it is read. Then the driver inserts into dispatch, once and again after each effect
+-- and each decision: the commands of the turn are performed in order until one waits. Commands behind one that failed are
+-- aborted. When no command is left the turn is judged.
 -- spec: @turns_table @record @dispatch @pause_and_resume @healing
 
 -- views
@@ -21,8 +21,8 @@ join runs as r on r.id = t.run_id
 where false;
 
 create view start_dispatch as
--- The parts of a dispatch, for a driver that goes on after one of the commands raised an error: insert into start_dispatch
--- (run, lease), perform_command for each of next_commands, insert into finish_dispatch (run).
+-- The parts of a dispatch, for a driver that goes on after one of the commands raised an error: insert into
+-- start_dispatch (run, lease), perform_command for each of next_commands, insert into finish_dispatch (run).
 select run, lease
 from dispatch;
 
@@ -110,7 +110,10 @@ begin
     insert into turns (run_id, loop_id, sequence, lease, chars_per_token, created_at)
     select
         r.id, l.id, r.next_turn, new.lease,
-        min(l.chars_per_token, coalesce((select m.chars_per_token from _loop_rates as m where m.loop_id = l.id), l.chars_per_token)),
+        min(
+            l.chars_per_token,
+            coalesce((select m.chars_per_token from _loop_rates as m where m.loop_id = l.id), l.chars_per_token)
+        ),
         now()
     from runs as r
     join loops as l on l.run_id = r.id and l.status = 102

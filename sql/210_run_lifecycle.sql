@@ -11,12 +11,6 @@ create table if not exists personas (
 
 -- views
 
--- Run a set on run://: insert a row of commands.
-create view _run_run as
-select *
-from commands
-where false;
-
 -- Make a run where there is none of that name: insert into _ensure_run (alias, attributes). A fork takes its parent's views
 -- along.
 create view _ensure_run as
@@ -153,8 +147,8 @@ begin
     from runs
     where id = new.parent_run_id;
     insert into run_views (
-        run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn, write_count,
-        since, context_order
+        run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn,
+        write_count, since, context_order
     )
     select
         new.run_id, v.entry_id, v.content_id, v.metadata_id, v.visibility,
@@ -181,8 +175,8 @@ begin
         union all
         select
             h.run_id, h.entry_id, h.content_id, h.metadata_id, h.visibility, h.state, h.outcome, 'system', null,
-            coalesce(h.context_order, case when h.visibility <> 'archived' then h.began end), h.turn, coalesce(h.last_used_turn, h.turn),
-            1, h.began, h.state in ('streaming', 'proposed')
+            coalesce(h.context_order, case when h.visibility <> 'archived' then h.began end), h.turn,
+            coalesce(h.last_used_turn, h.turn), 1, h.began, h.state in ('streaming', 'proposed')
         from run_scopes as l
         cross join entries as e on e.scope = l.scope
         cross join run_view_versions as h
@@ -231,8 +225,9 @@ begin
     where id = new.run_id and status <> 499;
 end;
 
-create trigger _run_run__run
-instead of insert on _run_run
+create trigger _run_command__run
+instead of insert on _run_command
+when new.action = 'set' and path_scheme(new.path) = 'run'
 begin
     insert into _check_options (run, attributes)
     select alias, coalesce(json_extract(new.attributes, '$.attributes'), '{}')

@@ -1,6 +1,7 @@
 -- Votes: whether a loop goes on after a turn, and what it ended with.
--- Voters insert a row into votes while a turn is 'voting'; the verdict is a view over the votes, so a plugin takes part with a
--- trigger. Strikes count turns with errors in a row; a cycle is a strike that nobody tells the model about.
+-- Each voter inserts a row into votes while a turn is 'voting'; a plugin votes with a trigger on turns. The vote of the
+-- highest rank is the verdict. A turn with an error that counts is a strike, and so is a turn that repeats those before
+-- it; strikes in a row end the loop.
 -- spec: @verdict @strikes @cycle_detection @healing
 
 -- tables
@@ -105,8 +106,8 @@ from (
 )
 where place = 1;
 
--- The engine's own votes that depend on the loop and on its errors; those that depend on the model's word alone are cast by
--- _decide_turn.
+-- The engine's own votes that depend on the loop and on its errors; those that depend on the model's word alone are cast
+-- by _decide_turn.
 create view _loop_votes as
 select
     s.turn_id, 'turns' as voter, 20 as rank, 499 as status,
@@ -163,6 +164,13 @@ select id as turn_id
 from turns
 where false;
 
+-- End a turn by its verdict: insert into _end_turn (turn_id, loop_id, vote, voter, status, reason, answer). A null vote
+-- means that nobody voted and the loop goes on.
+create view _end_turn as
+select turn_id, null as loop_id, vote, voter, status, reason, answer
+from votes
+where false;
+
 -- Decide how a loop goes on, by the findings of its turn: insert into _decide_turn, the columns of _turn_findings.
 create view _decide_turn as
 select *
@@ -212,8 +220,8 @@ begin
     update loops
     set streak = case when new.struck then streak + 1 else 0 end
     where id = new.loop_id;
-    -- the model's own word; without one text alone is the answer, and deeds alone are the end unless something was gathered
-    -- to be looked at
+    -- the model's own word; without one text alone is the answer, and deeds alone are the end unless something was
+    -- gathered to be looked at
     insert into votes (turn_id, voter, vote, rank, status, reason, answer)
     select
         new.turn_id, 'update', 'stop', 10, json_extract(c.attributes, '$.status'), null,
@@ -242,13 +250,21 @@ begin
     update turns
     set phase = 'voting', streak = (select streak from loops where id = new.loop_id)
     where id = new.turn_id;
+    insert into _end_turn (turn_id, loop_id, vote, voter, status, reason, answer)
+    select new.turn_id, new.loop_id, v.vote, v.voter, v.status, v.reason, v.answer
+    from (select new.turn_id as turn_id)
+    left join turn_verdicts as v using (turn_id);
+end;
+
+create trigger _end_turn__end
+instead of insert on _end_turn
+begin
     update loops
-    set answer = coalesce((select answer from turn_verdicts where turn_id = new.turn_id), answer),
-        reason = (select reason from turn_verdicts where turn_id = new.turn_id)
-    where id = new.loop_id and exists (select 1 from votes where turn_id = new.turn_id);
+    set answer = coalesce(new.answer, answer), reason = new.reason
+    where id = new.loop_id and new.vote is not null;
     update turns
     set phase = 'judged',
-        status = coalesce((select status from turn_verdicts where turn_id = new.turn_id and vote = 'stop'), 102),
+        status = case new.vote when 'stop' then new.status else 102 end,
         prose = null,
         ended_at = now()
     where id = new.turn_id;
@@ -263,17 +279,14 @@ begin
         and instr((select response from turns where id = new.turn_id), body) > 0;
     insert into events (at, run_id, turn_id, kind, detail)
     select
-        now(), t.run_id, t.id, 'turn.judged',
-        (
-            select json_object('vote', v.vote, 'status', v.status, 'voter', v.voter)
-            from turn_verdicts as v
-            where v.turn_id = t.id
-        )
-    from turns as t
-    where t.id = new.turn_id;
+        now(), run_id, id, 'turn.judged',
+        case
+            when new.vote is not null then json_object('vote', new.vote, 'status', new.status, 'voter', new.voter)
+        end
+    from turns
+    where id = new.turn_id;
     insert into _move_loop (loop_id, status)
-    select l.id, v.status
-    from turn_verdicts as v
-    join loops as l on l.id = new.loop_id and l.status = 102
-    where v.turn_id = new.turn_id and v.vote = 'stop';
+    select id, new.status
+    from loops
+    where id = new.loop_id and status = 102 and new.vote = 'stop';
 end;

@@ -46,7 +46,11 @@ from (
     from (
         select
             t.id as turn_id,
-            case when c.is_task then 2 when c.last_used_turn = t.sequence - 1 and c.category <> 'prompt' then 1 else 3 end as place,
+            case
+                when c.is_task then 2
+                when c.last_used_turn = t.sequence - 1 and c.category <> 'prompt' then 1
+                else 3
+            end as place,
             max(c.last_used_turn, c.turn) as since,
             c.entry_id,
             c.path,
@@ -166,7 +170,8 @@ begin
         end
     from (
         select
-            t.id, t.loop_id, t.condensed, b.ceiling, cast(ceil(new.chars / coalesce(t.chars_per_token, b.chars_per_token)) as integer) as tokens
+            t.id, t.loop_id, t.condensed, b.ceiling,
+            cast(ceil(new.chars / coalesce(t.chars_per_token, b.chars_per_token)) as integer) as tokens
         from turns as t
         join _loop_ceilings as b on b.loop_id = t.loop_id
         where t.id = new.turn_id and t.phase = 'assembling'

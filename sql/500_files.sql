@@ -215,7 +215,13 @@ begin
                 '* ' || f.path || ' - ' || coalesce(
                     (select u.short from _unreadable_files as u where c.id is null and u.entry_id = e.id),
                     token_estimate(
-                        c.chars, (select l.chars_per_token from turns as t join loops as l on l.id = t.loop_id where t.id = new.turn_id)
+                        c.chars,
+                        (
+                            select l.chars_per_token
+                            from turns as t
+                            join loops as l on l.id = t.loop_id
+                            where t.id = new.turn_id
+                        )
                     ) || ' tokens'
                 ) as line
             from runs as r

@@ -99,6 +99,8 @@ alter table commands add column is_pattern integer not null default 0;
 
 alter table commands add column entry_id integer;
 
+drop index idx_commands_unfinished;
+
 update settings
 set name = 'chars_per_token'
 where name = 'token_divisor';

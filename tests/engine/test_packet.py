@@ -156,13 +156,18 @@ def test_the_figures_of_the_budget_are_those_of_the_packet(
         write_entries(db, entries)
         db.resume("demo")
         db.run(prompt, run="demo")
-        rows = db.rows("select id, sequence, chars_per_token, context_tokens, context_chars from turns where seen_at > 0")
+        rows = db.rows(
+            "select id, sequence, chars_per_token, context_tokens, context_chars from turns where seen_at > 0"
+        )
         for row in rows:
             texts = db.rows("select text from packet_texts where turn = ? order by ordinal", (row["sequence"],))
             chars = sum(len(text["text"]) for text in texts)
             figures = budget(texts[-1]["text"])
             assert (
-                figures["usage"] == figures["usage_again"] == row["context_tokens"] == math.ceil(chars / row["chars_per_token"])
+                figures["usage"]
+                == figures["usage_again"]
+                == row["context_tokens"]
+                == math.ceil(chars / row["chars_per_token"])
             )
             premiums = premiums_of(texts[-1]["text"])
             assert figures["floor"] + sum(premiums) + figures["system"] == figures["usage"], (
@@ -239,7 +244,7 @@ def test_what_an_entry_costs_is_what_its_text_measures(
         assert whole == sum(c[c["visibility"]] for c in costs)
         assert all(c["visible"] - c["summarized"] == c["expansion"] for c in costs)
         floor, expansion = (db.value(f"select sum({name}) from _packet_schemes") for name in ("floor", "expansion"))
-        assert whole == floor + premium
+        assert whole == floor + expansion
         for cost in costs:
             other = "summarized" if cost["visibility"] == "visible" else "visible"
             db.execute("update run_views set visibility = ? where entry_id = ?", (other, cost["entry_id"]))

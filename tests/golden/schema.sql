@@ -630,6 +630,7 @@ where prompt_tokens > 0;
 -- view _effect_channels (effect_id, run_id, turn_id, channel, path)
 -- view _effect_leases (effect_id, token)
 -- view _end_command (command_id, state, outcome, message)
+-- view _end_turn (turn_id, loop_id, vote, voter, status, reason, answer)
 -- view _ensure_run (alias, attributes)
 -- view _entry_bodies (run_id, entry_id, scope, path, scheme, kind, hash, content_id, body, chars, attributes, visibility, state, outcome)
 -- view _entry_heads (run_id, entry_id, head)
@@ -668,6 +669,9 @@ where prompt_tokens > 0;
 -- view _packet_tools (turn_id, name, doc, persona, native)
 -- view _packet_unknowns (turn_id, entry_id, text)
 -- view _packet_visible (turn_id, entry_id, text, content_id, body_at, body_chars)
+-- view _perform_fully (command_id)
+-- view _perform_plain (command_id)
+-- view _plain_commands (command_id)
 -- view _process_reports (effect_id, report)
 -- view _proposal_ends (command_id, state, outcome, message)
 -- view _propose_patch (command_id, files)
@@ -683,18 +687,9 @@ where prompt_tokens > 0;
 -- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, lists, is_slice, decides, is_move, is_pattern, filter, found, needs, example, forbidden)
 -- view _resolved_proposals (resolution_id, proposal_id, kind)
 -- view _run_command (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
--- view _run_cp_mv (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
--- view _run_get (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _run_lines (run_id, source_id, depth, last_turn)
 -- view _run_paths (run_id, path, entry_id, kind, scheme)
--- view _run_process (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
--- view _run_question (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
--- view _run_rm (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
--- view _run_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
--- view _run_set (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _run_status_after_loop (loop_status, run_status)
--- view _run_think (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
--- view _run_update (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _scan_requests (turn_id, run_id, project_id, root)
 -- view _settle_proposal (proposal_id)
 -- view _show_entry (run_id, entry_id, visibility, turn)
@@ -797,6 +792,7 @@ where prompt_tokens > 0;
 -- trigger _decide_turn__decide on _decide_turn
 -- trigger _demote__demote on _demote
 -- trigger _end_command__end on _end_command
+-- trigger _end_turn__end on _end_turn
 -- trigger _ensure_run__ensure on _ensure_run
 -- trigger _entry_metadata__guard_delete on _entry_metadata
 -- trigger _entry_metadata__guard_update on _entry_metadata
@@ -807,6 +803,8 @@ where prompt_tokens > 0;
 -- trigger _make_metadata__make on _make_metadata
 -- trigger _move_loop__move on _move_loop
 -- trigger _open_channels__open on _open_channels
+-- trigger _perform_fully__perform on _perform_fully
+-- trigger _perform_plain__perform on _perform_plain
 -- trigger _propose_patch__propose on _propose_patch
 -- trigger _propose_removal__propose on _propose_removal
 -- trigger _propose_write__propose on _propose_write
@@ -814,16 +812,15 @@ where prompt_tokens > 0;
 -- trigger _record_command__record on _record_command
 -- trigger _record_commands__record on _record_commands
 -- trigger _remove_entries__remove on _remove_entries
+-- trigger _run_command__cp_mv on _run_command
+-- trigger _run_command__get on _run_command
+-- trigger _run_command__process on _run_command
+-- trigger _run_command__question on _run_command
+-- trigger _run_command__rm on _run_command
 -- trigger _run_command__run on _run_command
--- trigger _run_cp_mv__run on _run_cp_mv
--- trigger _run_get__run on _run_get
--- trigger _run_process__run on _run_process
--- trigger _run_question__run on _run_question
--- trigger _run_rm__run on _run_rm
--- trigger _run_run__run on _run_run
--- trigger _run_set__run on _run_set
--- trigger _run_think__run on _run_think
--- trigger _run_update__run on _run_update
+-- trigger _run_command__set on _run_command
+-- trigger _run_command__think on _run_command
+-- trigger _run_command__update on _run_command
 -- trigger _settle_proposal__settle on _settle_proposal
 -- trigger _show_entry__show on _show_entry
 -- trigger _take_file__delete on _take_file
