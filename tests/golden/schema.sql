@@ -561,9 +561,6 @@ CREATE UNIQUE INDEX idx_commands_request_id on commands (request_id) where reque
 
 CREATE INDEX idx_commands_turn_id_ordinal on commands (turn_id, ordinal);
 
-CREATE INDEX idx_commands_unfinished on commands (turn_id)
-where state in ('performing', 'proposed', 'accepting', 'accepted');
-
 CREATE INDEX idx_effects_command_id on effects (command_id);
 
 CREATE INDEX idx_effects_open on effects (run_id) where state in ('pending', 'started');
@@ -871,8 +868,7 @@ where prompt_tokens > 0;
 -- trigger settings__guard_value on settings
 -- trigger start_dispatch__start on start_dispatch
 -- trigger start_effect__start on start_effect
--- trigger store_content__store_long on store_content
--- trigger store_content__store_short on store_content
+-- trigger store_content__store on store_content
 -- trigger submit_packet__submit on submit_packet
 -- trigger sweep__sweep on sweep
 -- trigger sync_files__sync on sync_files
