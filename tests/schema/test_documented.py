@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from people import PEOPLES_VIEWS, names
+from people import PEOPLES_VIEWS, names, views_for_people
 
 import engine
 from engine.registration import pure_functions
@@ -44,3 +44,20 @@ def test_functions_are_documented(named: set[str]) -> None:
 def test_columns_that_people_read_are_documented(named: set[str]) -> None:
     columns = {column for listed in PEOPLES_VIEWS.values() for column in listed.split()}
     assert sorted(columns - named) == []
+
+
+def test_columns_that_the_text_names_are_there(db: engine.Database) -> None:
+    text = SPEC.read_text(encoding="utf-8")
+    tables = {*names(db.connection, "table"), *names(db.connection, "view")}
+    told = [(name, listed) for name, listed in re.findall(r"`(\w+)`\s\(((?:`[^`]+`[^`)]*)+)\)", text) if name in tables]
+    assert len(told) > 50
+    wrong = []
+    for name, listed in told:
+        columns = {row["name"] for row in db.rows("select name from pragma_table_info(?)", (name,))}
+        wrong += [(name, column) for column in re.findall(r"`(\w+)`", listed) if column not in columns]
+    assert wrong == []
+
+
+def test_public_views_say_what_they_promise(db: engine.Database) -> None:
+    public = {name for name in names(db.connection, "view") if not name.startswith("_")}
+    assert public - set(views_for_people(db.connection)) == set()
