@@ -219,13 +219,14 @@ class Driver:
 
     def _dispatch_singly(self) -> None:
         """Perform the commands one by one where a rule raised: the one that it raised for has failed, the rest is kept."""
-        self._db.insert("start_dispatch", run=self._run, lease=self._lease.token)
-        while command := self._db.row("select command_id from next_commands where run = ?", (self._run,)):
+        self._db.insert("dispatch", run=self._run, lease=self._lease.token, only=0)
+        while command := self._db.value("select command_id from next_commands where run = ?", (self._run,)):
             try:
-                self._db.insert("perform_command", **command)
+                self._db.insert("dispatch", run=self._run, lease=self._lease.token, only=command)
             except (apsw.Error, EngineError) as error:
-                self._db.insert("record_crash", command_id=command["command_id"], message=f"Broke: {error}")
-        self._db.insert("finish_dispatch", run=self._run)
+                self._db.insert(
+                    "record_crash", command_id=command, message=f"Broke: {error}", lease=self._lease.token
+                )
 
     def _perform(self, step: Row) -> None:
         self._performer.perform(step["run_id"])

@@ -1,7 +1,7 @@
 -- Vocabulary: the words that every other table is written in.
--- Codes, names and their meaning stand here once; other tables join them or refer to them by foreign keys. HTTP status codes
--- are the one scale for results. A scheme says what kind an entry is: the part of its path before '://', a file where there
--- is none, and the row '*' for a scheme that nobody registered.
+-- Codes, names and their meaning stand here once; other tables join them or refer to them by foreign keys. HTTP status
+-- codes are the one scale for results. A scheme says what kind an entry is: the part of its path before '://', a file
+-- where there is none, and the row '*' for a scheme that nobody registered.
 -- spec: @vocabularies @settings @schemes @writer_tiers
 
 -- tables

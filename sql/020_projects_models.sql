@@ -1,6 +1,6 @@
 -- Projects and models: what a run works on, and what it asks.
--- A run belongs to one project; runs of one project share its files, and a project without a root has none. A model is known
--- by its alias; the adapter is chosen by its actual name.
+-- A run belongs to one project; runs of one project share its files, and a project without a root has none. A model is
+-- known by its alias; the adapter is chosen by its actual name.
 -- spec: @projects @file_constraints @models_table
 
 -- tables

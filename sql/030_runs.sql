@@ -1,6 +1,7 @@
 -- Runs and loops: the lifetime of an agent and its queue of prompts.
--- Every prompt opens a loop; loops of one run wait in line and exactly one is active. A loop ends with the status to which
--- its last turn was judged; what is queued behind it survives an abort. A run is never over: a new prompt goes on with it.
+-- Every prompt opens a loop; loops of one run wait in line and exactly one is active. A loop ends with the status to
+-- which its last turn was judged; what is queued behind it survives an abort. A run is never over: a new prompt goes on
+-- with it.
 -- spec: @runs_table @loops_table @run_state_machine
 
 -- tables
@@ -17,7 +18,8 @@ create table if not exists loop_transitions (
     primary key (from_status, to_status)
 ) strict, without rowid;
 
--- What attributes of run://alias may say of the loop that a prompt opens, and of the run, and the values that they may have.
+-- What attributes of run://alias may say of the loop that a prompt opens, and of the run, and the values that they may
+-- have.
 create table if not exists run_options (
     name text primary key,
     scope text not null constraint run_options_scope check (scope in ('loop', 'run')),
@@ -55,7 +57,8 @@ create index if not exists idx_runs_parent_run_id on runs (parent_run_id);
 
 create index if not exists idx_runs_project_id on runs (project_id);
 
--- The scopes in which a run looks a path up: its own, those of the runs it was forked from, its project's, the global one.
+-- The scopes in which a run looks a path up: its own, those of the runs it was forked from, its project's, the global
+-- one.
 create table if not exists run_scopes (
     run_id integer not null constraint run_scopes_run references runs (id) on delete cascade,
     scope text not null,

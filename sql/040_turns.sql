@@ -46,7 +46,8 @@ create table if not exists turns (
     seen_at integer,
     fingerprint text,
     streak integer not null default 0,
-    -- characters a token of this packet: the loop's, less where the run has measured less since, or what a tokenizer counted
+    -- characters a token of this packet: the loop's, less where the run has measured less since, or what a tokenizer
+    -- counted
     chars_per_token real,
     -- which step of the ladder has been taken for this packet
     ladder integer not null default 0,
@@ -126,8 +127,8 @@ from leases as l
 join runs as r on r.id = l.run_id;
 
 create view claim_lease as
--- Take the lease of a run: insert into claim_lease (run, token, holder, replaces). 'replaces' is the token of a holder that
--- the claimant knows to be dead.
+-- Take the lease of a run: insert into claim_lease (run, token, holder, replaces). 'replaces' is the token of a holder
+-- that the claimant knows to be dead.
 select run, token, holder, null as replaces
 from live_leases
 where false;

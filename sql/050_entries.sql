@@ -1,8 +1,8 @@
 -- Entries: everything the model can know, each under a path.
 -- An entry is an identity (scope, path). What a run sees of it is its view: a pinned content, attributes, visibility and
--- state. A write moves only the writer's pin, so a fork shares its parent's entries and neither sees what the other writes.
--- Entries of project and global scope have one head that every run with a view follows. No view: not in context. Bodies are
--- immutable: an entry that changes points to another one, so the past keeps what it saw.
+-- state. A write moves only the writer's pin, so a fork shares its parent's entries and neither sees what the other
+-- writes. Entries of project and global scope have one head that every run with a view follows. No view: not in context.
+-- Bodies are immutable: an entry that changes points to another one, so the past keeps what it saw.
 -- spec: @contents @entries @run_views @scopes
 
 -- tables
@@ -43,8 +43,8 @@ create table if not exists entries (
     constraint entries_path_once_per_scope unique (scope, path)
 ) strict;
 
--- What views tell of an entry beside its body: its attributes, and the head that the packet shows. A view of run scope has a
--- row where it has attributes, or a state or outcome other than resolved; forks and history share it.
+-- What views tell of an entry beside its body: its attributes, and the head that the packet shows. A view of run scope
+-- has a row where it has attributes, or a state or outcome other than resolved; forks and history share it.
 create table if not exists _entry_metadata (
     id integer primary key,
     attributes text constraint entry_metadata_attributes_json check (attributes is null or json_valid(attributes)),
@@ -172,8 +172,8 @@ join entries as e on e.id = v.entry_id
 left join _entry_metadata as b on b.id = v.metadata_id
 left join contents as c on c.id = coalesce(v.content_id, e.content_id);
 
--- Where a run finds a path: in one of its scopes, through a view of its own. The joins keep that order: the other way round
--- each look-up would read all views of the run.
+-- Where a run finds a path: in one of its scopes, through a view of its own. The joins keep that order: the other way
+-- round each look-up would read all views of the run.
 create view _run_paths as
 select
     l.run_id,

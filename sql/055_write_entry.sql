@@ -35,8 +35,8 @@ select run_id, entry_id
 from run_views
 where false;
 
--- Change what is seen of entries, and nothing else: insert into _show_entry (run_id, entry_id, visibility, turn). 'turn' is
--- the one that asked for it; null: the engine did.
+-- Change what is seen of entries, and nothing else: insert into _show_entry (run_id, entry_id, visibility, turn). 'turn'
+-- is the one that asked for it; null: the engine did.
 create view _show_entry as
 select run_id, entry_id, visibility, turn
 from run_views
@@ -235,8 +235,8 @@ begin
     where run_id = new.run_id and entry_id = new.entry_id;
 end;
 
--- It is no write: an entry keeps its turn, and its place as long as it is in context. To be asked for counts as a use even
--- where nothing changes.
+-- It is no write: an entry keeps its turn, and its place as long as it is in context. To be asked for counts as a use
+-- even where nothing changes.
 create trigger _show_entry__show
 instead of insert on _show_entry
 begin

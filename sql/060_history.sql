@@ -1,7 +1,7 @@
 -- History: what happened, in order, and what entries were before.
--- An event is added whenever something changes; its id is the clock of the whole file. Every change of a view or a head is
--- an event, and the row that ended is kept with the clock of its beginning and its end. Rows of the history are added and
--- never altered; only the purge of a whole run removes some.
+-- An event is added whenever something changes; its id is the clock of the whole file. Every change of a view or a head
+-- is an event, and the row that ended is kept with the clock of its beginning and its end. Rows of the history are added
+-- and never altered; only the purge of a whole run removes some.
 -- spec: @events @history
 
 -- tables

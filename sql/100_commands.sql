@@ -1,9 +1,9 @@
 -- Commands: whatever anybody asks of the engine is a row here.
--- A command of the model is recorded with its turn and performed when the turn is dispatched; one of a client, a plugin or
--- the system is performed at once. To perform it: it is refused (105), or its entries are found and it is faulted (105), or
--- it goes to 'performing' and the procedure of its action runs (110 to 125); what came of it is written to the log. To add a
--- tool: a row in tools, and a trigger on commands that go to 'performing' which settles them or inserts into effects.
--- spec: @commands @dispatch_path @record @failure_reporting @primitives
+-- A command of the model is recorded with its turn and performed when the turn is dispatched; one of a client, a plugin
+-- or the system is performed at once. perform_command takes it from top to bottom: the plain path (108); refusals (106),
+-- its entries (105), faults (106); 'performing', where plugins perform their tools; the procedure of its action (110 to
+-- 120, 210); the log.
+-- spec: @commands @dispatch_path @record @failure_reporting
 
 -- tables
 
@@ -44,24 +44,6 @@ create index if not exists idx_commands_turn_id_ordinal on commands (turn_id, or
 create unique index if not exists idx_commands_request_id on commands (request_id) where request_id is not null;
 
 create index if not exists idx_commands_failed on commands (turn_id) where state in ('failed', 'cancelled');
-
-create table if not exists tools (
-    name text primary key,
-    -- the order in which the model is told of it
-    ordinal integer not null,
-    -- 1: a turn that used it goes on to look at what came of it
-    gathers integer not null default 0 constraint tools_gathers_flag check (gathers in (0, 1)),
-    -- 1: advertised to the model
-    advertised integer not null default 1 constraint tools_advertised_flag check (advertised in (0, 1)),
-    modes text not null default '["ask","act"]' constraint tools_modes_json check (json_valid(modes)),
-    -- flags of a loop that take the tool away
-    hidden_by text not null default '[]' constraint tools_hidden_by_json check (json_valid(hidden_by)),
-    -- JSON Schema of its arguments
-    schema text not null default '{"type":"object"}' constraint tools_schema_json check (json_valid(schema)),
-    meaning text not null,
-    -- what the model is told; the template tools/<name>.md where null
-    doc text
-) strict, without rowid;
 
 -- Commands that a plugin forbids: its trigger 'after insert on commands' adds a row, and the command is refused when its
 -- turn comes.
@@ -107,51 +89,9 @@ join runs as r on r.id = c.run_id
 join states as st on st.name = c.state
 left join turns as t on t.id = c.turn_id;
 
-create view loop_tools as
--- The tools that the model has in a loop; 'ordinal' is the order in which it is told of them.
-select
-    l.id as loop_id,
-    t.name,
-    t.ordinal,
-    t.gathers,
-    t.doc,
-    t.schema,
-    t.meaning
-from loops as l
-join tools as t
-where t.advertised
-    and l.mode in (select value from json_each(t.modes))
-    and not exists (
-        select 1
-        from json_each(t.hidden_by) as h
-        join loop_flags as f on f.loop_id = l.id and f.flag = h.value
-    );
-
-create view _loop_grammars as
--- What a model may answer in a loop, made of the tools that are open in it: GBNF for whole responses, and the JSON Schema of
--- an array of calls.
-select
-    loop_id,
-    grammar_gbnf(tools) as gbnf,
-    grammar_json_schema(tools) as json_schema
-from (
-    select
-        l.id as loop_id,
-        (
-            select json_group_array(json_object('name', name, 'schema', json(schema)))
-            from (select name, schema from loop_tools where loop_id = l.id order by ordinal)
-        ) as tools
-    from loops as l
-);
-
 create view perform_command as
--- Perform a recorded command: insert into perform_command (command_id). One of a turn waits while another one is under way.
-select id as command_id
-from commands
-where false;
-
--- Perform a command that is not plain, in its steps: insert into _perform_fully (command_id).
-create view _perform_fully as
+-- Perform a recorded command: insert into perform_command (command_id). One of a turn waits while another one is under
+-- way.
 select id as command_id
 from commands
 where false;
@@ -247,29 +187,33 @@ begin
     select command_id
     from _plain_commands
     where command_id = new.command_id;
-    insert into _perform_fully (command_id)
-    select id
-    from commands
-    where id = new.command_id and state = 'queued';
-    insert into _record_command (command_id) values (new.command_id);
-end;
-
-create trigger _perform_fully__perform
-instead of insert on _perform_fully
-begin
     insert into _fail_command (command_id, fault)
     select command_id, refusal
-    from (
-        select command_id, refusal
-        from _refusals
-        where command_id = new.command_id
-        limit 1
-    )
+    from (select command_id, refusal from _refusals where command_id = new.command_id limit 1)
     where refusal is not null;
-    insert into _find_entries (command_id)
+    -- the entries that it is about
+    update commands
+    set (is_pattern, entry_id) = (select is_pattern, entry_id from _command_paths where command_id = new.command_id)
+    where id = new.command_id and state = 'queued' and action in (select action from _entry_actions);
+    insert into _matched_entries (command_id, entry_id, path)
+    select command_id, entry_id, path
+    from _found_entries
+    where command_id = new.command_id;
+    insert into _fail_command (command_id, fault)
+    select command_id, fault
+    from (select command_id, fault from _faults where command_id = new.command_id limit 1)
+    where fault is not null;
+    -- a manifest lists and changes nothing, whatever the action
+    update commands
+    set state = 'resolved',
+        message = 'MANIFEST ' || action || ' path="' || coalesce(path, '**') || '"'
+            || coalesce((select ' filter="' || filter || '"' from _command_filters where command_id = commands.id), '')
+            || ': '
+    where id = new.command_id and state = 'queued' and json_extract(attributes, '$.manifest') is not null;
+    insert into _list_entries (command_id)
     select id
     from commands
-    where id = new.command_id and state = 'queued' and action in (select action from _entry_actions);
+    where id = new.command_id and state = 'resolved' and json_extract(attributes, '$.manifest') is not null;
     -- plugins perform their tools here
     update commands
     set state = 'performing'
@@ -295,6 +239,10 @@ begin
             c.outcome in ('validation', 'permission', 'method_not_allowed')
             or exists (select 1 from vetoes as v where v.command_id = c.id)
         );
+    insert into _record_command (command_id)
+    select id
+    from commands
+    where id = new.command_id and state in ('proposed', 'resolved', 'failed');
 end;
 
 create trigger _fail_command__fail

@@ -1,6 +1,6 @@
 -- The plain path: the short way of a command that nothing can refuse, fault or make wait.
 -- Most commands give one entry of the engine a new body, or are an update or a thought. _plain_commands says which of
--- them are plain. A plain command leaves the same rows as on the long way, _perform_fully, in fewer steps.
+-- them are plain. A plain command leaves the same rows as on the long way through perform_command, in fewer steps.
 -- spec: @plain_path
 
 -- views

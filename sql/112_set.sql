@@ -1,7 +1,7 @@
 -- set: write, edit, or change what is seen.
--- A set is a patch (114), a decision on a proposal, a change of visibility and attributes (no body), or a body for one entry
--- or for the many that a pattern finds. A body comes under a path through _write_body, whichever command brings it: an entry
--- of the engine is written at once, a file is proposed.
+-- A set is a patch (114), a decision on a proposal, a change of visibility and attributes (no body), or a body for one
+-- entry or for the many that a pattern finds. A body comes under a path through _write_body, whichever command brings it:
+-- an entry of the engine is written at once, a file is proposed.
 -- spec: @verb_set @edit_syntax @size_gate @proposals
 
 -- seeds
@@ -72,14 +72,15 @@ left join run_views as v on v.run_id = c.run_id and v.entry_id = t.entry_id
 left join entries as e on e.id = t.entry_id
 left join contents as b on b.id = coalesce(v.content_id, e.content_id);
 
--- Check that one body may be put into each of the entries that a set found: insert into _check_batch (command_id, run_id).
+-- Check that one body may be put into each of the entries that a set found: insert into _check_batch (command_id,
+-- run_id).
 create view _check_batch as
 select id as command_id, run_id
 from commands
 where false;
 
--- Put what an edit gives under a path: insert into _write_body (command_id, path, attributes, visibility, edit). A command
--- whose edit does not apply, or whose body is refused, fails.
+-- Put what an edit gives under a path: insert into _write_body (command_id, path, attributes, visibility, edit). A
+-- command whose edit does not apply, or whose body is refused, fails.
 create view _write_body as
 select id as command_id, path, attributes, null as visibility, null as edit
 from commands
@@ -88,13 +89,6 @@ where false;
 -- Fail a command whose body may not come under a path: insert into _check_body (command_id, path, body).
 create view _check_body as
 select id as command_id, path, body
-from commands
-where false;
-
--- Propose a new text for a file: insert into _propose_write (command_id, path, hash, old_body, body, attributes,
--- visibility). Hash and old body are null for a file that is to be made.
-create view _propose_write as
-select id as command_id, path, null as hash, null as old_body, body, attributes, null as visibility
 from commands
 where false;
 
@@ -268,21 +262,34 @@ begin
     select new.command_id, (new.edit ->> '$.outcome') || ': ' || (new.edit ->> '$.message')
     where new.edit ->> '$.state' = 'failed';
     insert into _check_body (command_id, path, body) values (new.command_id, new.path, new.edit ->> '$.body');
-    insert into _propose_write (command_id, path, hash, old_body, body, attributes, visibility)
+    insert into open_proposal (command_id, kind, target, body, detail)
     select
-        c.id, new.path, e.hash, b.body,
-        -- a text file ends in a line feed, unless the one before did not
-        (new.edit ->> '$.body') || case
-            when new.edit ->> '$.body' = '' or substr(new.edit ->> '$.body', -1) = char(10) then ''
-            when coalesce(b.body, '') = '' or substr(b.body, -1) = char(10) then char(10)
-            else ''
-        end,
-        new.attributes, new.visibility
-    from commands as c
-    left join _run_paths as p on p.run_id = c.run_id and p.path = new.path
-    left join entries as e on e.id = p.entry_id
-    left join contents as b on b.id = e.content_id
-    where path_scheme(new.path) is null and c.id = new.command_id and c.state = 'performing';
+        w.command_id, 'file_write', new.path, w.body,
+        json_object(
+            'before', w.hash,
+            'exists', w.hash is not null,
+            'visibility', new.visibility,
+            'attributes', json(new.attributes),
+            'diff', edit_diff(new.path, w.old_body, w.body)
+        )
+    from (
+        select
+            c.id as command_id,
+            e.hash,
+            b.body as old_body,
+            -- a text file ends in a line feed, unless the one before did not
+            (new.edit ->> '$.body') || case
+                when new.edit ->> '$.body' = '' or substr(new.edit ->> '$.body', -1) = char(10) then ''
+                when coalesce(b.body, '') = '' or substr(b.body, -1) = char(10) then char(10)
+                else ''
+            end as body
+        from commands as c
+        left join _run_paths as p on p.run_id = c.run_id and p.path = new.path
+        left join entries as e on e.id = p.entry_id
+        left join contents as b on b.id = e.content_id
+        where path_scheme(new.path) is null and c.id = new.command_id and c.state = 'performing'
+        limit 1
+    ) as w;
     insert into write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id)
     select
         c.run_id,
@@ -301,20 +308,4 @@ begin
     update commands
     set message = (select group_concat(value, char(10)) from json_each(new.edit, '$.warnings'))
     where id = new.command_id and state = 'performing' and json_array_length(new.edit, '$.warnings') > 0;
-end;
-
-create trigger _propose_write__propose
-instead of insert on _propose_write
-begin
-    insert into open_proposal (command_id, kind, target, body, detail)
-    values (
-        new.command_id, 'file_write', new.path, new.body,
-        json_object(
-            'before', new.hash,
-            'exists', new.hash is not null,
-            'visibility', new.visibility,
-            'attributes', json(new.attributes),
-            'diff', edit_diff(new.path, new.old_body, new.body)
-        )
-    );
 end;

@@ -6,15 +6,15 @@
 
 -- views
 
--- Apply a body of a set that is a patch: insert into _read_patch (command_id, run_id, path, patch), the JSON of patch_parse.
--- A diff that is not of the file that the set names is a text like any other.
+-- Apply a body of a set that is a patch: insert into _read_patch (command_id, run_id, path, patch), the JSON of
+-- patch_parse. A diff that is not of the file that the set names is a text like any other.
 create view _read_patch as
 select id as command_id, run_id, path, null as patch
 from commands
 where false;
 
--- Propose what a patch makes of its files: insert into _propose_patch (command_id, files), a JSON array, one object a file,
--- with what is wrong where something is.
+-- Propose what a patch makes of its files: insert into _propose_patch (command_id, files), a JSON array, one object a
+-- file, with what is wrong where something is.
 create view _propose_patch as
 select id as command_id, null as files
 from commands
@@ -148,22 +148,36 @@ begin
             )
         )
     where id = new.command_id and state = 'performing';
-    insert into _propose_write (command_id, path, hash, old_body, body, attributes, visibility)
+    insert into open_proposal (command_id, kind, target, body, detail)
     select
-        new.command_id,
-        coalesce(f.value ->> '$.to', f.value ->> '$.path'),
-        case when f.value ->> '$.to' is null then f.value ->> '$.hash' end,
-        case when f.value ->> '$.to' is null then f.value ->> '$.old' end,
-        f.value ->> '$.edit.body',
-        k.attributes,
-        json_extract(c.attributes, '$.visibility')
-    from commands as c
-    join _kept_attributes as k on k.command_id = c.id
-    join json_each(new.files) as f
-    where c.id = new.command_id
-        and c.state <> 'failed'
-        and f.value ->> '$.action' <> 'delete'
-        and (f.value ->> '$.to' is not null or f.value ->> '$.edit.changed');
+        w.command_id, 'file_write', w.path, w.body,
+        json_object(
+            'before', w.hash,
+            'exists', w.hash is not null,
+            'visibility', w.visibility,
+            'attributes', json(w.attributes),
+            'diff', edit_diff(w.path, w.old_body, w.body)
+        )
+    from (
+        select
+            c.id as command_id,
+            f.key,
+            coalesce(f.value ->> '$.to', f.value ->> '$.path') as path,
+            -- a file that is moved is new under its name
+            case when f.value ->> '$.to' is null then f.value ->> '$.hash' end as hash,
+            case when f.value ->> '$.to' is null then f.value ->> '$.old' end as old_body,
+            f.value ->> '$.edit.body' as body,
+            k.attributes,
+            json_extract(c.attributes, '$.visibility') as visibility
+        from commands as c
+        join _kept_attributes as k on k.command_id = c.id
+        join json_each(new.files) as f
+        where c.id = new.command_id
+            and c.state <> 'failed'
+            and f.value ->> '$.action' <> 'delete'
+            and (f.value ->> '$.to' is not null or f.value ->> '$.edit.changed')
+    ) as w
+    order by w.key;
     -- what goes, goes last: a file is written under its new name before the old one is removed
     insert into _propose_removal (command_id, path)
     select c.id, f.value ->> '$.path'

@@ -1,7 +1,7 @@
 -- rm, cp, mv: remove, copy and rename entries.
--- rm removes an entry of the engine at once, and proposes the removal of each file. cp and mv take one entry and write the
--- destination as a set does. mv removes the source when the destination is written: an entry of the engine at once or with
--- the file, a file by a second proposal. mv without a destination changes the visibility alone.
+-- rm removes an entry of the engine at once, and proposes the removal of each file. cp and mv take one entry and write
+-- the destination as a set does. mv removes the source when the destination is written: an entry of the engine at once or
+-- with the file, a file by a second proposal. mv without a destination changes the visibility alone.
 -- spec: @verb_rm @verb_cp @verb_mv
 
 -- seeds

@@ -1,6 +1,6 @@
 -- sh, env, ask_user: shell commands and questions, which wait for a person.
--- The record of a command is its log entry; what it prints is data, one entry a channel: _1 what it prints, _2 its errors. A
--- process that was cut off with the engine is never started again: it is recorded as interrupted.
+-- The record of a command is its log entry; what it prints is data, one entry a channel: _1 what it prints, _2 its
+-- errors. A process that was cut off with the engine is never started again: it is recorded as interrupted.
 -- spec: @tool_sh @tool_env @streaming_entries
 
 -- seeds

@@ -1,8 +1,7 @@
 -- Proposals: what a command would do to the world, until somebody has decided on it.
--- One command may make several; while one is open it waits, and it is settled when all are. Where a plan stands together, a
--- move or a patch, all is done or nothing. A decision is a row of resolutions, by a person, a client or yolo, and is taken
--- proposal by proposal. One that is accepted is 'accepting' while vetoes are asked: whoever has one fails it there.
--- spec: @proposals @resolutions @yolo_mode @file_constraints
+-- One command may make several; while one is open it waits, and it is settled when all are. Where the proposals of a
+-- command stand together, as those of a move or a patch, all are done or none.
+-- spec: @proposals @yolo_mode
 
 -- tables
 
@@ -33,23 +32,6 @@ create table if not exists proposals (
 create index if not exists idx_proposals_command_id on proposals (command_id);
 
 create index if not exists idx_proposals_open on proposals (run_id) where state = 'proposed';
-
-create table if not exists resolutions (
-    id integer primary key,
-    run_id integer not null constraint resolutions_run references runs (id) on delete cascade,
-    -- null: every open proposal of the run
-    path text,
-    -- null: every proposal under that path
-    proposal_id integer,
-    decision text not null constraint resolutions_decision check (decision in ('accept', 'reject', 'error')),
-    -- an answer, or a text in place of the proposed one
-    body text,
-    reason text,
-    decided_by text not null default 'client',
-    created_at integer not null default 0
-) strict;
-
-create index if not exists idx_resolutions_run_id on resolutions (run_id);
 
 -- views
 
@@ -83,8 +65,8 @@ select id as command_id
 from commands
 where action = 'mv' or json_extract(attributes, '$.together') = 1;
 
--- What a command comes to when the last of its proposals is settled: where one failed, the first that did and what was done
--- before it; else what was answered.
+-- What a command comes to when the last of its proposals is settled: where one failed, the first that did and what was
+-- done before it; else what was answered.
 create view _proposal_ends as
 select
     m.id as command_id,
@@ -118,15 +100,6 @@ where m.state in ('proposed', 'accepted')
         select 1 from proposals as o where o.command_id = m.id and o.state in ('proposed', 'accepting', 'accepted')
     );
 
--- The open proposals that a resolution is about.
-create view _resolved_proposals as
-select s.id as resolution_id, p.id as proposal_id, p.kind
-from resolutions as s
-cross join proposals as p on p.run_id = s.run_id
-where p.state = 'proposed'
-    and (s.path is null or p.path = s.path)
-    and (s.proposal_id is null or p.id = s.proposal_id);
-
 -- Proposals that are to become effects: what was accepted, as soon as all that it stands together with was.
 create view _due_effects as
 select
@@ -146,12 +119,6 @@ where p.state = 'accepted'
         cross join proposals as o on o.command_id = j.command_id and o.state in ('proposed', 'accepting')
         where j.command_id = p.command_id
     );
-
--- Decide on one proposal: insert into _decide_proposal (proposal_id, decision, body, reason).
-create view _decide_proposal as
-select id as proposal_id, null as decision, null as body, reason
-from proposals
-where false;
 
 -- Carry out what became of a proposal: insert into _settle_proposal (proposal_id). Its effect is started, or its command
 -- comes to its end.
@@ -210,65 +177,6 @@ begin
         );
 end;
 
-create trigger resolutions__decide
-after insert on resolutions
-begin
-    select fail(404, coalesce(new.path, 'run ' || (select alias from runs where id = new.run_id))
-        || ': nothing is proposed there; see ''engine proposals''')
-    where not exists (select 1 from _resolved_proposals where resolution_id = new.id);
-    select fail(400, coalesce(new.path, 'run ' || (select alias from runs where id = new.run_id))
-        || ': several files are proposed there; say by proposal_id which of them the text is for')
-    where new.decision = 'accept'
-        and new.body is not null
-        and (select count(*) from _resolved_proposals where resolution_id = new.id and kind = 'file_write') > 1;
-    insert into _decide_proposal (proposal_id, decision, body, reason)
-    select proposal_id, new.decision, new.body, new.reason
-    from _resolved_proposals
-    where resolution_id = new.id;
-end;
-
-create trigger _decide_proposal__decide
-instead of insert on _decide_proposal
-begin
-    -- a text in place of the proposed one
-    insert into store_content (path, body)
-    select p.target, new.body
-    from proposals as p
-    where p.id = new.proposal_id and p.kind = 'file_write' and new.body is not null and new.decision = 'accept';
-    update proposals
-    set state = case new.decision when 'accept' then 'accepting' else 'failed' end,
-        outcome = case new.decision when 'accept' then null when 'reject' then 'rejected' else 'error' end,
-        reason = new.reason,
-        content_id = case
-            when kind = 'file_write' and new.body is not null and new.decision = 'accept'
-                then (select max(id) from contents)
-            else content_id
-        end,
-        detail = case
-            when kind = 'question' and new.decision = 'accept' then json_set(detail, '$.answer', coalesce(new.body, ''))
-            else detail
-        end,
-        decided_at = now()
-    where id = new.proposal_id and state = 'proposed';
-    update proposals
-    set state = 'failed',
-        outcome = 'readonly',
-        reason = 'refused: ' || target || ' is readonly'
-    where id = new.proposal_id
-        and state = 'accepting'
-        and kind in ('file_write', 'file_delete')
-        and exists (
-            select 1
-            from runs as r
-            join file_constraints as k on k.project_id = r.project_id
-            where r.id = proposals.run_id and k.visibility = 'readonly' and pattern_match(k.pattern, proposals.target)
-        );
-    update proposals
-    set state = case kind when 'question' then 'resolved' else 'accepted' end
-    where id = new.proposal_id and state = 'accepting';
-    insert into _settle_proposal (proposal_id) values (new.proposal_id);
-end;
-
 create trigger _settle_proposal__settle
 instead of insert on _settle_proposal
 begin
@@ -306,8 +214,8 @@ begin
     where p.id = new.proposal_id;
 end;
 
--- Of commands whose proposals stand together, what was accepted and not yet begun is cancelled too: half a move would lose a
--- file, half a patch would break a program.
+-- Of commands whose proposals stand together, what was accepted and not yet begun is cancelled too: half a move would
+-- lose a file, half a patch would break a program.
 create trigger _cancel_proposals__cancel
 instead of insert on _cancel_proposals
 begin

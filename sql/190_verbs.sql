@@ -1,6 +1,6 @@
 -- The verbs for people and apps: insert into verb_set, verb_get, verb_rm, verb_cp, verb_mv, verb_update.
--- All are write-only views over commands with one contract: run, path, "to", body, visibility, state, outcome, attributes,
--- append, pattern, filter, request_id. What came of it is read from command_results by request_id.
+-- All are write-only views over commands with one contract: run, path, "to", body, visibility, state, outcome,
+-- attributes, append, pattern, filter, request_id. What came of it is read from command_results by request_id.
 -- spec: @verb_views @write_contract @surfaces
 
 -- views

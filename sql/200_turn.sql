@@ -14,42 +14,12 @@ join runs as r on r.id = t.run_id
 where false;
 
 create view dispatch as
--- Go on with the turn of a run whose response is stored: insert into dispatch (run, lease).
-select r.alias as run, t.lease
+-- Go on with the turn of a run whose response is stored: insert into dispatch (run, lease). Where that raised an error, a
+-- driver performs one command at a time: 'only' is the id of the one to perform, 0 for none.
+select r.alias as run, t.lease, null as only
 from turns as t
 join runs as r on r.id = t.run_id
 where false;
-
-create view start_dispatch as
--- The parts of a dispatch, for a driver that goes on after one of the commands raised an error: insert into
--- start_dispatch (run, lease), perform_command for each of next_commands, insert into finish_dispatch (run).
-select run, lease
-from dispatch;
-
-create view finish_dispatch as
--- After a dispatch: insert into finish_dispatch (run). The turn is judged when nothing is left, or its run waits.
-select run
-from dispatch;
-
-create view record_crash as
--- Fail a command whose rules raised an error: insert into record_crash (command_id, message).
-select id as command_id, message
-from commands
-where false;
-
-create view next_commands as
--- The command that each run performs next: the first one queued, where none is under way.
-select r.alias as run, t.id as turn_id, min(c.ordinal) as ordinal, c.id as command_id
-from turns as t
-join runs as r on r.id = t.run_id
-join commands as c on c.turn_id = t.id and c.state = 'queued'
-where t.phase = 'dispatching'
-    and not exists (
-        select 1
-        from commands as u
-        where u.turn_id = t.id and u.state in ('performing', 'proposed', 'accepting', 'accepted')
-    )
-group by t.id;
 
 -- Turns whose response was cut off: what of it was not closed before the cut may be mangled. Of one that ended without a
 -- reason nobody knows whether its text is whole; a command that is open in it is not.
@@ -163,20 +133,6 @@ end;
 create trigger dispatch__dispatch
 instead of insert on dispatch
 begin
-    insert into start_dispatch (run, lease) values (new.run, new.lease);
-    insert into perform_command (command_id)
-    select c.id
-    from turns as t
-    join runs as r on r.id = t.run_id and r.alias = new.run
-    join commands as c on c.turn_id = t.id and c.state = 'queued'
-    where t.phase <> 'judged' and t.phase = 'dispatching'
-    order by c.ordinal;
-    insert into finish_dispatch (run) values (new.run);
-end;
-
-create trigger start_dispatch__start
-instead of insert on start_dispatch
-begin
     select fail(409, 'run ' || coalesce(new.run, '') || ': nothing to dispatch')
     where not exists (
         select 1
@@ -212,6 +168,29 @@ begin
     update turns
     set phase = 'dispatching'
     where phase <> 'judged' and phase = 'answered' and run_id = (select id from runs where alias = new.run);
+    insert into perform_command (command_id)
+    select c.id
+    from turns as t
+    join runs as r on r.id = t.run_id and r.alias = new.run
+    join commands as c on c.turn_id = t.id and c.state = 'queued' and c.id = coalesce(new.only, c.id)
+    where t.phase <> 'judged' and t.phase = 'dispatching'
+    order by c.ordinal;
+    update runs
+    set status = 202
+    where alias = new.run
+        and status = 102
+        and exists (select 1 from proposals as p where p.run_id = runs.id and p.state = 'proposed');
+    insert into _judge_turn (turn_id)
+    select t.id
+    from turns as t
+    where t.run_id = (select id from runs where alias = new.run)
+        and t.phase <> 'judged'
+        and t.phase = 'dispatching'
+        and not exists (
+            select 1
+            from commands as c
+            where c.turn_id = t.id and c.state in ('queued', 'performing', 'proposed', 'accepting', 'accepted')
+        );
 end;
 
 -- The commands of a response in their order, and what the parser had to repair.
@@ -308,34 +287,4 @@ begin
     where id = new.turn_id
         and trim(response, char(32, 9, 10, 13)) = ''
         and text_repetition(reasoning) is not null;
-end;
-
-create trigger finish_dispatch__finish
-instead of insert on finish_dispatch
-begin
-    update runs
-    set status = 202
-    where alias = new.run
-        and status = 102
-        and exists (select 1 from proposals as p where p.run_id = runs.id and p.state = 'proposed');
-    insert into _judge_turn (turn_id)
-    select t.id
-    from turns as t
-    where t.run_id = (select id from runs where alias = new.run)
-        and t.phase <> 'judged'
-        and t.phase = 'dispatching'
-        and not exists (
-            select 1
-            from commands as c
-            where c.turn_id = t.id and c.state in ('queued', 'performing', 'proposed', 'accepting', 'accepted')
-        );
-end;
-
-create trigger record_crash__record
-instead of insert on record_crash
-begin
-    insert into _end_command (command_id, state, outcome, message)
-    select id, 'failed', 'error', new.message
-    from commands
-    where id = new.command_id and state = 'queued';
 end;

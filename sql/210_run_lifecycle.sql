@@ -1,5 +1,6 @@
 -- The life of a run, told in entries: set run://alias starts, prompts, configures, forks and cancels.
--- A body is a prompt and opens a loop; attributes configure; state 'cancelled' aborts the active loop, what is queued stays.
+-- A body is a prompt and opens a loop; attributes configure; state 'cancelled' aborts the active loop, what is queued
+-- stays.
 -- spec: @runs_are_entries @fork @abort @personas
 
 -- tables
@@ -11,15 +12,15 @@ create table if not exists personas (
 
 -- views
 
--- Make a run where there is none of that name: insert into _ensure_run (alias, attributes). A fork takes its parent's views
--- along.
+-- Make a run where there is none of that name: insert into _ensure_run (alias, attributes). A fork takes its parent's
+-- views along.
 create view _ensure_run as
 select alias, null as attributes
 from runs
 where false;
 
--- Take a parent's views along: insert into _copy_views (run_id, parent_run_id, forked_at, clock). The clock is that of the
--- past turn that is forked, null for the present.
+-- Take a parent's views along: insert into _copy_views (run_id, parent_run_id, forked_at, clock). The clock is that of
+-- the past turn that is forked, null for the present.
 create view _copy_views as
 select id as run_id, parent_run_id, forked_at, null as clock
 from runs
@@ -137,8 +138,8 @@ end;
 
 -- A fork pins what its parent had pinned: no body is copied, and neither side's write is seen by the other. Its views are
 -- the parent's as they are or, from a past turn, as they were when the packet of that turn was assembled. They keep the
--- clock of their beginning and their place, so that the fork's packet is the parent's. A file that is gone since has no head
--- to follow. What the parent has under way nobody finishes.
+-- clock of their beginning and their place, so that the fork's packet is the parent's. A file that is gone since has no
+-- head to follow. What the parent has under way nobody finishes.
 create trigger _copy_views__copy
 instead of insert on _copy_views
 begin

@@ -1,6 +1,6 @@
 -- The driver: what has to be done next for each run.
--- The shell asks next_steps and does what it says, one step after the other; it never decides. That is also how a run goes
--- on after a kill: the first step of the new process is the one that the old one did not finish.
+-- The shell asks next_steps and does what it says, one step after the other; it never decides. That is also how a run
+-- goes on after a kill: the first step of the new process is the one that the old one did not finish.
 -- spec: @next_steps @model_calls @model_failures
 
 -- tables
@@ -140,6 +140,26 @@ select turn_id, status, message
 from model_calls
 where false;
 
+create view record_crash as
+-- Fail a command whose rules raised an error, and go on: insert into record_crash (command_id, message, lease).
+select id as command_id, message, null as lease
+from commands
+where false;
+
+create view next_commands as
+-- The command that each run performs next: the first one queued, where none is under way.
+select r.alias as run, t.id as turn_id, min(c.ordinal) as ordinal, c.id as command_id
+from turns as t
+join runs as r on r.id = t.run_id
+join commands as c on c.turn_id = t.id and c.state = 'queued'
+where t.phase = 'dispatching'
+    and not exists (
+        select 1
+        from commands as u
+        where u.turn_id = t.id and u.state in ('performing', 'proposed', 'accepting', 'accepted')
+    )
+group by t.id;
+
 -- triggers
 
 -- A turn has at most one open call: one left over from a process that died was interrupted.
@@ -190,4 +210,18 @@ begin
     select id
     from turns
     where id = new.turn_id and phase = 'asking';
+end;
+
+create trigger record_crash__record
+instead of insert on record_crash
+begin
+    insert into _end_command (command_id, state, outcome, message)
+    select id, 'failed', 'error', new.message
+    from commands
+    where id = new.command_id and state = 'queued';
+    insert into dispatch (run, lease, only)
+    select r.alias, new.lease, 0
+    from commands as c
+    join runs as r on r.id = c.run_id
+    where c.id = new.command_id;
 end;

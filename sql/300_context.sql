@@ -1,6 +1,6 @@
 -- Context: what a run has in view, as the text that the packet prints.
--- An entry is shown as a header of metadata, its path and its body. The views below give each form with its length, so the
--- figures of the budget are those of the very text that is sent.
+-- An entry is shown as a header of metadata, its path and its body. The views below give each form with its length, so
+-- the figures of the budget are those of the very text that is sent.
 -- spec: @context @token_accounting
 
 -- views
@@ -37,7 +37,8 @@ join schemes as s on s.name = e.kind and s.model_visible
 left join _entry_metadata as b on b.id = v.metadata_id
 where v.visibility <> 'archived' and v.state <> 'proposed';
 
--- What is in context, with the parts of its text. tokens= is what making an entry visible costs and what demoting it frees.
+-- What is in context, with the parts of its text. tokens= is what making an entry visible costs and what demoting it
+-- frees.
 create view _context_texts as
 select
     v.run_id,
@@ -81,8 +82,8 @@ select
 from _context_views as v
 left join _content_texts as c on c.id = v.content_id;
 
--- What each entry in context costs, in characters of the very text that is sent, envelope included: while it is summarized,
--- what showing it whole adds to that, and both together. Texts of the log are indented, a tab a line.
+-- What each entry in context costs, in characters of the very text that is sent, envelope included: while it is
+-- summarized, what showing it whole adds to that, and both together. Texts of the log are indented, a tab a line.
 create view _context_costs as
 select
     *,
@@ -148,8 +149,8 @@ join _context_texts as c on c.run_id = t.run_id and c.category = 'prompt'
 where c.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id);
 
 create view _packet_summary as
--- What the model knows to exist: a line of metadata and a short text for each entry of data. What came into context or was
--- written last stands last, so that what stands before it is what the model was sent before.
+-- What the model knows to exist: a line of metadata and a short text for each entry of data. What came into context or
+-- was written last stands last, so that what stands before it is what the model was sent before.
 select
     t.id as turn_id,
     c.entry_id,

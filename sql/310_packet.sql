@@ -1,7 +1,7 @@
 -- Packets: what a message to the model is made of, section by section, and what was sent, byte for byte.
 -- The renderer lays out the rows of each section's view with the template of that name: no filtering, no arithmetic, no
--- state. To add a section: a row, a view, a template. Each part of a text is kept once, and a packet is a list of lists of
--- parts, so that one that is much like the packet before it costs little more than what is new in it.
+-- state. To add a section: a row, a view, a template. Each part of a text is kept once, and a packet is a list of lists
+-- of parts, so that one that is much like the packet before it costs little more than what is new in it.
 -- spec: @packet_structure @prefix_stability @packets @storage
 
 -- tables
@@ -34,8 +34,8 @@ create table if not exists chunks (
     foot text
 ) strict;
 
--- Stretches of messages: ids of chunks in order, as JSON; [first, last] stands for a run of ids. A message that changes in
--- one place shares all its stretches but that one with the message before.
+-- Stretches of messages: ids of chunks in order, as JSON; [first, last] stands for a run of ids. A message that changes
+-- in one place shares all its stretches but that one with the message before.
 create table if not exists chunk_lists (
     id integer primary key,
     chunks text not null constraint chunk_lists_json check (json_valid(chunks))
@@ -50,8 +50,8 @@ create table if not exists packets (
     sha256 blob not null,
     chars integer not null,
     parts text not null constraint packets_parts_json check (json_valid(parts)),
-    -- where it was cut for a provider to cache: at the ends of sections, as JSON, and up to 'kept' as the packet before it,
-    -- which is of this run or of one that it came from; null where nothing is cached
+    -- where it was cut for a provider to cache: at the ends of sections, as JSON, and up to 'kept' as the packet before
+    -- it, which is of this run or of one that it came from; null where nothing is cached
     cuts text constraint packets_cuts_json check (cuts is null or json_valid(cuts)),
     kept integer,
     before_id integer,

@@ -29,10 +29,10 @@ from (
 );
 
 -- Characters a token as a loop's model has counted them in this run, and in the runs that it was forked from up to there;
--- null before it has. The least of what the last packets had and of what they grew by from the smallest to the largest, less
--- a margin: a packet grows by what is read, and a language or a log of numbers that is read more and more takes more tokens
--- than the packets so far, which began with our own words. What fell out of the packets is forgotten after a while, and
--- reports that no tokenizer would give (of a cache's misses alone, of several calls together) are no measure.
+-- null before it has. The least of what the last packets had and of what they grew by from the smallest to the largest,
+-- less a margin: a packet grows by what is read, and a language or a log of numbers that is read more and more takes more
+-- tokens than the packets so far, which began with our own words. What fell out of the packets is forgotten after a
+-- while, and reports that no tokenizer would give (of a cache's misses alone, of several calls together) are no measure.
 create view _loop_rates as
 select
     l.id as loop_id,
@@ -95,8 +95,8 @@ cross join _context_costs as c on c.run_id = t.run_id
 where t.phase <> 'judged' and t.phase = 'assembling'
 group by t.id, c.kind;
 
--- The same in tokens. The floor is counted first, then the premiums, the greatest first, and a scheme's tokens are what the
--- sum converts to with it less what it converts to without it: so the lines of the table add up.
+-- The same in tokens. The floor is counted first, then the premiums, the greatest first, and a scheme's tokens are what
+-- the sum converts to with it less what it converts to without it: so the lines of the table add up.
 create view _expansion_sums as
 select
     turn_id,
@@ -197,8 +197,8 @@ join _turn_steps as w on w.turn_id = f.turn_id
 group by f.turn_id;
 
 create view _packet_budget as
--- The live accounting: how full the context is, what fills it, and how many turns are left once half of them are used. What
--- depends on its own length is padded, so that this is known beforehand.
+-- The live accounting: how full the context is, what fills it, and how many turns are left once half of them are used.
+-- What depends on its own length is padded, so that this is known beforehand.
 select
     turn_id,
     usage,

@@ -1,6 +1,6 @@
 -- Ladder: what is taken out of sight of a packet that is too long.
--- A rendered packet is submitted with its length. One that fits is taken; of one that does not, the next step of the ladder
--- puts something in short, and it is rendered again. Nothing is lost: whatever was demoted can be read again.
+-- A rendered packet is submitted with its length. One that fits is taken; of one that does not, the next step of the
+-- ladder puts something in short, and it is rendered again. Nothing is lost: whatever was demoted can be read again.
 -- spec: @budget_enforcement
 
 -- tables
@@ -31,9 +31,9 @@ select id as turn_id, context_chars as chars, lease, context_tokens as tokens, n
 from turns
 where false;
 
--- What each step of the ladder puts in short: first what the turn before brought into view; then the prompt of the loop and,
--- where that alone would not do and there is enough of it, what has been in view for longer, the oldest first, with a tenth
--- of the ceiling to spare, so that the next turn does not stand before the same.
+-- What each step of the ladder puts in short: first what the turn before brought into view; then the prompt of the loop
+-- and, where that alone would not do and there is enough of it, what has been in view for longer, the oldest first, with
+-- a tenth of the ceiling to spare, so that the next turn does not stand before the same.
 create view _ladder_candidates as
 select turn_id, case place when 1 then 2 else 3 end as step, entry_id, path, turn, tokens
 from (
@@ -73,7 +73,8 @@ where place < 3
         and freed_before < overflow - freed_by_prompt + ceiling / 10
     );
 
--- Take the next step of the ladder: insert into _take_ladder_step (turn_id, from_step), the step that was taken before it.
+-- Take the next step of the ladder: insert into _take_ladder_step (turn_id, from_step), the step that was taken before
+-- it.
 create view _take_ladder_step as
 select id as turn_id, ladder as from_step
 from turns

@@ -4,8 +4,8 @@
 
 -- views
 
--- The share of the ceiling above which an open turn's packet is condensed; a row only where one is set. A run with a parent
--- that it was not forked from was delegated to.
+-- The share of the ceiling above which an open turn's packet is condensed; a row only where one is set. A run with a
+-- parent that it was not forked from was delegated to.
 create view _condense_ratios as
 select turn_id, ratio
 from (

@@ -1,6 +1,6 @@
 -- The compact packet, for a small local model: the one file that fits the question best, and the question.
--- A small model cannot choose well among files, so the full-text index chooses for it. What it chooses is made visible like
--- anything else that is read.
+-- A small model cannot choose well among files, so the full-text index chooses for it. What it chooses is made visible
+-- like anything else that is read.
 -- spec: @compact_profile
 
 -- views

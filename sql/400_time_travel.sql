@@ -54,8 +54,8 @@ select
     ) as attributes,
     cast(coalesce(c.chars, 0) / 2.0 + 0.5 as integer) as tokens
 from past_turns as t
--- joined from the one turn to the entries in its run's scopes; of each, the view is what began before the turn's clock, or
--- the version that had not ended
+-- joined from the one turn to the entries in its run's scopes; of each, the view is what began before the turn's clock,
+-- or the version that had not ended
 cross join run_scopes as l on l.run_id = t.source_id
 cross join entries as e on e.scope = l.scope
 cross join schemes as s on s.name = e.kind and s.model_visible

@@ -1,6 +1,7 @@
 -- Purge: the removal of a whole run, for good.
--- Everything else only adds; this is the one way in which something is forgotten. First the run goes, with all that was said
--- and done in it; then what nobody refers to any more is swept out. What another run, a project or a packet shows stays.
+-- Everything else only adds; this is the one way in which something is forgotten. First the run goes, with all that was
+-- said and done in it; then what nobody refers to any more is swept out. What another run, a project or a packet shows
+-- stays.
 -- spec: @purge
 
 -- views

@@ -67,8 +67,8 @@ from _content_texts
 where chars <> length(body) or summary_chars <> length(summary);
 
 create view invariant_heads as
--- What is in context has a place, and what is not has none. Metadata are those of a run's own entry and have the head that
--- the row makes; what has none is as usual.
+-- What is in context has a place, and what is not has none. Metadata are those of a run's own entry and have the head
+-- that the row makes; what has none is as usual.
 select v.run_id, v.entry_id
 from run_views as v
 join entries as e on e.id = v.entry_id

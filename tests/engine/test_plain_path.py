@@ -163,7 +163,7 @@ def test_what_is_plain_is_neither_refused_nor_faulted(tmp_path: Path) -> None:
             db.insert("begin_turn", run="demo")
             db.execute("insert into submit_packet (turn_id, chars) select id, 10 from turns where phase = 'assembling'")
             db.execute("update turns set response = ? where phase = 'asking'", (answer,))
-            db.insert("start_dispatch", run="demo")
+            db.insert("dispatch", run="demo", only=0)
             for row in db.rows(
                 "select p.command_id, r.refusal, f.fault from _plain_commands as p "
                 "join _refusals as r on r.command_id = p.command_id "

@@ -637,7 +637,6 @@ where prompt_tokens > 0;
 -- view _faults (command_id, fault)
 -- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _file_matches (turn_id, entry_id, path, rank)
--- view _find_entries (command_id)
 -- view _forbidden_entries (command_id, path)
 -- view _forbidden_paths (command_id, path)
 -- view _found_entries (command_id, entry_id, path)
@@ -666,14 +665,12 @@ where prompt_tokens > 0;
 -- view _packet_tools (turn_id, name, doc, persona, native)
 -- view _packet_unknowns (turn_id, entry_id, text)
 -- view _packet_visible (turn_id, entry_id, text, content_id, body_at, body_chars)
--- view _perform_fully (command_id)
 -- view _perform_plain (command_id)
 -- view _plain_commands (command_id)
 -- view _process_reports (effect_id, report)
 -- view _proposal_ends (command_id, state, outcome, message)
 -- view _propose_patch (command_id, files)
 -- view _propose_removal (command_id, path)
--- view _propose_write (command_id, path, hash, old_body, body, attributes, visibility)
 -- view _read_patch (command_id, run_id, path, patch)
 -- view _readable_paths (run_id, path)
 -- view _record_command (command_id)
@@ -715,9 +712,8 @@ where prompt_tokens > 0;
 -- view command_results (run, command_id, request_id, turn, ordinal, writer, action, path, destination, state, outcome, status, message)
 -- view context_at (run, turn, category, path, visibility, state, body, outcome, written, attributes, tokens)
 -- view context_changes (run, from_turn, to_turn, path, change, visibility_before, visibility, body_before, body, state_before, state, outcome_before, outcome, attributes_before, attributes)
--- view dispatch (run, lease)
+-- view dispatch (run, lease, only)
 -- view fail_call (turn_id, status, message)
--- view finish_dispatch (run)
 -- view invariant_content_figures (id)
 -- view invariant_heads (run_id, entry_id)
 -- view invariant_history (run_id, entry_id)
@@ -748,7 +744,7 @@ where prompt_tokens > 0;
 -- view prepare_packet (turn_id)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
 -- view purge_run (run)
--- view record_crash (command_id, message)
+-- view record_crash (command_id, message, lease)
 -- view release_lease (token)
 -- view report_file (project_id, path, kind, size, mtime_ns, sha256, text)
 -- view resumable_runs (run_id, run, status, step)
@@ -757,7 +753,6 @@ where prompt_tokens > 0;
 -- view run_progress (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path)
 -- view run_state (run, turn, status, answer, history, unknowns, telemetry)
 -- view scheme_writers (scheme, writer)
--- view start_dispatch (run, lease)
 -- view start_effect (effect_id, identity, lease)
 -- view store_content (path, body)
 -- view submit_packet (turn_id, chars, lease)
@@ -794,17 +789,14 @@ where prompt_tokens > 0;
 -- trigger _entry_metadata__guard_delete on _entry_metadata
 -- trigger _entry_metadata__guard_update on _entry_metadata
 -- trigger _fail_command__fail on _fail_command
--- trigger _find_entries__find on _find_entries
 -- trigger _judge_turn__judge on _judge_turn
 -- trigger _list_entries__list on _list_entries
 -- trigger _make_metadata__make on _make_metadata
 -- trigger _move_loop__move on _move_loop
 -- trigger _open_channels__open on _open_channels
--- trigger _perform_fully__perform on _perform_fully
 -- trigger _perform_plain__perform on _perform_plain
 -- trigger _propose_patch__propose on _propose_patch
 -- trigger _propose_removal__propose on _propose_removal
--- trigger _propose_write__propose on _propose_write
 -- trigger _read_patch__apply on _read_patch
 -- trigger _record_command__record on _record_command
 -- trigger _record_commands__record on _record_commands
@@ -840,7 +832,6 @@ where prompt_tokens > 0;
 -- trigger events__guard_delete on events
 -- trigger events__guard_update on events
 -- trigger fail_call__fail on fail_call
--- trigger finish_dispatch__finish on finish_dispatch
 -- trigger loops__guard_prompt on loops
 -- trigger loops__guard_transition on loops
 -- trigger loops__record_status on loops
@@ -866,7 +857,6 @@ where prompt_tokens > 0;
 -- trigger runs__guard_transition on runs
 -- trigger runs__record_status on runs
 -- trigger settings__guard_value on settings
--- trigger start_dispatch__start on start_dispatch
 -- trigger start_effect__start on start_effect
 -- trigger store_content__store on store_content
 -- trigger submit_packet__submit on submit_packet

@@ -1,8 +1,7 @@
--- Command rules: which entries a command is about, and why it is refused or cannot be done.
--- Refusals are asked before anything is looked for, faults when the entries are known; both are asked from top to bottom and
--- the first that holds is told. A path that has the shape of a pattern means many, unless an entry is called just that; a
--- filter keeps those whose body holds it, tags those that have each of them.
--- spec: @dispatch_path @patterns @writer_tiers @failure_reporting
+-- Command rules: why a command is refused, or cannot be done.
+-- Refusals are asked before anything is looked for, faults when the entries are known. Both are lists that are asked from
+-- top to bottom; the first rule that holds is told.
+-- spec: @dispatch_path @writer_tiers @failure_reporting
 
 -- tables
 
@@ -16,113 +15,7 @@ create table if not exists _entry_actions (
     forbidden text
 ) strict, without rowid;
 
--- The entries that a pattern found, while its command is performed.
-create table if not exists _matched_entries (
-    command_id integer not null,
-    entry_id integer not null,
-    path text not null,
-    primary key (command_id, entry_id)
-) strict, without rowid;
-
 -- views
-
--- The text that the body of a command's entries must hold, where it names one.
-create view _command_filters as
-select
-    id as command_id,
-    case
-        when action in ('get', 'rm') and path is not null then nullif(body, '')
-        else json_extract(attributes, '$.filter')
-    end as filter
-from commands;
-
--- What the path of a command means: many entries, or the one of that name that its filter fits. A path that looks like a
--- pattern is the name of an entry where there is one of that name.
-create view _command_paths as
-select
-    command_id,
-    is_pattern,
-    case
-        when not is_pattern
-            then (
-                select p.entry_id
-                from _run_paths as p
-                join _command_filters as f on f.command_id = m.command_id
-                where p.run_id = m.run_id
-                    and p.path = m.path
-                    and (
-                        f.filter is null
-                        or pattern_search(
-                            f.filter,
-                            (select b.body from _entry_bodies as b where b.run_id = p.run_id and b.entry_id = p.entry_id)
-                        ) > 0
-                    )
-            )
-    end as entry_id
-from (
-    select
-        c.id as command_id,
-        c.run_id,
-        c.path,
-        coalesce(
-            json_extract(c.attributes, '$.pattern'),
-            path_is_pattern(c.path)
-            and not exists (select 1 from _run_paths as p where p.run_id = c.run_id and p.path = c.path),
-            1
-        ) as is_pattern
-    from commands as c
-) as m;
-
--- All entries that a command's pattern, filter and tags find. The literal beginning of the pattern bounds what is read.
-create view _found_entries as
-select c.id as command_id, e.id as entry_id, e.path
-from commands as c
-join _command_filters as s on s.command_id = c.id
-cross join run_scopes as l on l.run_id = c.run_id
-cross join entries as e
-    on e.scope = l.scope
-    and e.path >= coalesce(pattern_prefix(c.path), '')
-    and e.path < coalesce(pattern_prefix(c.path), '') || char(1114111)
-cross join run_views as v on v.run_id = c.run_id and v.entry_id = e.id
-join schemes as k on k.name = e.kind and k.model_visible
-left join contents as b on b.id = coalesce(v.content_id, e.content_id)
-where c.is_pattern
-    and (c.path is not null or json_extract(c.attributes, '$.tags') is not null)
-    and (c.path is null or (path_scheme(c.path) is e.scheme and pattern_match(c.path, e.path)))
-    and (s.filter is null or pattern_search(s.filter, b.body) > 0)
-    and (
-        c.action <> 'get'
-        or json_extract(c.attributes, '$.tags') is null
-        or tags_match(
-            json_extract(c.attributes, '$.tags'),
-            json_extract(coalesce((select attributes from _entry_metadata where id = v.metadata_id), e.attributes), '$.tags')
-        )
-    );
-
--- The entries that a command works on, once they were looked for.
-create view _command_entries as
-select c.id as command_id, c.entry_id, e.path
-from commands as c
-cross join entries as e on e.id = c.entry_id
-where c.entry_id is not null
-union all
-select command_id, entry_id, path
-from _matched_entries;
-
--- The entries of a command, a line each with what it costs, as lists tell them.
-create view _entry_lines as
-select
-    t.command_id,
-    t.path,
-    '* ' || t.path || ' - ' || coalesce(
-        (select u.short from _unreadable_files as u where c.id is null and u.entry_id = t.entry_id),
-        token_estimate(c.chars, (select chars_per_token from loops where id = m.loop_id)) || ' tokens'
-    ) as line
-from commands as m
-cross join _command_entries as t on t.command_id = m.id
-join run_views as w on w.run_id = m.run_id and w.entry_id = t.entry_id
-join entries as e on e.id = t.entry_id
-left join contents as c on c.id = coalesce(w.content_id, e.content_id);
 
 -- Commands that decide on a proposal: a state set on its path, by anybody but the model.
 create view _deciding_commands as
@@ -153,7 +46,7 @@ where not path_is_pattern(w.path)
             and s.scheme = coalesce((select name from schemes where name = coalesce(path_scheme(w.path), 'file')), '*')
     );
 
--- Why a command may not be performed at all, whatever it would find: 'outcome: message', or null.
+-- Why a queued command may not be performed at all, whatever it would find: 'outcome: message', or null.
 create view _refusals as
 select
     c.id as command_id,
@@ -218,7 +111,8 @@ select
         end
     ) as refusal
 from commands as c
-left join loops as l on l.id = c.loop_id;
+left join loops as l on l.id = c.loop_id
+where c.state = 'queued';
 
 -- Entries of a command that are not its writer's to change.
 create view _forbidden_entries as
@@ -228,7 +122,7 @@ cross join commands as c on c.id = t.command_id
 cross join entries as e on e.id = t.entry_id
 where not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = c.writer);
 
--- What a command asks for: what it must find, and whether it changes what it finds.
+-- What a queued command asks for: what it must find, and whether it changes what it finds.
 create view _requests as
 select
     c.id as command_id,
@@ -254,10 +148,12 @@ select
 from commands as c
 cross join _entry_actions as a on a.action = c.action
 cross join _command_filters as f on f.command_id = c.id
-left join _deciding_commands as d on d.command_id = c.id;
+left join _deciding_commands as d on d.command_id = c.id
+where c.state = 'queued';
 
--- Why a command cannot be done, now that its entries are known: 'outcome: message', or null. A command that only lists what
--- it finds has no fault but a pattern that is not valid. A query that is not valid is no fault where it was found as a text.
+-- Why a command cannot be done, now that its entries are known: 'outcome: message', or null. A command that only lists
+-- what it finds has no fault but a pattern that is not valid. A query that is not valid is no fault where it was found as
+-- a text.
 create view _faults as
 select
     c.command_id,
@@ -325,60 +221,3 @@ select
         end
     ) as fault
 from _requests as c;
-
--- Add a list of what a command found to what is told of it: insert into _list_entries (command_id).
-create view _list_entries as
-select id as command_id
-from commands
-where false;
-
--- Find the entries that a command is about, and settle what can be settled when they are known: insert into _find_entries
--- (command_id).
-create view _find_entries as
-select id as command_id
-from commands
-where false;
-
--- triggers
-
-create trigger _find_entries__find
-instead of insert on _find_entries
-begin
-    update commands
-    set (is_pattern, entry_id) = (select is_pattern, entry_id from _command_paths where command_id = new.command_id)
-    where id = new.command_id;
-    insert into _matched_entries (command_id, entry_id, path)
-    select command_id, entry_id, path
-    from _found_entries
-    where command_id = new.command_id;
-    insert into _fail_command (command_id, fault)
-    select command_id, fault
-    from (select command_id, fault from _faults where command_id = new.command_id limit 1)
-    where fault is not null;
-    -- a manifest lists and changes nothing, whatever the action
-    update commands
-    set state = 'resolved',
-        message = 'MANIFEST ' || action || ' path="' || coalesce(path, '**') || '"'
-            || coalesce((select ' filter="' || filter || '"' from _command_filters where command_id = commands.id), '')
-            || ': '
-    where id = new.command_id and state = 'queued' and json_extract(attributes, '$.manifest') is not null;
-    insert into _list_entries (command_id)
-    select id
-    from commands
-    where id = new.command_id and state = 'resolved';
-end;
-
-create trigger _list_entries__list
-instead of insert on _list_entries
-begin
-    update commands
-    set message = coalesce(message, '')
-        || (select count(*) from _command_entries where command_id = new.command_id) || ' matched'
-        || coalesce(
-            char(10) || (
-                select group_concat(line, char(10))
-                from (select line from _entry_lines where command_id = new.command_id order by path)
-            ), ''
-        )
-    where id = new.command_id;
-end;

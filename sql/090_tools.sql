@@ -1,0 +1,64 @@
+-- Tools: what the model may be told of, one row each; the file of a tool adds its row.
+-- A tool has arguments (a JSON Schema, sent to providers and made into grammars), an order, the modes in which it is
+-- open, and flags of a loop that close it. To add one: a row here, and a trigger on commands that go to 'performing'
+-- which settles them or inserts into effects.
+-- spec: @primitives
+
+-- tables
+
+create table if not exists tools (
+    name text primary key,
+    -- the order in which the model is told of it
+    ordinal integer not null,
+    -- 1: a turn that used it goes on to look at what came of it
+    gathers integer not null default 0 constraint tools_gathers_flag check (gathers in (0, 1)),
+    -- 1: advertised to the model
+    advertised integer not null default 1 constraint tools_advertised_flag check (advertised in (0, 1)),
+    modes text not null default '["ask","act"]' constraint tools_modes_json check (json_valid(modes)),
+    -- flags of a loop that take the tool away
+    hidden_by text not null default '[]' constraint tools_hidden_by_json check (json_valid(hidden_by)),
+    -- JSON Schema of its arguments
+    schema text not null default '{"type":"object"}' constraint tools_schema_json check (json_valid(schema)),
+    meaning text not null,
+    -- what the model is told; the template tools/<name>.md where null
+    doc text
+) strict, without rowid;
+
+-- views
+
+create view loop_tools as
+-- The tools that the model has in a loop; 'ordinal' is the order in which it is told of them.
+select
+    l.id as loop_id,
+    t.name,
+    t.ordinal,
+    t.gathers,
+    t.doc,
+    t.schema,
+    t.meaning
+from loops as l
+join tools as t
+where t.advertised
+    and l.mode in (select value from json_each(t.modes))
+    and not exists (
+        select 1
+        from json_each(t.hidden_by) as h
+        join loop_flags as f on f.loop_id = l.id and f.flag = h.value
+    );
+
+create view _loop_grammars as
+-- What a model may answer in a loop, made of the tools that are open in it: GBNF for whole responses, and the JSON Schema
+-- of an array of calls.
+select
+    loop_id,
+    grammar_gbnf(tools) as gbnf,
+    grammar_json_schema(tools) as json_schema
+from (
+    select
+        l.id as loop_id,
+        (
+            select json_group_array(json_object('name', name, 'schema', json(schema)))
+            from (select name, schema from loop_tools where loop_id = l.id order by ordinal)
+        ) as tools
+    from loops as l
+);

@@ -1,0 +1,139 @@
+-- Command entries: which entries a command is about.
+-- A path that has the shape of a pattern means many, unless an entry is called just that. A filter keeps the entries
+-- whose body holds it, tags those that have each of them. What was found is kept while the command is performed, and can
+-- be listed.
+-- spec: @dispatch_path @patterns
+
+-- tables
+
+-- The entries that a pattern found, while its command is performed.
+create table if not exists _matched_entries (
+    command_id integer not null,
+    entry_id integer not null,
+    path text not null,
+    primary key (command_id, entry_id)
+) strict, without rowid;
+
+-- views
+
+-- The text that the body of a command's entries must hold, where it names one.
+create view _command_filters as
+select
+    id as command_id,
+    case
+        when action in ('get', 'rm') and path is not null then nullif(body, '')
+        else json_extract(attributes, '$.filter')
+    end as filter
+from commands;
+
+-- What the path of a command means: many entries, or the one of that name that its filter fits. A path that looks like a
+-- pattern is the name of an entry where there is one of that name.
+create view _command_paths as
+select
+    command_id,
+    is_pattern,
+    case
+        when not is_pattern
+            then (
+                select p.entry_id
+                from _run_paths as p
+                join _command_filters as f on f.command_id = m.command_id
+                where p.run_id = m.run_id
+                    and p.path = m.path
+                    and (
+                        f.filter is null
+                        or pattern_search(
+                            f.filter,
+                            (select b.body from _entry_bodies as b where b.run_id = p.run_id and b.entry_id = p.entry_id)
+                        ) > 0
+                    )
+            )
+    end as entry_id
+from (
+    select
+        c.id as command_id,
+        c.run_id,
+        c.path,
+        coalesce(
+            json_extract(c.attributes, '$.pattern'),
+            path_is_pattern(c.path)
+            and not exists (select 1 from _run_paths as p where p.run_id = c.run_id and p.path = c.path),
+            1
+        ) as is_pattern
+    from commands as c
+) as m;
+
+-- All entries that a command's pattern, filter and tags find. The literal beginning of the pattern bounds what is read.
+create view _found_entries as
+select c.id as command_id, e.id as entry_id, e.path
+from commands as c
+join _command_filters as s on s.command_id = c.id
+cross join run_scopes as l on l.run_id = c.run_id
+cross join entries as e
+    on e.scope = l.scope
+    and e.path >= coalesce(pattern_prefix(c.path), '')
+    and e.path < coalesce(pattern_prefix(c.path), '') || char(1114111)
+cross join run_views as v on v.run_id = c.run_id and v.entry_id = e.id
+join schemes as k on k.name = e.kind and k.model_visible
+left join contents as b on b.id = coalesce(v.content_id, e.content_id)
+where c.is_pattern
+    and c.state = 'queued'
+    and (c.path is not null or json_extract(c.attributes, '$.tags') is not null)
+    and (c.path is null or (path_scheme(c.path) is e.scheme and pattern_match(c.path, e.path)))
+    and (s.filter is null or pattern_search(s.filter, b.body) > 0)
+    and (
+        c.action <> 'get'
+        or json_extract(c.attributes, '$.tags') is null
+        or tags_match(
+            json_extract(c.attributes, '$.tags'),
+            json_extract(coalesce((select attributes from _entry_metadata where id = v.metadata_id), e.attributes), '$.tags')
+        )
+    );
+
+-- The entries that a command works on, once they were looked for.
+create view _command_entries as
+select c.id as command_id, c.entry_id, e.path
+from commands as c
+cross join entries as e on e.id = c.entry_id
+where c.entry_id is not null
+union all
+select command_id, entry_id, path
+from _matched_entries;
+
+-- The entries of a command, a line each with what it costs, as lists tell them.
+create view _entry_lines as
+select
+    t.command_id,
+    t.path,
+    '* ' || t.path || ' - ' || coalesce(
+        (select u.short from _unreadable_files as u where c.id is null and u.entry_id = t.entry_id),
+        token_estimate(c.chars, (select chars_per_token from loops where id = m.loop_id)) || ' tokens'
+    ) as line
+from commands as m
+cross join _command_entries as t on t.command_id = m.id
+join run_views as w on w.run_id = m.run_id and w.entry_id = t.entry_id
+join entries as e on e.id = t.entry_id
+left join contents as c on c.id = coalesce(w.content_id, e.content_id);
+
+-- Add a list of what a command found to what is told of it: insert into _list_entries (command_id).
+create view _list_entries as
+select id as command_id
+from commands
+where false;
+
+-- triggers
+
+create trigger _list_entries__list
+instead of insert on _list_entries
+begin
+    update commands
+    set message = coalesce(message, '')
+        || (select count(*) from _command_entries where command_id = new.command_id) || ' matched'
+        || coalesce(
+            char(10) || (
+                select group_concat(line, char(10))
+                from (select line from _entry_lines where command_id = new.command_id order by path)
+            ), ''
+        )
+    where id = new.command_id;
+end;

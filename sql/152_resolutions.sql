@@ -1,0 +1,101 @@
+-- Resolutions: what was decided on proposals, by a person, a client or yolo.
+-- A resolution is about one proposal, those under a path, or all that are open in a run, and is taken proposal by
+-- proposal. A proposal that is accepted is 'accepting' while vetoes are asked: whoever has one fails it there.
+-- spec: @resolutions @file_constraints
+
+-- tables
+
+create table if not exists resolutions (
+    id integer primary key,
+    run_id integer not null constraint resolutions_run references runs (id) on delete cascade,
+    -- null: every open proposal of the run
+    path text,
+    -- null: every proposal under that path
+    proposal_id integer,
+    decision text not null constraint resolutions_decision check (decision in ('accept', 'reject', 'error')),
+    -- an answer, or a text in place of the proposed one
+    body text,
+    reason text,
+    decided_by text not null default 'client',
+    created_at integer not null default 0
+) strict;
+
+create index if not exists idx_resolutions_run_id on resolutions (run_id);
+
+-- views
+
+-- The open proposals that a resolution is about.
+create view _resolved_proposals as
+select s.id as resolution_id, p.id as proposal_id, p.kind
+from resolutions as s
+cross join proposals as p on p.run_id = s.run_id
+where p.state = 'proposed'
+    and (s.path is null or p.path = s.path)
+    and (s.proposal_id is null or p.id = s.proposal_id);
+
+-- Decide on one proposal: insert into _decide_proposal (proposal_id, decision, body, reason).
+create view _decide_proposal as
+select id as proposal_id, null as decision, null as body, reason
+from proposals
+where false;
+
+-- triggers
+
+create trigger resolutions__decide
+after insert on resolutions
+begin
+    select fail(404, coalesce(new.path, 'run ' || (select alias from runs where id = new.run_id))
+        || ': nothing is proposed there; see ''engine proposals''')
+    where not exists (select 1 from _resolved_proposals where resolution_id = new.id);
+    select fail(400, coalesce(new.path, 'run ' || (select alias from runs where id = new.run_id))
+        || ': several files are proposed there; say by proposal_id which of them the text is for')
+    where new.decision = 'accept'
+        and new.body is not null
+        and (select count(*) from _resolved_proposals where resolution_id = new.id and kind = 'file_write') > 1;
+    insert into _decide_proposal (proposal_id, decision, body, reason)
+    select proposal_id, new.decision, new.body, new.reason
+    from _resolved_proposals
+    where resolution_id = new.id;
+end;
+
+create trigger _decide_proposal__decide
+instead of insert on _decide_proposal
+begin
+    -- a text in place of the proposed one
+    insert into store_content (path, body)
+    select p.target, new.body
+    from proposals as p
+    where p.id = new.proposal_id and p.kind = 'file_write' and new.body is not null and new.decision = 'accept';
+    update proposals
+    set state = case new.decision when 'accept' then 'accepting' else 'failed' end,
+        outcome = case new.decision when 'accept' then null when 'reject' then 'rejected' else 'error' end,
+        reason = new.reason,
+        content_id = case
+            when kind = 'file_write' and new.body is not null and new.decision = 'accept'
+                then (select max(id) from contents)
+            else content_id
+        end,
+        detail = case
+            when kind = 'question' and new.decision = 'accept' then json_set(detail, '$.answer', coalesce(new.body, ''))
+            else detail
+        end,
+        decided_at = now()
+    where id = new.proposal_id and state = 'proposed';
+    update proposals
+    set state = 'failed',
+        outcome = 'readonly',
+        reason = 'refused: ' || target || ' is readonly'
+    where id = new.proposal_id
+        and state = 'accepting'
+        and kind in ('file_write', 'file_delete')
+        and exists (
+            select 1
+            from runs as r
+            join file_constraints as k on k.project_id = r.project_id
+            where r.id = proposals.run_id and k.visibility = 'readonly' and pattern_match(k.pattern, proposals.target)
+        );
+    update proposals
+    set state = case kind when 'question' then 'resolved' else 'accepted' end
+    where id = new.proposal_id and state = 'accepting';
+    insert into _settle_proposal (proposal_id) values (new.proposal_id);
+end;
