@@ -1,7 +1,8 @@
 """SPEC.md: the examples of its guide run, and it and the tests name each other.
 
 1. The blocks of the guide run in their order in a fresh folder, and print what stands below them.
-2. An anchor without a test, or a citation without an anchor, is a hole.
+2. The contract has a section for each SQL file, in their order.
+3. An anchor without a test, or a citation without an anchor, is a hole.
 
 A file cites an anchor on a line ``spec: @anchor @anchor``: in a comment of a `.test` or SQL file, in
 a comment or docstring of a Python test.
@@ -139,3 +140,9 @@ def test_every_citation_is_an_anchor(where: str) -> None:
 def test_every_sql_file_cites_an_anchor() -> None:
     silent = [path.name for path in (ROOT / "sql").glob("*.sql") if not citations([path])]
     assert not silent
+
+
+def test_the_contract_follows_the_sql_files() -> None:
+    headings = re.findall(r"^## (\d{3} .*)$", SPEC.read_text(encoding="utf-8"), re.MULTILINE)
+    numbers = [number for heading in headings for number in re.findall(r"\b\d{3}\b", heading)]
+    assert numbers == sorted(path.name[:3] for path in (ROOT / "sql").glob("*.sql"))
