@@ -208,9 +208,11 @@ def promise(view: str) -> str:
     return " ".join(line.removeprefix("--").strip() for line in found[1].splitlines())
 
 
-def views(*names: str) -> str:
-    """Views and doors with their columns and their promises."""
-    return "\n" + "".join(f"- `{name}` ({_columns(name)}): {_cell(promise(name))}\n" for name in names)
+def views(*names: str, columns: bool = True) -> str:
+    """Views and doors with their columns, unless the text has them, and their promises."""
+    return "\n" + "".join(
+        f"- `{name}`{f' ({_columns(name)})' if columns else ''}: {_cell(promise(name))}\n" for name in names
+    )
 
 
 def _columns(view: str) -> str:
