@@ -224,9 +224,7 @@ class Driver:
             try:
                 self._db.insert("dispatch", run=self._run, lease=self._lease.token, only=command)
             except (apsw.Error, EngineError) as error:
-                self._db.insert(
-                    "record_crash", command_id=command, message=f"Broke: {error}", lease=self._lease.token
-                )
+                self._db.insert("record_crash", command_id=command, message=f"Broke: {error}", lease=self._lease.token)
 
     def _perform(self, step: Row) -> None:
         self._performer.perform(step["run_id"])

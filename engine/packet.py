@@ -121,8 +121,8 @@ class Renderer:
         self._measured = self._loop
         # the rate of a loop is that of its first packet, and stays: by it its entries state what they cost
         stated = self._db.value(
-            "update loops set chars_per_token = ? where id = ? and (select count(*) from turns where loop_id = loops.id) = 1 "
-            "returning id",
+            "update loops set chars_per_token = ? "
+            "where id = ? and (select count(*) from turns where loop_id = loops.id) = 1 returning id",
             (rate, self._loop),
         )
         return self._stable_sections(turn_id) if stated else parts

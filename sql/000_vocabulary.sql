@@ -233,8 +233,8 @@ on conflict (name) do nothing;
 
 -- views
 
--- Who may write what: a writer may when some tier named in writable_by is at or below its own.
 create view scheme_writers as
+-- Who may write what: a writer may when some tier named in writable_by is at or below its own.
 select
     s.name as scheme,
     w.name as writer

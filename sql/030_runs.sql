@@ -161,8 +161,8 @@ from (
 )
 where max_seconds > 0 and started_at is not null;
 
--- One flag of a loop, as configured for it.
 create view loop_flags as
+-- The flags that are on in a loop: its configuration has them as 1 or true.
 select
     l.id as loop_id,
     l.run_id,

@@ -26,8 +26,8 @@ create table if not exists tools (
 
 -- views
 
--- The tools that the model has in a loop, in the order in which it is told of them.
 create view loop_tools as
+-- The tools that the model has in a loop; 'ordinal' is the order in which it is told of them.
 select
     l.id as loop_id,
     t.name,

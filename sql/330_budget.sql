@@ -152,7 +152,8 @@ select
     f.visible,
     f.summarized,
     cast(ceil(f.floor / f.chars_per_token) as integer) as floor,
-    cast(ceil((f.floor + f.expansion) / f.chars_per_token) as integer) - cast(ceil(f.floor / f.chars_per_token) as integer) as expansion,
+    cast(ceil((f.floor + f.expansion) / f.chars_per_token) as integer) - cast(ceil(f.floor / f.chars_per_token) as integer)
+        as expansion,
     '| scheme | visible | tokens | % |' || char(10) || '|---|---|---|---|' || char(10) || coalesce(
         (
             select group_concat(o.line, '')
