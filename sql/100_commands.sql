@@ -261,17 +261,33 @@ begin
     update commands
     set state = new.state, outcome = new.outcome, message = coalesce(new.message, message)
     where id = new.command_id;
-    insert into _record_command (command_id) values (new.command_id);
+    insert into _record_command (command_id)
+    select id
+    from commands
+    where id = new.command_id and state in ('proposed', 'resolved', 'failed', 'cancelled');
 end;
 
 -- Its record is an entry of the log, hidden while a decision is open. What it worked on is forgotten.
 create trigger _record_command__record
 instead of insert on _record_command
 begin
-    insert into write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id)
+    insert into entries (scope, path, scheme, kind)
+    select 'run:' || run_id, log_path, 'log', 'log'
+    from commands
+    where id = new.command_id and turn_id is not null and log_path is not null
+    on conflict (scope, path) do nothing;
+    insert into _apply_write (
+        run_id, entry_id, path, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome,
+        writer, turn, loop_id, searchable
+    )
     select
         c.run_id,
+        e.id,
         c.log_path,
+        'logging',
+        0,
+        b.id,
+        b.body,
         coalesce(c.message, ''),
         json_patch(
             json_object('action', c.action, 'target', coalesce(c.path, substr(c.body, 1, 120))),
@@ -286,12 +302,14 @@ begin
         c.outcome,
         'system',
         t.sequence,
-        c.loop_id
+        c.loop_id,
+        0
     from commands as c
-    join turns as t on t.id = c.turn_id
-    where c.id = new.command_id
-        and c.state in ('proposed', 'resolved', 'failed', 'cancelled')
-        and c.log_path is not null;
+    cross join turns as t on t.id = c.turn_id
+    cross join entries as e on e.scope = 'run:' || c.run_id and e.path = c.log_path
+    left join run_views as v on v.run_id = c.run_id and v.entry_id = e.id
+    left join contents as b on b.id = v.content_id
+    where c.id = new.command_id;
     delete from _matched_entries
     where command_id = new.command_id;
 end;
