@@ -6,25 +6,29 @@ over, and so are the line numbers that Roo gives: a place is found by its text.
 
 from __future__ import annotations
 
-import re
-
+from engine.functions.lazy import lazy_regex
 from engine.functions.markers import Operation, Parsed
 
-_HEAD = re.compile(r"(?:<{5,9}|-{5,9}) ?(?:SEARCH|ORIGINAL)>?:?[ \t\r]*")
-_TAIL = re.compile(r"(?:>{5,9}|\+{5,9}) ?(?:REPLACE|UPDATED)<?[ \t\r]*")
-_DIVIDER = re.compile(r"={5,9}[ \t\r]*")
-_NUMBER = re.compile(r":(?:start|end)_line: *\d+\s*")
-_RULE = re.compile(r"-{5,9}\s*")
-_ESCAPED = re.compile(r"\\(?=<{5,9}|>{5,9}|={5,9}|-{5,9}|\+{5,9}|:(?:start|end)_line:)")
-_ANY_HEAD = re.compile(rf"(?m)^{_HEAD.pattern}$")
-_FENCE = re.compile(r"(?:```|~~~)[`~]*[\w+.-]*\s*")
-_NAME = re.compile(r"[#*` ]*(?:[Ff]ile:? *)?([\w./\\-]*[./][\w./\\-]*)[`*:\s]*")
+_HEAD = lazy_regex(r"(?:<{5,9}|-{5,9}) ?(?:SEARCH|ORIGINAL)>?:?[ \t\r]*")
+_TAIL = lazy_regex(r"(?:>{5,9}|\+{5,9}) ?(?:REPLACE|UPDATED)<?[ \t\r]*")
+_DIVIDER = lazy_regex(r"={5,9}[ \t\r]*")
+_NUMBER = lazy_regex(r":(?:start|end)_line: *\d+\s*")
+_RULE = lazy_regex(r"-{5,9}\s*")
+_ESCAPED = lazy_regex(r"\\(?=<{5,9}|>{5,9}|={5,9}|-{5,9}|\+{5,9}|:(?:start|end)_line:)")
+_ANY_HEAD = lazy_regex(rf"(?m)^{_HEAD.pattern}$")
+_FENCE = lazy_regex(r"(?:```|~~~)[`~]*[\w+.-]*\s*")
+_NAME = lazy_regex(r"[#*` ]*(?:[Ff]ile:? *)?([\w./\\-]*[./][\w./\\-]*)[`*:\s]*")
 _LONGEST_HEAD = 2_000
 _SHAPE = "<<<<<<< SEARCH\nold lines\n=======\nnew lines\n>>>>>>> REPLACE"
 
 
 class _Unreadable(Exception):  # noqa: N818 - it never leaves this module
     """The blocks cannot be read; the message is for the writer."""
+
+
+def may_hold_block(body: str) -> bool:
+    """Whether one of the words of a block's first line stands in `body`: without them there is no block."""
+    return "SEARCH" in body or "ORIGINAL" in body
 
 
 def begins_with_block(body: str) -> bool:
@@ -39,7 +43,7 @@ def begins_with_block(body: str) -> bool:
 
 def holds_block(body: str) -> bool:
     """Whether a block begins anywhere in `body`."""
-    return ("SEARCH" in body or "ORIGINAL" in body) and _ANY_HEAD.search(body) is not None
+    return may_hold_block(body) and _ANY_HEAD.search(body) is not None
 
 
 def parse_blocks(body: str) -> Parsed:

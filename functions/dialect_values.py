@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import skip_space
 
-_KEY = re.compile(r"[\s,]*[\"']?([\w.-]+)[\"']?\s*:\s*")
-_STRING = re.compile(r"<escape>|<\|\"\|>|'")
-_RAW = re.compile(r"[^,}\]<]*")
+_KEY = lazy_regex(r"[\s,]*[\"']?([\w.-]+)[\"']?\s*:\s*")
+_STRING = lazy_regex(r"<escape>|<\|\"\|>|'")
+_RAW = lazy_regex(r"[^,}\]<]*")
 _DECODER = json.JSONDecoder(strict=False)
 # Wrappings inside wrappings: a list of tool_calls of functions, and one to spare.
 _DEEPEST = 5

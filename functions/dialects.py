@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from engine.functions.dialect_values import Values, calls_in
+from engine.functions.lazy import lazy_regex
 from engine.functions.markup_claims import Claims
 from engine.functions.markup_grammar import FLAGS, NAMESPACE, Grammar, skip_space
 
@@ -28,35 +29,35 @@ CONTROLS = (
     r"|(?:start|end)_of_turn>|(?:start|end)_function_response>|\|/?[\w/.-]{1,40}\|?>|/?[\w.-]{1,40}\|>"
 )
 
-_HEAD = re.compile(f"<(?:{ANGLE_HEADS})", FLAGS)
-_NAMED = re.compile(r"(?:\[\s*)?\{\s*\"name\"\s*:\s*\"([\w.:/-]+)\"\s*,\s*\"(?:arguments|parameters)\"")
-_CALL = re.compile(r"call:\s*([\w.:/-]+)\s*(?=\{)")
-_END = re.compile(
+_HEAD = lazy_regex(f"<(?:{ANGLE_HEADS})", FLAGS)
+_NAMED = lazy_regex(r"(?:\[\s*)?\{\s*\"name\"\s*:\s*\"([\w.:/-]+)\"\s*,\s*\"(?:arguments|parameters)\"")
+_CALL = lazy_regex(r"call:\s*([\w.:/-]+)\s*(?=\{)")
+_END = lazy_regex(
     r"\s*(?:</tool_calls?>|<tool_call\|>|<\|/?tool_call(?:_end)?\|>|</tool_use>|<end_function_call>)",
     re.IGNORECASE,
 )
-_MISTRAL = re.compile(r"\s*([\w.:/-]+)(?:\[CALL_ID\][^\[{]{0,60})?(?:\[ARGS\])?\s*(?=\{)")
-_TOOL_USE = re.compile(
+_MISTRAL = lazy_regex(r"\s*([\w.:/-]+)(?:\[CALL_ID\][^\[{]{0,60})?(?:\[ARGS\])?\s*(?=\{)")
+_TOOL_USE = lazy_regex(
     r"\s*(?:<id>[^<]{0,80}</id>\s*)?<(?:tool_)?name>\s*([\w.:-]+)\s*</(?:tool_)?name>\s*(<(?:input|parameters)>\s*)?",
     FLAGS,
 )
-_TOOL_USE_END = re.compile(r"\s*(?:</(?:input|parameters)>)?\s*(?:</tool_use>)?", FLAGS)
-_INVOKE = re.compile(rf"<(?:{NAMESPACE}invoke\s+name\s*=\s*[\"']([\w.:-]+)[\"']\s*|function=\s*([\w.:-]+)\s*)>", FLAGS)
-_PARAMETER = re.compile(
+_TOOL_USE_END = lazy_regex(r"\s*(?:</(?:input|parameters)>)?\s*(?:</tool_use>)?", FLAGS)
+_INVOKE = lazy_regex(rf"<(?:{NAMESPACE}invoke\s+name\s*=\s*[\"']([\w.:-]+)[\"']\s*|function=\s*([\w.:-]+)\s*)>", FLAGS)
+_PARAMETER = lazy_regex(
     rf"\s*<{NAMESPACE}parameter(?:\s+name\s*=\s*[\"']([\w.-]+)[\"'][^<>]*|=\s*([\w.-]+)\s*)>", FLAGS
 )
-_PARAMETER_END = re.compile(rf"</{NAMESPACE}parameter\s*>", FLAGS)
-_INVOKE_END = re.compile(rf"\s*</(?:{NAMESPACE}invoke|function)\s*>", FLAGS)
-_OUTER_END = re.compile(rf"\s*</(?:tool_calls?|{NAMESPACE}function_calls)\s*>", FLAGS)
-_HEADER = re.compile(
+_PARAMETER_END = lazy_regex(rf"</{NAMESPACE}parameter\s*>", FLAGS)
+_INVOKE_END = lazy_regex(rf"\s*</(?:{NAMESPACE}invoke|function)\s*>", FLAGS)
+_OUTER_END = lazy_regex(rf"\s*</(?:tool_calls?|{NAMESPACE}function_calls)\s*>", FLAGS)
+_HEADER = lazy_regex(
     r"(?:<\|start\|>[^<]{0,120})?(?:<\|channel\|>([^<]{0,120}))?(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
 )
-_RECIPIENT = re.compile(r"\bto=([\w.:-]+)")
-_HEADER_BEGUN = re.compile(r"(?:<\|start\|>[^<\n]{0,120})?(?:<\|channel\|>[^<\n]{0,120})?")
-_CHANNEL = re.compile(r"<\|(?:start|channel|message)\|?>", FLAGS)
-_MESSAGE_END = re.compile(r"<\|(?:end|call|return|start|channel)\|>")
-_GEMMA_CHANNEL = re.compile(r"<\|channel>(\w*)\s?")
-_GEMMA_CHANNEL_END = re.compile(r"<channel\|>")
+_RECIPIENT = lazy_regex(r"\bto=([\w.:-]+)")
+_HEADER_BEGUN = lazy_regex(r"(?:<\|start\|>[^<\n]{0,120})?(?:<\|channel\|>[^<\n]{0,120})?")
+_CHANNEL = lazy_regex(r"<\|(?:start|channel|message)\|?>", FLAGS)
+_MESSAGE_END = lazy_regex(r"<\|(?:end|call|return|start|channel)\|>")
+_GEMMA_CHANNEL = lazy_regex(r"<\|channel>(\w*)\s?")
+_GEMMA_CHANNEL_END = lazy_regex(r"<channel\|>")
 
 
 class ForeignCall(NamedTuple):

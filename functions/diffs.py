@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import re
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.patch_notation import Change, Hunk, hunk_head
 from engine.functions.wrappings import BadPatch
 
-_OLD_FILE = re.compile(r"--- ([^\t\r\n]+)")
-_NEW_FILE = re.compile(r"\+\+\+ ([^\t\r\n]+)")
-_RENAME = re.compile(r"rename (from|to) ([^\r\n]+)")
-_MAIL = re.compile(r"From [0-9a-f]{40} ")
-_VERSION = re.compile(r"\d[\w.+-]*(?:[ (][^\n]*)?")
-_STAMP = re.compile(r"[ ]+\d{4}-\d\d-\d\d[ T]\d\d:.*")
+_OLD_FILE = lazy_regex(r"--- ([^\t\r\n]+)")
+_NEW_FILE = lazy_regex(r"\+\+\+ ([^\t\r\n]+)")
+_RENAME = lazy_regex(r"rename (from|to) ([^\r\n]+)")
+_MAIL = lazy_regex(r"From [0-9a-f]{40} ")
+_VERSION = lazy_regex(r"\d[\w.+-]*(?:[ (][^\n]*)?")
+_STAMP = lazy_regex(r"[ ]+\d{4}-\d\d-\d\d[ T]\d\d:.*")
 _BINARY = ("Binary files ", "GIT binary patch")
 _HEADS = ("index ", "similarity ", "dissimilarity ", "====", "Only in ", "\\")
 _SECTIONS = ("diff ", "Index: ")
 _SIGNS = ("+", "-", " ", "\\")
 _NOWHERE = "/dev/null"
-_OCTETS = re.compile(rb"\\([0-7]{1,3}|.)", re.DOTALL)
+_OCTETS = lazy_regex(rb"\\([0-7]{1,3}|.)", re.DOTALL)
 _ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 
 

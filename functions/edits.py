@@ -11,9 +11,10 @@ import re
 from typing import Any
 
 from engine.functions import Function
-from engine.functions.blocks import begins_with_block, holds_block, parse_blocks
+from engine.functions.blocks import begins_with_block, holds_block, may_hold_block, parse_blocks
 from engine.functions.compact import to_json
 from engine.functions.diffs import parse_hunks
+from engine.functions.lazy import lazy_regex
 from engine.functions.markers import Operation, Parsed, parse_markers
 from engine.functions.matching import Mismatch, ambiguity, locate, with_ending
 from engine.functions.patch_notation import Change
@@ -25,7 +26,7 @@ _CONTEXT = 3
 """Unchanged lines around each change of a diff."""
 _LONGEST_DIFF = 20_000
 """Changed regions with more lines are shown as removed and added: comparing them would take seconds."""
-_HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
+_HUNK = lazy_regex(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 _ON_PURPOSE = "To keep the body as a text, wrap it in <<NEW."
 _MARK = "\ufeff"
 """A byte order mark stays in front."""
@@ -71,7 +72,7 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
             text = body
         elif substitutions := parse_sed(body):
             text = _substitute(current, substitutions)
-        elif change := _hunks_alone(body):
+        elif "@@" in body and (change := _hunks_alone(body)):
             text = apply_hunks(current, change, warnings)
         else:
             text = body
@@ -102,10 +103,11 @@ def edit_diff(path: str | None, before: str | None, after: str | None) -> str | 
 
 def _read(body: str, current: str | None) -> Parsed:
     """The operations that `body` is written in; blocks among sentences count where there is a text without any."""
-    if begins_with_block(body):
+    blocks = may_hold_block(body)
+    if blocks and begins_with_block(body):
         return parse_blocks(body)
-    parsed = parse_markers(body)
-    if parsed.plain and current is not None and holds_block(body) and not holds_block(current):
+    parsed = parse_markers(body) if "<<" in body else Parsed(plain=True)
+    if blocks and parsed.plain and current is not None and holds_block(body) and not holds_block(current):
         return parse_blocks(body)
     return parsed
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 
+from engine.functions.lazy import lazy_regex
+
 _ACROSS = "\ue000"
 """Stands for "anything, slashes too" while wcmatch translates: it knows `**` only as a whole segment."""
-_SCHEME_STAR = re.compile(r"(?<=://)\*(?![*(])")
-_INNER_DOUBLE_STAR = re.compile(r"(?<=[^/*\\])\*{2,}|(?<![*\\])\*{2,}(?![/*]|$)")
-_OTHER_GROUPS = re.compile(r"(?<=[?*+@])\(")
+_SCHEME_STAR = lazy_regex(r"(?<=://)\*(?![*(])")
+_INNER_DOUBLE_STAR = lazy_regex(r"(?<=[^/*\\])\*{2,}|(?<![*\\])\*{2,}(?![/*]|$)")
+_OTHER_GROUPS = lazy_regex(r"(?<=[?*+@])\(")
 _DOT_GUARDS = (r"(?!\.{1,2}(?:$|[/]))", r"(?!(?:(?<=[/])|(?<=^))(?:\.{1,2})(?:$|[/]))")
 _STAR_GUARD = r"(?:(?!(?:[/]|^)(?:\.{1,2})(?:$|[/])).)*?"
-_RUN = re.compile(r"[*?]+|!\(")
-_TEXT_TOKEN = re.compile(r"\\(.)|\.?\*(\*?)\**|(\?)|(\[[!^]?(?:\w-\w)+_?\])|([^\\.*?\[]+|.)", re.DOTALL)
+_RUN = lazy_regex(r"[*?]+|!\(")
+_TEXT_TOKEN = lazy_regex(r"\\(.)|\.?\*(\*?)\**|(\?)|(\[[!^]?(?:\w-\w)+_?\])|([^\\.*?\[]+|.)", re.DOTALL)
 
 
 def path_regex(pattern: str) -> str:

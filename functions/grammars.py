@@ -7,16 +7,16 @@ its output to a list of calls. The parser reads every sentence of either without
 from __future__ import annotations
 
 import json
-import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.gbnf import CHARACTERS, edits, literal, text_within
+from engine.functions.lazy import lazy_regex
 from engine.functions.schemas import Schema, arguments_schema
 
-_NAME = re.compile(r"[a-z_][a-z0-9_-]*")
+_NAME = lazy_regex(r"[a-z_][a-z0-9_-]*")
 _LAST = "update"
 # In these a `<` in the body could begin the next command: their open tag with a path is a whole one.
 _BODILESS = frozenset({"get", "rm", "cp", "mv"})

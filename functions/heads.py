@@ -8,6 +8,7 @@ from typing import Any
 from . import Function
 from .compact import to_json
 
+_decode = json.JSONDecoder().raw_decode
 _ACTION = ("action", "target", "to")
 _TAGS = ("tags",)
 _DATA = ("command", "channel", "summary", "tags")
@@ -28,19 +29,22 @@ def entry_head(
     """
     if not attributes and state == "resolved" and status == 200 and outcome is None and turn is not None:
         return f'{{"turn":{turn}'
-    given: dict[str, Any] = json.loads(attributes) if attributes else {}
+    given: dict[str, Any] = _decode(attributes.lstrip())[0] if attributes else {}
     logged = category == "logging"
     # an error carries its own status; a failed action has that of its outcome
     if logged and (outcome is None or outcome.startswith("status:") or state != "failed"):
         status = given.get("status") or status
-    head = {
-        "turn": turn,
-        **{name: given[name] for name in (_ACTION if logged else ()) if name in given},
-        "status": None if status == 200 and not (logged and "status" in given) else status,
-        "state": None if logged or state == "resolved" else state,
-        "outcome": outcome,
-        **{name: given[name] for name in (_TAGS if logged else _DATA) if name in given},
-    }
+    head: dict[str, Any] = {"turn": turn}
+    if logged:
+        for name in _ACTION:
+            head[name] = given.get(name)
+    if status != 200 or (logged and "status" in given):
+        head["status"] = status
+    if not logged and state != "resolved":
+        head["state"] = state
+    head["outcome"] = outcome
+    for name in _TAGS if logged else _DATA:
+        head[name] = given.get(name)
     return to_json({name: value for name, value in head.items() if value is not None and value != ""})[:-1]
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import re
 
+from engine.functions.lazy import lazy_regex
+
 from . import Function
 
-_WORD = re.compile(r"[^\W_]+", re.UNICODE)
+_WORD = lazy_regex(r"[^\W_]+", re.UNICODE)
 
 
 def token_estimate(chars: int | None, divisor: float | None) -> int:

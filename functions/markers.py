@@ -10,14 +10,16 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
+from engine.functions.lazy import lazy_regex
+
 KEYWORDS = ("NEW", "PREPEND", "APPEND", "REPLACE", "DELETE", "SEARCH")
-_OPENER = re.compile(r"<<([A-Z][A-Za-z0-9_]*)(?=\s|\Z)")
-_CLOSER = re.compile(r"(?<!\S)[A-Z][A-Za-z0-9_]*(?=[\s<>]|\Z)")
+_OPENER = lazy_regex(r"<<([A-Z][A-Za-z0-9_]*)(?=\s|\Z)")
+_CLOSER = lazy_regex(r"(?<!\S)[A-Z][A-Za-z0-9_]*(?=[\s<>]|\Z)")
 _PARTNER = "<<REPLACE"
 """Index key of every opener that could belong to a SEARCH; no identifier looks like it."""
-_INNER = re.compile(r"(?m)^[ \t]*<<([A-Z][A-Za-z0-9_]*)")
-_LINES_FOLLOW = re.compile(r"[ \t]*\r?\n")
-_LINE_ENDS = re.compile(r"[ \t\r]*(?:\n|\Z)|<")
+_INNER = lazy_regex(r"(?m)^[ \t]*<<([A-Z][A-Za-z0-9_]*)")
+_LINES_FOLLOW = lazy_regex(r"[ \t]*\r?\n")
+_LINE_ENDS = lazy_regex(r"[ \t\r]*(?:\n|\Z)|<")
 _EXAMPLE = "<<SEARCH\nold lines\nSEARCH\n<<REPLACE\nnew lines\nREPLACE"
 
 

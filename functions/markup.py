@@ -11,13 +11,14 @@ what each tool makes of attributes and body.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import cached_property, lru_cache
 from typing import Any
 
 from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.dialects import ANGLE_HEADS, BRACE_HEADS, BRACKET_HEADS, CONTROLS, Dialects, Reading
+from engine.functions.lazy import lazy_regex
 from engine.functions.markup_bodies import Bodies
 from engine.functions.markup_calls import Command, command_of, command_of_arguments
 from engine.functions.markup_claims import THOUGHT_HEADS, UNREAD, UNREAD_ANGLE_HEADS, plain_heads
@@ -38,7 +39,7 @@ _NO_TAG = {
     Shape.ENDLESS: "it has more words and values than can be meant",
 }
 _THOUGHTS = "|".join(rf"(?<={re.escape(head[0])}){re.escape(head[1:])}" for head in THOUGHT_HEADS)
-_SILENT_CONTROLS = re.compile(
+_SILENT_CONTROLS = lazy_regex(
     r"</|<(?:start|end)_|<\|?/?(?:tool_calls?(?:_begin|_end)?|end|call|return|start|channel|message|constrain)\|?>",
     FLAGS,
 )
@@ -93,9 +94,6 @@ class _Parser:
         self.outer = _outer(grammar)
         self.reader = TagReader(text, grammar)
         self.bodies = Bodies(self.reader)
-        self.dialects = Dialects(text, grammar)
-        self.recoveries = Recoveries(self.bodies, self.outer)
-        self.quotations = Quotations(text)
         self.commands: list[Command] = []
         self.dropped: list[str] = []
         self.warnings: list[str] = []
@@ -103,23 +101,25 @@ class _Parser:
         self.reasoning: list[str] = []
         self.fences: list[int] = []
         self.quoted = self.stripped = 0
-        self.handlers: dict[str | None, Callable[[re.Match[str]], int]] = {
-            "tag": self._tag,
-            "foreign": self._foreign,
-            "brace": self._foreign,
-            "bracket": self._foreign,
-            "control": self._control,
-            "thought": self._thought,
-            **dict.fromkeys(UNREAD, self._unread),
-            "span": re.Match.end,
-            "ticks": self._ticks,
-            "tildes": self._ticks,
-        }
+
+    # most answers are ordinary tags and need none of these
+
+    @cached_property
+    def dialects(self) -> Dialects:
+        return Dialects(self.text, self.grammar)
+
+    @cached_property
+    def recoveries(self) -> Recoveries:
+        return Recoveries(self.bodies, self.outer)
+
+    @cached_property
+    def quotations(self) -> Quotations:
+        return Quotations(self.text)
 
     def parse(self) -> dict[str, Any]:
         position = 0
         while found := self.outer.search(self.text, position):
-            position = self.handlers[found.lastgroup](found)
+            position = _HANDLERS[found.lastgroup or ""](self, found)
         self.prose.cut(len(self.text), len(self.text))
         return {
             "commands": [command.as_row() for command in self.commands],
@@ -334,5 +334,19 @@ class _Parser:
             )
         return warnings
 
+
+_HANDLERS: Mapping[str, Callable[[_Parser, re.Match[str]], int]] = {
+    "tag": _Parser._tag,
+    "foreign": _Parser._foreign,
+    "brace": _Parser._foreign,
+    "bracket": _Parser._foreign,
+    "control": _Parser._control,
+    "thought": _Parser._thought,
+    **dict.fromkeys(UNREAD, _Parser._unread),
+    "span": lambda _parser, found: found.end(),
+    "ticks": _Parser._ticks,
+    "tildes": _Parser._ticks,
+}
+"""What reads on from a match of `_outer`, by the group that matched; each returns where the search goes on."""
 
 FUNCTIONS = (Function("response_parse", 4, response_parse),)

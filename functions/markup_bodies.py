@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import begins_line, skip_space
 from engine.functions.markup_tags import Shape, Tag, TagReader
 
 _IDENT = r"[A-Z][A-Za-z0-9_]*"
-_OPENER = re.compile(rf"<<({_IDENT})")
-_OPENERS = re.compile(rf"(?<![^\s>])<<({_IDENT})")
-_CLOSERS = re.compile(rf"(?<!\S){_IDENT}(?=[\s<>]|\Z)")
+_OPENER = lazy_regex(rf"<<({_IDENT})")
+_OPENERS = lazy_regex(rf"(?<![^\s>])<<({_IDENT})")
+_CLOSERS = lazy_regex(rf"(?<!\S){_IDENT}(?=[\s<>]|\Z)")
 # How often the tags of one name are paired anew when a tag was not seen as one in an earlier pass.
 _PASSES = 4
 
@@ -88,8 +89,12 @@ class Bodies:
         self.reader = reader
         self.text = reader.text
         self.grammar = reader.grammar
-        self.markers = Markers(self.text)
         self._pairs: dict[tuple[str, bool], list[_Pairs]] = defaultdict(list)
+
+    @cached_property
+    def markers(self) -> Markers:
+        """The marker regions of the text."""
+        return Markers(self.text)
 
     def close_of(self, tag: Tag) -> Close | None:
         """The closing tag of `tag`, or None when it has none of its own."""
@@ -99,7 +104,7 @@ class Bodies:
         found = self.grammar.own(tag.name).search(self.text, tag.end)
         if found is None:
             return None
-        marked = tag.name == "set" and _OPENERS.search(self.text, tag.end, found.start()) is not None
+        marked = tag.name == "set" and self._is_marked(tag.end, found.start())
         if found["close"] and not marked:
             return Close(found.start(), found.end())
         close = self._paired(tag, opaque=True) if marked or tag.name == "set" else None
@@ -135,6 +140,10 @@ class Bodies:
                 end = skip_space(self.text, position)
                 return name, Close(found.start(), end + self.text.startswith(">", end))
         return None
+
+    def _is_marked(self, start: int, end: int) -> bool:
+        """Does a marker open in `text[start:end]`?"""
+        return self.text.find("<<", start, end) >= 0 and _OPENERS.search(self.text, start, end) is not None
 
     def _wrapped(self, tag: Tag) -> Close | None:
         """The closing tag behind a heredoc that wraps the whole body."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from engine.functions.compact import to_json
+from engine.functions.lazy import lazy_regex
 from engine.functions.patch_notation import patch_form
 from engine.functions.patches import patch_parse
 
@@ -37,8 +38,8 @@ _ALIASES = {
 _TEXT_TOOLS = frozenset({"update", "think"})
 _KNOWN = frozenset({"path", "to", "status", "visibility", "options", "tags", "query", "filter", "pattern"})
 _KNOWN |= frozenset({"line", "limit", "results", "manifest", "state", "outcome"})
-_HEREDOC = re.compile(r"\s*<<([A-Z][A-Za-z0-9_]*)(?=\s)(.*)(?<=\s)\1\s*", re.DOTALL)
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_HEREDOC = lazy_regex(r"\s*<<([A-Z][A-Za-z0-9_]*)(?=\s)(.*)(?<=\s)\1\s*", re.DOTALL)
+_SURROGATE = lazy_regex("[\ud800-\udfff]")
 
 
 @dataclass(slots=True)
@@ -57,11 +58,15 @@ class Command:
 
     def as_row(self) -> dict[str, Any]:
         """The command as a JSON object; its notes are warnings and stand elsewhere."""
-        row = asdict(self)
-        del row["notes"]
-        if not self.truncated:
-            del row["truncated"]
-        return row
+        row = {
+            "action": self.action,
+            "path": self.path,
+            "destination": self.destination,
+            "body": self.body,
+            "attributes": self.attributes,
+            "source": self.source,
+        }
+        return row | {"truncated": True} if self.truncated else row
 
 
 def command_of(action: str, attributes: dict[str, str], body: str | None, source: str) -> Command:

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from engine.functions.dialect_values import Values
+from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import FLAGS, NAMESPACE, REASONING, Grammar, begins_line, skip_space
 
 _BAR = "[|\uff5c]"
@@ -37,33 +38,33 @@ THOUGHT_HEADS = {
     "<|START_THINKING|>": "<|END_THINKING|>",
     "\u25c1think\u25b7": "\u25c1/think\u25b7",
 }
-_ELEMENT_NAME = re.compile(rf"<{NAMESPACE}({_ELEMENTS})[\s>]", FLAGS)
-_NAME_ALONE = re.compile(r"\s*[\w.:/-]+\s*</[\w.:-]*>")
-_PARAMETER = re.compile(rf"<{NAMESPACE}param(?:eter)?[\s=]", FLAGS)
-_PARAMETER_END = re.compile(rf"</{NAMESPACE}(?:param(?:eter)?|arg_value)\s*>", FLAGS)
-_RESULT = re.compile(f"<{_RESULTS}>", FLAGS)
-_RESULT_END = re.compile(rf"</{_RESULTS}\s*>", FLAGS)
-_MESSAGE_ENDS = re.compile(r"(?P<close><\|(?:end|call|return|start|channel)\|>)")
-_MISTRAL_ENDS = re.compile(r"(?P<close>\[TOOL_CALLS\]|</s>)")
-_COMPLETE = re.compile(rf"(?:[}}\])]|```|\w{_BAR}>|</(?P<name>[\w:.-]+)>)\s*\Z")
-_PLAIN = re.compile(r"[^<{\"']{0,200}")
+_ELEMENT_NAME = lazy_regex(rf"<{NAMESPACE}({_ELEMENTS})[\s>]", FLAGS)
+_NAME_ALONE = lazy_regex(r"\s*[\w.:/-]+\s*</[\w.:-]*>")
+_PARAMETER = lazy_regex(rf"<{NAMESPACE}param(?:eter)?[\s=]", FLAGS)
+_PARAMETER_END = lazy_regex(rf"</{NAMESPACE}(?:param(?:eter)?|arg_value)\s*>", FLAGS)
+_RESULT = lazy_regex(f"<{_RESULTS}>", FLAGS)
+_RESULT_END = lazy_regex(rf"</{_RESULTS}\s*>", FLAGS)
+_MESSAGE_ENDS = lazy_regex(r"(?P<close><\|(?:end|call|return|start|channel)\|>)")
+_MISTRAL_ENDS = lazy_regex(r"(?P<close>\[TOOL_CALLS\]|</s>)")
+_COMPLETE = lazy_regex(rf"(?:[}}\])]|```|\w{_BAR}>|</(?P<name>[\w:.-]+)>)\s*\Z")
+_PLAIN = lazy_regex(r"[^<{\"']{0,200}")
 # What shows that the JSON before it did not end there: a quote closed one of its texts too early.
-_CONTINUES = re.compile(r"[\s}\]]*,\s*\"[^\"\n]*\"\s*:|[ \t}\]]*,?[ \t]*\"")
-_REST = re.compile(r"[^<\"']{0,400}")
+_CONTINUES = lazy_regex(r"[\s}\]]*,\s*\"[^\"\n]*\"\s*:|[ \t}\]]*,?[ \t]*\"")
+_REST = lazy_regex(r"[^<\"']{0,400}")
 _ARGUMENTS = r"\"(?:arguments|tool_input|action_input|tool_calls|tool_uses|toolCalls|function_?call|tool_call)\"\s*:"
 _WEAK_ARGUMENTS = r"\"(?:parameters|input|args|params)\"\s*:"
 # How far behind its first brace JSON may name the tool that it calls.
 _WINDOW = 600
-_SHAPE = re.compile(r"\s*(?:[{\[<`]|[\w.:/-]*\w(?:[({\[<=]|\s*\n\s*[<{]))")
-_LOOSE = re.compile(r"\{\s*[\"']?[A-Za-z_][\w-]*[\"']?\s*:")
+_SHAPE = lazy_regex(r"\s*(?:[{\[<`]|[\w.:/-]*\w(?:[({\[<=]|\s*\n\s*[<{]))")
+_LOOSE = lazy_regex(r"\{\s*[\"']?[A-Za-z_][\w-]*[\"']?\s*:")
 _WORD_SIGNS = string.ascii_letters + string.digits + "_-.:/"
-_LAST_PART = re.compile(r"[\w-]+\Z")
+_LAST_PART = lazy_regex(r"[\w-]+\Z")
 _MODULES = frozenset({"functions", "default_api", "tools", "api", "tool", "function", "client"})
-_NAMED_ARGUMENT = re.compile(r"\(\s*(?:\*\*|[A-Za-z_]\w*\s*=(?!=))")
-_TEXT_ARGUMENT = re.compile(r"\(\s*[\"']")
-_PYTHON = re.compile(r"(?P<quote>[bru]{0,2}(?:\"\"\"|'''|\"|'))|(?P<open>[(\[{])|(?P<close>[)\]}])", re.IGNORECASE)
-_PYTHON_END = {quote: re.compile(rf"(?:[^\\]|\\.)*?{quote}", re.DOTALL) for quote in ('"""', "'''", '"', "'")}
-_AFTER_STRING = re.compile(r"\s*(?:[,)\]}:+%]|\Z)")
+_NAMED_ARGUMENT = lazy_regex(r"\(\s*(?:\*\*|[A-Za-z_]\w*\s*=(?!=))")
+_TEXT_ARGUMENT = lazy_regex(r"\(\s*[\"']")
+_PYTHON = lazy_regex(r"(?P<quote>[bru]{0,2}(?:\"\"\"|'''|\"|'))|(?P<open>[(\[{])|(?P<close>[)\]}])", re.IGNORECASE)
+_PYTHON_END = {quote: lazy_regex(rf"(?:[^\\]|\\.)*?{quote}", re.DOTALL) for quote in ('"""', "'''", '"', "'")}
+_AFTER_STRING = lazy_regex(r"\s*(?:[,)\]}:+%]|\Z)")
 
 
 class Claim(NamedTuple):
@@ -77,7 +78,7 @@ class Claim(NamedTuple):
 def _ends(element: str) -> re.Pattern[str]:
     """Matches what closes a wrapper (then with the group `close`) or opens one; `element` is a name that does, too."""
     names = rf"{NAMESPACE}(?:{_WRAPPERS}|function{element and '|' + element})"
-    return re.compile(
+    return lazy_regex(
         rf"(?P<close></{names}\s*>|</{_BAR}DSML{_BAR}(?!param)[^<>\s]{{1,80}}>|<tool_calls?\|>|<\|/[\w.-]{{1,40}}\|?>"
         rf"|<end_function_call>|<{_BAR}{_BAR_WORD}{{0,60}}(?:end|suffix){_BAR_WORD}{{0,20}}{_BAR}>"
         r"|<\|(?:eom_id|eot_id|stop|call|return)\|>)"
@@ -93,25 +94,25 @@ def _patterns(grammar: Grammar) -> dict[str, re.Pattern[str]]:
     key = r"\"(?:name|tool|tool_?name|function|function_?name|recipient_name|recipient|action|command|api|method)\"\s*:\s*"
     named = rf"(?:{key}\"{tool}(?::\d+)?\"|\{{\s*\"{tool}\"\s*:\s*[{{\"\[])"
     return {
-        "json": re.compile(
+        "json": lazy_regex(
             rf"(?:{named}|{_ARGUMENTS}|\"name\"\s*:\s*\"[\w.:/-]+\"\s*,\s*{_WEAK_ARGUMENTS}"
             rf"|{_WEAK_ARGUMENTS}\s*\{{[^{{}}]{{0,400}}\}}\s*,\s*\"name\"\s*:)",
             FLAGS,
         ),
-        "named": re.compile(named, FLAGS),
-        "given": re.compile(rf"{_ARGUMENTS}|{_WEAK_ARGUMENTS}|\{{\s*\"{tool}\"\s*:\s*\{{", FLAGS),
-        "before": re.compile(rf"(?<![\w.:/-]){tool}(?::\d+)?(?:\[ARGS\]|\s|```json|json|code)*\Z", FLAGS),
-        "tool": re.compile(rf"\s*[\"']?{tool}(?![\w-])", FLAGS),
-        "element": re.compile(
+        "named": lazy_regex(named, FLAGS),
+        "given": lazy_regex(rf"{_ARGUMENTS}|{_WEAK_ARGUMENTS}|\{{\s*\"{tool}\"\s*:\s*\{{", FLAGS),
+        "before": lazy_regex(rf"(?<![\w.:/-]){tool}(?::\d+)?(?:\[ARGS\]|\s|```json|json|code)*\Z", FLAGS),
+        "tool": lazy_regex(rf"\s*[\"']?{tool}(?![\w-])", FLAGS),
+        "element": lazy_regex(
             rf"<[^<>]*\bname\s*=\s*[\"']?{tool}(?![\w-])|<[^<>]*>\s*(?:<(?:\w+_)?name>\s*)?{tool}\s*[<\n({{\[]", FLAGS
         ),
-        "words": re.compile(
+        "words": lazy_regex(
             rf":\W*{tool}(?:\[|\W*\n\W*"
             r"(?:Action Input|Input|Arguments|Args|Parameters|\u273fARGS\u273f)\W*:)[\s*]*",
             FLAGS,
         ),
-        "recipient": re.compile(rf">>>\s*{tool}\s*\n\s*(?=[{{\[])", FLAGS),
-        "head": re.compile(rf"(?:{grammar.tag.pattern}|<(?:{UNREAD_ANGLE_HEADS}))", FLAGS),
+        "recipient": lazy_regex(rf">>>\s*{tool}\s*\n\s*(?=[{{\[])", FLAGS),
+        "head": lazy_regex(rf"(?:{grammar.tag.pattern}|<(?:{UNREAD_ANGLE_HEADS}))", FLAGS),
     }
 
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 
 from engine.functions.dialects import Reading
+from engine.functions.lazy import lazy_regex
 from engine.functions.markers import KEYWORDS
 from engine.functions.markup_bodies import Bodies, Close
 from engine.functions.markup_grammar import FLAGS
 from engine.functions.markup_tags import Shape, Tag
 
-_MARKER = re.compile(rf"(?<![^\s>])<<((?:{'|'.join(KEYWORDS)})[A-Za-z0-9_]*)")
-_WRAPPER = re.compile(r"\s*<<([A-Z][A-Za-z0-9_]*)")
-_ELEMENT = re.compile(r"<(?:[\w.:-]*invoke\b|function=|tool_use>)", FLAGS)
-_ELEMENT_END = re.compile(r"</[\w.:-]*(?:invoke|function|tool_use)\s*>", FLAGS)
-_NAME = re.compile(
+_MARKER = lazy_regex(rf"(?<![^\s>])<<((?:{'|'.join(KEYWORDS)})[A-Za-z0-9_]*)")
+_WRAPPER = lazy_regex(r"\s*<<([A-Z][A-Za-z0-9_]*)")
+_ELEMENT = lazy_regex(r"<(?:[\w.:-]*invoke\b|function=|tool_use>)", FLAGS)
+_ELEMENT_END = lazy_regex(r"</[\w.:-]*(?:invoke|function|tool_use)\s*>", FLAGS)
+_NAME = lazy_regex(
     r"\"name\"\s*:\s*\"([\w.:/-]+)\"|\bname\s*=\s*[\"']([\w.:/-]+)|function=\s*([\w.:/-]+)|\bcall:\s*([\w.:/-]+)"
     r"|<(?:tool_)?name>\s*([\w.:/-]+)|\bto=([\w.:/-]+)|\[TOOL_CALLS\]\s*([\w.:/-]+)",
     FLAGS,

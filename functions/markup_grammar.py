@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cached_property, lru_cache
+from functools import lru_cache
+
+from engine.functions.lazy import lazy_regex
 
 DEFAULT_TOOLS = ("get", "set", "rm", "cp", "mv", "sh", "env", "search", "ask_user", "update", "think")
 REASONING = frozenset({"think", "thinking"})
@@ -13,7 +15,7 @@ _BOUNDARY = r"(?=[\s/><]|\Z)"
 # ASCII, or `ſet` would count as `set`.
 FLAGS = re.ASCII | re.IGNORECASE
 
-_SPACE = re.compile(r"\s*")
+_SPACE = lazy_regex(r"\s*")
 
 
 def skip_space(text: str, position: int) -> int:
@@ -36,12 +38,9 @@ class Grammar:
         words = sorted(self.names | REASONING, key=lambda word: (-len(word), word))
         alternatives = "|".join(re.escape(word) for word in words)
         self.tag_pattern = rf"(?P<slash>/?){NAMESPACE}(?P<name>{alternatives}){_BOUNDARY}"
-        self._own: dict[str, re.Pattern[str]] = {}
-
-    @cached_property
-    def tag(self) -> re.Pattern[str]:
+        self.tag = lazy_regex("<" + self.tag_pattern, FLAGS)
         """Matches the head of any tool's tag; groups `slash` and `name`."""
-        return re.compile("<" + self.tag_pattern, FLAGS)
+        self._own: dict[str, re.Pattern[str]] = {}
 
     def own(self, name: str) -> re.Pattern[str]:
         """Matches a whole closing tag of `name` (then with the group `close`), or the head of an open one."""

@@ -11,11 +11,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import begins_line
 
 CALL_FENCES = frozenset({"xml", "tool_code", "tool_command", "tool_call", "tool_calls"})
-_RUNS = re.compile("`+")
-_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
+_RUNS = lazy_regex("`+")
+_BLANK_LINE = lazy_regex(r"\n[ \t\r]*\n")
 _LONGEST_FENCE = 20
 
 
@@ -115,7 +116,8 @@ class Prose:
     def take(self) -> str:
         """All that was kept so far, trimmed; where something was cut out, the wider gap remains."""
         pieces, self.pieces = self.pieces, []
-        parts, gap = list[str](), ""
+        parts: list[str] = []
+        gap = ""
         for piece in pieces:
             words = piece.strip()
             gap = _wider(gap, piece[: len(piece) - len(piece.lstrip())])

@@ -7,26 +7,27 @@ lack its `>`. What was mended is told in `Tag.repairs`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from typing import NamedTuple
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import Grammar, begins_line, skip_space
 
-_PLAIN = re.compile(r"\s+([^\s=<>/\"'`]+)=\"([^\"<]*)\"(?=[\s/>])")
-_NAME = re.compile(r"[^\s=<>/\"'`]+")
-_EQUALS = re.compile(r"\s*=\s*")
-_OPENING = re.compile(r"<\|\"\|>|\\[\"']|[\"'`\u201c\u2018]")
-_BARE = re.compile(r"[^\s<>]*")
-_ENTITY = re.compile(r"&(quot|amp|lt|gt|apos);")
+_PLAIN = lazy_regex(r"\s+([^\s=<>/\"'`]+)=\"([^\"<]*)\"(?=[\s/>])")
+_NAME = lazy_regex(r"[^\s=<>/\"'`]+")
+_EQUALS = lazy_regex(r"\s*=\s*")
+_OPENING = lazy_regex(r"<\|\"\|>|\\[\"']|[\"'`\u201c\u2018]")
+_BARE = lazy_regex(r"[^\s<>]*")
+_ENTITY = lazy_regex(r"&(quot|amp|lt|gt|apos);")
 _ENTITIES = {"quot": '"', "amp": "&", "lt": "<", "gt": ">", "apos": "'"}
 # Values that may have several lines, and what shows that a value is no name or number.
 _LONG_VALUES = frozenset({"body", "command", "content", "text", "question", "options", "query", "cmd", "code"})
-_MARKUP = re.compile(r"[<{\[]")
+_MARKUP = lazy_regex(r"[<{\[]")
 _CLOSING = {"\u201c": "\u201d", "\u2018": "\u2019"}
 # What stands after a quote that really ends a value: the end of the tag, or the next attribute.
 _AFTER_VALUE = r"(?=\s*/?>|\s+[\w:.-]+\s*(?:=|/?>))"
-_AFTER = re.compile(_AFTER_VALUE)
+_AFTER = lazy_regex(_AFTER_VALUE)
 # How many values are read in vain before less is tried: tags in each other's open quotes would cost quadratic time.
 _PATIENCE = 500
 _LEAST_PATIENCE = 8
@@ -41,8 +42,7 @@ class Shape(Enum):
     ENDLESS = "endless"  # so many words and values that none of them can be meant
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(NamedTuple):
     """An open tag: `text[start:end]`, its attributes (names lower case, values decoded), what was mended."""
 
     name: str
@@ -68,14 +68,15 @@ class TagReader:
         self.text = text
         self.grammar = grammar
         self._next_tag = (0, -1)
-        self._odd = dict[int, Tag]()
-        self._no_quote = dict[str, tuple[int, int]]()
-        self._last_quote = dict[str, int]()
+        self._odd: dict[int, Tag] = {}
+        self._no_quote: dict[str, tuple[int, int]] = {}
+        self._last_quote: dict[str, int] = {}
         self.patience = _PATIENCE
 
     def read(self, name: str, start: int, position: int) -> Tag:
         """The open tag of the tool `name` that starts at `start` and whose attributes start at `position`."""
-        text, attributes = self.text, dict[str, str]()
+        text = self.text
+        attributes: dict[str, str] = {}
         while plain := _PLAIN.match(text, position):
             attributes.setdefault(plain[1].lower(), decode_entities(plain[2]))
             position = plain.end()

@@ -7,11 +7,12 @@ lines, and the replacement takes the indentation that the text really has.
 from __future__ import annotations
 
 import difflib
-import re
 from dataclasses import dataclass
 
-_WORD = re.compile(r"\w+")
-_LINE_REST = re.compile(r"[ \t]*\r?\n")
+from engine.functions.lazy import lazy_regex
+
+_WORD = lazy_regex(r"\w+")
+_LINE_REST = lazy_regex(r"[ \t]*\r?\n")
 _SHOWN = 5
 """Most places or near misses told to the model."""
 _WIDTH = 200

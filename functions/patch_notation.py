@@ -6,23 +6,23 @@ is told in a sentence for its writer. Unified diffs are read in `diffs`.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.wrappings import BadPatch, head_inside
 
 _BEGIN = "*** Begin Patch"
 _END = "*** End Patch"
-_SECTION = re.compile(r"\*\*\* (Add|Update|Delete) File:[ \t]*(.*\S)[ \t]*")
-_MOVE = re.compile(r"\*\*\* Move to:[ \t]*(.*\S)[ \t]*")
+_SECTION = lazy_regex(r"\*\*\* (Add|Update|Delete) File:[ \t]*(.*\S)[ \t]*")
+_MOVE = lazy_regex(r"\*\*\* Move to:[ \t]*(.*\S)[ \t]*")
 _END_OF_FILE = "*** End of File"
-_RANGE = re.compile(r"-(\d{1,9})(?:,(\d{1,9}))?(?:[ \t]+\+(\d{1,9})(?:,(\d{1,9}))?)?[ \t]*(?=@@|$)")
-_DIFF = re.compile(
+_RANGE = lazy_regex(r"-(\d{1,9})(?:,(\d{1,9}))?(?:[ \t]+\+(\d{1,9})(?:,(\d{1,9}))?)?[ \t]*(?=@@|$)")
+_DIFF = lazy_regex(
     r"diff --git |From [0-9a-f]{40} |(?:Index: [^\n]+\n(?:=+\s*\n)?|diff [^\n]+\n)?--- [^\t\r\n]+[^\n]*\n\+\+\+ [^\t\r\n]"
 )
-_BLOCK_INSIDE = re.compile(r"(?m)^\*\*\* Begin Patch[ \t\r]*\n\*\*\* (?:Add|Update|Delete) File: ")
-_DIFF_INSIDE = re.compile(r"(?m)^--- [^\n]+\n\+\+\+ [^\n]+\n@@")
+_BLOCK_INSIDE = lazy_regex(r"(?m)^\*\*\* Begin Patch[ \t\r]*\n\*\*\* (?:Add|Update|Delete) File: ")
+_DIFF_INSIDE = lazy_regex(r"(?m)^--- [^\n]+\n\+\+\+ [^\n]+\n@@")
 _SHAPE = (
     "*** Begin Patch\n*** Update File: path\n@@ a line above\n unchanged\n-old\n+new\n"
     "*** Add File: path\n+text\n*** Delete File: path\n*** End Patch"

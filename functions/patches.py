@@ -8,7 +8,6 @@ one is a conflict, unless an anchor line or the line number of a diff tells whic
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any
 from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.diffs import parse_unified
+from engine.functions.lazy import lazy_regex
 from engine.functions.matching import (
     ADJUSTED,
     Mismatch,
@@ -32,7 +32,7 @@ from engine.functions.patch_notation import Change, Hunk, embedded_patch, parse_
 from engine.functions.wrappings import BadPatch, unwrap, written_by_command
 
 _PLAIN = str.maketrans("‐‑‒–—―−‘’‚‛“”„‟\xa0", "-------''''\"\"\"\" ")
-_SPACES = re.compile(r"\s+")
+_SPACES = lazy_regex(r"\s+")
 _MARK = "\ufeff"
 
 

@@ -7,9 +7,11 @@ before they are matched, which is why glob characters survive normalising.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import quote
 
 from engine.functions import Function
+from engine.functions.lazy import lazy_regex
 
 MAXIMUM_PATH = 512
 """Longest path in code points."""
@@ -19,12 +21,14 @@ SLUG_LENGTH = 80
 _COMPONENT = "-_.!~*'()"
 """What JavaScript's encodeURIComponent leaves alone besides letters and digits."""
 _WEB_SCHEMES = frozenset({"http", "https"})
-_ESCAPES = re.compile(r"((?:%[0-9A-Fa-f]{2})+)")
-_SPACE = re.compile(r"\s")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_DRIVE = re.compile(r"[A-Za-z]:")
-_WILDCARD = re.compile(r"(?<!\\)(?:\\\\)*(?:[*?]|\[[!^]?(?:\w-\w)+_?\]|!\([^)]*\))")
-_WEB_WILDCARD = re.compile(r"(?<!\\)(?:\\\\)*\*")
+_ESCAPES = lazy_regex(r"((?:%[0-9A-Fa-f]{2})+)")
+_SPACE = lazy_regex(r"\s")
+_CONTROL = lazy_regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CANONICAL = lazy_regex(r"(?!file:)[a-z][a-z0-9+.-]*://[\w.!~*'()/?\[\]{}-]*", re.ASCII)
+"""A path with a scheme that `path_normalize` leaves as it is."""
+_DRIVE = lazy_regex(r"[A-Za-z]:")
+_WILDCARD = lazy_regex(r"(?<!\\)(?:\\\\)*(?:[*?]|\[[!^]?(?:\w-\w)+_?\]|!\([^)]*\))")
+_WEB_WILDCARD = lazy_regex(r"(?<!\\)(?:\\\\)*\*")
 
 
 def path_scheme(path: str | None) -> str | None:
@@ -41,8 +45,8 @@ def path_normalize(path: str | None) -> str | None:
     Bare paths lose `./`, doubled slashes and inner `..`; `file://` is a bare path; other URIs get a lower
     case scheme and each segment percent-encoded once. Of web addresses only the scheme changes.
     """
-    if path is None:
-        return None
+    if path is None or _CANONICAL.fullmatch(path):
+        return path
     scheme = path_scheme(path)
     if scheme is None:
         return _normalize_bare(path)
@@ -57,6 +61,8 @@ def path_normalize(path: str | None) -> str | None:
 def _normalize_bare(path: str) -> str:
     """Segments without empty ones, `.` and what `..` takes back; absolute paths and regexes stay."""
     if path.startswith("/") or not path:
+        return path
+    if "//" not in path and "/." not in path and "./" not in path and not path.endswith("/"):
         return path
     kept: list[str] = []
     for segment in path.split("/"):
@@ -93,7 +99,13 @@ def path_slug(text: str | None) -> str | None:
     """
     if text is None:
         return None
-    cut = _SPACE.sub("_", text.strip()[:SLUG_LENGTH].rstrip()).replace(",", "/")
+    return _slug(text.strip()[:SLUG_LENGTH].rstrip())
+
+
+@lru_cache(maxsize=256)
+def _slug(text: str) -> str:
+    """The slug of a text that is cut already: an action asks for that of its target several times."""
+    cut = _SPACE.sub("_", text).replace(",", "/")
     return "/".join(quote(part, safe=_COMPONENT, errors="replace") for part in cut.split("/") if part)
 
 
@@ -105,7 +117,7 @@ def path_error(path: str | None) -> str | None:
         return "path is empty: give the path of an entry"
     if len(path) > MAXIMUM_PATH:
         return f"path has {len(path)} characters, the limit is {MAXIMUM_PATH}: choose a shorter one"
-    if control := _CONTROL.search(path):
+    if not path.isprintable() and (control := _CONTROL.search(path)):
         return f"path has the control character U+{ord(control[0]):04X}: leave it out"
     return None if path_scheme(path) not in (None, "file") else _bare_error(path.removeprefix("file://"))
 
@@ -134,6 +146,8 @@ def path_is_pattern(path: str | None) -> int | None:
     """
     if path is None:
         return None
+    if "*" not in path and "?" not in path and "[" not in path and "!" not in path:
+        return 0
     wildcard = _WEB_WILDCARD if path_scheme(path) in _WEB_SCHEMES else _WILDCARD
     return int(wildcard.search(path) is not None)
 

@@ -14,23 +14,24 @@ from operator import methodcaller
 
 from engine.functions import Function
 from engine.functions.globs import path_regex, text_regex, wildcard_runs
+from engine.functions.lazy import lazy_regex
 from engine.functions.paths import path_is_pattern
 from engine.functions.queries import jsonpath_error, jsonpath_finds, xpath_error, xpath_finds
 from engine.functions.regexes import Limited, limited
 from engine.functions.sed import apply_hits, find_hits, parse_sed
 
-_SLASHED = re.compile(r"/(?!/)(.+)/([gimsuy]*)", re.DOTALL)
-_REGEX_EVIDENCE = re.compile(r"\\|[\^$|(){}\[]|\.[*+?]|[\w)\]][+?]|://")
-_INNER_SLASH = re.compile(r"(?<!\\)/")
-_JSONPATH = re.compile(r"\$(?:\.\.?[A-Za-z_*]|\.\.\[|\[)[^/]*")
-_XPATH = re.compile(r"//[A-Za-z_*@.]\S*.*", re.DOTALL)
-_ROOTED_XPATH = re.compile(
+_SLASHED = lazy_regex(r"/(?!/)(.+)/([gimsuy]*)", re.DOTALL)
+_REGEX_EVIDENCE = lazy_regex(r"\\|[\^$|(){}\[]|\.[*+?]|[\w)\]][+?]|://")
+_INNER_SLASH = lazy_regex(r"(?<!\\)/")
+_JSONPATH = lazy_regex(r"\$(?:\.\.?[A-Za-z_*]|\.\.\[|\[)[^/]*")
+_XPATH = lazy_regex(r"//[A-Za-z_*@.]\S*.*", re.DOTALL)
+_ROOTED_XPATH = lazy_regex(
     r"/.*(?:\b(?:ancestor|attribute|child|descendant|following|namespace|parent|preceding|self)[\w-]*::"
     r"|\[(?:@|\d+\]|(?:last|position|text|contains|starts-with|not|name|count|normalize-space)\())",
     re.DOTALL,
 )
-_BEFORE_WILDCARD = re.compile(r"[^*?\[\]!(){}\\]*")
-_BELOW = re.compile(r"([^*?\[\]!(){}\\]*/)\*\*|([^*?\[\]!(){}\\/]+://)\*")
+_BEFORE_WILDCARD = lazy_regex(r"[^*?\[\]!(){}\\]*")
+_BELOW = lazy_regex(r"([^*?\[\]!(){}\\]*/)\*\*|([^*?\[\]!(){}\\/]+://)\*")
 _LONGEST = 4096
 """Anything longer is a passage of text, not a notation."""
 _QUICK_TEXT = 1024

@@ -11,14 +11,15 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.regexes import limited
 
 MAXIMUM_TEXT = 2_000_000
 """Code points of a document that is still parsed."""
-_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
-_DECLARATION = re.compile(r"^\ufeff?\s*<\?xml[^>]*\?>")
-_HTML = re.compile(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
-_XPATH_WALK = re.compile(r"//|\b(?:descendant|ancestor|following|preceding)")
+_QUOTED = lazy_regex(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_DECLARATION = lazy_regex(r"^\ufeff?\s*<\?xml[^>]*\?>")
+_HTML = lazy_regex(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+_XPATH_WALK = lazy_regex(r"//|\b(?:descendant|ancestor|following|preceding)")
 
 
 def jsonpath_error(pattern: str) -> str | None:

@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from engine.functions.lazy import lazy_regex
+
 TIME_LIMIT = 0.4
 """Seconds one match may take."""
 MAXIMUM_SOURCE = 1000
 """Longest expression in code points."""
 _MAXIMUM_REPEATS = 50_000
 """Nested counts are multiplied out when an expression is compiled, and take memory accordingly."""
-_COUNT = re.compile(r"\{(\d+)")
+_COUNT = lazy_regex(r"\{(\d+)")
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
 
 

@@ -14,13 +14,14 @@ from typing import Any
 
 from engine.functions import Function
 from engine.functions.compact import to_json
+from engine.functions.lazy import lazy_regex
 from engine.functions.markup import response_parse
 from engine.functions.markup_calls import TARGETS, Command, command_of_arguments
 
-_TOOL = re.compile(r"[a-z_][a-z0-9_-]*")
-_ATTRIBUTE = re.compile(r"[a-z_][\w.:-]*")
-_OPENER = re.compile(r"<<([A-Z][A-Za-z0-9_]*)")
-_CLOSER = re.compile(r"(?<!\S)[A-Z][A-Za-z0-9_]*(?=[\s<>]|\Z)")
+_TOOL = lazy_regex(r"[a-z_][a-z0-9_-]*")
+_ATTRIBUTE = lazy_regex(r"[a-z_][\w.:-]*")
+_OPENER = lazy_regex(r"<<([A-Z][A-Za-z0-9_]*)")
+_CLOSER = lazy_regex(r"(?<!\S)[A-Z][A-Za-z0-9_]*(?=[\s<>]|\Z)")
 # Tools whose open tag, with a path, is taken for a whole command when another tag follows.
 _BODILESS = frozenset({"get", "rm", "cp", "mv"})
 _ENTITIES = str.maketrans({"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;", "'": "&apos;"})

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.regexes import limited
 
 MAXIMUM_HITS = 100_000
-_SUBSTITUTION = re.compile(r"s([/|#,:~!@%+])((?:\\.|(?!\1)[^\\\n])+)\1((?:\\.|(?!\1)[^\\\n])*)\1([gimsv]*)")
-_SEPARATOR = re.compile(r"(?:[ \t]*;[ \t]*|[ \t]*\r?\n[ \t]*)+|\s+(?=s[/|#,:~!@%+])")
-_ESCAPE = re.compile(r"\\(.)")
-_REGEX_SIGN = re.compile(r"[\\.*+?^$|()\[\]{}]")
+_SUBSTITUTION = lazy_regex(r"s([/|#,:~!@%+])((?:\\.|(?!\1)[^\\\n])+)\1((?:\\.|(?!\1)[^\\\n])*)\1([gimsv]*)")
+_SEPARATOR = lazy_regex(r"(?:[ \t]*;[ \t]*|[ \t]*\r?\n[ \t]*)+|\s+(?=s[/|#,:~!@%+])")
+_ESCAPE = lazy_regex(r"\\(.)")
+_REGEX_SIGN = lazy_regex(r"[\\.*+?^$|()\[\]{}]")
 _ESCAPED = {"n": "\n", "t": "\t"}
 
 

@@ -9,6 +9,8 @@ from functools import cache
 from itertools import count
 from typing import Any
 
+from engine.functions.lazy import lazy_regex
+
 MAX_SYMBOLS = 300
 """Definitions that are looked for: a summary shows fewer."""
 _MAX_DEPTH = 30
@@ -68,7 +70,7 @@ _CALLABLE = frozenset({"arrow_function", "function_expression", "function", "gen
 _NEEDS_BODY = frozenset({"struct_specifier", "class_specifier", "union_specifier", "enum_specifier", "class", "module"})
 
 
-_HEADING = re.compile(
+_HEADING = lazy_regex(
     r"^[ \t]*(?:(?:export|default|declare|public|private|protected|internal|static|final|abstract|async"
     r"|inline|virtual|override|sealed|partial|open|data|unsafe|extern|pub(?:\([\w ]*\))?)[ \t]+)*"
     r"(?:function\*?|class|struct|interface|enum|trait|impl|fn|func|fun|def|defmodule|module|namespace|protocol)"

@@ -6,12 +6,13 @@ import math
 import re
 
 from engine.functions import Function
+from engine.functions.lazy import lazy_regex
 
 _FLAGS = ("0", "1", "true", "false")
-_WHOLE = re.compile(r"[+-]?[0-9]{1,15}")
+_WHOLE = lazy_regex(r"[+-]?[0-9]{1,15}")
 _LARGEST = 2**53
 """Up to here JSON and SQLite have every whole number, also where it stands as a float."""
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+_NUMBER = lazy_regex(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 
 
 def value_error(value: str | float | None, kind: str | None, least: float | None, most: float | None) -> str | None:

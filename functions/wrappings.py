@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from engine.functions.lazy import lazy_regex
 
-_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*[\w+.-]*\s*")
-_COMMAND = re.compile(r"(?P<command>[^\n<]*)<<-?[ \t]*(?P<quote>['\"]?)(?P<word>\w+)(?P=quote)(?:\s[^\n]*)?")
-_OWN = re.compile(r"NEW|PREPEND|APPEND|REPLACE|DELETE|SEARCH")
+_FENCE = lazy_regex(r"(`{3,}|~{3,})[ \t]*[\w+.-]*\s*")
+_COMMAND = lazy_regex(r"(?P<command>[^\n<]*)<<-?[ \t]*(?P<quote>['\"]?)(?P<word>\w+)(?P=quote)(?:\s[^\n]*)?")
+_OWN = lazy_regex(r"NEW|PREPEND|APPEND|REPLACE|DELETE|SEARCH")
 _LONGEST_COMMAND = 500
 _DEPTH = 4
 _LONGEST_HEAD = 8_192
