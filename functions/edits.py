@@ -33,24 +33,18 @@ _MARK = "\ufeff"
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
-def edit_parse(body: str | None) -> str | None:
-    """The operations in `body` as JSON ``{"plain", "operations", "warnings", "error"}``.
+def read_edits(body: str, current: str | None) -> Parsed:
+    """The operations that `body` is written in, for an entry whose text is `current`, NULL where there is none.
 
-    An operation is ``{"op": "new|prepend|append|replace", "body"}``, ``{"op": "edit", "search", "body"}`` or
-    ``{"op": "delete", "search"}``. `plain`: there are no markers; `error` is a sentence for the model.
+    Blocks of SEARCH and REPLACE behind other text count only where `current` holds no such blocks itself.
     """
-    if body is None:
-        return None
-    parsed = _read(body, None)
-    operations = [
-        {
-            "op": each.op,
-            **({} if each.search is None else {"search": each.search}),
-            **({} if each.op == "delete" else {"body": each.body}),
-        }
-        for each in parsed.operations
-    ]
-    return _json(plain=parsed.plain, operations=operations, warnings=parsed.warnings, error=parsed.error)
+    blocks = may_hold_block(body)
+    if blocks and begins_with_block(body):
+        return parse_blocks(body)
+    parsed = parse_markers(body) if "<<" in body else Parsed(plain=True)
+    if blocks and parsed.plain and current is not None and holds_block(body) and not holds_block(current):
+        return parse_blocks(body)
+    return parsed
 
 
 def edit_apply(current: str | None, body: str | None) -> str | None:
@@ -61,7 +55,7 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
     """
     if body is None:
         return None
-    parsed = _read(body, current)
+    parsed = read_edits(body, current)
     if parsed.error is not None:
         return _json(state="failed", outcome="validation", message=parsed.error)
     warnings = list(parsed.warnings)
@@ -99,17 +93,6 @@ def edit_diff(path: str | None, before: str | None, after: str | None) -> str | 
         *(_HUNK.sub(lambda hunk: _shift(hunk, begin), line) if line.startswith("@@") else line for line in hunks),
     ]
     return "".join(piece if piece.endswith("\n") else piece + _NO_NEWLINE for piece in pieces)
-
-
-def _read(body: str, current: str | None) -> Parsed:
-    """The operations that `body` is written in; blocks among sentences count where there is a text without any."""
-    blocks = may_hold_block(body)
-    if blocks and begins_with_block(body):
-        return parse_blocks(body)
-    parsed = parse_markers(body) if "<<" in body else Parsed(plain=True)
-    if blocks and parsed.plain and current is not None and holds_block(body) and not holds_block(current):
-        return parse_blocks(body)
-    return parsed
 
 
 def _hunks_alone(body: str) -> Change | None:
@@ -231,7 +214,6 @@ def _shift(hunk: re.Match[str], lines: int) -> str:
 
 
 FUNCTIONS = (
-    Function("edit_parse", 1, edit_parse),
     Function("edit_apply", 2, edit_apply),
     Function("edit_diff", 3, edit_diff),
 )

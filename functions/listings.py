@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 from engine.functions.lazy import lazy_regex
@@ -10,13 +9,6 @@ from engine.functions.lazy import lazy_regex
 from . import Function
 
 _WORD = lazy_regex(r"[^\W_]+", re.UNICODE)
-
-
-def token_estimate(chars: int | None, divisor: float | None) -> int:
-    """Tokens that `chars` characters take at `divisor` characters a token, rounded up; NULL characters are none, a NULL
-    divisor is 2.
-    """
-    return math.ceil((chars or 0) / (divisor or 2))
 
 
 def tags_match(wanted: str | None, tags: str | None) -> int:
@@ -34,7 +26,6 @@ def search_query(text: str | None) -> str | None:
 
 
 FUNCTIONS = (
-    Function("token_estimate", 2, token_estimate),
     Function("tags_match", 2, tags_match),
     Function("search_query", 1, search_query),
 )

@@ -91,11 +91,6 @@ class Limited:
 
         return self._within_limit(collect) or []
 
-    def replace_all(self, replacement: str, text: str) -> str | None:
-        """`text` with every hit replaced by `replacement` as it stands; NULL if nothing was hit."""
-        done = self._within_limit(lambda compiled: compiled.subn(lambda _: replacement, text, timeout=TIME_LIMIT))
-        return done[0] if done and done[1] else None
-
 
 @lru_cache(maxsize=256)
 def limited(source: str, flags: str = "") -> Limited:

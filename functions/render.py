@@ -123,7 +123,4 @@ def _call(name: str, arguments: str) -> str:
     )
 
 
-FUNCTIONS = (
-    Function("render_command", 2, render_command),
-    Function("render_response", 3, render_response),
-)
+FUNCTIONS = (Function("render_response", 3, render_response),)

@@ -63,14 +63,6 @@ def text_clean(text: str | None) -> str | None:
     return None if text is None else text.replace("\0", "\ufffd")
 
 
-def text_indent(text: str | None) -> str | None:
-    """`text` with a tab before each of its lines."""
-    if not text:
-        return text
-    body, end = (text[:-1], "\n") if text.endswith("\n") else (text, "")
-    return "\t" + body.replace("\n", "\n\t") + end
-
-
 def body_summary(path: str | None, body: str | None) -> str | None:
     """The summarized projection of an entry, at most 500 code points.
 
@@ -188,7 +180,6 @@ FUNCTIONS = (
     Function("text_lines", 1, text_lines),
     Function("text_slice", 3, text_slice),
     Function("text_clean", 1, text_clean),
-    Function("text_indent", 1, text_indent),
     Function("body_summary", 2, body_summary),
     Function("summary_cut", 2, summary_cut),
 )

@@ -12,16 +12,21 @@ DEFAULT_DIVISOR = 2
 
 
 def token_count(text: str | None, divisor: float | None = None) -> int:
-    """The estimated tokens of `text`: code points divided by `divisor` (2 when NULL), rounded up; 0 for NULL.
+    """The estimated tokens of `text`, of which `divisor` characters (2 when NULL) make one; rounded up, 0 for NULL.
 
     Raises `ValidationError` for a divisor that is not positive.
     """
-    if not text:
-        return 0
-    rate = DEFAULT_DIVISOR if divisor is None else divisor
-    if rate <= 0:
-        raise ValidationError(f"token_count: divisor {rate!r} is not positive; give characters per token")
-    return math.ceil(len(text) / rate)
+    if divisor is not None and divisor <= 0 and text:
+        raise ValidationError(f"token_count: divisor {divisor!r} is not positive; give characters per token")
+    return token_estimate(len(text), divisor) if text else 0
 
 
-FUNCTIONS = (Function("token_count", -1, token_count),)
+def token_estimate(chars: int | None, divisor: float | None) -> int:
+    """`token_count` of a text of `chars` characters; 0 for NULL. A divisor of 0 counts as NULL."""
+    return math.ceil((chars or 0) / (divisor or DEFAULT_DIVISOR))
+
+
+FUNCTIONS = (
+    Function("token_count", -1, token_count),
+    Function("token_estimate", 2, token_estimate),
+)
