@@ -34,18 +34,25 @@ def entry_head(
     # an error carries its own status; a failed action has that of its outcome
     if logged and (outcome is None or outcome.startswith("status:") or state != "failed"):
         status = given.get("status") or status
-    head: dict[str, Any] = {"turn": turn}
+    head: dict[str, Any] = {} if turn is None else {"turn": turn}
     if logged:
-        for name in _ACTION:
-            head[name] = given.get(name)
-    if status != 200 or (logged and "status" in given):
+        _take(head, given, _ACTION)
+    if status is not None and (status != 200 or (logged and "status" in given)):
         head["status"] = status
-    if not logged and state != "resolved":
+    if state and not logged and state != "resolved":
         head["state"] = state
-    head["outcome"] = outcome
-    for name in _TAGS if logged else _DATA:
-        head[name] = given.get(name)
-    return to_json({name: value for name, value in head.items() if value is not None and value != ""})[:-1]
+    if outcome:
+        head["outcome"] = outcome
+    _take(head, given, _TAGS if logged else _DATA)
+    return to_json(head)[:-1]
+
+
+def _take(head: dict[str, Any], given: dict[str, Any], names: tuple[str, ...]) -> None:
+    """Put those of `names` into `head` that `given` has a value for."""
+    for name in names:
+        value = given.get(name)
+        if value is not None and value != "":
+            head[name] = value
 
 
 FUNCTIONS = (Function("entry_head", 6, entry_head),)

@@ -26,13 +26,17 @@ from engine.functions.markup_cut import body_is_open, call_is_open, called_tool,
 from engine.functions.markup_grammar import FLAGS, REASONING, Grammar, grammar_of, skip_space
 from engine.functions.markup_prose import CALL_FENCES, Prose, Quotation, Quotations
 from engine.functions.markup_recovery import Recoveries
-from engine.functions.markup_tags import Shape, Tag, TagReader
+from engine.functions.markup_tags import Shape, Tag, TagReader, decode_entities
 
 MAX_COMMANDS = 99
 # More warnings than these say nothing new; the rest is counted.
 _MAX_WARNINGS = 40
 # Tools that have no body once their path is given: an open tag directly behind one means a forgotten slash.
 _BODILESS = frozenset({"get", "rm", "cp", "mv"})
+_PAIR = r"\s+([^\s=<>/\"'`]+)=\"([^\"<]*)\""
+_PAIRS = lazy_regex(_PAIR)
+# What follows the name of an ordinary tag: all of a tag that ends with a slash, or an open tag and its body.
+_ORDINARY = lazy_regex(rf"(?P<attributes>(?:{_PAIR})*+)\s*(?:/>|>(?P<body>[^<]*+))")
 _NO_TAG = {
     Shape.CUT: "the answer ends inside it, or a sign that ends a value of it is missing",
     Shape.MENTION: "it has no '>' and no value",
@@ -92,8 +96,6 @@ class _Parser:
         self.cap = cap
         self.cut = cut
         self.outer = _outer(grammar)
-        self.reader = TagReader(text, grammar)
-        self.bodies = Bodies(self.reader)
         self.commands: list[Command] = []
         self.dropped: list[str] = []
         self.warnings: list[str] = []
@@ -103,6 +105,14 @@ class _Parser:
         self.quoted = self.stripped = 0
 
     # most answers are ordinary tags and need none of these
+
+    @cached_property
+    def reader(self) -> TagReader:
+        return TagReader(self.text, self.grammar)
+
+    @cached_property
+    def bodies(self) -> Bodies:
+        return Bodies(self.reader)
 
     @cached_property
     def dialects(self) -> Dialects:
@@ -134,6 +144,9 @@ class _Parser:
         name = found["name"].lower()
         if found["slash"]:
             return self._stray_close(name, found)
+        ordinary = self._ordinary(name, found)
+        if ordinary >= 0:
+            return ordinary
         tag = self.reader.read(name, found.start(), found.end())
         if self.cut and tag_is_open(tag, self.text):
             return self._cut_off(name, {}, found.start(), found.end())
@@ -145,13 +158,32 @@ class _Parser:
             told = "; ".join(tag.repairs)
             self.warnings.append(f"Repaired {len(tag.repairs)} malformed attribute(s) in <{name}>: {told}")
         if tag.closed:
-            return self._emit(tag, None, tag.end)
+            return self._emit(name, tag.attributes, None, tag.start, tag.end)
         close = self.bodies.close_of(tag)
         if self.cut and not self._holds_a_sibling(tag) and (close is None or body_is_open(tag, close, self.bodies)):
             return self._cut_off(name, tag.attributes, tag.start, tag.end)
         if close is None or self._holds_a_sibling(tag):
             return self._unclosed(tag, found.end())
-        return self._emit(tag, self.text[tag.end : close.start], close.end)
+        return self._emit(name, tag.attributes, self.text[tag.end : close.start], tag.start, close.end)
+
+    def _ordinary(self, name: str, found: re.Match[str]) -> int:
+        """Take the call that `found` begins if it needs no closer look: where it ends, -1 for any other.
+
+        `name="value"` throughout, and either a slash at the end of the tag or a body without another tag.
+        """
+        whole = _ORDINARY.match(self.text, found.end())
+        if whole is None:
+            return -1
+        end, body = whole.end(), whole["body"]
+        if body is not None:
+            close = f"</{name}>"
+            if not self.text.startswith(close, end):
+                return -1
+            end += len(close)
+        attributes: dict[str, str] = {}
+        for key, value in _PAIRS.findall(whole["attributes"]):
+            attributes.setdefault(key.lower(), decode_entities(value))
+        return self._emit(name, attributes, body, found.start(), end)
 
     def _claimed(self, tag: Tag) -> int:
         """Up to where a tag that cannot be read has the text; 0 for a mention."""
@@ -168,7 +200,7 @@ class _Parser:
         if recovery.mention:
             return after_name
         body = None if recovery.body_end is None else self.text[tag.end : recovery.body_end]
-        return self._emit(tag, body, recovery.resume)
+        return self._emit(tag.name, tag.attributes, body, tag.start, recovery.resume)
 
     def _cut_off(self, name: str, attributes: dict[str, str], start: int, end: int) -> int:
         """Take all from `start` on as one command that was open at the cut; its head ends at `end`."""
@@ -195,10 +227,10 @@ class _Parser:
             self.warnings.append(f"Mismatched </{name}>: it closes nothing; it was left out")
         return end
 
-    def _emit(self, tag: Tag, body: str | None, end: int) -> int:
-        self.prose.cut(tag.start, end)
-        action = "think" if tag.name in REASONING else tag.name
-        command = command_of(action, tag.attributes, body, self.text[tag.start : end])
+    def _emit(self, name: str, attributes: dict[str, str], body: str | None, start: int, end: int) -> int:
+        self.prose.cut(start, end)
+        action = "think" if name in REASONING else name
+        command = command_of(action, attributes, body, self.text[start:end])
         if action == "think" and command.body and command.body.strip():
             self.reasoning.append(command.body.strip())
         if action in self.grammar.names:

@@ -96,9 +96,9 @@ class _Glob(Pattern):
         return not self._below and self._translated is None
 
     def _inside_failure(self) -> str | None:
-        """Why it fails in passages; a short glob that was not looked for in any has not failed."""
-        unused = "_inside" not in self.__dict__ and len(self.pattern) <= _SHORT and "{" not in self.pattern
-        return None if unused else self._inside.failure
+        """Why it fails in passages; a plain one has no reason to before it was looked for in one."""
+        plain = len(self.pattern) <= _SHORT and "{" not in self.pattern and "[" not in self.pattern
+        return None if plain and "_inside" not in self.__dict__ else self._inside.failure
 
     @cached_property
     def _translated(self) -> tuple[re.Pattern[str], Limited, int] | None:
