@@ -7,12 +7,10 @@ world, and never raises on model text: what it cannot do it says in what it retu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(NamedTuple):
     """A SQL scalar function: its name in SQL, how many arguments it takes (-1: any number), what computes it."""
 
     name: str

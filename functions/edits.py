@@ -6,7 +6,6 @@ is the new text, except that a body made of nothing but sed substitutions edits 
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Any
 
@@ -203,6 +202,8 @@ def _changed_region(old: list[str], new: list[str]) -> tuple[int, int]:
 def _hunks(old: list[str], new: list[str]) -> list[str]:
     """Header lines and hunks' lines of the differences."""
     if max(len(old), len(new)) <= _LONGEST_DIFF:
+        import difflib  # only edits of files need it
+
         return list(difflib.unified_diff(old, new, n=_CONTEXT))[2:]
     head = f"@@ -{min(1, len(old))},{len(old)} +{min(1, len(new))},{len(new)} @@\n"
     return [head, *(f"-{line}" for line in old), *(f"+{line}" for line in new)]

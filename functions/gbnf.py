@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterator
 
-_WORD = string.ascii_uppercase + string.ascii_lowercase + string.digits + "_-"
-_FIRST = string.ascii_uppercase + string.ascii_lowercase + "_"
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_WORD = f"{_LETTERS}0123456789_-"
+_FIRST = f"{_LETTERS}_"
 # What separates words for the parser, which follows Unicode.
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 

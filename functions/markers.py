@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from engine.functions.lazy import lazy_regex
 
@@ -23,8 +24,7 @@ _LINE_ENDS = lazy_regex(r"[ \t\r]*(?:\n|\Z)|<")
 _EXAMPLE = "<<SEARCH\nold lines\nSEARCH\n<<REPLACE\nnew lines\nREPLACE"
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """One change: `op` is new, prepend, append, replace, delete or edit.
 
     `search` is the region that delete and edit look for, `body` the new text of all but delete.
@@ -45,8 +45,7 @@ class Parsed:
     plain: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(NamedTuple):
     ident: str
     content: str
     end: int

@@ -8,7 +8,6 @@ token that only calls have, or the name of a tool where such a notation has it, 
 from __future__ import annotations
 
 import re
-import string
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -57,7 +56,7 @@ _WEAK_ARGUMENTS = r"\"(?:parameters|input|args|params)\"\s*:"
 _WINDOW = 600
 _SHAPE = lazy_regex(r"\s*(?:[{\[<`]|[\w.:/-]*\w(?:[({\[<=]|\s*\n\s*[<{]))")
 _LOOSE = lazy_regex(r"\{\s*[\"']?[A-Za-z_][\w-]*[\"']?\s*:")
-_WORD_SIGNS = string.ascii_letters + string.digits + "_-.:/"
+_WORD_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:/"
 _LAST_PART = lazy_regex(r"[\w-]+\Z")
 _MODULES = frozenset({"functions", "default_api", "tools", "api", "tool", "function", "client"})
 _NAMED_ARGUMENT = lazy_regex(r"\(\s*(?:\*\*|[A-Za-z_]\w*\s*=(?!=))")

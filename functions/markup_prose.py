@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import begins_line
@@ -20,8 +20,7 @@ _BLANK_LINE = lazy_regex(r"\n[ \t\r]*\n")
 _LONGEST_FENCE = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Quotation:
+class Quotation(NamedTuple):
     """`text[start:end]` is quoted, its content starts at `content`; `fence` is the info word of a fence."""
 
     start: int

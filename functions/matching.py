@@ -6,8 +6,7 @@ lines, and the replacement takes the indentation that the text really has.
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from engine.functions.lazy import lazy_regex
 
@@ -23,8 +22,7 @@ ADJUSTED = "indentation of the replacement was adjusted to the text"
 _BLANK = " \t\r\n\f\v\xa0\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where the searched text stands: `text[start:end]`, and what is to go there."""
 
     start: int
@@ -226,6 +224,8 @@ def missing_lines(text: str, search: str, name: str, bare: list[str]) -> str:
 
 def _nearest(line: str, bare: list[str]) -> list[int]:
     """The 0-based numbers of up to three lines most like `line`: by shared words first, which is cheap."""
+    import difflib  # only a search that fails needs it
+
     words = set(_WORD.findall(line[:_WIDTH].lower()))
     shared = [len(words.intersection(_WORD.findall(each[:_WIDTH].lower()))) for each in bare]
     numbers = [number for number, each in enumerate(bare) if each]

@@ -7,7 +7,7 @@ is told in a sentence for its writer. Unified diffs are read in `diffs`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.wrappings import BadPatch, head_inside
@@ -29,8 +29,7 @@ _SHAPE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HunkHead:
+class HunkHead(NamedTuple):
     """What a line `@@` says: the 1-based line, the counts of old and new lines, a text that stands above."""
 
     line: int | None

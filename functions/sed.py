@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.regexes import limited
@@ -16,8 +16,7 @@ _REGEX_SIGN = lazy_regex(r"[\\.*+?^$|()\[\]{}]")
 _ESCAPED = {"n": "\n", "t": "\t"}
 
 
-@dataclass(frozen=True, slots=True)
-class Substitution:
+class Substitution(NamedTuple):
     """`old` is literal text or a regular expression, whichever is found; `new` still has its escapes."""
 
     old: str
@@ -30,8 +29,7 @@ class Substitution:
         return "g" in self.flags
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A place in a text, from `start` up to `end`, and what goes there."""
 
     start: int
