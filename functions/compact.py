@@ -10,14 +10,14 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators
 
 
 def to_json(value: Any) -> str:
-    """The JSON of a value without cycles.
+    """The JSON of a value that does not contain itself.
 
-    The same as `_ENCODER.encode`, which makes the encoder in C anew at every call.
+    It equals `_ENCODER.encode`, which creates a new C encoder at every call; this one is kept.
     """
     return "".join(_chunks(value, 0))
 
 
-# An interpreter without the encoder in C has None here.
+# None in an interpreter that has no encoder in C.
 _make: Any = getattr(encoder, "c_make_encoder", None)
 _chunks: Any = (
     _make(None, _ENCODER.default, encoder.encode_basestring, None, ":", ",", False, False, True)

@@ -1,7 +1,7 @@
-"""Edits: what a body makes of an entry, and the difference that it made.
+"""Edits: the new text of an entry after a `set`, and the diff between two texts.
 
-A body with markers is a list of operations, applied in order to the running text, all or none. A body without
-is the new text, except that a body made of nothing but sed substitutions edits an entry that exists.
+A body with markers is a list of operations. They are applied in order, each to the result of the one before, all or
+none. A body without markers is the new text, unless it consists of sed substitutions or hunks and the entry exists.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from engine.functions.wrappings import BadPatch, head_inside, unwrap
 _CONTEXT = 3
 """Unchanged lines around each change of a diff."""
 _LONGEST_DIFF = 20_000
-"""Changed regions with more lines are shown as removed and added: comparing them would take seconds."""
+"""A changed region with more lines is shown as removed and added: comparing it would take seconds."""
 _HUNK = lazy_regex(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 _ON_PURPOSE = "To keep the body as a text, wrap it in <<NEW."
 _MARK = "\ufeff"
-"""A byte order mark stays in front."""
+"""A byte order mark, which stays at the beginning."""
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
@@ -104,7 +104,7 @@ def _json(**result: Any) -> str:
 
 
 def _perform(current: str | None, operations: list[Operation], warnings: list[str]) -> str | None:
-    """The text after all `operations`; warnings are added to the list. Raises `Mismatch`."""
+    """The text after all `operations`; appends to `warnings`. Raises `Mismatch`."""
     text = current
     for number, operation in enumerate(operations, 1):
         if text is None or (current is None and operation.search is not None and _only_edits(operations[:number])):
@@ -117,12 +117,12 @@ def _perform(current: str | None, operations: list[Operation], warnings: list[st
 
 
 def _only_edits(operations: list[Operation]) -> bool:
-    """Whether nothing has yet given an entry that did not exist a text to search in."""
+    """Whether all operations so far search: then an entry that did not exist has no text to search in."""
     return all(operation.search is not None for operation in operations)
 
 
 def _begin(text: str | None, operation: Operation, warnings: list[str]) -> str | None:
-    """The text of an entry that did not exist: an edit adds its replacement, a deletion has nothing to do."""
+    """The text of an entry that did not exist: an edit adds its replacement, a deletion does nothing."""
     if operation.op == "delete":
         warnings.append("DELETE was left out: the entry does not exist")
         return text
@@ -132,7 +132,7 @@ def _begin(text: str | None, operation: Operation, warnings: list[str]) -> str |
 
 
 def _place(text: str, operation: Operation) -> str:
-    """`text` with a body before it, behind it or instead of it."""
+    """`text` after prepend, append, new or replace."""
     if operation.op in ("new", "replace"):
         return operation.body
     body = with_ending(operation.body, "\r\n") if "\r\n" in text else operation.body
@@ -143,7 +143,7 @@ def _place(text: str, operation: Operation) -> str:
 
 
 def _edit(text: str, operation: Operation, name: str, warnings: list[str]) -> str:
-    """`text` with the searched region exchanged; an empty search adds lines at the end."""
+    """`text` with the searched region replaced; an empty search adds lines at the end."""
     search = operation.search or ""
     if not search.strip():
         return _append_lines(text, operation.body)
@@ -154,7 +154,7 @@ def _edit(text: str, operation: Operation, name: str, warnings: list[str]) -> st
 
 
 def _append_lines(text: str, body: str) -> str:
-    """`text` and after it `body` as lines of its own; nothing if it has none."""
+    """`text` with `body` added as lines of its own; an empty body adds nothing."""
     if not body:
         return text
     ending = "\r\n" if "\r\n" in text else "\n"
@@ -164,13 +164,13 @@ def _append_lines(text: str, body: str) -> str:
 
 
 def _name(operation: Operation, number: int, operations: list[Operation]) -> str:
-    """What a message calls an operation; it is numbered if there are others."""
+    """How a message names an operation: with its number if there are several."""
     word = "SEARCH text" if operation.op == "edit" else "DELETE text"
     return word if len(operations) == 1 else f"{word} of edit {number} of {len(operations)}"
 
 
 def _substitute(text: str, substitutions: list[Substitution]) -> str:
-    """`text` after sed substitutions; without the flag g each must mean one place. Raises `Mismatch`."""
+    """`text` after sed substitutions; one without the flag g must hit exactly once. Raises `Mismatch`."""
     for each in substitutions:
         hits = find_hits(each, text)
         if not hits:
@@ -184,14 +184,14 @@ def _substitute(text: str, substitutions: list[Substitution]) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with their newline; only the last may lack it."""
+    """The lines of `text` with their newlines; the last may lack one."""
     lines = text.split("\n")
     last = lines.pop()
     return [f"{line}\n" for line in lines] + ([last] if last else [])
 
 
 def _changed_region(old: list[str], new: list[str]) -> tuple[int, int]:
-    """How many lines are equal at the beginning, and at the end behind those."""
+    """How many lines are equal at the beginning, and how many of the others at the end."""
     shorter = min(len(old), len(new))
     first = next((index for index in range(shorter) if old[index] != new[index]), shorter)
     rest = shorter - first
@@ -200,7 +200,7 @@ def _changed_region(old: list[str], new: list[str]) -> tuple[int, int]:
 
 
 def _hunks(old: list[str], new: list[str]) -> list[str]:
-    """Header lines and hunks' lines of the differences."""
+    """The lines of the hunks, each hunk with its header."""
     if max(len(old), len(new)) <= _LONGEST_DIFF:
         import difflib  # only edits of files need it
 

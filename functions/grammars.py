@@ -1,7 +1,7 @@
 """Grammars of what a model may answer, made of the JSON Schemas of its tools.
 
-GBNF holds a local model to whole responses in the engine's markup; a JSON Schema holds a provider that constrains
-its output to a list of calls. The parser reads every sentence of either without a repair.
+A GBNF grammar makes a local model write responses in the engine's markup; a JSON Schema makes a provider return a list
+of calls. The parser reads all of their output without a repair.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.functions.schemas import Schema, arguments_schema
 
 _NAME = lazy_regex(r"[a-z_][a-z0-9_-]*")
 _LAST = "update"
-# In these a `<` in the body could begin the next command: their open tag with a path is a whole one.
+# Their bodies may hold no `<`: behind an open tag with a path it could begin the next command.
 _BODILESS = frozenset({"get", "rm", "cp", "mv"})
 
 

@@ -22,16 +22,17 @@ def entry_head(
     status: int | None,
     attributes: str | None,
 ) -> str:
-    """The head of an entry as compact JSON without its last brace: what follows depends on the loop that shows it.
+    """The head of an entry as compact JSON without its last brace, behind which a packet adds what depends on its loop.
 
-    `status` is the HTTP status of `state` and `outcome`. Log entries show what was done to what and how it went; others
-    show what they are. What is as usual (status 200, resolved) is left out, and so is whatever is NULL or empty.
+    `status` is the HTTP status of `state` and `outcome`, `attributes` a JSON object. The head of a log entry has the
+    action, its target and its status; that of another entry has its state and its tags. Usual values (status 200, state
+    resolved), NULL and '' are left out.
     """
     if not attributes and state == "resolved" and status == 200 and outcome is None and turn is not None:
         return f'{{"turn":{turn}'
     given: dict[str, Any] = _decode(attributes.lstrip())[0] if attributes else {}
     logged = category == "logging"
-    # an error carries its own status; a failed action has that of its outcome
+    # an error entry has its own status; a failed action has that of its outcome
     if logged and (outcome is None or outcome.startswith("status:") or state != "failed"):
         status = given.get("status") or status
     head: dict[str, Any] = {} if turn is None else {"turn": turn}

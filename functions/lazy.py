@@ -1,6 +1,6 @@
 """Regular expressions that are compiled at their first use.
 
-The modules beside this one hold 150 of them and a run needs about 30: compiling all takes longer than a turn.
+The functions have 150 of them and a run uses about 30; compiling all takes longer than a turn.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def lazy_regex(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 
 
 class _Lazy:
-    """Compiles at the first call of a method; from then on that method is the compiled expression's own."""
+    """Compiles when a method is first used, and then has the methods of the compiled expression as its own."""
 
     def __init__(self, source: str | bytes, flags: int) -> None:
         self.pattern = source

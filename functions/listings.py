@@ -1,4 +1,4 @@
-"""Small functions that views and triggers use to select and to count."""
+"""Small functions that views and triggers use to select entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WORD = lazy_regex(r"[^\W_]+", re.UNICODE)
 
 
 def tags_match(wanted: str | None, tags: str | None) -> int:
-    """1 when each of the comma-separated `wanted` tags is part of `tags`, in any letter case; else 0."""
+    """1 when `tags` contains each of the comma-separated `wanted` tags, in any letter case; else 0."""
     have = (tags or "").casefold()
     return int(all(tag.strip().casefold() in have for tag in (wanted or "").split(",")))
 

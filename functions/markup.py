@@ -1,11 +1,10 @@
 """What a model answered, read into tool calls, prose and reasoning.
 
-The answer is scanned once from left to right. Outside tags, back-ticked quotations are prose; a tool's tag,
-or a call in a foreign dialect, is a command; bodies are opaque. Whatever had to be mended is told in a
-warning, so that no call is dropped in silence. The parts: `markup_tags` reads open tags, `markup_bodies`
-finds closing ones, `markup_recovery` decides where they are missing, `markup_prose` knows quotations,
-`dialects` other notations, `markup_claims` what belongs to a call that cannot be read, `markup_calls`
-what each tool makes of attributes and body.
+The answer is scanned once from left to right. A tool's tag, or a call in a foreign dialect, is a command; a quotation in
+back-ticks is prose; the text of a body is not read. Every repair gives a warning, so that no call is dropped silently.
+The parts: `markup_tags` reads open tags, `markup_bodies` finds closing ones, `markup_recovery` decides where they are
+missing, `markup_prose` knows quotations, `dialects` other notations, `markup_claims` finds the end of a call that cannot
+be read, `markup_calls` turns attributes and body into the arguments of each tool.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from engine.functions.markup_recovery import Recoveries
 from engine.functions.markup_tags import Shape, Tag, TagReader, decode_entities
 
 MAX_COMMANDS = 99
-# More warnings than these say nothing new; the rest is counted.
+# Further warnings are only counted.
 _MAX_WARNINGS = 40
-# Tools that have no body once their path is given: an open tag directly behind one means a forgotten slash.
+# Tools that need no body when they have a path: if another open tag follows directly, the slash was forgotten.
 _BODILESS = frozenset({"get", "rm", "cp", "mv"})
 _PAIR = r"\s+([^\s=<>/\"'`]+)=\"([^\"<]*)\""
 _PAIRS = lazy_regex(_PAIR)
@@ -50,15 +49,15 @@ _SILENT_CONTROLS = lazy_regex(
 
 
 def response_parse(text: str | None, tools: str | None, cap: int | None, cut: int | None = None) -> str | None:
-    """What the answer `text` says, as JSON text ``{"commands", "warnings", "text", "reasoning"}``.
+    """The commands and the prose of the answer `text`, as JSON ``{"commands", "warnings", "text", "reasoning"}``.
 
     `tools` is a JSON array of the tool names to recognise (NULL: the built-in ones), `cap` the maximal number
     of commands (NULL: 99); NULL for a NULL text. A command is
     ``{"action", "path", "destination", "body", "attributes", "source"}``: `source` is the exact slice of the
-    text, `attributes` holds all but `path` and `to`, and the body is byte for byte as written but for what
-    `markup_calls` takes off. Where `cut` is 1 the answer was cut off: a command that was open there has no body
-    and ``"truncated": true``, and nothing behind its start is read. Never raises: what cannot be read is
-    returned as prose, with a warning.
+    text, `attributes` holds all but `path` and `to`, and the body is byte for byte as written except for what
+    `markup_calls` removes. `cut` is 1 if the answer was cut off: then a command without its end has no body and
+    ``"truncated": true``, and nothing behind its start is read. Never raises: what cannot be read is returned as
+    prose, with a warning.
     """
     if text is None:
         return None
@@ -72,15 +71,15 @@ def response_parse(text: str | None, tools: str | None, cap: int | None, cut: in
 
 @lru_cache(maxsize=64)
 def _outer(grammar: Grammar) -> re.Pattern[str]:
-    """Matches what may end prose: tags, heads of foreign calls, control tokens, back-ticks, tildes."""
+    """Matches whatever can end prose: tags, heads of foreign calls, control tokens, back-ticks, tildes."""
     return re.compile(
-        # The first character stands alone so that the search can skip to it.
+        # With the first character on its own the search skips to it.
         r"[<`{\[~(:>\u25c1](?:"
         rf"(?P<thought>{_THOUGHTS})"
         rf"|(?<=<)(?:(?P<tag>{grammar.tag_pattern})|(?P<foreign>{ANGLE_HEADS})|(?P<unread>{UNREAD_ANGLE_HEADS})"
         rf"|(?P<control>{CONTROLS}))"
         rf"|(?<=\{{)(?P<brace>{BRACE_HEADS})|(?<=\[)(?P<bracket>{BRACKET_HEADS})"
-        # Most code spans hold nothing that matters here; they are passed over without a closer look.
+        # Most code spans hold no sign of markup: this skips them.
         r"|(?<=`)(?:(?<!\\`)(?P<span>[^`<\n]+`(?!`))|(?P<ticks>`*))|(?<=~)(?P<tildes>~~+)"
         rf"|{plain_heads(grammar)})",
         FLAGS,
@@ -104,7 +103,7 @@ class _Parser:
         self.fences: list[int] = []
         self.quoted = self.stripped = 0
 
-    # most answers are ordinary tags and need none of these
+    # made when first needed: an answer of ordinary tags needs none of these
 
     @cached_property
     def reader(self) -> TagReader:
@@ -152,7 +151,7 @@ class _Parser:
             return self._cut_off(name, {}, found.start(), found.end())
         if tag.shape is not Shape.WHOLE:
             self.warnings.append(f"Unclosed <{name}: {_NO_TAG[tag.shape]}; it was kept as text, not run")
-            # what stands in an attribute is no call, whether or not the attribute ends
+            # a call in the value of an attribute is not run, even if the value has no end
             return self._claimed(tag) or found.end()
         if tag.repairs:
             told = "; ".join(tag.repairs)
@@ -167,9 +166,9 @@ class _Parser:
         return self._emit(name, tag.attributes, self.text[tag.end : close.start], tag.start, close.end)
 
     def _ordinary(self, name: str, found: re.Match[str]) -> int:
-        """Take the call that `found` begins if it needs no closer look: where it ends, -1 for any other.
+        """Read the call that `found` begins, if it is an ordinary one, in one step: its end, or -1 for any other.
 
-        `name="value"` throughout, and either a slash at the end of the tag or a body without another tag.
+        An ordinary call has attributes of the form `name="value"` only, and either a slash or a body without `<`.
         """
         whole = _ORDINARY.match(self.text, found.end())
         if whole is None:
@@ -186,7 +185,7 @@ class _Parser:
         return self._emit(name, attributes, body, found.start(), end)
 
     def _claimed(self, tag: Tag) -> int:
-        """Up to where a tag that cannot be read has the text; 0 for a mention."""
+        """Where the text of a tag that cannot be read ends; 0 for a mention, which is ordinary text."""
         if tag.shape is Shape.ENDLESS:
             return len(self.text) if any(tag.attributes.values()) else 0
         return tag.end if tag.shape is Shape.CUT else 0
@@ -203,7 +202,7 @@ class _Parser:
         return self._emit(tag.name, tag.attributes, body, tag.start, recovery.resume)
 
     def _cut_off(self, name: str, attributes: dict[str, str], start: int, end: int) -> int:
-        """Take all from `start` on as one command that was open at the cut; its head ends at `end`."""
+        """Take everything from `start` on as one truncated command; its head ends at `end`."""
         self.prose.cut(start, len(self.text))
         action = "think" if name in REASONING else name
         if action == "think" and (thought := self.text[end:].strip()):
@@ -267,13 +266,13 @@ class _Parser:
         return max(reading.end, reading.claimed, found.start() + 1)
 
     def _named(self, found: re.Match[str]) -> str:
-        """The head of a foreign call as it is told of; JSON by its first letters."""
+        """How a warning names a foreign call: by its head, or JSON by its first 40 characters."""
         if found[0][-1] == '"':
             return self.text[found.start() : found.start() + 40]
         return found[0].strip()
 
     def _given_up(self, what: str, end: int) -> None:
-        """Tell of a call that could not be read and that has the text up to `end`."""
+        """Warn of a call that could not be read and whose text ends at `end`."""
         reach = ", which goes to the end of the answer," if end == len(self.text) else ""
         self.warnings.append(f"{what}; it was kept as text{reach} and nothing of it was done")
 
@@ -293,7 +292,7 @@ class _Parser:
         return self._take(found.start(), Reading(resume, reasoning=self.text[found.end() : end]))
 
     def _cut_off_call(self, start: int, opened: int, reading: Reading | None) -> int:
-        """Take the calls that were closed before the cut; the rest, from `opened` on, is the one that was open."""
+        """Take the calls that are complete; the one from `opened` on is truncated."""
         if reading is not None and opened > start:
             self._take(start, reading)
         name = called_tool(opened, self.text, self.grammar.names)
@@ -336,7 +335,7 @@ class _Parser:
         return quotation.end
 
     def _unwrap(self, quotation: Quotation, length: int) -> bool:
-        """Take the lines of a fence away from around the calls that it holds; False when it holds none."""
+        """Remove the lines of a fence from around the calls in it; False when it holds no call."""
         first = self.outer.search(self.text, quotation.content, quotation.end)
         if first is None or first.lastgroup not in ("tag", "foreign", "brace", "bracket"):
             return False
@@ -379,6 +378,6 @@ _HANDLERS: Mapping[str, Callable[[_Parser, re.Match[str]], int]] = {
     "ticks": _Parser._ticks,
     "tildes": _Parser._ticks,
 }
-"""What reads on from a match of `_outer`, by the group that matched; each returns where the search goes on."""
+"""What handles a match of `_outer`, by the group that matched; it returns where the search goes on."""
 
 FUNCTIONS = (Function("response_parse", 4, response_parse),)

@@ -12,7 +12,7 @@ DEFAULT_TOOLS = ("get", "set", "rm", "cp", "mv", "sh", "env", "search", "ask_use
 REASONING = frozenset({"think", "thinking"})
 NAMESPACE = r"(?:[A-Za-z_][\w-]{0,40}[:.]){0,3}"
 _BOUNDARY = r"(?=[\s/><]|\Z)"
-# ASCII, or `ſet` would count as `set`.
+# Without ASCII `ſet` would match `set`.
 FLAGS = re.ASCII | re.IGNORECASE
 
 _SPACE = lazy_regex(r"\s*")
@@ -31,7 +31,7 @@ def begins_line(text: str, position: int) -> bool:
 
 
 class Grammar:
-    """The tool names in force, lower case, and the patterns made of them."""
+    """The tool names in lower case, and the patterns that find their tags."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = frozenset(names)

@@ -1,4 +1,4 @@
-"""Patterns over paths and texts: one notation for each kind, and the shape of a pattern says which it is.
+"""Patterns over paths and texts. Each kind has its own notation, by which it is recognised.
 
 `text` literal, `src/**/*.py` glob, `/expression/flags` regex, `$.name` JSONPath, `//element` XPath,
 `s/old/new/` sed.
@@ -31,27 +31,27 @@ _ROOTED_XPATH = lazy_regex(
 _BEFORE_WILDCARD = lazy_regex(r"[^*?\[\]!(){}\\]*")
 _BELOW = lazy_regex(r"([^*?\[\]!(){}\\]*/)\*\*|([^*?\[\]!(){}\\/]+://)\*")
 _LONGEST = 4096
-"""Anything longer is a passage of text, not a notation."""
+"""A longer pattern is literal text."""
 _QUICK_TEXT = 1024
 _QUICK_RUNS = 2
-"""Up to two wildcards and 1,024 characters the standard matcher is quick whatever it is given."""
+"""Up to two wildcards and 1,024 characters the standard matcher is quick on every text."""
 _SHORT = MAXIMUM_SOURCE // 6
 """A glob becomes at most six times as long when it is translated for passages."""
 
 
 class Pattern:
-    """A pattern over paths and texts, here a literal one; the other kinds are below."""
+    """A pattern over paths and texts. This one is literal text; the other kinds are its subclasses."""
 
     kind = "literal"
     prefix: str
-    """How every path begins that it can match, '' where nothing is known."""
+    """How every path begins that it can match; '' if nothing is known."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
         self.prefix = pattern if self.kind == "literal" else ""
 
     def match(self, text: str) -> object:
-        """Truthy if it means the whole of a path or text."""
+        """Truthy if it matches a whole path or text."""
         return text == self.pattern
 
     def search(self, text: str) -> int:
@@ -59,7 +59,7 @@ class Pattern:
         return _find_folded(self.pattern.casefold(), text)
 
     def error(self) -> str | None:
-        """What is wrong with it by now."""
+        """What is wrong with it: it is not valid, or took too long in an earlier match."""
         return None
 
 
@@ -74,7 +74,7 @@ class _Glob(Pattern):
 
     def match(self, text: str) -> object:
         if self._below:
-            # `folder/**` and `scheme://*` need no expression: every path that begins so
+            # `folder/**` and `scheme://*` match every path that begins so
             return text.startswith(self._below)
         if self._translated is None:
             return super().match(text)
@@ -85,24 +85,24 @@ class _Glob(Pattern):
         return super().search(text) if self._is_broken() else self._inside.search(text)
 
     def error(self) -> str | None:
-        # what a glob is translated to is valid, and can only be too long or too slow
+        # its translation is always valid, but can be too long or too slow
         if self._is_broken():
             return None
         failure = (self._translated and self._translated[1].failure) or self._inside_failure()
         return failure and f"glob {self.pattern!r} is too complex: use fewer wildcards"
 
     def _is_broken(self) -> bool:
-        """Whether it cannot be translated, as `[z-a]*`: then it is literal text."""
+        """Whether it cannot be translated: then it is literal text."""
         return not self._below and self._translated is None
 
     def _inside_failure(self) -> str | None:
-        """Why it fails in passages; a plain one has no reason to before it was looked for in one."""
+        """Why it failed in passages of text; a short one without brackets cannot fail before it is first searched for."""
         plain = len(self.pattern) <= _SHORT and "{" not in self.pattern and "[" not in self.pattern
         return None if plain and "_inside" not in self.__dict__ else self._inside.failure
 
     @cached_property
     def _translated(self) -> tuple[re.Pattern[str], Limited, int] | None:
-        """The matcher of paths up to a length, and the one with a time limit for longer ones."""
+        """The standard matcher, the one with a time limit, and the longest path for the standard one; None if broken."""
         if self._below:
             return None
         try:
@@ -138,10 +138,10 @@ class _Regex(Pattern):
 
 
 class _Query(Pattern):
-    """Asks a document; in a text that is none it is looked for as it stands."""
+    """A query on a JSON or XML document. In any other text the pattern itself is searched for."""
 
     finds: Callable[[str, str], bool | None]
-    """From the pattern and a text whether it selects anything, None in a text that is no document."""
+    """Whether the pattern selects anything in a text; None if the text is not a document."""
     problem: Callable[[str], str | None]
     """What is wrong with the pattern."""
 
@@ -188,17 +188,17 @@ def pattern_kind(pattern: str | None) -> str | None:
 
 
 def pattern_prefix(pattern: str | None) -> str | None:
-    """How every path begins that `pattern` can match: the literal part of a glob before its first wildcard.
+    """How every path begins that `pattern` can match: for a glob the text before its first wildcard.
 
-    '' where nothing is known. A query over an index of paths reads only from there to the last path so begun.
+    '' if nothing is known. With it a query reads only this range of an index over paths.
     """
     return None if pattern is None else _pattern(pattern, False).prefix
 
 
 def pattern_match(pattern: str | None, text: str | None) -> int | None:
-    """1 if `text` as a whole is what `pattern` means, else 0.
+    """1 if `pattern` matches `text` as a whole, else 0.
 
-    Literals are equal and globs match fully; a regex or sed hits anywhere, a query selects something.
+    A literal is equal and a glob matches all of `text`; a regex or sed hits anywhere in it, a query selects something.
     """
     if pattern is None or text is None:
         return None
@@ -206,9 +206,9 @@ def pattern_match(pattern: str | None, text: str | None) -> int | None:
 
 
 def pattern_search(pattern: str | None, text: str | None) -> int | None:
-    """The 1-based code point of `text` where `pattern` first hits, 0 if nowhere.
+    """The 1-based position, in code points, of the first hit of `pattern` in `text`; 0 without one.
 
-    Literals and globs are found in any case here; the result of a JSONPath or XPath is 1.
+    Literals and globs are found in any letter case. A JSONPath or XPath that selects something gives 1.
     """
     if pattern is None or text is None:
         return None
@@ -216,14 +216,14 @@ def pattern_search(pattern: str | None, text: str | None) -> int | None:
 
 
 def pattern_error(pattern: str | None) -> str | None:
-    """What is wrong with `pattern`, as a sentence: it is not valid, or took too long before; else NULL."""
+    """What is wrong with `pattern`, as a sentence: it is not valid, or took too long earlier; else NULL."""
     if pattern is None:
         return None
     return _pattern(pattern, False).error() or _pattern(pattern, True).error()
 
 
 def _kind(pattern: str, *, passage: bool) -> str:
-    """The kind by shape; in a passage of text `/word/` is no folder but a regex."""
+    """The kind of a pattern by its form. In a passage of text `/word/` is a regex, else a folder."""
     if len(pattern) > _LONGEST:
         return "literal"
     if not pattern.startswith(("/", "$", "s/")):  # as nearly every path
@@ -240,7 +240,7 @@ def _kind(pattern: str, *, passage: bool) -> str:
 
 
 def _is_regex(slashed: re.Match[str], passage: bool) -> bool:
-    """Whether what stands between slashes could not as well be an absolute path."""
+    """Whether it is a regex between slashes rather than an absolute path."""
     source, flags = slashed.groups()
     if _REGEX_EVIDENCE.search(source):
         return True
@@ -250,7 +250,7 @@ def _is_regex(slashed: re.Match[str], passage: bool) -> bool:
 def _pattern(pattern: str, passage: bool) -> Pattern:
     """The pattern, ready to use. Only one that begins with a slash can mean something else in a passage."""
     if len(pattern) > _LONGEST:
-        return Pattern(pattern)  # a long literal would only fill the cache
+        return Pattern(pattern)  # not cached: it would keep a long text alive
     return _cached_pattern(pattern, passage and pattern.startswith("/"))
 
 
@@ -260,7 +260,7 @@ def _cached_pattern(pattern: str, passage: bool) -> Pattern:
 
 
 def _find_folded(folded: str, text: str) -> int:
-    """Where `folded` stands in `text` in any case, 1-based; letters that grow when folded shift it."""
+    """The 1-based position of `folded` in `text` in any letter case; 0 without one. Folding can lengthen letters."""
     whole = text.casefold()
     index = whole.find(folded)
     if index <= 0 or len(whole) == len(text):

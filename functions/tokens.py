@@ -8,11 +8,11 @@ from engine.errors import ValidationError
 from engine.functions import Function
 
 DEFAULT_DIVISOR = 2
-"""Characters that make one token until the provider's own counts are known."""
+"""Characters per token until the provider's own counts are known."""
 
 
 def token_count(text: str | None, divisor: float | None = None) -> int:
-    """The estimated tokens of `text`, of which `divisor` characters (2 when NULL) make one; rounded up, 0 for NULL.
+    """The estimated tokens of `text` at `divisor` characters per token (NULL: 2), rounded up; 0 for NULL.
 
     Raises `ValidationError` for a divisor that is not positive.
     """
@@ -22,7 +22,7 @@ def token_count(text: str | None, divisor: float | None = None) -> int:
 
 
 def token_estimate(chars: int | None, divisor: float | None) -> int:
-    """`token_count` of a text of `chars` characters; 0 for NULL. A divisor of 0 counts as NULL."""
+    """The estimated tokens of a text of `chars` characters, rounded up; 0 for NULL. A divisor of NULL or 0 is 2."""
     return math.ceil((chars or 0) / (divisor or DEFAULT_DIVISOR))
 
 

@@ -13,11 +13,11 @@ _LONGEST_HEAD = 8_192
 
 
 class BadPatch(Exception):  # noqa: N818 - an outcome, not a defect
-    """The patch cannot be read; the message is for its writer."""
+    """The patch cannot be read; the message tells the model what to correct."""
 
 
 def head_inside(text: str) -> str:
-    """How `text` begins inside of its wrappings."""
+    """The beginning of `text` inside its wrappings."""
     head = text.lstrip("\ufeff \t\r\n")[:_LONGEST_HEAD]
     for _ in range(_DEPTH):
         line, _, rest = head.partition("\n")
@@ -52,7 +52,7 @@ def written_by_command(text: str) -> bool:
 
 
 def _word(line: str) -> str | None:
-    """The word that ends the here document which `line` begins; a marker of a set begins none."""
+    """The word that ends the here document that `line` begins; None if it begins none, as an edit marker does not."""
     found = _COMMAND.fullmatch(line)
     if found is None or (not found["command"].strip() and not found["quote"] and _OWN.match(found["word"])):
         return None
@@ -67,7 +67,7 @@ def _inside_document(rest: str, word: str) -> str:
 
 
 def _inside_fence(rest: str, mark: str) -> str:
-    """What stands between fences; several fenced texts, one after another, are joined."""
+    """The text between fences; several fenced texts, one after another, are joined."""
     lines = rest.rstrip().split("\n")
     if not _closes(lines[-1], mark):
         raise BadPatch(f"the fence has no {mark!r} alone on its last line")
