@@ -47,23 +47,25 @@ select
 from turns as t
 join json_each('[1,2,3,4,5,6,7,8]') as k
     on k.value <= (select cast(value as integer) from settings where name = 'max_cycle_period')
--- most turns differ from the one before: no block is counted for these
-where exists (
+where case
+    -- most turns differ from those before: no block is counted for them
+    when exists (
         select 1
         from turns as o
         where o.loop_id = t.loop_id and o.sequence = t.sequence - k.value and o.fingerprint = t.fingerprint
     )
-    and (
-        select count(*)
-        from turns as a
-        join turns as b on b.loop_id = a.loop_id and b.sequence = a.sequence - k.value
-        where a.loop_id = t.loop_id
-            and a.sequence <= t.sequence
-            and a.sequence > t.sequence - k.value * (
-                (select cast(value as integer) from settings where name = 'min_cycles') - 1
-            )
-            and a.fingerprint = b.fingerprint
-    ) = k.value * ((select cast(value as integer) from settings where name = 'min_cycles') - 1);
+        then (
+            select count(*)
+            from turns as a
+            join turns as b on b.loop_id = a.loop_id and b.sequence = a.sequence - k.value
+            where a.loop_id = t.loop_id
+                and a.sequence <= t.sequence
+                and a.sequence > t.sequence - k.value * (
+                    (select cast(value as integer) from settings where name = 'min_cycles') - 1
+                )
+                and a.fingerprint = b.fingerprint
+        ) = k.value * ((select cast(value as integer) from settings where name = 'min_cycles') - 1)
+end;
 
 -- What went wrong in a turn so that it counts.
 create view _turn_faults as

@@ -18,7 +18,7 @@ from driving import begin
 from gbnf import Grammar
 
 import engine
-from engine.functions.edits import edit_parse
+from engine.functions.edits import read_edits
 from engine.functions.grammars import grammar_gbnf, grammar_json_schema
 from engine.functions.markup import response_parse
 
@@ -69,9 +69,9 @@ def test_every_edit_of_a_sentence_can_be_applied(tools: list[dict[str, Any]]) ->
     for seed in range(300):
         for command in read(grammar.sentence(seed), tools):
             if command["action"] == "set" and command["body"] and "<<" in command["body"]:
-                parsed = json.loads(edit_parse(command["body"]) or "")
-                assert (parsed["error"], parsed["warnings"]) == (None, [])
-                operations |= {operation["op"] for operation in parsed["operations"]}
+                parsed = read_edits(command["body"], None)
+                assert (parsed.error, parsed.warnings) == (None, [])
+                operations |= {operation.op for operation in parsed.operations}
     assert operations >= {"edit", "append"}
 
 

@@ -1,4 +1,4 @@
-"""What patterns promise: 1. kinds, 2. paths, 3. passages, 4. replacing, 5. errors, 6. hostile, 7. speed.
+"""What patterns promise: 1. kinds, 2. paths, 3. passages, 4. errors, 5. hostile, 6. speed.
 
 spec: @patterns
 """
@@ -16,7 +16,6 @@ from engine.functions.patterns import (
     pattern_error,
     pattern_kind,
     pattern_match,
-    pattern_replace,
     pattern_search,
 )
 
@@ -128,7 +127,7 @@ def test_a_pattern_means_whole_paths(pattern: str, path: str, matches: int) -> N
 
 def test_null_stays_null() -> None:
     assert pattern_match(None, "a") is pattern_match("a", None) is pattern_search(None, "a") is None
-    assert pattern_search("a", None) is pattern_replace(None, "b", "a") is pattern_error(None) is None
+    assert pattern_search("a", None) is pattern_error(None) is None
 
 
 @pytest.mark.parametrize(
@@ -162,26 +161,6 @@ def test_null_stays_null() -> None:
 )
 def test_a_pattern_finds_a_passage(pattern: str, text: str, position: int) -> None:
     assert pattern_search(pattern, text) == position
-
-
-@pytest.mark.parametrize(
-    ("pattern", "replacement", "text", "result"),
-    [
-        ("a", "$&", "aba", "$&b$&"),
-        ("x", "y", "aba", None),
-        ("", "y", "aba", None),
-        ("/[ab]/", "\\1", "abc", "\\1\\1c"),
-        ("a*c", "X", "abc abd", "X abd"),
-        ("s/a/b/", None, "aa", "ba"),
-        ("s/a/b/g", None, "aa", "bb"),
-        ("s/(a)(b)/\\2\\1&/", None, "ab", "ba&"),
-        ("s/A/b/i", None, "aa", "ba"),
-        ("s/x/y/", None, "aa", None),
-        ("$.a", "y", "{}", None),
-    ],
-)
-def test_a_pattern_replaces_what_it_hits(pattern: str, replacement: str | None, text: str, result: str | None) -> None:
-    assert pattern_replace(pattern, replacement, text) == result
 
 
 @pytest.mark.parametrize(
@@ -241,7 +220,6 @@ def test_entities_are_not_expanded_or_fetched() -> None:
 def test_no_pattern_ever_raises(pattern: str, text: str) -> None:
     assert pattern_match(pattern, text) in (0, 1)
     assert 0 <= (pattern_search(pattern, text) or 0) <= len(text) + 1
-    pattern_replace(pattern, "x", text)
     pattern_error(pattern)
 
 

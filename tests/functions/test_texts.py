@@ -1,4 +1,4 @@
-"""What texts promise: 1. digests, 2. line counts, 3. slices, 4. indentation, 5. summaries of every kind."""
+"""What texts promise: 1. digests, 2. line counts, 3. slices, 4. summaries of every kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.functions.texts import body_summary, text_digest, text_indent, text_lines, text_slice
+from engine.functions.texts import body_summary, text_digest, text_lines, text_slice
 
 
 def sliced(text: str, line: int | None, limit: int | None) -> tuple[str, int, int, int]:
@@ -19,7 +19,7 @@ def sliced(text: str, line: int | None, limit: int | None) -> tuple[str, int, in
 
 
 def test_null_stays_null() -> None:
-    assert text_digest(None) is text_lines(None) is text_slice(None, 1, 1) is text_indent(None) is None
+    assert text_digest(None) is text_lines(None) is text_slice(None, 1, 1) is None
     assert body_summary("a.py", None) is None
 
 
@@ -55,12 +55,6 @@ def test_a_slice_counts_from_either_end(
 
 def test_a_slice_of_nothing_is_empty() -> None:
     assert sliced("", 1, 5) == ("", 0, 0, 0)
-
-
-def test_every_line_is_indented() -> None:
-    assert text_indent("a\n\nb") == "\ta\n\t\n\tb"
-    assert text_indent("a\n") == "\ta\n"
-    assert text_indent("") == ""
 
 
 @given(st.sampled_from([None, "a.py", "a.ts", "a.md", "sh://turn_1/x_1", "known://a"]), st.text(max_size=2000))
