@@ -105,9 +105,9 @@ def check_sums(db: engine.Database, turn_id: int, messages: Sequence[Message]) -
     sums = db.row("select sum(floor) as f, sum(expansion) as p from _packet_schemes where turn_id = ?", (turn_id,))
     assert sums is not None
     both = (sums["f"] or 0) + (sums["p"] or 0)
-    assert usage == math.ceil(len(text) / divisor)
+    assert usage == math.ceil(len(text) / chars_per_token)
     assert floor == math.ceil((sums["f"] or 0) / chars_per_token)
-    assert system == usage - math.ceil(both / divisor) > 0
+    assert system == usage - math.ceil(both / chars_per_token) > 0
     assert both == shown_chars(db, turn_id, messages[-1].content)
 
 
@@ -184,7 +184,7 @@ def recent(db: engine.Database, turn_id: int) -> set[str]:
     """What the turn before brought into view and is shorter in short."""
     rows = db.rows(
         "select c.path from _context_costs as c join turns as t on t.run_id = c.run_id where t.id = ? "
-        "and c.visibility = 'visible' and c.premium > 0 and c.category <> 'prompt' and c.touched = t.sequence - 1",
+        "and c.visibility = 'visible' and c.expansion > 0 and c.category <> 'prompt' and c.last_used_turn = t.sequence - 1",
         (turn_id,),
     )
     return {row["path"] for row in rows}

@@ -239,7 +239,7 @@ def test_what_an_entry_costs_is_what_its_text_measures(
         assert whole == sum(c[c["visibility"]] for c in costs)
         assert all(c["visible"] - c["summarized"] == c["expansion"] for c in costs)
         floor, expansion = (db.value(f"select sum({name}) from _packet_schemes") for name in ("floor", "expansion"))
-        assert whole == floor + premium
+        assert whole == floor + expansion
         for cost in costs:
             other = "summarized" if cost["visibility"] == "visible" else "visible"
             db.execute("update run_views set visibility = ? where entry_id = ?", (other, cost["entry_id"]))
