@@ -122,6 +122,11 @@ class Store:
                 return []
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
+    def tuples(self, sql: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement as tuples, where there are many."""
+        with _clear_errors(self.path, self.differs):
+            return self.connection.execute(sql, bindings).fetchall()
+
     def row(self, sql: str, bindings: Bindings = ()) -> Row | None:
         """The first row of a statement, or None."""
         found = self.rows(sql, bindings)

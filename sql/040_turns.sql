@@ -63,6 +63,8 @@ create table if not exists turns (
     ended_at integer,
     -- how the response ended: stop, tool_call, length, content_filter, incomplete, repetition, …; null: nobody said
     finish_reason text,
+    -- how many of context_chars show entries; the rest is what the engine says itself
+    entry_chars integer,
     constraint turns_sequence_per_run unique (run_id, sequence)
 ) strict;
 

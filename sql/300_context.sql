@@ -1,6 +1,7 @@
 -- Context: what a run has in view, as the text that the packet prints.
 -- An entry is shown as a header of metadata, its path and its body. The views below give each form with its length, so
--- the figures of the budget are those of the very text that is sent.
+-- the figures of the budget are those of the very text that is sent. A row's version is made without its text: the
+-- renderer reads the text of a version once.
 -- spec: @context @token_accounting
 
 -- views
@@ -71,6 +72,8 @@ select
             end) / v.chars_per_token) as integer)
     end || '} <<:::' || v.path as head,
     ':::' || v.path as foot,
+    -- within a loop, two texts of one entry have different versions
+    v.start || ' ' || v.visibility || ' ' || coalesce(v.content_id, '') as version,
     coalesce(c.summary_chars, 0) as summary_chars,
     -- the prompt of the loop, which has a section of its own
     case
@@ -132,21 +135,13 @@ select
     l.mode,
     case c.visibility when 'visible' then c.body else c.summary end as text,
     case when l.mode = 'ask' then ' warn="File editing disallowed."' else '' end as warning,
-    -- padded, so that the length of the packet which they tell does not depend on them
-    case
-        when (select value from settings where name = 'prompt_figures') = '1'
-            then (
-                select ' tokenUsage="' || b.usage || '" tokensFree="' || b.free || '"'
-                    || substr('                    ', 1, 20 - length(b.usage) - length(b.free))
-                from _packet_budget as b
-                where b.turn_id = t.id
-            )
-        else ''
-    end as figures
+    -- 1: with figures of the packet's size
+    (select value = '1' from settings where name = 'prompt_figures') as has_figures
 from turns as t
 join loops as l on l.id = t.loop_id
-join _context_texts as c on c.run_id = t.run_id and c.category = 'prompt'
-where c.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id);
+join _run_paths as p
+    on p.run_id = t.run_id and p.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id)
+join _context_texts as c on c.run_id = p.run_id and c.entry_id = p.entry_id;
 
 create view _packet_summary as
 -- What the model knows to exist: a line of metadata and a short text for each entry of data. What came into context or
@@ -154,6 +149,7 @@ create view _packet_summary as
 select
     t.id as turn_id,
     c.entry_id,
+    c.version,
     c.head || char(10) || c.summary || char(10) || c.foot as text,
     c.prefix_of as content_id,
     length(c.head) + 1 as body_at,
@@ -168,6 +164,7 @@ create view _packet_visible as
 select
     t.id as turn_id,
     c.entry_id,
+    c.version,
     c.head || char(10) || c.body || char(10) || c.foot as text,
     c.content_id,
     length(c.head) + 1 as body_at,
@@ -182,6 +179,7 @@ create view _packet_log as
 select
     t.id as turn_id,
     c.entry_id,
+    c.version,
     c.head || case
         when c.body = '' then ''
         else char(10) || char(9) || replace(
@@ -202,6 +200,7 @@ create view _packet_unknowns as
 select
     t.id as turn_id,
     c.entry_id,
+    c.version,
     c.head || char(10) || case c.visibility when 'visible' then c.body else c.summary end || char(10) || c.foot as text
 from turns as t
 join _context_texts as c on c.run_id = t.run_id

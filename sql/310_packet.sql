@@ -14,8 +14,9 @@ create table if not exists packet_sections (
     -- the view that gives its rows: turn_id and whatever the template names; null: a fixed text
     source text,
     template text not null,
-    -- 1: rendered last, because it tells the size of all the others
-    -- 2: rendered as often, and at first with the others, because it tells the size and is a part of it; it stays as long
+    -- 1, 2: tells the size of the whole packet, itself included, so it is rendered once to be measured and again with the
+    -- size, and must be as long both times; 1: after the others, at the rate that their tokens were counted at; 2: with
+    -- them
     live integer not null default 0 constraint packet_sections_live_flag check (live in (0, 1, 2)),
     -- 1: up to its last row it is often what it was, so a provider may cache up to there
     cached integer not null default 0 constraint packet_sections_cached_flag check (cached in (0, 1)),
@@ -115,6 +116,12 @@ left join models as m on m.alias = coalesce(l.model, r.model)
 join packet_sections as s on s.profile = coalesce(m.profile, 'full')
 where s.source is null or s.source in (select name from sqlite_schema)
 order by s.role = 'user', s.ordinal, s.name;
+
+-- Turns whose packet was taken and is not stored.
+create view _unstored_packets as
+select id as turn_id
+from turns
+where phase = 'asking' and id not in (select turn_id from packets);
 
 create view prepare_packet as
 -- Make a turn ready for its packet: insert into prepare_packet (turn_id).

@@ -108,7 +108,7 @@ def _verify(database: Database, alias: str, turn: int | None, role: str | None, 
     Of a fork those that it inherited are among them. Raises `NotFound` (404) where there is none to compare.
     """
     from engine.errors import EngineError
-    from engine.kept import digest
+    from engine.packet_store import digest
 
     rows = database.rows(
         f"{_SENT} and p.turn = coalesce(:turn, p.turn) order by k.turn, k.ordinal",

@@ -95,6 +95,8 @@ alter table turns rename column divisor to chars_per_token;
 
 alter table turns add column finish_reason text;
 
+alter table turns add column entry_chars integer;
+
 alter table commands add column is_pattern integer not null default 0;
 
 alter table commands add column entry_id integer;

@@ -525,6 +525,7 @@ CREATE TABLE turns (
     created_at integer not null,
     ended_at integer,
     finish_reason text,
+    entry_chars integer,
     constraint turns_sequence_per_run unique (run_id, sequence)
 ) strict;
 
@@ -612,7 +613,7 @@ where prompt_tokens > 0;
 -- view _condense_ratios (turn_id, ratio)
 -- view _content_texts (id, body, summary, symbols, cut, chars, summary_chars, lines)
 -- view _context_costs (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, expansion, chars_per_token, visible)
--- view _context_texts (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, context_order, shown, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, summary_chars, is_task, chars_per_token)
+-- view _context_texts (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, context_order, shown, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, version, summary_chars, is_task, chars_per_token)
 -- view _context_views (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, start, loop_id, chars_per_token)
 -- view _copy_views (run_id, parent_run_id, forked_at, clock)
 -- view _cut_responses (turn_id, told, cuts_text, ending)
@@ -632,7 +633,6 @@ where prompt_tokens > 0;
 -- view _entry_bodies (run_id, entry_id, scope, path, scheme, kind, hash, content_id, body, chars, attributes, visibility, state, outcome)
 -- view _entry_heads (run_id, entry_id, head)
 -- view _entry_lines (command_id, path, line)
--- view _expansion_sums (turn_id, kind, visible, summarized, expansion, floor, tokens)
 -- view _fail_command (command_id, fault)
 -- view _faults (command_id, fault)
 -- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
@@ -655,16 +655,16 @@ where prompt_tokens > 0;
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
 -- view _open_channels (effect_id)
--- view _packet_accounts (turn_id, context_chars, chars_per_token, ceiling, visible, summarized, floor, expansion, lines, warning)
--- view _packet_budget (turn_id, usage, free, text)
+-- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, entry_chars)
 -- view _packet_compact (turn_id, part, path, body)
--- view _packet_log (turn_id, entry_id, text)
--- view _packet_prompt (turn_id, mode, text, warning, figures)
+-- view _packet_log (turn_id, entry_id, version, text)
+-- view _packet_prompt (turn_id, mode, text, warning, has_figures)
 -- view _packet_schemes (turn_id, kind, visible, summarized, expansion, floor)
--- view _packet_summary (turn_id, entry_id, text, content_id, body_at, body_chars)
+-- view _packet_sizes (turn_id, usage, free, system, system_share)
+-- view _packet_summary (turn_id, entry_id, version, text, content_id, body_at, body_chars)
 -- view _packet_tools (turn_id, name, doc, persona, native)
--- view _packet_unknowns (turn_id, entry_id, text)
--- view _packet_visible (turn_id, entry_id, text, content_id, body_at, body_chars)
+-- view _packet_unknowns (turn_id, entry_id, version, text)
+-- view _packet_visible (turn_id, entry_id, version, text, content_id, body_at, body_chars)
 -- view _perform_plain (command_id)
 -- view _plain_commands (command_id)
 -- view _process_reports (effect_id, report)
@@ -698,6 +698,7 @@ where prompt_tokens > 0;
 -- view _turn_sections (turn_id, name, role, source, template, live, cached)
 -- view _turn_steps (turn_id, step, steps, steps_left)
 -- view _unreadable_files (entry_id, outcome, message, short)
+-- view _unstored_packets (turn_id)
 -- view _unused_chunk_lists (id)
 -- view _unused_chunks (id)
 -- view _unused_contents (id, body)

@@ -19,7 +19,6 @@ VIEWS = (
     "model_choices",
     "next_steps",
     "open_proposals",
-    "_packet_accounts",
     "packet_texts",
     "past_turns",
     "project_files",

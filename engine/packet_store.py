@@ -1,10 +1,12 @@
-"""Keeps packets byte for byte: each part of a text once, and a packet as a list of lists of parts."""
+"""Stores packets byte for byte: each part of a text once, and a packet as a list of lists of parts."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .cuts import cuts_of, kept_of
@@ -22,35 +24,55 @@ _STRETCH = 32
 """How many chunks a stretch has on average."""
 
 
-class Keeper:
+Parts = tuple[str, Sequence[str], str]
+"""A section's opening, its entries without the line feed behind each, and its closing tag."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section as it was laid out: its text, and the rows that it was made of."""
+
+    text: str
+    rows: list[Row] = field(default_factory=list)
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The parts in which it is stored. Rows that name their version stand one to a part where they are its entries."""
+        entries = [row["text"] for row in self.rows if "version" in row]
+        if not entries:
+            return split(self.text)
+        joined = "\n".join(entries) + "\n"
+        begin = self.text.find(entries[0])
+        if begin < 0 or not self.text.startswith(joined, begin):
+            return split(self.text)
+        return self.text[:begin], entries, self.text[begin + len(joined) :]
+
+
+class PacketStore:
     """Stores the packets of one run. It remembers the parts of the last one, so that only what is new is written."""
 
     def __init__(self, db: Store) -> None:
         self._db = db
         self._chunks: dict[str, int] = {}
+        self._entries: dict[str, int] = {}
         self._lists: dict[str, int] = {}
 
     def store(
-        self,
-        turn_id: int,
-        messages: Sequence[tuple[Message, Sequence[str]]],
-        rows: Iterable[Row],
-        before: Mapping[str, int],
+        self, turn_id: int, messages: Sequence[tuple[Message, Sequence[Section]]], before: Mapping[str, int]
     ) -> dict[str, int]:
-        """Store the messages of a turn, each with the texts of its sections; returns the id of each role's packet.
+        """Store the messages of a turn, each with its sections; returns the id of each role's packet.
 
-        `rows` are those that they show, `before` the ids of the packets that they were cut after.
+        `before` are the ids of the packets that they were cut after.
         """
-        shown = {row["text"]: row for row in rows if row.get("content_id")}
-        chunks: dict[str, int] = {}
-        lists: dict[str, int] = {}
-        ids: dict[str, int] = {}
         if not self._lists:
             self._lists = {stretch: number for id_ in before.values() for stretch, number in self._lists_of(id_)}
+        last_chunks, self._chunks = self._chunks, {}
+        last_entries, self._entries = self._entries, {}
+        lists: dict[str, int] = {}
+        ids: dict[str, int] = {}
         for ordinal, (message, sections) in enumerate(messages):
-            parts = [part for section in sections for part in split(section)]
-            chunks |= self._chunk_ids(parts, shown)
-            stretches = [to_json(runs_of(ids)) for ids in stretches_of([chunks[part] for part in parts])]
+            chunks = [number for each in sections for number in self._chunk_ids(each, last_chunks, last_entries)]
+            stretches = [to_json(runs_of(stretch)) for stretch in stretches_of(chunks)]
             lists |= self._list_ids(stretches)
             ids[message.role] = self._db.value(
                 "insert into packets (turn_id, ordinal, role, sha256, chars, parts, cuts, kept, before_id) "
@@ -65,20 +87,40 @@ class Keeper:
                     *_cuts(message, before.get(message.role)),
                 ),
             )
-        self._chunks, self._lists = chunks, lists
+        self._lists = lists
         return ids
 
-    def _chunk_ids(self, parts: list[str], shown: dict[str, Row]) -> dict[str, int]:
-        """The chunk id of each part; parts that no packet had before become chunks."""
-        found = {part: self._chunks[part] for part in parts if part in self._chunks}
-        for part in parts:
-            if part not in found:
-                found[part] = self._db.value(
-                    "insert into chunks (hash, head, content_id, body_chars, foot) values (?, ?, ?, ?, ?) "
-                    "on conflict (hash) do update set hash = excluded.hash returning id",
-                    (digest(part)[:16], *_chunk(part, shown.get(part[:-1]))),
-                )
-        return found
+    def _chunk_ids(self, section: Section, last_chunks: dict[str, int], last_entries: dict[str, int]) -> Iterator[int]:
+        """The ids of a section's chunks in order; what the packet before did not have is stored."""
+        opening, entries, closing = section.parts
+        if opening:
+            yield self._chunk_id(opening, last_chunks)
+        shown: dict[str, Row] | None = None
+        for entry in entries:
+            number = last_entries.get(entry) or self._entries.get(entry)
+            if number is None:
+                if shown is None:
+                    shown = {row["text"]: row for row in section.rows if row.get("content_id")}
+                number = self._stored_chunk(_chunk(entry + "\n", shown.get(entry)), entry + "\n")
+            self._entries[entry] = number
+            yield number
+        if closing:
+            yield self._chunk_id(closing, last_chunks)
+
+    def _chunk_id(self, text: str, last_chunks: dict[str, int]) -> int:
+        """The id of the chunk that is an opening or a closing tag."""
+        number = last_chunks.get(text) or self._chunks.get(text) or self._stored_chunk(_chunk(text, None), text)
+        self._chunks[text] = number
+        return number
+
+    def _stored_chunk(self, chunk: tuple[str, int | None, int | None, str | None], text: str) -> int:
+        """The id of a chunk, stored where the file does not have it."""
+        number: int = self._db.value(
+            "insert into chunks (hash, head, content_id, body_chars, foot) values (?, ?, ?, ?, ?) "
+            "on conflict (hash) do update set hash = excluded.hash returning id",
+            (digest(text)[:16], *chunk),
+        )
+        return number
 
     def _lists_of(self, packet_id: int) -> Iterator[tuple[str, int]]:
         """The stretches of a packet that another process has stored, with their ids."""
@@ -98,12 +140,13 @@ class Keeper:
         return found
 
 
-def split(text: str) -> list[str]:
-    """A section's text in the parts in which it is stored: its opening, its entries, its closing tag."""
+def split(text: str) -> Parts:
+    """A section's text in the parts in which it is stored, as its entries begin."""
     end = text.rfind("\n</") + 1
     opening, *entries = text[:end].split(_ENTRY)
-    parts = [opening, *(_ENTRY[1:] + entry for entry in entries)]
-    return [part for part in (*(part + "\n" for part in parts[:-1]), parts[-1], text[end:]) if part]
+    if not entries:
+        return text[:end], (), text[end:]
+    return opening + "\n", [_ENTRY[1:] + entry for entry in (*entries[:-1], entries[-1][:-1])], text[end:]
 
 
 def stretches_of(ids: list[int]) -> Iterator[list[int]]:
