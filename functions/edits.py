@@ -29,11 +29,9 @@ _HUNK = lazy_regex(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 _ON_PURPOSE = "To keep the body as a text, wrap it in <<NEW."
 _MARK = "\ufeff"
 """A byte order mark, which stays at the beginning."""
-_SIGNS = re.compile(
-    r"<<|@@|```|~~~|SEARCH|ORIGINAL|End Patch|^[ \t\ufeff]*(?:s[^\w\s]|---|\+\+\+|\*\*\*|diff|Index:|cat|tee|\$)",
-    re.MULTILINE,
-)
-"""Each edit, block, hunk and patch has one of these."""
+_SIGNS = ("<<", "@@", "```", "~~~", "SEARCH", "ORIGINAL", "End Patch")
+_LINE_SIGNS = lazy_regex(r"\n[ \t\ufeff]*(?:s[^\w\s]|---|\+\+\+|\*\*\*|diff|Index:|cat|tee|\$)")
+"""Each edit, block, hunk and patch has one of these, the second kind at the beginning of a line."""
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
@@ -83,7 +81,9 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
 
 def edit_has_marks(body: str | None) -> int | None:
     """0 where `body` holds no sign of an edit or a patch, so that `edit_apply` makes just `body` of any text; else 1."""
-    return None if body is None else int(_SIGNS.search(body) is not None)
+    if body is None:
+        return None
+    return int(any(sign in body for sign in _SIGNS) or _LINE_SIGNS.search(f"\n{body}") is not None)
 
 
 def edit_diff(path: str | None, before: str | None, after: str | None) -> str | None:
