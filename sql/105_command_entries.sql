@@ -79,7 +79,7 @@ left join contents as b on b.id = coalesce(v.content_id, e.content_id)
 where c.is_pattern
     and c.state = 'queued'
     and (c.path is not null or json_extract(c.attributes, '$.tags') is not null)
-    and (c.path is null or (path_scheme(c.path) is e.scheme and pattern_match(c.path, e.path)))
+    and (c.path is null or ((instr(c.path, '://') > 1) = (e.scheme is not null) and pattern_match(c.path, e.path)))
     and (s.filter is null or pattern_search(s.filter, b.body) > 0)
     and (
         c.action <> 'get'

@@ -81,7 +81,7 @@ select
         case
             when c.writer in ('model', 'client')
                 and (
-                    (c.action = 'set' and path_scheme(c.path) = 'log' and c.body is not null)
+                    (c.action = 'set' and c.body is not null and path_scheme(c.path) = 'log')
                     or (c.action in ('cp', 'mv') and path_scheme(c.destination) = 'log')
                 )
                 and not exists (select 1 from _deciding_commands as d where d.command_id = c.id)

@@ -228,7 +228,7 @@ end;
 
 create trigger _run_command__run
 instead of insert on _run_command
-when new.action = 'set' and path_scheme(new.path) = 'run'
+when new.action = 'set' and lower(substr(new.path, 1, 6)) = 'run://'
 begin
     insert into _check_options (run, attributes)
     select alias, coalesce(json_extract(new.attributes, '$.attributes'), '{}')
