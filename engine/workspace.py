@@ -70,10 +70,12 @@ class Workspace:
         self._own = OwnFiles(database)
 
     @classmethod
-    @lru_cache(maxsize=64)
     def at(cls, root: str, database: Path) -> Workspace:
-        """The workspace of the folder `root` for the engine file `database`, checked once in the life of the process."""
-        return cls(Path(root), database)
+        """The workspace of the folder `root` for the engine file `database`; a folder is checked once in a process.
+
+        A relative `root` is taken from the current folder. Raises like the constructor.
+        """
+        return _checked(os.path.abspath(root), database)
 
     def stat(self, path: str) -> tuple[int, int] | None:
         """Size in bytes and modification time in nanoseconds of a file; None where there is none."""
@@ -224,6 +226,11 @@ class Workspace:
         if not real_folders[folder] or not stat.S_ISREG(status.st_mode) or (status.st_dev, status.st_ino) in own:
             return None
         return Member(name, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _checked(root: str, database: Path) -> Workspace:
+    return Workspace(Path(root), database)
 
 
 def _is_protected(parts: Sequence[str]) -> bool:

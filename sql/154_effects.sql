@@ -1,6 +1,6 @@
 -- Effects: what was decided, to be done in the world.
--- The driver marks an effect as started before it touches the world and reports its end; the end settles proposal and
--- command. What was started and has no end is never started again without a look.
+-- The driver marks an effect as started before it touches the world, and reports its end; the end settles the proposal
+-- and the command. A process that was started and has no end is recorded as interrupted and never started again.
 -- spec: @effects
 
 -- tables
@@ -25,7 +25,7 @@ create index if not exists idx_effects_open on effects (run_id) where state in (
 
 create index if not exists idx_effects_command_id on effects (command_id);
 
--- What the performer of an effect reports: the end of it.
+-- How each effect ended, as the driver reports it.
 create table if not exists effect_results (
     id integer primary key,
     effect_id integer not null constraint effect_results_effect references effects (id) on delete cascade,
@@ -69,11 +69,18 @@ left join contents as c on c.id = p.content_id
 where f.state in ('pending', 'started');
 
 create view joint_effects as
--- Effects that are done together or not at all, as long as none of them was begun: the driver looks at all of them first.
+-- Pending effects of a command whose effects are all performed or none, as long as none of them has begun: the driver
+-- checks each of them before it performs the first.
 select p.*
 from pending_effects as p
 join _joint_commands as j on j.command_id = p.command_id
 where not exists (select 1 from effects as o where o.command_id = p.command_id and o.state <> 'pending');
+
+-- Processes that were started and have no end. Where a driver asks what comes next, the one that started them is dead.
+create view _leftover_processes as
+select id as effect_id, run_id, identity
+from effects
+where state = 'started' and kind = 'process';
 
 -- The lease that is in force on the run of an effect.
 create view _effect_leases as
@@ -86,6 +93,13 @@ create view start_effect as
 -- Say that an effect is about to touch the world: insert into start_effect (effect_id, identity, lease).
 select id as effect_id, identity, null as lease
 from effects
+where false;
+
+create view finish_effect as
+-- Report how an effect ended: insert into finish_effect (effect_id, state, outcome, message, detail, lease). Nothing
+-- happens where it is over: an abort may have cancelled it in the meantime.
+select effect_id, state, outcome, message, detail, lease
+from effect_results
 where false;
 
 -- triggers
@@ -101,6 +115,15 @@ begin
     where id = new.effect_id and state in ('pending', 'started');
 end;
 
+create trigger finish_effect__finish
+instead of insert on finish_effect
+begin
+    insert into effect_results (effect_id, state, outcome, message, detail, lease)
+    select id, new.state, new.outcome, new.message, coalesce(new.detail, '{}'), new.lease
+    from effects
+    where id = new.effect_id and state in ('pending', 'started');
+end;
+
 create trigger effect_results__guard
 before insert on effect_results
 begin
@@ -111,7 +134,7 @@ begin
     where not exists (select 1 from effects where id = new.effect_id and state in ('pending', 'started'));
 end;
 
--- The end of an effect settles its proposal; a file's entry becomes what the file is now.
+-- The end of an effect settles its proposal; the entry of a file gets the text that was written.
 create trigger effect_results__settle
 after insert on effect_results
 begin
@@ -141,7 +164,7 @@ begin
     select proposal_id
     from effects
     where id = new.effect_id and proposal_id is not null;
-    -- an effect that nobody had to decide on settles its command itself
+    -- an effect without a proposal ends its command itself
     insert into _end_command (command_id, state, outcome, message)
     select c.id, new.state, new.outcome, coalesce(c.message, '')
     from effects as f

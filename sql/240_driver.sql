@@ -1,6 +1,6 @@
 -- The driver: what has to be done next for each run.
--- The shell asks next_steps and does what it says, one step after the other; it never decides. That is also how a run
--- goes on after a kill: the first step of the new process is the one that the old one did not finish.
+-- The driver reads the step of its run in next_steps, carries it out, and reads again; it decides nothing itself. After a
+-- kill the next process does the same: its first step is the one that the killed process did not finish.
 -- spec: @next_steps @model_calls @model_failures
 
 -- tables
@@ -65,8 +65,7 @@ select
         when t.phase = 'assembling' then 'render'
         when t.phase = 'asking' then 'ask'
         when t.phase = 'answered' then 'dispatch'
-        when exists (select 1 from effects as f where f.run_id = r.id and f.state = 'started' and f.kind = 'process')
-            then 'recover'
+        when exists (select 1 from _leftover_processes as f where f.run_id = r.id) then 'recover'
         when exists (select 1 from effects as f where f.run_id = r.id and f.state in ('pending', 'started'))
             then 'perform'
         when exists (select 1 from proposals as p where p.run_id = r.id and p.state = 'proposed')
@@ -84,7 +83,7 @@ join next_steps as n on n.run_id = r.id
 where n.step not in ('end', 'wait')
     and not exists (select 1 from leases as l where l.run_id = r.id and l.expires_at > now());
 
--- The call that is open for a turn, with all that the adapter needs.
+-- The call that a turn makes, with all that the adapter of its model needs.
 create view _model_requests as
 select
     t.id as turn_id,
@@ -134,6 +133,12 @@ select
 from turns as t
 join loop_tools as o on o.loop_id = t.loop_id;
 
+create view open_call as
+-- Say that the model is about to be asked: insert into open_call (turn_id). A turn that is not 'asking' opens no call.
+select turn_id
+from model_calls
+where false;
+
 create view fail_call as
 -- Report that a turn's call failed for good: insert into fail_call (turn_id, status, message).
 select turn_id, status, message
@@ -160,15 +165,32 @@ where t.phase = 'dispatching'
     )
 group by t.id;
 
+create view answer_proposal as
+-- Decide on one proposal: insert into answer_proposal (proposal_id, decision, body, reason, decided_by). Nothing happens
+-- where somebody has decided on it in the meantime.
+select id as proposal_id, null as decision, null as body, reason, null as decided_by
+from proposals
+where false;
+
 -- triggers
 
--- A turn has at most one open call: one left over from a process that died was interrupted.
-create trigger model_calls__replace_the_open_one
-before insert on model_calls
+-- A turn has at most one open call: one that a process left open when it died is interrupted.
+create trigger open_call__open
+instead of insert on open_call
 begin
     update model_calls
     set state = 'interrupted', ended_at = now()
     where turn_id = new.turn_id and state = 'open';
+    insert into model_calls (run_id, turn_id, attempt, model, started_at)
+    select
+        q.run_id,
+        q.turn_id,
+        1 + (select count(*) from model_calls as c where c.turn_id = q.turn_id),
+        q.model,
+        now()
+    from turns as t
+    cross join _model_requests as q on q.turn_id = t.id
+    where t.id = new.turn_id and t.phase = 'asking';
 end;
 
 -- A call that failed for good: told in the log; too long a packet is demoted and sent once more.
@@ -224,4 +246,13 @@ begin
     from commands as c
     join runs as r on r.id = c.run_id
     where c.id = new.command_id;
+end;
+
+create trigger answer_proposal__answer
+instead of insert on answer_proposal
+begin
+    insert into resolutions (run_id, path, proposal_id, decision, body, reason, decided_by, created_at)
+    select run_id, path, id, new.decision, new.body, new.reason, coalesce(new.decided_by, 'client'), now()
+    from proposals
+    where id = new.proposal_id and state = 'proposed';
 end;

@@ -1,17 +1,19 @@
 -- Files: the project's files as entries of project scope.
--- The driver reports what it finds on disk; what differs becomes the head of the entry that every run of the project
--- follows. A file is archived until the model asks for it, so a large project costs nothing but its manifest.
+-- The driver lists the files on disk, reads those that are new or changed, and reports each. Its text becomes the head of
+-- the file's entry, which every run of the project follows. A file is archived until the model reads it, so a large
+-- project costs nothing but its manifest.
 -- spec: @files @project_manifest @filesystem_freshness
 
 -- tables
 
--- What the last look at the disk found; unchanged size and time mean that nothing is read again.
+-- What was on disk when each file was last read. A file of the same size and time is not read again.
 create table if not exists file_stats (
     project_id integer not null constraint file_stats_project references projects (id) on delete cascade,
     path text not null,
     kind text not null
         constraint file_stats_kind check (kind in ('text', 'binary', 'too_large', 'unreadable', 'missing')),
     size integer not null,
+    -- -1: the file is new or changed, and is to be read
     mtime_ns integer not null,
     sha256 text,
     primary key (project_id, path)
@@ -20,7 +22,7 @@ create table if not exists file_stats (
 -- views
 
 create view project_files as
--- The files of each project, as the last scan found them, with the constraint that holds.
+-- The files of each project, as the last scan found them.
 select
     p.name as project,
     p.root,
@@ -36,7 +38,7 @@ left join entries as e on e.scope = 'project:' || p.id and e.path = f.path
 left join contents as c on c.id = e.content_id
 where f.kind <> 'missing';
 
--- Files that are there and cannot be shown, and why.
+-- Files without a text, and why they have none.
 create view _unreadable_files as
 select
     e.id as entry_id,
@@ -47,7 +49,7 @@ select
         when 'missing' then ' not found'
         else ': cannot be read'
     end as message,
-    -- in a list
+    -- the same for a line of a list
     case f.kind
         when 'too_large' then 'too large, ' || f.size || ' bytes'
         when 'binary' then 'binary, ' || f.size || ' bytes'
@@ -57,6 +59,19 @@ select
 from entries as e
 cross join file_stats as f on f.project_id = cast(substr(e.scope, 9) as integer) and f.path = e.path
 where e.kind = 'file' and f.kind <> 'text';
+
+create view report_listing as
+-- Report which files of a project are on disk: insert into report_listing (project_id, listing). 'listing' is a JSON object
+-- from path to [size, mtime_ns]. New and changed files are then in unread_files; what is not listed is missing.
+select id as project_id, null as listing
+from projects
+where false;
+
+create view unread_files as
+-- Files that are new or changed on disk, until report_file reports them.
+select project_id, path
+from file_stats
+where mtime_ns = -1;
 
 create view report_file as
 -- Report a file as it is on disk: insert into report_file (project_id, path, kind, size, mtime_ns, sha256, text).
@@ -70,7 +85,7 @@ select run_id, id as turn_id
 from turns
 where false;
 
--- The effects on files, with all that is to be known of them when they are done.
+-- The effects on files that have ended, with their commands and proposals.
 create view _file_effects as
 select
     f.id as effect_id,
@@ -95,13 +110,13 @@ cross join effect_results as x on x.effect_id = f.id
 left join turns as t on t.id = f.turn_id
 where f.kind in ('file_write', 'file_delete');
 
--- Take in what an effect did to a file: insert into _take_file, the columns of _file_effects.
+-- Bring a file's entry in line with an effect: insert into _take_file, the columns of _file_effects.
 create view _take_file as
 select *
 from _file_effects
 where false;
 
--- Files that a run has in context: those are looked at before each packet.
+-- Files that a run has in context. Before each packet the driver reads those again that changed on disk.
 create view _watched_files as
 select
     v.run_id,
@@ -115,7 +130,7 @@ join entries as e on e.id = v.entry_id and e.kind = 'file'
 join file_stats as f on f.project_id = r.project_id and f.path = e.path
 where v.visibility <> 'archived';
 
--- Turns before whose packet the whole project has to be looked at: a loop's first, and those after a process ran.
+-- Turns before whose packet the driver scans the whole project: the first of a loop, and each one after a process ran.
 create view _scan_requests as
 select
     t.id as turn_id,
@@ -140,6 +155,23 @@ where t.phase = 'assembling'
     );
 
 -- triggers
+
+create trigger report_listing__compare
+instead of insert on report_listing
+begin
+    insert into report_file (project_id, path, kind, size, mtime_ns)
+    select project_id, path, 'missing', 0, 0
+    from file_stats
+    where project_id = new.project_id
+        and (kind <> 'missing' or mtime_ns = -1)
+        and path not in (select key from json_each(new.listing));
+    insert into file_stats (project_id, path, kind, size, mtime_ns)
+    select new.project_id, d.key, 'missing', 0, -1
+    from json_each(new.listing) as d
+    left join file_stats as s on s.project_id = new.project_id and s.path = d.key and s.kind <> 'missing'
+    where s.path is null or json_array(s.size, s.mtime_ns) <> d.value
+    on conflict (project_id, path) do update set mtime_ns = -1;
+end;
 
 create trigger report_file__take
 instead of insert on report_file
@@ -238,7 +270,7 @@ begin
         );
 end;
 
--- A file that was written is its entry's head; one that is new belongs to the project from now on.
+-- The text that was written becomes the head of the file's entry. A new file belongs to the project from now on.
 create trigger _take_file__write
 instead of insert on _take_file
 when new.kind = 'file_write'
@@ -259,7 +291,7 @@ begin
         new.turn,
         new.loop_id
     );
-    -- an entry that was moved into a file goes now that the file is there
+    -- mv: the entry that was moved goes once its file is written
     delete from run_views
     where new.action = 'mv'
         and run_id = new.run_id
@@ -276,7 +308,7 @@ begin
     );
 end;
 
--- A file that was removed is no run's any more; its entry stays, for what was seen.
+-- A file that was removed leaves its run's view; its entry stays, because past packets refer to it.
 create trigger _take_file__delete
 instead of insert on _take_file
 when new.kind = 'file_delete'

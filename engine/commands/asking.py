@@ -52,9 +52,7 @@ class Asker:
         self._interrupt = interrupt
 
     def __call__(self, proposal: dict[str, Any]) -> bool | str | None:
-        """Ask about one proposal; one that has been settled by the decision on another is passed over."""
-        if not self._db.value("select state = 'proposed' from proposals where id = ?", (proposal["proposal_id"],)):
-            return False
+        """Ask about one proposal."""
         say()
         show_proposal(proposal)
         try:
@@ -76,14 +74,11 @@ class Asker:
 
     def _reject(self, proposal: dict[str, Any], reason: str) -> None:
         self._db.insert(
-            "resolutions",
-            run_id=self._db.value("select run_id from proposals where id = ?", (proposal["proposal_id"],)),
-            path=proposal["path"],
+            "answer_proposal",
             proposal_id=proposal["proposal_id"],
             decision="reject",
             reason=None if reason in {"", "\x04"} else reason,
             decided_by="client",
-            created_at=self._db.clock(),
         )
 
     def _answer(self, proposal: dict[str, Any]) -> str | None:

@@ -224,7 +224,7 @@ def test_a_kill_between_two_steps_goes_on_from_there(tmp_path: Path, refused: bo
         turn_id = db.value("select id from turns where phase = 'assembling'")
         if refused:
             db.insert("submit_packet", turn_id=turn_id, chars=20000)
-            db.execute("insert into model_calls (run_id, turn_id, attempt, model, started_at) values (1, 2, 1, 'm', 1)")
+            db.insert("open_call", turn_id=turn_id)
             db.insert("fail_call", turn_id=turn_id, status=413, message="too long")
         else:
             db.insert("submit_packet", turn_id=turn_id, chars=4 * limit)

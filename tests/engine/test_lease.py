@@ -157,6 +157,16 @@ def test_who_loses_the_lease_learns_of_it(tmp_path: Path) -> None:
         assert db.value("select token from leases") == "another", "what belongs to another is left alone"
 
 
+def test_a_file_that_is_removed_before_its_lease_is_renewed_does_not_come_back(tmp_path: Path) -> None:
+    with fresh(tmp_path) as db:
+        begin(db, "demo")
+        lease = Lease(db, "demo")
+        for file in tmp_path.glob(f"{db.path.name}*"):
+            file.unlink()
+        lease._keep()
+        assert not db.path.exists()
+
+
 def test_a_run_that_nobody_has_heard_of_cannot_be_leased(db: engine.Database) -> None:
     with pytest.raises(engine.NotFound, match="404 run 'nobody': there is no such run"):
         db.resume("nobody")

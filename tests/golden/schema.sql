@@ -645,6 +645,7 @@ where prompt_tokens > 0;
 -- view _kept_attributes (command_id, attributes)
 -- view _ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
 -- view _ladder_reports (turn_id, soft, message)
+-- view _leftover_processes (effect_id, run_id, identity)
 -- view _list_entries (command_id)
 -- view _loop_ceilings (loop_id, run_id, chars_per_token, context_size, ceiling)
 -- view _loop_grammars (loop_id, gbnf, json_schema)
@@ -705,6 +706,7 @@ where prompt_tokens > 0;
 -- view _unused_metadata (id)
 -- view _watched_files (run_id, project_id, path, size, mtime_ns)
 -- view _write_body (command_id, path, attributes, visibility, edit)
+-- view answer_proposal (proposal_id, decision, body, reason, decided_by)
 -- view append_output (effect_id, channel, text, lease)
 -- view audit_entries (run, path, turn, body, status)
 -- view begin_turn (run, lease)
@@ -715,6 +717,7 @@ where prompt_tokens > 0;
 -- view context_changes (run, from_turn, to_turn, path, change, visibility_before, visibility, body_before, body, state_before, state, outcome_before, outcome, attributes_before, attributes)
 -- view dispatch (run, lease, only)
 -- view fail_call (turn_id, status, message)
+-- view finish_effect (effect_id, state, outcome, message, detail, lease)
 -- view invariant_content_figures (id)
 -- view invariant_heads (run_id, entry_id)
 -- view invariant_history (run_id, entry_id)
@@ -736,6 +739,7 @@ where prompt_tokens > 0;
 -- view model_choices (run, model)
 -- view next_commands (run, turn_id, ordinal, command_id)
 -- view next_steps (run_id, run, turn_id, turn, step)
+-- view open_call (turn_id)
 -- view open_proposal (command_id, kind, target, body, detail)
 -- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id)
 -- view packet_texts (run, turn, role, sha256, text, ordinal)
@@ -748,6 +752,7 @@ where prompt_tokens > 0;
 -- view record_crash (command_id, message, lease)
 -- view release_lease (token)
 -- view report_file (project_id, path, kind, size, mtime_ns, sha256, text)
+-- view report_listing (project_id, listing)
 -- view resumable_runs (run_id, run, status, step)
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id)
 -- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent)
@@ -762,6 +767,7 @@ where prompt_tokens > 0;
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase)
 -- view turn_tools (turn_id, ordinal, name, description, schema)
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
+-- view unread_files (project_id, path)
 -- view verb_cp (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_get (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_mv (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
@@ -817,6 +823,7 @@ where prompt_tokens > 0;
 -- trigger _take_file__write on _take_file
 -- trigger _take_ladder_step__take on _take_ladder_step
 -- trigger _write_body__write on _write_body
+-- trigger answer_proposal__answer on answer_proposal
 -- trigger append_output__append on append_output
 -- trigger begin_turn__begin on begin_turn
 -- trigger claim_lease__claim on claim_lease
@@ -833,10 +840,11 @@ where prompt_tokens > 0;
 -- trigger events__guard_delete on events
 -- trigger events__guard_update on events
 -- trigger fail_call__fail on fail_call
+-- trigger finish_effect__finish on finish_effect
 -- trigger loops__guard_prompt on loops
 -- trigger loops__guard_transition on loops
 -- trigger loops__record_status on loops
--- trigger model_calls__replace_the_open_one on model_calls
+-- trigger open_call__open on open_call
 -- trigger open_proposal__open on open_proposal
 -- trigger perform_command__perform on perform_command
 -- trigger prepare_packet__choose_file on prepare_packet
@@ -844,6 +852,7 @@ where prompt_tokens > 0;
 -- trigger record_crash__record on record_crash
 -- trigger release_lease__release on release_lease
 -- trigger report_file__take on report_file
+-- trigger report_listing__compare on report_listing
 -- trigger resolutions__decide on resolutions
 -- trigger run_view_uses__guard_delete on run_view_uses
 -- trigger run_view_uses__guard_update on run_view_uses
