@@ -39,7 +39,6 @@ def connect_to_write(path: Path, clock: Clock, synchronous: str, trust: schemas.
             f"synchronous = {synchronous}",
             "temp_store = memory",
             "cache_size = -16000",
-            "wal_autocheckpoint = 4000",
         ):
             connection.execute(f"pragma {pragma}").fetchall()
     except BaseException:

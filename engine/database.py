@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -68,6 +69,14 @@ class _ClearErrors:
                 return EngineError(f"{self.file}: cannot be read or written ({error})", 500)
             case _:
                 return None
+
+
+@lru_cache(maxsize=256)
+def _insertion(target: str, columns: tuple[str, ...]) -> str:
+    """The statement that inserts one row with these columns."""
+    names = ", ".join(f'"{name}"' for name in columns)
+    places = ", ".join(f":{name}" for name in columns)
+    return f"insert into {target} ({names}) values ({places})"  # noqa: S608 - names are ours
 
 
 class Store:
@@ -181,9 +190,7 @@ class Store:
 
     def insert(self, target: str, **columns: Any) -> None:
         """Insert one row into a table or a door of the engine."""
-        names = ", ".join(f'"{name}"' for name in columns)
-        places = ", ".join(f":{name}" for name in columns)
-        self.execute(f"insert into {target} ({names}) values ({places})", columns)  # noqa: S608 - names are ours
+        self.execute(_insertion(target, tuple(columns)), columns)
 
     def close(self) -> None:
         """Close the file; closing twice is harmless."""
