@@ -25,9 +25,7 @@ def message_of(
     # from behind: the closing tag is the last line
     tags = [text.rfind("\n</") for text in parts]
     ends = [
-        start + tag + 1
-        for (_, cached), start, tag in zip(sections, starts, tags, strict=False)
-        if cached and tag >= 0
+        start + tag + 1 for (_, cached), start, tag in zip(sections, starts, tags, strict=False) if cached and tag >= 0
     ]
     content = "".join(parts)
     kept: tuple[int, ...] = ()

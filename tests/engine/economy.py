@@ -137,7 +137,8 @@ def shown_chars(db: engine.Database, turn_id: int, text: str) -> int:
 def check_stated(db: engine.Database, turn_id: int) -> None:
     """`tokens` in a head is what showing the entry adds, its own digits left out."""
     rows = db.rows(
-        "select x.head, x.category, c.expansion, x.chars_per_token from _context_costs as c join turns as t on t.run_id = c.run_id "
+        "select x.head, x.category, c.expansion, x.chars_per_token from _context_costs as c "
+        "join turns as t on t.run_id = c.run_id "
         "join _context_texts as x on x.run_id = c.run_id and x.entry_id = c.entry_id where t.id = ? and not c.is_task",
         (turn_id,),
     )

@@ -78,9 +78,7 @@ def test_what_the_engine_says_takes_no_place_of_a_result(db: engine.Database, tm
     results = [f"log://turn_1/get/{number}" for number in range(5)]
     said = ["log://turn_1/error/budget", "log://turn_1/budget/condensed", "log://turn_1/update/long"]
     for path in [*results, *said]:
-        db.insert(
-            "write_entry", run_id=run, path=path, body=path + LONG, writer="system", turn=1, visibility="visible"
-        )
+        db.insert("write_entry", run_id=run, path=path, body=path + LONG, writer="system", turn=1, visibility="visible")
     db.insert("verb_set", run="demo", path="run://demo", body="On", attributes="{}")
     db.insert("begin_turn", run="demo")
     assert [row["path"] for row in db.rows("select path from _condensable_results")] == results[:1]

@@ -156,13 +156,18 @@ def test_the_figures_of_the_budget_are_those_of_the_packet(
         write_entries(db, entries)
         db.resume("demo")
         db.run(prompt, run="demo")
-        rows = db.rows("select id, sequence, chars_per_token, context_tokens, context_chars from turns where seen_at > 0")
+        rows = db.rows(
+            "select id, sequence, chars_per_token, context_tokens, context_chars from turns where seen_at > 0"
+        )
         for row in rows:
             texts = db.rows("select text from packet_texts where turn = ? order by ordinal", (row["sequence"],))
             chars = sum(len(text["text"]) for text in texts)
             figures = budget(texts[-1]["text"])
             assert (
-                figures["usage"] == figures["usage_again"] == row["context_tokens"] == math.ceil(chars / row["chars_per_token"])
+                figures["usage"]
+                == figures["usage_again"]
+                == row["context_tokens"]
+                == math.ceil(chars / row["chars_per_token"])
             )
             premiums = premiums_of(texts[-1]["text"])
             assert figures["floor"] + sum(premiums) + figures["system"] == figures["usage"], (
