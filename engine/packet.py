@@ -22,6 +22,9 @@ _Packets = dict[str, tuple[int, Message, list[str]]]
 _UNKNOWN_SIZE = {"usage": "", "free": "", "system": "", "system_share": ""}
 """What a section states as the size of the packet while that is measured: templates pad it to a fixed length."""
 
+_MANY = 100
+"""How many rows a section has to have before it is worth a second statement to read only what is new in it."""
+
 
 class Renderer:
     """Renders the packets of one run.
@@ -134,8 +137,8 @@ class Renderer:
         self._measured = self._loop
         # the rate of a loop is that of its first packet, and stays: by it its entries state what they cost
         stated = self._db.value(
-            "update loops set chars_per_token = ? where id = ? and (select count(*) from turns where loop_id = loops.id) = 1 "
-            "returning id",
+            "update loops set chars_per_token = ? where id = ? "
+            "and (select count(*) from turns where loop_id = loops.id) = 1 returning id",
             (rate, self._loop),
         )
         if not stated:
@@ -181,13 +184,14 @@ class Renderer:
         return self._system[name]
 
     def _section_rows(self, turn_id: int, section: Row) -> list[Row]:
-        """The rows of a section; of those that name their version, a text that is known is not read again."""
+        """The rows of a section; where many name their version, only texts that are not known are read."""
         name, source = section["name"], section["source"]
         if source is None:
             return []
         known = self._known.get(name)
         rows = self._changed_rows(turn_id, source, known) if known else self._read(source, turn_id)
-        self._known[name] = {row["entry_id"]: row for row in rows if "version" in row}
+        many = rows if len(rows) >= _MANY else []
+        self._known[name] = {row["entry_id"]: row for row in many if "version" in row}
         return rows
 
     def _changed_rows(self, turn_id: int, source: str, known: dict[int, Row]) -> list[Row]:

@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 import engine
 from engine import plugins
 from engine.models.protocol import Completion, Message, Request, Usage
+from engine.packet import Renderer
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 GO_ON = '<update status="102">on</update>'
@@ -291,3 +292,41 @@ def test_the_compact_packet_reads_as_it_did(tmp_path: Path, workspace_dir: Path)
         )
         assert db.run("Who is the owner?", model="small", root=workspace_dir).status == 200
         compare("compact_packet.txt", show(db, 2))
+
+
+CHANGES = st.lists(
+    st.tuples(
+        st.integers(0, 119),
+        st.sampled_from(["body", "tags", "summarized", "visible", "archived", "remove", "loop"]),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(changes=CHANGES)
+def test_a_packet_of_remembered_rows_is_the_one_that_is_read_anew(changes: list[tuple[int, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
+        begin(db, "demo", "Go", context_limit=500_000)
+        write_entries(db, [("known://{}", f"{number} {'x' * 600}", "visible", "{}") for number in range(120)])
+        db.insert("begin_turn", run="demo")
+        renderer = Renderer(db)
+        for step, (number, change) in enumerate([(0, "none"), *changes]):
+            path = f"known://{number}"
+            if change == "body":
+                db.insert("verb_set", run="demo", path=path, body=f"new {step}")
+            elif change == "tags":
+                db.insert("verb_set", run="demo", path=path, attributes=json.dumps({"tags": f"t{step}"}))
+            elif change == "remove":
+                db.insert("verb_rm", run="demo", path=path)
+            elif change == "loop":
+                renderer.offer(db.value("select id from turns where phase = 'assembling'"), None)
+                db.execute("update turns set response = ? where phase = 'asking'", (DONE,))
+                db.insert("dispatch", run="demo")
+                begin(db, "demo", f"Go on {step}", context_limit=500_000)
+                db.insert("begin_turn", run="demo")
+            elif change != "none":
+                db.insert("verb_set", run="demo", path=path, visibility=change)
+            turn_id = db.value("select id from turns where phase = 'assembling'")
+            assert [m.content for m in renderer.render(turn_id)] == [m.content for m in Renderer(db).render(turn_id)]
