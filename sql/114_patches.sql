@@ -1,7 +1,8 @@
 -- Patches: several files changed by one set, all or none.
 -- The body of a model's set is a patch where it is an apply_patch block, which names its files itself, or a unified
--- diff of the file that the set names. A patch never replaces the text of an existing file with itself. Everything is
--- computed before anything is proposed. The proposals of a patch are done together or not at all.
+-- diff of the file that the set names. A patch never becomes the text of an existing file, unless that file is a patch
+-- already. Everything is computed before anything is proposed. The proposals of a patch are done together or not at
+-- all.
 -- spec: @patches
 
 -- views

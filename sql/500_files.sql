@@ -1,11 +1,11 @@
 -- Files: the project's files as entries of project scope.
--- The driver reports what it finds on disk; what differs becomes the head of the entry that every run of the project
--- follows. A file is archived until the model asks for it, so a large project costs nothing but its manifest.
+-- The driver reports what it finds on disk. A file that differs gets a new head, which every run of the project
+-- follows. A file is archived until it is read, so a large project costs no more context than its manifest.
 -- spec: @files @project_manifest @filesystem_freshness
 
 -- tables
 
--- What the last look at the disk found; unchanged size and time mean that nothing is read again.
+-- The files of each project as they were last found on disk. A file of unchanged size and time is not read again.
 create table if not exists file_stats (
     project_id integer not null constraint file_stats_project references projects (id) on delete cascade,
     path text not null,
@@ -20,7 +20,7 @@ create table if not exists file_stats (
 -- views
 
 create view project_files as
--- The files of each project, as the last scan found them, with the constraint that holds.
+-- The files of each project, as the last scan found them. chars and lines are null for a file without text.
 select
     p.name as project,
     p.root,
@@ -36,7 +36,7 @@ left join entries as e on e.scope = 'project:' || p.id and e.path = f.path
 left join contents as c on c.id = e.content_id
 where f.kind <> 'missing';
 
--- Files that are there and cannot be shown, and why.
+-- Files without a text that can be shown, and why.
 create view _unreadable_files as
 select
     e.id as entry_id,
@@ -47,7 +47,7 @@ select
         when 'missing' then ' not found'
         else ': cannot be read'
     end as message,
-    -- in a list
+    -- for a line of a list
     case f.kind
         when 'too_large' then 'too large, ' || f.size || ' bytes'
         when 'binary' then 'binary, ' || f.size || ' bytes'
@@ -65,12 +65,13 @@ from file_stats
 where false;
 
 create view sync_files as
--- Bring a run's views in line with the project's files: insert into sync_files (run_id, turn_id).
+-- Give a run a view of each file of its project, and take away those of missing files: insert into sync_files (run_id,
+-- turn_id).
 select run_id, id as turn_id
 from turns
 where false;
 
--- The effects on files, with all that is to be known of them when they are done.
+-- Effects on files that have ended, with all that _take_file needs to know.
 create view _file_effects as
 select
     f.id as effect_id,
@@ -95,13 +96,13 @@ cross join effect_results as x on x.effect_id = f.id
 left join turns as t on t.id = f.turn_id
 where f.kind in ('file_write', 'file_delete');
 
--- Take in what an effect did to a file: insert into _take_file, the columns of _file_effects.
+-- Update the entry of a file to what an effect did: insert a row of _file_effects.
 create view _take_file as
 select *
 from _file_effects
 where false;
 
--- Files that a run has in context: those are looked at before each packet.
+-- The files that a run has in context. The driver checks them on disk before each packet.
 create view _watched_files as
 select
     v.run_id,
@@ -115,7 +116,7 @@ join entries as e on e.id = v.entry_id and e.kind = 'file'
 join file_stats as f on f.project_id = r.project_id and f.path = e.path
 where v.visibility <> 'archived';
 
--- Turns before whose packet the whole project has to be looked at: a loop's first, and those after a process ran.
+-- Turns before whose packet the whole project is scanned: the first of a loop, and one after a turn that ran a process.
 create view _scan_requests as
 select
     t.id as turn_id,
@@ -141,6 +142,8 @@ where t.phase = 'assembling'
 
 -- triggers
 
+-- A text that differs becomes the content of the head. The head of a file without text has none, and its attribute kind
+-- says why.
 create trigger report_file__take
 instead of insert on report_file
 begin
@@ -173,6 +176,8 @@ begin
     values (new.project_id, new.path, new.kind, new.size, new.mtime_ns, new.sha256);
 end;
 
+-- A new view has the default visibility of files. The first time, a log entry is written that lists all files with
+-- their tokens (the manifest).
 create trigger sync_files__sync
 instead of insert on sync_files
 begin
@@ -238,7 +243,8 @@ begin
         );
 end;
 
--- A file that was written is its entry's head; one that is new belongs to the project from now on.
+-- The new text is the head of the entry. A file that did not exist gets the constraint 'add', so that it belongs to the
+-- project.
 create trigger _take_file__write
 instead of insert on _take_file
 when new.kind = 'file_write'
@@ -259,7 +265,7 @@ begin
         new.turn,
         new.loop_id
     );
-    -- an entry that was moved into a file goes now that the file is there
+    -- mv of an entry to a file: the source is removed now that the file is written
     delete from run_views
     where new.action = 'mv'
         and run_id = new.run_id
@@ -276,7 +282,7 @@ begin
     );
 end;
 
--- A file that was removed is no run's any more; its entry stays, for what was seen.
+-- This run loses its view at once, any other run with its next sync_files. The entry stays for the past.
 create trigger _take_file__delete
 instead of insert on _take_file
 when new.kind = 'file_delete'
