@@ -38,8 +38,8 @@ create table if not exists commands (
     -- 1: its log entry is archived
     quiet integer not null default 0,
     created_at integer not null default 0,
-    -- set when it is performed: 1: its path is a pattern, and _matched_entries holds what it finds; 0: entry_id is the
-    -- one entry of its path
+    -- set when it is performed; 1: its path is a pattern, whose matches are in _matched_entries; 0: entry_id is the
+    -- entry of its path
     is_pattern integer not null default 0,
     entry_id integer
 ) strict;

@@ -115,7 +115,7 @@ cross join run_views as w on w.run_id = m.run_id and w.entry_id = t.entry_id
 cross join entries as e on e.id = t.entry_id
 left join contents as c on c.id = coalesce(w.content_id, e.content_id);
 
--- Append a list of its entries to the message of a command: insert into _list_entries (command_id).
+-- Append a list of a command's entries to its message: insert into _list_entries (command_id).
 create view _list_entries as
 select id as command_id
 from commands

@@ -1,6 +1,6 @@
 -- update, think, search: the model reports on its work, thinks, and searches the web.
--- An update says that the loop continues (102) or how it ends (200, 204, 422, 500); it takes effect when the turn is
--- judged. A thought has no effect. No rule here performs a search; a plugin may.
+-- An update says that the loop continues (102), or the status with which it ends (200, 204, 422, 500); it takes effect
+-- when the turn is judged. A thought has no effect. No rule here performs a search; a plugin may.
 -- spec: @verb_update @tool_think
 
 -- seeds

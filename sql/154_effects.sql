@@ -1,7 +1,7 @@
 -- Effects: what the driver does in the world once it is decided.
 -- The driver marks an effect as started before it touches the world, and reports its end, which settles the proposal
 -- and the command. An effect that was started and has no end is never simply done again: a process is reported as
--- interrupted, a file is compared with what it was first.
+-- interrupted, and a file is first compared with the text that it had before.
 -- spec: @effects
 
 -- tables

@@ -23,7 +23,7 @@ join runs as r on r.id = t.run_id
 where false;
 
 -- Turns whose response was cut off, and what the model is told of that. A command that was open at the cut is not
--- performed. cuts_text is 0 where nobody reported why the response ended: then its text may be whole.
+-- performed. cuts_text is 0 where nobody reported why the response ended: then its text may be complete.
 create view _cut_responses as
 select
     id as turn_id,
@@ -160,7 +160,8 @@ begin
     select
         t.id,
         response_parse(
-            -- a response that repeats itself to its end was cut off at any place, so none of its commands is performed
+            -- a response that repeats itself to its end was cut off at an arbitrary place: none of its commands is
+            -- performed
             case when text_repetition(t.response) is null then t.response else '' end,
             (
                 select json_group_array(name)
@@ -257,8 +258,7 @@ begin
     select new.turn_id, 422, w.value, 1
     from json_each(new.parsed, '$.warnings') as w
     order by w.key;
-    -- the cut is told here, unless a command that was cut off tells it or an update closed before it says how the loop
-    -- goes on
+    -- the cut is told here, unless a command that was cut off tells it, or an update was complete before the cut
     insert into turn_errors (turn_id, status, message, slug)
     select
         t.id, 422,

@@ -34,10 +34,10 @@ select id as turn_id, context_chars as chars, lease, context_tokens as tokens, n
 from turns
 where false;
 
--- The visible entries that each step of the ladder summarizes. Step 2: those that the turn before wrote or made
--- visible, prompts excepted. Step 3: the prompt of the loop and, where the prompt alone frees too little and all others
--- free enough, the other entries, the oldest first, until a tenth of the ceiling is free. Without that tenth the next
--- turn would overflow again.
+-- The visible entries that each step of the ladder summarizes, as far as that makes them shorter. Step 2: those that
+-- the turn before wrote or made visible, prompts excepted. Step 3: the prompt of the loop and, where the prompt alone
+-- frees too little and all others free enough, the other entries, the oldest first, until a tenth of the ceiling is
+-- free. Without that tenth the next turn would overflow again.
 create view _ladder_candidates as
 select turn_id, case place when 1 then 2 else 3 end as step, entry_id, path, turn, tokens
 from (
@@ -184,8 +184,8 @@ begin
     ) as o;
 end;
 
--- take moves the turn to asking and stores its clock, stop judges the turn; after the others the packet is rendered
--- again.
+-- 'take' moves the turn to asking and stores its clock, 'stop' judges the turn; after 'condense' and 'demote' the
+-- packet is rendered again.
 create trigger _decide_packet__decide
 instead of insert on _decide_packet
 begin

@@ -4,8 +4,8 @@
 
 -- views
 
--- Each run (depth 0) with the runs that it came from (depth 1, 2, …). Only the turns of these before last_turn belong
--- to the past of the run; of its own turns all do.
+-- Each run (depth 0) with its parent (depth 1), the parent of that one, and so on. Only those turns of an ancestor that
+-- are before last_turn belong to the past of the run.
 create view _run_lines as
 with recursive line (run_id, source_id, depth, last_turn) as (
     select id, id, 0, null

@@ -55,7 +55,7 @@ join proposals as p on p.command_id = c.id
 where p.state in ('proposed', 'accepting', 'accepted') and c.state in ('resolved', 'failed', 'cancelled');
 
 create view invariant_settled_effects as
--- An effect that has not ended has an accepted proposal, where it has one.
+-- The proposal of an effect that has not ended is accepted.
 select f.id
 from effects as f
 join proposals as p on p.id = f.proposal_id
