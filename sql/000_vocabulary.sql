@@ -1,77 +1,90 @@
--- Vocabulary: the words that every other table is written in.
--- Codes, names and their meaning stand here once; other tables join them or refer to them by foreign keys. HTTP status
--- codes are the one scale for results. A scheme says what kind an entry is: the part of its path before '://', a file
--- where there is none, and the row '*' for a scheme that nobody registered.
+-- Vocabulary: the statuses, states, outcomes, settings and schemes on which all other files rely.
+-- Each code or name stands here once with its meaning; other tables refer to it by foreign keys. HTTP status codes are
+-- the one scale for results. The scheme of an entry is the part of its path before '://', or 'file' where there is
+-- none; a scheme without a row of its own follows the row '*'.
 -- spec: @vocabularies @settings @schemes @writer_tiers
 
 -- tables
 
+-- HTTP status codes, the one scale for results.
 create table if not exists statuses (
     code integer primary key,
     name text not null,
     meaning text not null
 ) strict;
 
+-- What a loop may do: only read, or use every tool.
 create table if not exists modes (
     name text primary key,
     meaning text not null
 ) strict, without rowid;
 
+-- How much of an entry is in context.
 create table if not exists visibilities (
     name text primary key,
     meaning text not null
 ) strict, without rowid;
 
--- The states of an entry, a command and a proposal; a failed one takes its status from its outcome.
+-- The states of entries, commands and proposals.
 create table if not exists states (
     name text primary key,
+    -- null: a failed one takes the status of its outcome
     status integer constraint states_status references statuses (code),
     meaning text not null
 ) strict, without rowid;
 
--- Outcomes are keyed by the text before ':' (exit:3 counts as exit). One that strikes counts against the loop.
+-- Why something failed. An outcome is looked up by its text before the first ':', so exit:3 has the row 'exit'.
 create table if not exists outcomes (
     name text primary key,
     status integer not null constraint outcomes_status references statuses (code),
+    -- 1: counts as a strike against the loop
     strikes integer not null constraint outcomes_strikes_flag check (strikes in (0, 1)),
     meaning text not null
 ) strict, without rowid;
 
--- Who writes. A tier may do all that the tiers below it may.
+-- Who writes. A tier may write whatever a tier of a lower rank may.
 create table if not exists writer_tiers (
     name text primary key,
     rank integer not null constraint writer_tiers_rank_unique unique
 ) strict, without rowid;
 
--- Knobs of the whole file, each with a default; a loop's own configuration wins over them.
+-- Settings of the whole file, each with a default. The configuration of a loop takes precedence.
 create table if not exists settings (
     name text primary key,
     value text,
-    -- what a value may be: text, whole or number, with the bounds of numbers; needed: not empty
+    -- what a value may be: text, a whole number or a number
     kind text not null default 'text' constraint settings_kind check (kind in ('text', 'whole', 'number')),
+    -- the bounds of a number; null: none
     least real,
     most real,
+    -- 1: must not be empty
     needed integer not null default 0 constraint settings_needed_flag check (needed in (0, 1)),
     meaning text not null
 ) strict, without rowid;
 
+-- The categories of schemes; the category decides in which section of the packet an entry stands.
 create table if not exists categories (
     name text primary key,
     meaning text not null
 ) strict, without rowid;
 
+-- What holds for the entries of a scheme: who may write them, where they live, what the model sees of them.
 create table if not exists schemes (
     name text primary key,
     category text not null constraint schemes_category references categories (name),
+    -- where a new entry lives: with its run, with its project, or with the whole file
     default_scope text not null
         constraint schemes_default_scope check (default_scope in ('run', 'project', 'global')),
+    -- the visibility of a new entry
     default_visibility text not null
         constraint schemes_default_visibility references visibilities (name),
+    -- the tiers that may write, as a JSON array; view scheme_writers
     writable_by text not null constraint schemes_writable_by_array
         check (json_valid(writable_by) and json_type(writable_by) = 'array'),
+    -- 0: its entries are in no packet, and no pattern finds them
     model_visible integer not null default 1
         constraint schemes_model_visible_flag check (model_visible in (0, 1)),
-    -- 1: bodies are indexed for full-text search
+    -- 1: its bodies are indexed for full-text search
     searchable integer not null default 0
         constraint schemes_searchable_flag check (searchable in (0, 1)),
     -- 1: a body above the setting max_entry_tokens is refused
@@ -119,9 +132,9 @@ insert into states (name, status, meaning) values
     ('queued', 100, 'recorded, not yet dispatched'),
     ('performing', 102, 'being dispatched'),
     ('proposed', 202, 'waits for a decision'),
-    ('accepting', 202, 'accepted by a person, vetoes are asked'),
-    ('accepted', 102, 'decided, its effect is on the way'),
-    ('streaming', 102, 'still growing'),
+    ('accepting', 202, 'accepted; vetoes are checked'),
+    ('accepted', 102, 'accepted; its effect is pending or under way'),
+    ('streaming', 102, 'its body is still growing'),
     ('resolved', 200, 'done'),
     ('cancelled', 499, 'stopped before its end'),
     ('failed', null, 'the outcome says why')
@@ -141,7 +154,7 @@ insert into outcomes (name, status, strikes, meaning) values
     ('method_not_allowed', 405, 1, 'this kind of entry cannot be changed so'),
     ('overflow', 413, 1, 'too large'),
     ('unsupported', 415, 1, 'not text'),
-    ('exit', 500, 1, 'the process ended with a code other than 0'),
+    ('exit', 500, 1, 'the process ended with an exit code other than 0'),
     ('timeout', 504, 1, 'the process took too long'),
     ('interrupted', 499, 0, 'the engine was stopped while it ran; whether it finished is unknown'),
     ('unparsed', 422, 0, 'the response held something that could not be read'),
@@ -164,20 +177,20 @@ insert into settings (name, value, kind, least, most, needed, meaning) values
     ('max_loop_seconds', null, 'number', 0, null, 0, 'seconds after which a loop is stopped; empty or 0: none'),
     (
         'condense_ratio', null, 'number', 0, 1, 0,
-        'share of the ceiling above which old results of tools are put in short; empty or 0: never'
+        'share of the ceiling above which old results of tools are summarized; empty or 0: never'
     ),
     (
         'delegated_condense_ratio', '0.75', 'number', 0, 1, 0,
-        'the same for a run that another one delegated to; empty: as any other'
+        'condense_ratio of a run that another run delegated to; empty: that of all runs'
     ),
     (
         'tokenizer', null, 'text', null, null, 0,
         'counts tokens: local, tiktoken, tiktoken:ENCODING, tokenizers:FILE, none; empty: by the model'
     ),
-    ('max_commands', '99', 'whole', 1, null, 1, 'commands of one response that are taken up'),
+    ('max_commands', '99', 'whole', 1, null, 1, 'commands of one response that are performed; the rest is dropped'),
     ('max_strikes', '3', 'whole', 1, null, 1, 'turns with errors in a row after which a loop is stopped'),
     ('min_cycles', '3', 'whole', 2, null, 1, 'repetitions that count as a cycle'),
-    ('max_cycle_period', '4', 'whole', 0, 8, 1, 'longest cycle looked for, in turns; 0: none'),
+    ('max_cycle_period', '4', 'whole', 0, 8, 1, 'longest cycle that is detected, in turns; 0: none'),
     ('max_repeated_commands', '2', 'whole', 0, null, 1, 'times that one command line runs in a loop; 0: any number'),
     ('temperature', '0.1', 'number', 0, 2, 1, 'sampling temperature of a run that names none'),
     ('model', null, 'text', null, null, 0, 'alias of the model of a run that names none'),
@@ -190,7 +203,7 @@ insert into settings (name, value, kind, least, most, needed, meaning) values
     ('process_output_bytes', '1000000', 'whole', 0, null, 1, 'bytes of one output channel that are kept'),
     ('file_max_bytes', '1000000', 'whole', 0, null, 1, 'size above which a file is listed but not read'),
     ('scan_max_files', '20000', 'whole', 0, null, 1, 'files of a project above which a scan is refused'),
-    ('lease_seconds', '30', 'whole', 1, null, 1, 'how long a driver that does not report is waited for'),
+    ('lease_seconds', '30', 'whole', 1, null, 1, 'seconds after which a lease expires that its driver does not renew'),
     ('model_timeout', '300', 'number', 0.01, null, 1, 'seconds after which a model call is given up'),
     ('model_deadline', '600', 'number', 0.01, null, 1, 'seconds for which transient model errors are retried')
 on conflict (name) do update set
@@ -234,7 +247,7 @@ on conflict (name) do nothing;
 -- views
 
 create view scheme_writers as
--- Who may write what: a writer may when some tier named in writable_by is at or below its own.
+-- Which writer may write which scheme: a writer may where writable_by names its own tier or one of a lower rank.
 select
     s.name as scheme,
     w.name as writer
@@ -249,7 +262,7 @@ where exists (
 
 -- triggers
 
--- A value that a rule could not act by is refused where it is set.
+-- Refuse an empty value of a needed setting, a value of another kind, and a number out of its bounds.
 create trigger settings__guard_value
 before update of value on settings
 begin

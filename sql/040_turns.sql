@@ -1,67 +1,74 @@
--- Turns: one round trip with the model each, taken by the one driver of its run.
--- The phase says what has to happen next, so a turn that was cut off by a kill goes on where it stood. A driver holds the
--- lease of the run; its token goes with every write of the driver, and a write with a stale one is refused.
+-- Turns: one round trip with the model each, made by the one driver of its run.
+-- The phase of a turn says what has to be done next, so a turn that a kill cut off continues where it was. A driver
+-- holds the lease of the run and gives the lease's token with every write; a write with another token is refused.
 -- spec: @turns_table @turn_phases @leases
 
 -- tables
 
+-- The phases of a turn; each says what has to be done next.
 create table if not exists turn_phases (
     name text primary key,
     meaning text not null
 ) strict, without rowid;
 
+-- The changes of phase that a turn may make.
 create table if not exists turn_transitions (
     from_phase text not null constraint turn_transitions_from references turn_phases (name),
     to_phase text not null constraint turn_transitions_to references turn_phases (name),
     primary key (from_phase, to_phase)
 ) strict, without rowid;
 
+-- What each turn was sent, was answered, cost and led to.
 create table if not exists turns (
     id integer primary key,
     run_id integer not null constraint turns_run references runs (id) on delete cascade,
     loop_id integer not null constraint turns_loop references loops (id) on delete cascade,
     sequence integer not null,
     phase text not null default 'assembling' constraint turns_phase references turn_phases (name),
-    -- 102 while the turn is open and when the loop goes on after it; else the status that it ended its loop with
+    -- 102: the turn is open, or the loop continues after it; else the status with which the loop ended
     status integer not null default 102 constraint turns_status references statuses (code),
-    -- the fencing token of the driver; a write with a stale one is refused
+    -- the token of the driver's lease; null: driven without a lease
     lease text,
-    -- what the model said
+    -- the answer of the model as stored, and its reasoning
     response text,
     reasoning text,
-    -- 1: its commands came as native tool calls, written into the response as markup
+    -- 1: the commands came as native tool calls; the response holds them as markup
     native integer not null default 0 constraint turns_native_flag check (native in (0, 1)),
-    -- what the parser made of it: prose outside commands, and its warnings
+    -- what the parser found besides commands: the text outside them, kept until the turn is judged, and its warnings
     prose text,
     warnings text,
-    -- what it cost; context_* are of the packet as sent, *_tokens as reported by the provider
+    -- length of the packet as sent, in characters and in estimated tokens
     context_chars integer,
     context_tokens integer,
+    -- usage and cost as the provider reported them
     prompt_tokens integer,
     cached_tokens integer,
     completion_tokens integer,
     reasoning_tokens integer,
     cost real,
-    -- the clock (events.id) when the packet was assembled: what the model saw is what was live then
+    -- the clock (events.id) when the packet was accepted; the model saw what was live at that clock
     seen_at integer,
+    -- digest of what the turn asked for; turns in a cycle have the same ones
     fingerprint text,
+    -- strikes in a row, this turn included
     streak integer not null default 0,
-    -- characters a token of this packet: the loop's, less where the run has measured less since, or what a tokenizer
-    -- counted
+    -- characters a token in this packet: the rate of the loop, a lower one that the run has measured since, or the one
+    -- that a tokenizer counted
     chars_per_token real,
-    -- which step of the ladder has been taken for this packet
+    -- the last step of the ladder that was taken for this packet; 0: none; 4: no step is left
     ladder integer not null default 0,
-    -- 1: old results of tools were put in short to keep this packet small
+    -- 1: old results of tools were summarized to keep this packet small
     condensed integer not null default 0,
-    -- 1: the provider refused this turn's packet as too long
+    -- 1: the provider refused the packet of this turn as too long
     refused integer not null default 0,
-    -- 1: the project's files were looked at for this turn
+    -- 1: the project's files were scanned for this turn
     scanned integer not null default 0,
+    -- milliseconds that the model and the engine took
     ms_model integer,
     ms_engine integer,
     created_at integer not null,
     ended_at integer,
-    -- how the response ended: stop, tool_call, length, content_filter, incomplete, repetition, …; null: nobody said
+    -- how the response ended: stop, tool_call, length, content_filter, incomplete, repetition, …; null: not reported
     finish_reason text,
     -- how many of context_chars show entries; the rest is what the engine says itself
     entry_chars integer,
@@ -72,30 +79,31 @@ create index if not exists idx_turns_loop_id_sequence on turns (loop_id, sequenc
 
 create unique index if not exists idx_turns_one_open on turns (run_id) where phase <> 'judged';
 
--- what providers reported, so that a rate is made without reading responses
+-- covers what _loop_rates reads, so that it reads no response
 create index if not exists idx_turns_reported on turns (run_id, sequence, context_chars, prompt_tokens, loop_id)
 where prompt_tokens > 0;
 
--- One driver a run: whoever holds the lease. The token fences every write of the driver.
+-- The driver of each driven run, one row a run. The token guards every write of the driver.
 create table if not exists leases (
     run_id integer primary key constraint leases_run references runs (id) on delete cascade,
     token text not null,
-    -- boot id, process id and start time, as JSON: a holder that is provably dead is replaced at once
+    -- boot id, process id and start time of the driver, as JSON; a driver that is provably dead is replaced at once
     holder text not null,
+    -- in Unix milliseconds
     expires_at integer not null,
-    -- 1: the run was aborted under its driver, who stops at the next look
+    -- 1: the run was aborted; its driver stops when it next checks
     aborted integer not null default 0
 ) strict;
 
--- Failures that have no command to attach to: an unreadable response, a model that failed, a packet that did not fit.
+-- Errors of a turn that belong to no command: an unreadable response, a failed model call, a packet that does not fit.
 create table if not exists turn_errors (
     id integer primary key,
     turn_id integer not null constraint turn_errors_turn references turns (id) on delete cascade,
     status integer not null constraint turn_errors_status references statuses (code),
     message text not null,
-    -- the last part of its path in the log; made from the message where none is given
+    -- the last part of the path of its log entry; null when inserted: made from the message
     slug text,
-    -- 1: told to the model, does not count as a strike
+    -- 1: told to the model without being a strike
     soft integer not null default 0 constraint turn_errors_soft_flag check (soft in (0, 1)),
     detail text constraint turn_errors_detail_json check (detail is null or json_valid(detail))
 ) strict;
@@ -109,8 +117,8 @@ insert into turn_phases (name, meaning) values
     ('asking', 'the packet is stored; the model has to be asked'),
     ('answered', 'the response is stored; its commands have to be dispatched'),
     ('dispatching', 'commands are under way, or wait for an effect or a decision'),
-    ('voting', 'everybody votes on how to go on'),
-    ('judged', 'over')
+    ('voting', 'the engine and plugins vote on how the loop continues'),
+    ('judged', 'over; the verdict is known')
 on conflict (name) do update set meaning = excluded.meaning;
 
 insert or ignore into turn_transitions (from_phase, to_phase) values
@@ -123,14 +131,15 @@ insert or ignore into turn_transitions (from_phase, to_phase) values
 -- views
 
 create view live_leases as
--- Runs with a driver: select * from live_leases. The lease is in force until 'expires_at', Unix time in milliseconds.
+-- The leases of runs: select * from live_leases. A lease is in force until 'expires_at', in Unix milliseconds; an
+-- expired one is listed until it is replaced or released.
 select r.alias as run, l.token, l.holder, l.expires_at
 from leases as l
 join runs as r on r.id = l.run_id;
 
 create view claim_lease as
--- Take the lease of a run: insert into claim_lease (run, token, holder, replaces). 'replaces' is the token of a holder
--- that the claimant knows to be dead.
+-- Take the lease of a run: insert into claim_lease (run, token, holder, replaces). It is refused while another lease is
+-- in force, unless 'replaces' is the token of that lease because its holder is known to be dead.
 select run, token, holder, null as replaces
 from live_leases
 where false;
@@ -143,6 +152,7 @@ where false;
 
 -- triggers
 
+-- The open turn of the run gets the new token, so that the new driver can continue it.
 create trigger claim_lease__claim
 instead of insert on claim_lease
 begin
@@ -165,7 +175,7 @@ begin
     where phase <> 'judged' and run_id = (select id from runs where alias = new.run);
 end;
 
--- A lease that is given back leaves no token on the turn that it guarded.
+-- The token is taken off the open turn too, so that it can be continued without a lease.
 create trigger release_lease__release
 instead of insert on release_lease
 begin
@@ -176,7 +186,7 @@ begin
     where phase <> 'judged' and lease = new.token;
 end;
 
--- A write that does not carry the token of the lease in force is refused.
+-- While a lease is in force on a run, a turn is only begun with its token.
 create trigger turns__guard_lease_on_begin
 before insert on turns
 when exists (select 1 from leases as l where l.run_id = new.run_id and l.token is not new.lease and l.expires_at > now())
@@ -186,6 +196,7 @@ begin
     where id = new.run_id;
 end;
 
+-- An open turn is only written with the token of the lease on its run, or without one while no lease is in force.
 create trigger turns__guard_lease
 before update of response, phase, lease, context_chars on turns
 when old.phase <> 'judged' and new.phase <> 'judged'
@@ -205,6 +216,7 @@ begin
     where id = new.run_id;
 end;
 
+-- A turn changes its phase only along turn_transitions.
 create trigger turns__guard_transition
 before update of phase on turns
 when new.phase <> old.phase
@@ -219,7 +231,7 @@ begin
     );
 end;
 
--- A response is stored once and only where one is awaited: a late one is kept, and changes nothing.
+-- A turn takes one response: a second one is refused.
 create trigger turns__guard_response
 before update of response on turns
 when old.response is not null and new.response is not old.response
@@ -228,7 +240,8 @@ begin
         || ': has its response already');
 end;
 
--- An error is an entry of the log, where the model reads it, under a name of its own.
+-- Write the error as the entry log://turn_N/error/slug, where the model reads it. A slug that the turn already has gets
+-- the id of the error appended.
 create trigger turn_errors__write_entry
 after insert on turn_errors
 begin

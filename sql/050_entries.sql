@@ -1,20 +1,22 @@
 -- Entries: everything the model can know, each under a path.
--- An entry is an identity (scope, path). What a run sees of it is its view: a pinned content, attributes, visibility and
--- state. A write moves only the writer's pin, so a fork shares its parent's entries and neither sees what the other
--- writes. Entries of project and global scope have one head that every run with a view follows. No view: not in context.
--- Bodies are immutable: an entry that changes points to another one, so the past keeps what it saw.
+-- An entry is an identity (scope, path). A run sees it through its row of run_views, its view: a pinned content,
+-- attributes, a visibility and a state. A write changes only the pin of the run that writes, so a fork shares the
+-- entries of its parent and neither sees what the other writes. An entry of project or global scope has one head, which
+-- every run with a view of it follows. An entry is not in context of a run without a view of it. Contents are
+-- immutable: a changed entry points to another one, so a past turn keeps what it saw.
 -- spec: @contents @entries @run_views @scopes
 
 -- tables
 
--- Bodies. What is asked for most stands before the text, so that it is read without it.
+-- The bodies of entries. Figures stand before the text, so that SQLite reads them without it.
 create table if not exists contents (
     id integer primary key,
+    -- length of the body and of its summary, in characters
     chars integer not null,
     summary_chars integer not null,
     lines integer not null,
-    -- the summary: the body up to 'cut' and a count of the rest; or 'summary', where it is something else; or, both null,
-    -- the body itself
+    -- how the body is summarized: by its first 'cut' characters and a count of the rest; or by the text 'summary'; or,
+    -- where both are null, by the whole body
     cut integer,
     summary text,
     body text not null
@@ -25,58 +27,65 @@ create virtual table if not exists content_search using fts5 (
     body, content = 'contents', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'
 );
 
+-- The identities of entries; for project and global scope also the head that runs follow.
 create table if not exists entries (
     id integer primary key,
+    -- run:N, project:N or global
     scope text not null,
     path text not null
         constraint entries_path_length check (length(path) between 1 and 2048),
     -- the part of the path before '://'; null for a file
     scheme text,
-    -- the row of schemes that it follows
+    -- the row of schemes that it follows: that of its scheme, 'file' or '*'
     kind text not null constraint entries_kind references schemes (name),
-    -- the head, for project and global scope only
+    -- body and attributes of the head; null in run scope
     content_id integer constraint entries_content references contents (id),
     attributes text constraint entries_attributes_json check (attributes is null or json_valid(attributes)),
-    -- sha256 of the file's bytes
+    -- sha256 of the bytes of a file
     hash text,
+    -- the clock (events.id) when the head became what it is
     since integer,
     constraint entries_path_once_per_scope unique (scope, path)
 ) strict;
 
--- What views tell of an entry beside its body: its attributes, and the head that the packet shows. A view of run scope
--- has a row where it has attributes, or a state or outcome other than resolved; forks and history share it.
+-- The attributes of an entry as a run sees it, and its metadata as packets show them. Rows are immutable; forks and
+-- history share them. A view of run scope has a row where it has attributes, or a state or outcome other than resolved.
 create table if not exists _entry_metadata (
     id integer primary key,
     attributes text constraint entry_metadata_attributes_json check (attributes is null or json_valid(attributes)),
+    -- JSON without its closing brace
     head text not null
 ) strict;
 
+-- What each run sees of each entry: its view.
 create table if not exists run_views (
     run_id integer not null constraint run_views_run references runs (id) on delete cascade,
     entry_id integer not null constraint run_views_entry references entries (id),
-    -- the pin; null follows the entry's head
+    -- the pinned content; null: that of the entry's head
     content_id integer constraint run_views_content references contents (id),
+    -- null: resolved and without attributes, or those of the head
     metadata_id integer constraint run_views_metadata references _entry_metadata (id),
     visibility text not null constraint run_views_visibility references visibilities (name),
     state text not null constraint run_views_state references states (name),
     outcome text,
+    -- who wrote it last, and in which loop
     writer text not null constraint run_views_writer references writer_tiers (name),
     loop_id integer,
-    -- the clock when it came into context or was written, while it is in context: its place in the packet
+    -- its place in the packet: the clock when it was written or came into context; null while it is archived
     context_order integer,
-    -- the turn that wrote it last, which its head shows
+    -- the turn that wrote it last; the packet shows it
     turn integer not null,
-    -- the turn that wrote or promoted it last: what the ladder demotes
+    -- the turn that wrote it or made it visible last; the ladder demotes by it
     last_used_turn integer not null,
     write_count integer not null default 1,
-    -- the clock when this row became what it is
+    -- the clock (events.id) when this row became what it is
     since integer not null,
     primary key (run_id, entry_id)
 ) strict, without rowid;
 
 create index if not exists idx_run_views_in_context on run_views (run_id, entry_id) where visibility <> 'archived';
 
--- The growing body of a streaming entry; cut into one content when it ends.
+-- The body of a streaming entry, piece by piece; at its end the pieces become one content.
 create table if not exists entry_chunks (
     id integer primary key,
     run_id integer not null constraint entry_chunks_run references runs (id) on delete cascade,
@@ -94,7 +103,7 @@ select
     id,
     body,
     coalesce(summary, substr(body, 1, cut) || char(10) || '[… ' || (chars - cut) || ' more characters]', body) as summary,
-    -- a summary that is not the beginning of the body
+    -- the summary, where it is a text of its own; null: the beginning of the body
     summary as symbols,
     cut,
     chars,
@@ -103,7 +112,7 @@ select
 from contents;
 
 create view known_entries as
--- Every entry as each run sees it. Read-only: write through verb_set and its kin.
+-- Every entry as each run sees it, with its body. Read-only: verb_set, verb_cp, verb_mv and verb_rm change entries.
 select
     r.alias as run,
     e.scope,
@@ -150,7 +159,7 @@ join states as st on st.name = v.state
 left join _entry_metadata as b on b.id = v.metadata_id
 left join contents as c on c.id = coalesce(v.content_id, e.content_id);
 
--- The present body of each view, for the rules that read it.
+-- The present body and attributes of each view, for the rules.
 create view _entry_bodies as
 select
     v.run_id,
@@ -172,8 +181,8 @@ join entries as e on e.id = v.entry_id
 left join _entry_metadata as b on b.id = v.metadata_id
 left join contents as c on c.id = coalesce(v.content_id, e.content_id);
 
--- Where a run finds a path: in one of its scopes, through a view of its own. The joins keep that order: the other way
--- round each look-up would read all views of the run.
+-- The entry that a run finds under a path: one in its scopes of which it has a view. The joins keep this order, because
+-- any other would read all views of the run for each path.
 create view _run_paths as
 select
     l.run_id,
@@ -185,7 +194,8 @@ from run_scopes as l
 cross join entries as e on e.scope = l.scope
 cross join run_views as v on v.run_id = l.run_id and v.entry_id = e.id;
 
--- The metadata that an entry shows in a packet, without its last brace: what follows depends on the loop.
+-- The metadata of each view as packets show them: JSON without its closing brace. The packet appends the token count,
+-- which depends on the loop.
 create view _entry_heads as
 select
     v.run_id,
@@ -206,12 +216,14 @@ left join _entry_metadata as b on b.id = v.metadata_id;
 
 -- triggers
 
+-- A content never changes.
 create trigger contents__guard_update
 before update on contents
 begin
     select fail(405, 'contents are immutable; write the entry again');
 end;
 
+-- A content is deleted only while a run is being purged.
 create trigger contents__guard_delete
 before delete on contents
 when not exists (select 1 from _purges)
@@ -219,12 +231,14 @@ begin
     select fail(405, 'contents are immutable; only the purge of a whole run removes them');
 end;
 
+-- A row of metadata never changes.
 create trigger _entry_metadata__guard_update
 before update on _entry_metadata
 begin
     select fail(405, 'the metadata of entries is immutable; write the entry again');
 end;
 
+-- A row of metadata is deleted only while a run is being purged.
 create trigger _entry_metadata__guard_delete
 before delete on _entry_metadata
 when not exists (select 1 from _purges)

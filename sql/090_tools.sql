@@ -1,33 +1,35 @@
--- Tools: what the model may be told of, one row each; the file of a tool adds its row.
+-- Tools: what a model can call, one row each; the file of a tool adds its row.
 -- A tool has arguments (a JSON Schema, sent to providers and made into grammars), an order, the modes in which it is
--- open, and flags of a loop that close it. To add one: a row here, and a trigger on commands that go to 'performing'
--- which settles them or inserts into effects.
+-- open, and flags of a loop that close it. To add one: insert a row here, and create a trigger on commands that become
+-- 'performing' which settles them, opens a proposal or inserts into effects.
 -- spec: @primitives
 
 -- tables
 
+-- All tools, those of plugins among them.
 create table if not exists tools (
     name text primary key,
-    -- the order in which the model is told of it
+    -- the order in which the model is told of its tools
     ordinal integer not null,
-    -- 1: a turn that used it goes on to look at what came of it
+    -- 1: after a turn that used it the loop continues, so that the model sees the result
     gathers integer not null default 0 constraint tools_gathers_flag check (gathers in (0, 1)),
-    -- 1: advertised to the model
+    -- 1: the model is told of it and may call it
     advertised integer not null default 1 constraint tools_advertised_flag check (advertised in (0, 1)),
+    -- the modes in which it is open
     modes text not null default '["ask","act"]' constraint tools_modes_json check (json_valid(modes)),
-    -- flags of a loop that take the tool away
+    -- the flags of a loop that close it
     hidden_by text not null default '[]' constraint tools_hidden_by_json check (json_valid(hidden_by)),
     -- JSON Schema of its arguments
     schema text not null default '{"type":"object"}' constraint tools_schema_json check (json_valid(schema)),
     meaning text not null,
-    -- what the model is told; the template tools/<name>.md where null
+    -- what the model is told of it; null: the template tools/<name>.md
     doc text
 ) strict, without rowid;
 
 -- views
 
 create view loop_tools as
--- The tools that the model has in a loop; 'ordinal' is the order in which it is told of them.
+-- The tools that are open in a loop; 'ordinal' is the order in which the model is told of them.
 select
     l.id as loop_id,
     t.name,
@@ -46,6 +48,8 @@ where t.advertised
         join loop_flags as f on f.loop_id = l.id and f.flag = h.value
     );
 
+-- What a model may answer in a loop, as grammars made of its open tools: GBNF for a whole response, and the JSON Schema
+-- of an array of calls.
 create view _loop_grammars as
 -- What a model may answer in a loop, made of the tools that are open in it: GBNF for whole responses, and the JSON Schema
 -- of an array of calls.

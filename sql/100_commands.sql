@@ -1,26 +1,31 @@
--- Commands: whatever anybody asks of the engine is a row here.
+-- Commands: every request to the engine, whoever makes it, is a row here.
 -- A command of the model is recorded with its turn and performed when the turn is dispatched; one of a client, a plugin
--- or the system is performed at once. perform_command takes it from top to bottom: the plain path (108); refusals (106),
--- its entries (105), faults (106); 'performing', where plugins perform their tools; the procedure of its action (110 to
--- 120, 210); the log.
+-- or the system is performed at once. perform_command works from top to bottom: the plain path (108); refusals (106);
+-- the entries that the command names (105); faults (106); the state 'performing', in which plugins perform their tools;
+-- the procedure of the action (110 to 120, 210); the log.
 -- spec: @commands @dispatch_path @record @failure_reporting
 
 -- tables
 
+-- All requests: who asked for what, and what came of it.
 create table if not exists commands (
     id integer primary key,
-    -- chosen by the caller; the same one again is the same command
+    -- chosen by the caller; a second command with the same one is ignored
     request_id text,
     run_id integer not null constraint commands_run references runs (id) on delete cascade,
     loop_id integer,
+    -- null: from outside a turn
     turn_id integer constraint commands_turn references turns (id) on delete cascade,
+    -- its place in the response
     ordinal integer not null default 0,
     writer text not null constraint commands_writer references writer_tiers (name),
     action text not null,
     path text,
+    -- the argument "to" of cp and mv
     destination text,
     body text,
-    -- where a long body stands in the response, once its turn is judged and 'body' is given up; see command_bodies
+    -- where a long body stands in the response of its turn: 'body' is emptied when the turn is judged; see
+    -- command_bodies
     body_at integer,
     body_chars integer,
     attributes text not null default '{}' constraint commands_attributes_json check (json_valid(attributes)),
@@ -28,13 +33,13 @@ create table if not exists commands (
     outcome text,
     -- what came of it, for people and for the model
     message text,
-    -- where the model reads it
+    -- the path of its log entry, in which the model reads the message
     log_path text,
-    -- 1: kept out of the model's view
+    -- 1: its log entry is archived
     quiet integer not null default 0,
     created_at integer not null default 0,
-    -- settled when it is performed: 1 where its path is a pattern, else the one entry that its path names; those that a
-    -- pattern finds stand in _matched_entries
+    -- set when it is performed; 1: its path is a pattern, whose matches are in _matched_entries; 0: entry_id is the
+    -- entry of its path
     is_pattern integer not null default 0,
     entry_id integer
 ) strict;
@@ -45,8 +50,8 @@ create unique index if not exists idx_commands_request_id on commands (request_i
 
 create index if not exists idx_commands_failed on commands (turn_id) where state in ('failed', 'cancelled');
 
--- Commands that a plugin forbids: its trigger 'after insert on commands' adds a row, and the command is refused when its
--- turn comes.
+-- Commands that a plugin forbids. Its trigger 'after insert on commands' adds a row here; the command then fails
+-- instead of being performed.
 create table if not exists vetoes (
     command_id integer primary key constraint vetoes_command references commands (id) on delete cascade,
     outcome text not null default 'permission' constraint vetoes_outcome references outcomes (name),
@@ -56,7 +61,8 @@ create table if not exists vetoes (
 -- views
 
 create view command_bodies as
--- The body of every command, wherever it is kept.
+-- The body of each command. A long body is kept only in the response once its turn is judged; this view cuts it out of
+-- there.
 select
     c.id as command_id,
     coalesce(c.body, substr(t.response, c.body_at, c.body_chars)) as body
@@ -64,7 +70,7 @@ from commands as c
 left join turns as t on t.id = c.turn_id;
 
 create view command_results as
--- What came of each command: select * from command_results where request_id = 'mine'.
+-- The state, outcome, status and message of each command: select * from command_results where request_id = 'mine'.
 select
     r.alias as run,
     c.id as command_id,
@@ -90,31 +96,34 @@ join states as st on st.name = c.state
 left join turns as t on t.id = c.turn_id;
 
 create view perform_command as
--- Perform a recorded command: insert into perform_command (command_id). One of a turn waits while another one is under
--- way.
+-- Perform a recorded command: insert into perform_command (command_id). Nothing happens while another command of its
+-- turn is under way or waits.
 select id as command_id
 from commands
 where false;
 
--- Run the procedure of a command's action: insert a row of commands. Each action has a trigger, in the file of its tool.
+-- Run the procedure of a command's action: insert a row of commands. Each action has its trigger on this view in the
+-- file of its tool.
 create view _run_command as
 select *
 from commands
 where false;
 
--- Settle a command: insert into _end_command (command_id, state, outcome, message). A null message keeps the one it has.
+-- Settle a command and write its log entry: insert into _end_command (command_id, state, outcome, message). A null
+-- message keeps the present one.
 create view _end_command as
 select id as command_id, state, outcome, message
 from commands
 where false;
 
--- Fail a command: insert into _fail_command (command_id, fault); 'fault' is 'outcome: message'.
+-- Fail a command that is queued or performing: insert into _fail_command (command_id, fault). 'fault' is 'outcome:
+-- message'.
 create view _fail_command as
 select id as command_id, null as fault
 from commands
 where false;
 
--- Write what came of a command where the model reads it: insert into _record_command (command_id).
+-- Write the log entry of a command of a turn: insert into _record_command (command_id).
 create view _record_command as
 select id as command_id
 from commands
@@ -122,7 +131,7 @@ where false;
 
 -- triggers
 
--- A request that was made before is the same command: nothing is done again.
+-- A request_id that was used before is the same command: the new row is ignored.
 create trigger commands__ignore_repeats
 before insert on commands
 when new.request_id is not null and exists (select 1 from commands where request_id = new.request_id)
@@ -130,7 +139,7 @@ begin
     select raise(ignore);
 end;
 
--- Where the model will read it; a name that is taken is numbered.
+-- Choose the path of the log entry; a path that the turn already has gets the ordinal appended.
 create trigger commands__name_the_log
 after insert on commands
 when new.turn_id is not null and new.log_path is null
@@ -160,8 +169,9 @@ begin
     insert into perform_command (command_id) values (new.id);
 end;
 
--- SQLite does not say which of two triggers runs first: a veto that comes when a command from outside has been performed
--- undoes it.
+-- Raise an error when a veto comes after its command was performed; the error undoes the whole statement. This happens
+-- to a command from outside a turn when commands__perform_now runs before the trigger of the plugin: SQLite does not
+-- say which of the two is first.
 create trigger vetoes__undo
 after insert on vetoes
 when (select turn_id is null and state <> 'queued' from commands where id = new.command_id)
@@ -173,6 +183,7 @@ begin
     where id = new.command_id;
 end;
 
+-- Each step applies only to a command that the steps before it have not settled.
 create trigger perform_command__perform
 instead of insert on perform_command
 when not exists (
@@ -182,7 +193,7 @@ when not exists (
         where c.id = new.command_id
     )
 begin
-    -- most commands are plain
+    -- most commands take the plain path
     insert into _perform_plain (command_id)
     select command_id
     from _plain_commands
@@ -191,7 +202,7 @@ begin
     select command_id, refusal
     from (select command_id, refusal from _refusals where command_id = new.command_id limit 1)
     where refusal is not null;
-    -- the entries that it is about
+    -- the entries that its path names or its pattern finds
     update commands
     set (is_pattern, entry_id) = (select is_pattern, entry_id from _command_paths where command_id = new.command_id)
     where id = new.command_id and state = 'queued' and action in (select action from _entry_actions);
@@ -203,7 +214,7 @@ begin
     select command_id, fault
     from (select command_id, fault from _faults where command_id = new.command_id limit 1)
     where fault is not null;
-    -- a manifest lists and changes nothing, whatever the action
+    -- with manifest any action only lists the entries
     update commands
     set state = 'resolved',
         message = 'MANIFEST ' || action || ' path="' || coalesce(path, '**') || '"'
@@ -222,13 +233,14 @@ begin
     select *
     from commands
     where id = new.command_id and state = 'performing';
-    -- a tool whose plugin is gone
+    -- no procedure and no plugin performs this action
     update commands
     set state = 'failed',
         outcome = case when turn_id is null then 'validation' else 'error' end,
         message = 'No rule performs <' || action || '>.'
     where id = new.command_id and state = 'performing';
-    -- what an app asked for wrongly is an error that leaves nothing; every other end is read from command_results
+    -- from outside a turn, a malformed or forbidden command raises an error, so that nothing is stored; any other
+    -- result is read from command_results
     select fail(o.status, c.action || ' ' || coalesce(c.path, '') || ': ' || c.message)
     from commands as c
     join outcomes as o on o.name = c.outcome
@@ -245,6 +257,7 @@ begin
     where id = new.command_id and state in ('proposed', 'resolved', 'failed');
 end;
 
+-- The fault is split at its first ': '. A command that is settled, proposed or accepted stays as it is.
 create trigger _fail_command__fail
 instead of insert on _fail_command
 begin
@@ -255,6 +268,7 @@ begin
     where id = new.command_id and state in ('queued', 'performing');
 end;
 
+-- Unlike _fail_command it settles a command in any state.
 create trigger _end_command__end
 instead of insert on _end_command
 begin
@@ -267,7 +281,8 @@ begin
     where id = new.command_id and state in ('proposed', 'resolved', 'failed', 'cancelled');
 end;
 
--- Its record is an entry of the log, hidden while a decision is open. What it worked on is forgotten.
+-- The entries that a pattern found are not needed after this. The log entry of a command that is 'proposed' is left out
+-- of packets until the decision.
 create trigger _record_command__record
 instead of insert on _record_command
 begin

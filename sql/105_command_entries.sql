@@ -1,12 +1,12 @@
--- Command entries: which entries a command is about.
--- A path that has the shape of a pattern means many, unless an entry is called just that. A filter keeps the entries
--- whose body holds it, tags those that have each of them. What was found is kept while the command is performed, and can
--- be listed.
+-- Command entries: which entries a command works on.
+-- A path in the shape of a pattern finds many entries, unless an entry has exactly that path. A filter keeps the
+-- entries whose body contains it; tags keep the entries that have each of them. _matched_entries holds what a pattern
+-- found until the log entry of the command is written.
 -- spec: @dispatch_path @patterns
 
 -- tables
 
--- The entries that a pattern found, while its command is performed.
+-- The entries that the pattern of a command found, from the look-up until the log entry of the command is written.
 create table if not exists _matched_entries (
     command_id integer not null,
     entry_id integer not null,
@@ -16,7 +16,8 @@ create table if not exists _matched_entries (
 
 -- views
 
--- The text that the body of a command's entries must hold, where it names one.
+-- The filter of each command: the text that the body of an entry must contain, or null. For get and rm it is the body
+-- of the command.
 create view _command_filters as
 select
     id as command_id,
@@ -26,8 +27,9 @@ select
     end as filter
 from commands;
 
--- What the path of a command means: many entries, or the one of that name that its filter fits. A path that looks like a
--- pattern is the name of an entry where there is one of that name.
+-- How the path of a command is read: as a pattern, or as the path of one entry whose body contains the filter. The
+-- attribute 'pattern' decides it where it is given; else a path in the shape of a pattern is one, unless an entry has
+-- exactly that path. A command without a path counts as a pattern.
 create view _command_paths as
 select
     command_id,
@@ -63,7 +65,8 @@ from (
     from commands as c
 ) as m;
 
--- All entries that a command's pattern, filter and tags find. The literal beginning of the pattern bounds what is read.
+-- The entries that the pattern, filter and tags of a queued command find. The literal beginning of the pattern bounds
+-- which entries are read.
 create view _found_entries as
 select c.id as command_id, e.id as entry_id, e.path
 from commands as c
@@ -90,14 +93,14 @@ where c.is_pattern
         )
     );
 
--- The entries that a command works on, once they were looked for.
+-- The entries that a command works on, after perform_command has looked them up.
 create view _command_entries as
 select c.id as command_id, e.id as entry_id, e.path
 from commands as c
 left join _matched_entries as m on m.command_id = c.id
 cross join entries as e on e.id = coalesce(m.entry_id, c.entry_id);
 
--- The entries of a command, a line each with what it costs, as lists tell them.
+-- A line for each entry of a command, with its tokens or why it cannot be read, as lists show it.
 create view _entry_lines as
 select
     t.command_id,
@@ -112,7 +115,7 @@ cross join run_views as w on w.run_id = m.run_id and w.entry_id = t.entry_id
 cross join entries as e on e.id = t.entry_id
 left join contents as c on c.id = coalesce(w.content_id, e.content_id);
 
--- Add a list of what a command found to what is told of it: insert into _list_entries (command_id).
+-- Append a list of a command's entries to its message: insert into _list_entries (command_id).
 create view _list_entries as
 select id as command_id
 from commands
@@ -120,6 +123,7 @@ where false;
 
 -- triggers
 
+-- The list begins with the number of entries and is sorted by path.
 create trigger _list_entries__list
 instead of insert on _list_entries
 begin

@@ -1,23 +1,23 @@
--- Command rules: why a command is refused, or cannot be done.
--- Refusals are asked before anything is looked for, faults when the entries are known. Both are lists that are asked from
--- top to bottom; the first rule that holds is told.
+-- Command rules: why a command is refused, and why it cannot be done.
+-- Refusals are checked before the entries of a command are looked up, faults after that. Both are lists of rules,
+-- checked from top to bottom; the first rule that applies gives the outcome and the message.
 -- spec: @dispatch_path @writer_tiers @failure_reporting
 
 -- tables
 
--- The actions that work on entries, and the words in which their faults are told; each tool's file adds its own.
+-- The actions that work on entries, and the words of their faults; the file of each tool adds its row.
 create table if not exists _entry_actions (
     action text primary key,
-    -- what it cannot do without, and how it is written
+    -- what is told when its arguments are missing: what they are, and an example
     needs text not null,
     example text not null,
-    -- told where an entry that was found is not the writer's to change; null: it is not changed
+    -- the verb in the refusal of an entry that the writer may not write; null: the action writes no entry that it finds
     forbidden text
 ) strict, without rowid;
 
 -- views
 
--- Commands that decide on a proposal: a state set on its path, by anybody but the model.
+-- Commands that decide on a proposal: a set with a state, on the path of a proposal, by any writer but the model.
 create view _deciding_commands as
 select c.id as command_id
 from commands as c
@@ -26,7 +26,7 @@ where c.action = 'set'
     and json_extract(c.attributes, '$.state') is not null
     and exists (select 1 from proposals as p where p.run_id = c.run_id and p.path = c.path);
 
--- The paths at which a command writes and its writer may not.
+-- Paths that a command writes though the writer may not write their scheme.
 create view _forbidden_paths as
 select w.command_id, w.path
 from (
@@ -46,12 +46,12 @@ where not path_is_pattern(w.path)
             and s.scheme = coalesce((select name from schemes where name = coalesce(path_scheme(w.path), 'file')), '*')
     );
 
--- Why a queued command may not be performed at all, whatever it would find: 'outcome: message', or null.
+-- Why a queued command is not performed, whatever entries there are: 'outcome: message', or null.
 create view _refusals as
 select
     c.id as command_id,
     coalesce(
-        -- what stands behind a failed command is not done; an update is heard all the same
+        -- commands after a failed one are aborted; an update runs even after a failure
         case
             when c.turn_id is not null and c.action <> 'update'
                 then (
@@ -77,7 +77,7 @@ select
             when c.action in (select action from _entry_actions)
                 then 'validation: Invalid path: ' || coalesce(path_error(c.path), path_error(c.destination))
         end,
-        -- a record may be hidden, its text never changes; the text of a decision is no text of the record
+        -- the body of a log:// entry is immutable, its visibility is not; the body of a decision goes to the proposal
         case
             when c.writer in ('model', 'client')
                 and (
@@ -87,7 +87,7 @@ select
                 and not exists (select 1 from _deciding_commands as d where d.command_id = c.id)
                 then 'method_not_allowed: log:// is a record and cannot be rewritten; keep what you learned in known://.'
         end,
-        -- what only reads is never refused; to decide is open to everybody
+        -- writes need permission on the scheme; reads do not, and decisions are exempt
         (
             select
                 'permission: 403: writer "' || c.writer || '" not permitted for scheme "'
@@ -114,7 +114,7 @@ from commands as c
 left join loops as l on l.id = c.loop_id
 where c.state = 'queued';
 
--- Entries of a command that are not its writer's to change.
+-- Entries of a command that its writer may not write.
 create view _forbidden_entries as
 select t.command_id, t.path
 from _command_entries as t
@@ -122,7 +122,8 @@ cross join commands as c on c.id = t.command_id
 cross join entries as e on e.id = t.entry_id
 where not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = c.writer);
 
--- What a queued command asks for: what it must find, and whether it changes what it finds.
+-- What a queued command asks for, as _faults reads it: lists: manifest is given; is_slice: line or limit is given;
+-- decides: it decides on a proposal; is_move: it changes visibility or attributes only; found: it has an entry.
 create view _requests as
 select
     c.id as command_id,
@@ -137,7 +138,7 @@ select
     json_extract(c.attributes, '$.manifest') is not null as lists,
     coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, '$.limit')) is not null as is_slice,
     d.command_id is not null as decides,
-    -- a set without a body is about what is there
+    -- a set without a body changes entries that exist
     c.action = 'set' and c.body is null and path_scheme(c.path) is not 'run' and d.command_id is null as is_move,
     c.is_pattern,
     f.filter,
@@ -151,9 +152,9 @@ cross join _command_filters as f on f.command_id = c.id
 left join _deciding_commands as d on d.command_id = c.id
 where c.state = 'queued';
 
--- Why a command cannot be done, now that its entries are known: 'outcome: message', or null. A command that only lists
--- what it finds has no fault but a pattern that is not valid. A query that is not valid is no fault where it was found as
--- a text.
+-- Why a command cannot be done, now that its entries are known: 'outcome: message', or null. With manifest only the
+-- pattern and the filter are checked. A filter that is an invalid JSONPath or XPath is no fault where some body
+-- contains it as a plain text.
 create view _faults as
 select
     c.command_id,
@@ -171,7 +172,7 @@ select
                             and c.destination is null
                             and not (c.action = 'mv' and c.visibility is not null)
                     when c.action = 'get' then c.tags is null
-                    -- a patch names its files itself
+                    -- a patch names its files, so the set needs no path
                     when c.action = 'set' and c.writer = 'model'
                         then coalesce(patch_parse(c.body) ->> '$.form', '') not in ('codex', 'unified')
                     else 1
@@ -179,17 +180,17 @@ select
                 then 'validation: ' || c.action || ' needs ' || c.needs || ': ' || c.example || '.'
             when c.action = 'get' and c.is_slice and (c.is_pattern or c.filter is not null)
                 then 'validation: 400: line and limit read one entry; name it exactly, without a pattern or a filter.'
-            -- a misspelt visibility must not be taken for none
+            -- without this rule a misspelt visibility would be ignored
             when c.action <> 'rm' and c.visibility not in (select name from visibilities)
                 then 'validation: Invalid visibility "' || c.visibility || '": it is visible, summarized or archived.'
             when c.decides and not exists (
                 select 1 from proposals as p where p.run_id = c.run_id and p.path = c.path and p.state = 'proposed'
             )
                 then 'conflict: ' || c.path || ': nothing is proposed there any more'
-            -- of many none is an answer, where one only reads
+            -- a get with a pattern may find nothing
             when (c.action in ('rm', 'cp', 'mv') or c.is_move or (c.action = 'get' and not c.is_pattern)) and not c.found
                 then 'not_found: ' || c.path || ' not found'
-            -- to read is open to all, to put out of sight is a write
+            -- reads need no permission; a get with a visibility other than visible is a write
             when (c.action in ('rm', 'mv') or (c.action = 'get' and c.visibility <> 'visible') or c.is_move)
                 and exists (select 1 from _forbidden_entries as f where f.command_id = c.command_id)
                 then 'permission: 403: writer "' || c.writer || '" ' || c.forbidden || ' '
@@ -206,7 +207,7 @@ select
                         not in ('codex', case when c.path is null then 'unified' else 'codex' end)
                 )
                 then 'validation: files are written one at a time; name one path.'
-            -- a file that is there and has no text
+            -- the file exists, and its text cannot be read
             when (c.action in ('cp', 'mv') and c.destination is not null) or (c.action = 'get' and not c.is_pattern)
                 then (
                     select u.outcome || ': ' || u.message

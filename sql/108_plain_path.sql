@@ -1,13 +1,14 @@
--- The plain path: the short way of a command that nothing can refuse, fault or make wait.
--- Most commands give one entry of the engine a new body, or are an update or a thought. _plain_commands says which of
--- them are plain. A plain command leaves the same rows as on the long way through perform_command, in fewer steps.
+-- The plain path: a short way for commands that need no check of entries and no decision.
+-- Most commands give one entry of the engine a new body, or are an update or a thought. _plain_commands lists those
+-- that no rule refuses, that have no fault and that open no proposal. On the plain path they leave the same rows as all
+-- steps of perform_command would, with fewer statements.
 -- spec: @plain_path
 
 -- views
 
--- Commands that the long way would neither refuse nor fault, and that need not look for entries. A set is plain when it
--- gives one entry of the engine a whole new body and nothing else: no edit, no pattern, no visibility, a scheme that its
--- writer may write, and a body that is short enough for it.
+-- Queued commands without a refusal or a fault that need no look-up of entries. A set is plain if it gives one entry of
+-- the engine a whole new body and nothing else: no edit, no pattern, no visibility; its writer may write the scheme,
+-- and the body is below the size limit.
 create view _plain_commands as
 select c.id as command_id
 from commands as c
@@ -57,10 +58,12 @@ where false;
 
 -- triggers
 
+-- A set writes its entry, an update keeps its status (102 where none is given), and the log entry of a thought is
+-- archived.
 create trigger _perform_plain__perform
 instead of insert on _perform_plain
 begin
-    -- plugins hear of it as of any other
+    -- triggers of plugins on 'performing' run as for any other command
     update commands
     set state = 'performing',
         entry_id = case

@@ -1,4 +1,5 @@
--- get: read. What it finds becomes visible in the next packet; a slice or a listing is answered in the log instead.
+-- get: read entries.
+-- What it finds becomes visible in the next packet; a slice (line, limit) and a list are told in the log instead.
 -- spec: @verb_get
 
 -- seeds
@@ -28,7 +29,7 @@ on conflict (action) do update
 
 -- views
 
--- The lines of one entry that a get asks for, as they are told.
+-- The message of a get with line or limit: the lines that it asks for.
 create view _slices as
 select
     c.id as command_id,
@@ -46,7 +47,7 @@ select
             from _command_entries as t
             cross join _entry_bodies as b on b.run_id = c.run_id and b.entry_id = t.entry_id
             where t.command_id = c.id
-            -- one: the function is called once
+            -- limit 1 keeps SQLite from calling the function more than once
             limit 1
         ) as s
     ) as message
@@ -55,6 +56,7 @@ where coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, 
 
 -- triggers
 
+-- A slice settles the command. Otherwise its entries get the visibility that it asks for, and a pattern lists them too.
 create trigger _run_command__get
 instead of insert on _run_command
 when new.action = 'get'

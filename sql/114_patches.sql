@@ -1,20 +1,21 @@
 -- Patches: several files changed by one set, all or none.
--- A model's body that is an apply_patch block names its files itself; so does a unified diff of the file that the set
--- names. Neither becomes the text of a file that is there. Everything is computed before anything is proposed, and the
--- proposals of a patch stand together.
+-- The body of a model's set is a patch where it is an apply_patch block, which names its files itself, or a unified
+-- diff of the file that the set names. A patch never becomes the text of an existing file, unless that file is a patch
+-- already. Everything is computed before anything is proposed. The proposals of a patch are done together or not at
+-- all.
 -- spec: @patches
 
 -- views
 
--- Apply a body of a set that is a patch: insert into _read_patch (command_id, run_id, path, patch), the JSON of
--- patch_parse. A diff that is not of the file that the set names is a text like any other.
+-- Apply the body of a set that is a patch: insert into _read_patch (command_id, run_id, path, patch). 'patch' is the
+-- JSON of patch_parse. A diff of other files than 'path' does nothing here: it is written as a text like any other.
 create view _read_patch as
 select id as command_id, run_id, path, null as patch
 from commands
 where false;
 
--- Propose what a patch makes of its files: insert into _propose_patch (command_id, files), a JSON array, one object a
--- file, with what is wrong where something is.
+-- Open the proposals of a patch: insert into _propose_patch (command_id, files). 'files' is a JSON array with an object
+-- for each file: what becomes of it, or the outcome and message of its error.
 create view _propose_patch as
 select id as command_id, null as files
 from commands
@@ -22,6 +23,8 @@ where false;
 
 -- triggers
 
+-- Fail a patch that cannot be read, and one that does not change the file that the set names. Otherwise compute what
+-- becomes of each file.
 create trigger _read_patch__apply
 instead of insert on _read_patch
 when json_extract(new.patch, '$.form') = 'codex'
@@ -31,7 +34,7 @@ when json_extract(new.patch, '$.form') = 'codex'
         from json_each(new.patch, '$.files') as f
         join json_each('["$.path","$.to"]') as n
     )
-    -- a diff of another file is a text like any other, but no file that is there becomes one
+    -- a diff of another file may be written as a text, but it does not replace an existing file that is no patch
     or (
         (json_extract(new.patch, '$.form') <> 'embedded' or json_extract(new.patch, '$.error') is not null)
         and exists (
@@ -106,6 +109,8 @@ begin
     where c.id = new.command_id and c.state = 'performing';
 end;
 
+-- Fail the command where a file is named twice or a change does not apply. Otherwise propose each write, then each
+-- removal.
 create trigger _propose_patch__propose
 instead of insert on _propose_patch
 begin
@@ -129,7 +134,7 @@ begin
     where f.value ->> '$.outcome' is not null
     order by f.key
     limit 1;
-    -- marked before anything is proposed: the proposals of one patch stand together
+    -- marked before the first proposal, so that all of them are done together or not at all
     update commands
     set attributes = json_set(attributes, '$.together', 1),
         message = (
@@ -163,7 +168,7 @@ begin
             c.id as command_id,
             f.key,
             coalesce(f.value ->> '$.to', f.value ->> '$.path') as path,
-            -- a file that is moved is new under its name
+            -- a moved file is a new file under its new path
             case when f.value ->> '$.to' is null then f.value ->> '$.hash' end as hash,
             case when f.value ->> '$.to' is null then f.value ->> '$.old' end as old_body,
             f.value ->> '$.edit.body' as body,
@@ -178,7 +183,7 @@ begin
             and (f.value ->> '$.to' is not null or f.value ->> '$.edit.changed')
     ) as w
     order by w.key;
-    -- what goes, goes last: a file is written under its new name before the old one is removed
+    -- removals come last: a moved file is written under its new path before the old one is removed
     insert into _propose_removal (command_id, path)
     select c.id, f.value ->> '$.path'
     from commands as c

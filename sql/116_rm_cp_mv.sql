@@ -1,7 +1,8 @@
 -- rm, cp, mv: remove, copy and rename entries.
 -- rm removes an entry of the engine at once, and proposes the removal of each file. cp and mv take one entry and write
--- the destination as a set does. mv removes the source when the destination is written: an entry of the engine at once or
--- with the file, a file by a second proposal. mv without a destination changes the visibility alone.
+-- its body to the destination as a set does. mv then removes the source: an entry of the engine at once or, where the
+-- destination is a file, when that file is written; a file by a second proposal. mv without a destination changes only
+-- the visibility.
 -- spec: @verb_rm @verb_cp @verb_mv
 
 -- seeds
@@ -47,14 +48,14 @@ on conflict (action) do update
 
 -- views
 
--- Propose that a file goes: insert into _propose_removal (command_id, path).
+-- Propose the removal of a file: insert into _propose_removal (command_id, path). A path that is no file is ignored.
 create view _propose_removal as
 select id as command_id, path
 from commands
 where false;
 
--- Take entries of the engine out of a run's view, those that a command works on: insert into _remove_entries (command_id,
--- run_id). Files stay: they go when their proposal is accepted.
+-- Remove the entries of the engine that a command works on from a run's view: insert into _remove_entries (command_id,
+-- run_id). Files stay until their proposals are accepted.
 create view _remove_entries as
 select id as command_id, run_id
 from commands
@@ -62,6 +63,7 @@ where false;
 
 -- triggers
 
+-- The command is resolved here unless the removal of a file was proposed.
 create trigger _run_command__rm
 instead of insert on _run_command
 when new.action = 'rm'
@@ -77,6 +79,8 @@ begin
     where id = new.id and state = 'performing';
 end;
 
+-- Without a destination change the visibility. Otherwise write the body to the destination and, for mv, remove the
+-- source.
 create trigger _run_command__cp_mv
 instead of insert on _run_command
 when new.action in ('cp', 'mv')
@@ -123,6 +127,7 @@ begin
     where id = new.id and state = 'performing';
 end;
 
+-- Only the views of the run are deleted: the entries stay for other runs and for the past.
 create trigger _remove_entries__remove
 instead of insert on _remove_entries
 begin
@@ -136,6 +141,7 @@ begin
         );
 end;
 
+-- The proposal keeps the hash of the file: the effect fails if the file has changed by then.
 create trigger _propose_removal__propose
 instead of insert on _propose_removal
 begin

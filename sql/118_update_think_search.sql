@@ -1,5 +1,6 @@
--- update, think: what the model says of its own work; search, which a plugin performs.
--- An update records that the loop goes on (102) or how it ended (200, 204, 422, 500); a thought has no effect.
+-- update, think, search: the model reports on its work, thinks, and searches the web.
+-- An update says that the loop continues (102), or the status with which it ends (200, 204, 422, 500); it takes effect
+-- when the turn is judged. A thought has no effect. No rule here performs a search; a plugin may.
 -- spec: @verb_update @tool_think
 
 -- seeds
@@ -30,6 +31,7 @@ on conflict (name) do update
 
 -- triggers
 
+-- Keep the text and the status, 102 where none is given; an unknown status fails the command.
 create trigger _run_command__update
 instead of insert on _run_command
 when new.action = 'update'
@@ -54,6 +56,7 @@ begin
     where id = new.id and state = 'performing';
 end;
 
+-- The log entry of a thought is archived.
 create trigger _run_command__think
 instead of insert on _run_command
 when new.action = 'think'

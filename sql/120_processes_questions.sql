@@ -1,6 +1,7 @@
--- sh, env, ask_user: shell commands and questions, which wait for a person.
--- The record of a command is its log entry; what it prints is data, one entry a channel: _1 what it prints, _2 its
--- errors. A process that was cut off with the engine is never started again: it is recorded as interrupted.
+-- sh, env, ask_user: shell commands and questions, which wait for a decision.
+-- The log entry of a command says how it ended. Its output is data, in one entry a channel: _1 for standard output, _2
+-- for standard error. A process that was running when the engine was stopped is never started again: it is recorded as
+-- interrupted.
 -- spec: @tool_sh @tool_env @streaming_entries
 
 -- seeds
@@ -28,7 +29,7 @@ on conflict (name) do update
 
 -- views
 
--- Why a command line is refused: this loop ran it as often as the setting max_repeated_commands allows.
+-- Why a command line is refused: its loop has run it as often as the setting max_repeated_commands allows.
 create view _repeated_processes as
 select
     c.id as command_id,
@@ -51,7 +52,7 @@ where c.writer = 'model'
             = trim(c.body, char(32, 9, 10, 13))
     ) >= cast(s.value as integer);
 
--- The channels of a process, by effect.
+-- The output channels of each process, and the path of the entry for each.
 create view _effect_channels as
 select
     f.id as effect_id,
@@ -68,7 +69,7 @@ join commands as m on m.id = f.command_id
 join json_each('[1,2]') as n
 where f.kind = 'process';
 
--- The entries that the channels fill, with what was printed since the process began.
+-- The entries of output channels, with the output so far.
 create view _channel_entries as
 select
     c.effect_id,
@@ -84,7 +85,7 @@ select
 from _effect_channels as c
 cross join _run_paths as p on p.run_id = c.run_id and p.path = c.path;
 
--- What is told of a process at its end, in one line.
+-- The one line that tells how a process ended and where its output is.
 create view _process_reports as
 select
     x.effect_id,
@@ -116,18 +117,19 @@ cross join effects as f on f.id = x.effect_id
 cross join proposals as p on p.id = f.proposal_id;
 
 create view append_output as
--- Report what a process printed: insert into append_output (effect_id, channel, text, lease).
+-- Store output of a running process: insert into append_output (effect_id, channel, text, lease). Channel 1 is standard
+-- output, 2 is standard error.
 select effect_id, channel, null as text, null as lease
 from _effect_channels
 where false;
 
--- Open the channels of a process that is to be started: insert into _open_channels (effect_id).
+-- Make the entries for the output of a process that is to start: insert into _open_channels (effect_id).
 create view _open_channels as
 select id as effect_id
 from effects
 where false;
 
--- Close the channels of a process that has ended: insert into _close_channels (effect_id).
+-- End the entries of a process that has ended, and report how it ended: insert into _close_channels (effect_id).
 create view _close_channels as
 select id as effect_id
 from effects
@@ -135,6 +137,7 @@ where false;
 
 -- triggers
 
+-- Propose the process; an empty command line fails.
 create trigger _run_command__process
 instead of insert on _run_command
 when new.action in ('sh', 'env')
@@ -148,6 +151,7 @@ begin
     values (new.id, 'process', new.body, json_object('command', new.body));
 end;
 
+-- Propose the question, which is answered by accepting it; an empty one fails.
 create trigger _run_command__question
 instead of insert on _run_command
 when new.action = 'ask_user'
@@ -162,6 +166,7 @@ begin
     );
 end;
 
+-- The entries are empty, streaming and summarized.
 create trigger _open_channels__open
 instead of insert on _open_channels
 begin
@@ -177,13 +182,14 @@ begin
     order by c.channel;
 end;
 
+-- Refused without the token of the lease in force on the run.
 create trigger append_output__append
 instead of insert on append_output
 begin
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
     from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
-    -- what a process prints after its end, or its abort, is not kept
+    -- output that comes after the end or the abort of the process is dropped
     insert into entry_chunks (run_id, entry_id, text)
     select c.run_id, c.entry_id, new.text
     from _channel_entries as c
@@ -191,6 +197,8 @@ begin
     where c.effect_id = new.effect_id and c.channel = new.channel;
 end;
 
+-- The output becomes a content. The entry takes the state and outcome of the process; the report becomes the reason of
+-- the proposal and the message of the command.
 create trigger _close_channels__close
 instead of insert on _close_channels
 begin
@@ -199,7 +207,7 @@ begin
         c.run_id,
         c.path,
         coalesce(c.printed, ''),
-        -- a channel that stayed empty is not worth a line
+        -- an empty channel needs no line in the packet
         case when c.printed is null then 'archived' else 'summarized' end,
         case when x.outcome = 'interrupted' then 'cancelled' else x.state end,
         x.outcome,

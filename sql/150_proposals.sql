@@ -1,10 +1,11 @@
 -- Proposals: what a command would do to the world, until somebody has decided on it.
--- One command may make several; while one is open it waits, and it is settled when all are. Where the proposals of a
--- command stand together, as those of a move or a patch, all are done or none.
+-- A command may open several. It waits while one is undecided, and is settled when all are settled. The proposals of a
+-- move or of a patch are done together or not at all.
 -- spec: @proposals @yolo_mode
 
 -- tables
 
+-- All proposals, those that are settled too.
 create table if not exists proposals (
     id integer primary key,
     command_id integer not null constraint proposals_command references commands (id) on delete cascade,
@@ -12,18 +13,21 @@ create table if not exists proposals (
     turn_id integer,
     loop_id integer,
     ordinal integer not null,
-    -- the log entry by which it is addressed
+    -- the log path of the command, by which decisions name the proposal
     path text not null,
     -- what would happen: file_write, file_delete, process, question, or a plugin's effect
     kind text not null,
+    -- the action of the command
     action text not null,
     -- the file, the command line or the question
     target text,
     -- the new text of a file
     content_id integer constraint proposals_content references contents (id),
+    -- what the effect needs and what a person is shown: a diff, a command line, a question and its answer
     detail text not null default '{}' constraint proposals_detail_json check (json_valid(detail)),
     state text not null constraint proposals_state references states (name),
     outcome text,
+    -- what is told of how it ended
     reason text,
     created_at integer not null,
     decided_at integer
@@ -36,7 +40,7 @@ create index if not exists idx_proposals_open on proposals (run_id) where state 
 -- views
 
 create view open_proposals as
--- What waits for a decision: accept or reject it with 'engine resolve', or insert into resolutions.
+-- The proposals that wait for a decision: accept or reject them with 'engine resolve', or insert into resolutions.
 select
     r.alias as run,
     t.sequence as turn,
@@ -53,20 +57,20 @@ left join turns as t on t.id = p.turn_id
 where p.state = 'proposed';
 
 create view open_proposal as
--- Propose something for a command that is performed: insert into open_proposal (command_id, kind, target, body, detail).
--- 'body' is the new text of a file. A command that has failed proposes no more.
+-- Propose an effect for a command that is performing: insert into open_proposal (command_id, kind, target, body,
+-- detail). 'body' is the new text of a file. Nothing happens for a command that has failed.
 select command_id, kind, target, null as body, detail
 from proposals
 where false;
 
--- Commands whose proposals stand together: all are done or none.
+-- Commands whose proposals are done together or not at all: moves and patches.
 create view _joint_commands as
 select id as command_id
 from commands
 where action = 'mv' or json_extract(attributes, '$.together') = 1;
 
--- What a command comes to when the last of its proposals is settled: where one failed, the first that did and what was
--- done before it; else what was answered.
+-- How a command ends when all of its proposals are settled. The message is that of the first one that failed, with what
+-- was done before; else the answer to a question; else the command's own.
 create view _proposal_ends as
 select
     m.id as command_id,
@@ -100,7 +104,8 @@ where m.state in ('proposed', 'accepted')
         select 1 from proposals as o where o.command_id = m.id and o.state in ('proposed', 'accepting', 'accepted')
     );
 
--- Proposals that are to become effects: what was accepted, as soon as all that it stands together with was.
+-- Accepted proposals that have no effect yet and may get one. For a move or a patch none of the command's proposals may
+-- be undecided.
 create view _due_effects as
 select
     p.run_id,
@@ -120,14 +125,14 @@ where p.state = 'accepted'
         where j.command_id = p.command_id
     );
 
--- Carry out what became of a proposal: insert into _settle_proposal (proposal_id). Its effect is started, or its command
--- comes to its end.
+-- Act on a proposal that was decided or whose effect has ended: insert into _settle_proposal (proposal_id). Its effect
+-- is created, or its command ends.
 create view _settle_proposal as
 select id as proposal_id
 from proposals
 where false;
 
--- Cancel what is still open of a command one of whose proposals failed: insert into _cancel_proposals (command_id).
+-- Cancel the undecided proposals of a command of which one has failed: insert into _cancel_proposals (command_id).
 create view _cancel_proposals as
 select command_id
 from proposals
@@ -135,6 +140,8 @@ where false;
 
 -- triggers
 
+-- The command becomes proposed. The proposal is accepted at once in a loop with yolo, and for a client, a plugin or the
+-- system; a question never is.
 create trigger open_proposal__open
 instead of insert on open_proposal
 when (select state from commands where id = new.command_id) <> 'failed'
@@ -163,7 +170,7 @@ begin
         json_object('path', p.path, 'action', p.action, 'target', p.target)
     from proposals as p
     where p.id = (select max(id) from proposals);
-    -- whoever may decide for himself, has
+    -- a decision that needs no person is taken at once
     insert into resolutions (run_id, path, proposal_id, decision, decided_by, created_at)
     select
         p.run_id, p.path, p.id, 'accept', case c.writer when 'model' then 'yolo' else c.writer end, p.created_at
@@ -177,6 +184,8 @@ begin
         );
 end;
 
+-- An accepted proposal gets its effect; for a move or a patch all get theirs with the last acceptance. A failed
+-- proposal cancels the others. The command becomes accepted when nothing is undecided, and ends when all are settled.
 create trigger _settle_proposal__settle
 instead of insert on _settle_proposal
 begin
@@ -214,8 +223,8 @@ begin
     where p.id = new.proposal_id;
 end;
 
--- Of commands whose proposals stand together, what was accepted and not yet begun is cancelled too: half a move would
--- lose a file, half a patch would break a program.
+-- Of a move or a patch, accepted proposals whose effects have not started are cancelled too: half a move would lose a
+-- file, half a patch would break a program.
 create trigger _cancel_proposals__cancel
 instead of insert on _cancel_proposals
 begin

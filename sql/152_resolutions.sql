@@ -1,10 +1,11 @@
--- Resolutions: what was decided on proposals, by a person, a client or yolo.
--- A resolution is about one proposal, those under a path, or all that are open in a run, and is taken proposal by
--- proposal. A proposal that is accepted is 'accepting' while vetoes are asked: whoever has one fails it there.
+-- Resolutions: decisions on proposals, by a person, a client or yolo.
+-- A resolution decides on one proposal, on those under a path, or on all that are open in a run, one after the other.
+-- An accepted proposal is 'accepting' while vetoes are checked: a veto is a trigger that sets it to 'failed'.
 -- spec: @resolutions @file_constraints
 
 -- tables
 
+-- All decisions. An insert carries the decision out.
 create table if not exists resolutions (
     id integer primary key,
     run_id integer not null constraint resolutions_run references runs (id) on delete cascade,
@@ -12,10 +13,12 @@ create table if not exists resolutions (
     path text,
     -- null: every proposal under that path
     proposal_id integer,
+    -- error: the command fails with the outcome error
     decision text not null constraint resolutions_decision check (decision in ('accept', 'reject', 'error')),
-    -- an answer, or a text in place of the proposed one
+    -- the answer to a question, or a text in place of the proposed one
     body text,
     reason text,
+    -- yolo, a tier of writers, or the name of a person
     decided_by text not null default 'client',
     created_at integer not null default 0
 ) strict;
@@ -24,7 +27,7 @@ create index if not exists idx_resolutions_run_id on resolutions (run_id);
 
 -- views
 
--- The open proposals that a resolution is about.
+-- The open proposals that a resolution decides on.
 create view _resolved_proposals as
 select s.id as resolution_id, p.id as proposal_id, p.kind
 from resolutions as s
@@ -41,6 +44,7 @@ where false;
 
 -- triggers
 
+-- Refuse a decision where nothing is proposed, and one text for several files. Otherwise decide on each proposal.
 create trigger resolutions__decide
 after insert on resolutions
 begin
@@ -58,6 +62,8 @@ begin
     where resolution_id = new.id;
 end;
 
+-- Plugins check their vetoes when the proposal becomes 'accepting'; the constraint readonly is checked after them. A
+-- proposal that nothing failed becomes accepted, a question is resolved.
 create trigger _decide_proposal__decide
 instead of insert on _decide_proposal
 begin

@@ -1,16 +1,20 @@
--- Effects: what was decided, to be done in the world.
--- The driver marks an effect as started before it touches the world, and reports its end; the end settles the proposal
--- and the command. A process that was started and has no end is recorded as interrupted and never started again.
+-- Effects: what the driver does in the world once it is decided.
+-- The driver marks an effect as started before it touches the world, and reports its end, which settles the proposal
+-- and the command. An effect that was started and has no end is never simply done again: a process is reported as
+-- interrupted, and a file is first compared with the text that it had before.
 -- spec: @effects
 
 -- tables
 
+-- What the driver has to do, and has done, one row each.
 create table if not exists effects (
     id integer primary key,
     run_id integer not null constraint effects_run references runs (id) on delete cascade,
     turn_id integer,
     command_id integer not null constraint effects_command references commands (id) on delete cascade,
+    -- null: nobody had to decide on it
     proposal_id integer constraint effects_proposal references proposals (id),
+    -- that of the proposal: file_write, file_delete, process, or a kind of a plugin
     kind text not null,
     detail text not null constraint effects_detail_json check (json_valid(detail)),
     state text not null default 'pending'
@@ -25,7 +29,7 @@ create index if not exists idx_effects_open on effects (run_id) where state in (
 
 create index if not exists idx_effects_command_id on effects (command_id);
 
--- How each effect ended, as the driver reports it.
+-- How an effect ended, as the driver reports it; an insert settles the effect.
 create table if not exists effect_results (
     id integer primary key,
     effect_id integer not null constraint effect_results_effect references effects (id) on delete cascade,
@@ -33,6 +37,7 @@ create table if not exists effect_results (
     outcome text,
     message text,
     detail text not null default '{}' constraint effect_results_detail_json check (json_valid(detail)),
+    -- the token of the driver's lease; null: driven without a lease
     lease text,
     constraint effect_results_once unique (effect_id)
 ) strict;
@@ -40,7 +45,7 @@ create table if not exists effect_results (
 -- views
 
 create view pending_effects as
--- What the driver has to do in the world, with the text where there is one.
+-- The effects that the driver has to perform, or that were started and have no end; with the text of a file.
 select
     f.id as effect_id,
     f.run_id,
@@ -69,8 +74,8 @@ left join contents as c on c.id = p.content_id
 where f.state in ('pending', 'started');
 
 create view joint_effects as
--- Pending effects of a command whose effects are all performed or none, as long as none of them has begun: the driver
--- checks each of them before it performs the first.
+-- The pending effects of moves and patches of which none has started: the driver checks all of them before it performs
+-- the first.
 select p.*
 from pending_effects as p
 join _joint_commands as j on j.command_id = p.command_id
@@ -90,7 +95,7 @@ cross join leases as l on l.run_id = f.run_id
 where l.expires_at > now();
 
 create view start_effect as
--- Say that an effect is about to touch the world: insert into start_effect (effect_id, identity, lease).
+-- Mark an effect as started, before it touches the world: insert into start_effect (effect_id, identity, lease).
 select id as effect_id, identity, null as lease
 from effects
 where false;
@@ -104,6 +109,7 @@ where false;
 
 -- triggers
 
+-- Refused without the token of the lease in force. A driver that takes over may mark a started effect again.
 create trigger start_effect__start
 instead of insert on start_effect
 begin
@@ -134,7 +140,7 @@ begin
     where not exists (select 1 from effects where id = new.effect_id and state in ('pending', 'started'));
 end;
 
--- The end of an effect settles its proposal; the entry of a file gets the text that was written.
+-- First the entry of a file takes its new text and the output of a process is closed; then the proposal is settled.
 create trigger effect_results__settle
 after insert on effect_results
 begin
@@ -164,7 +170,7 @@ begin
     select proposal_id
     from effects
     where id = new.effect_id and proposal_id is not null;
-    -- an effect without a proposal ends its command itself
+    -- an effect without a proposal settles its command, as soon as no other effect of it is open
     insert into _end_command (command_id, state, outcome, message)
     select c.id, new.state, new.outcome, coalesce(c.message, '')
     from effects as f

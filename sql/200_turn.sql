@@ -1,28 +1,29 @@
 -- A turn, from begin to judged: begin_turn, submit_packet (340), the response, dispatch, _judge_turn (220).
--- The response is committed before it is read. Then the driver inserts into dispatch, once and again after each effect
--- and each decision: the commands of the turn are performed in order until one waits. Commands behind one that failed are
--- aborted. When no command is left the turn is judged.
+-- A response is committed before it is parsed. Then the driver inserts into dispatch, and again after each effect and
+-- each decision: the commands of the turn are performed in order until one waits. Commands after a failed one are
+-- aborted. When no command is left, the turn is judged.
 -- spec: @turns_table @record @dispatch @pause_and_resume @healing
 
 -- views
 
 create view begin_turn as
--- Begin the next turn of a run: insert into begin_turn (run, lease). Takes up the queued loop if none is active.
+-- Begin the next turn of a run: insert into begin_turn (run, lease). The oldest queued loop becomes active if none is.
 select r.alias as run, t.lease
 from turns as t
 join runs as r on r.id = t.run_id
 where false;
 
 create view dispatch as
--- Go on with the turn of a run whose response is stored: insert into dispatch (run, lease). Where that raised an error, a
--- driver performs one command at a time: 'only' is the id of the one to perform, 0 for none.
+-- Continue the turn of a run whose response is stored: insert into dispatch (run, lease). Its commands are performed
+-- until one waits; when none is left, the turn is judged. After an error the driver performs one command at a time:
+-- 'only' is the id of that command, 0 for none.
 select r.alias as run, t.lease, null as only
 from turns as t
 join runs as r on r.id = t.run_id
 where false;
 
--- Turns whose response was cut off: what of it was not closed before the cut may be mangled. Of one that ended without a
--- reason nobody knows whether its text is whole; a command that is open in it is not.
+-- Turns whose response was cut off, and what the model is told of that. A command that was open at the cut is not
+-- performed. cuts_text is 0 where nobody reported why the response ended: then its text may be complete.
 create view _cut_responses as
 select
     id as turn_id,
@@ -36,7 +37,8 @@ select
 from turns
 where finish_reason in ('length', 'content_filter', 'incomplete') and text_repetition(response) is null;
 
--- Record the commands of a response: insert into _record_commands (turn_id, parsed), the JSON of response_parse.
+-- Record the commands, the prose and the warnings of a response: insert into _record_commands (turn_id, parsed).
+-- 'parsed' is the JSON of response_parse.
 create view _record_commands as
 select id as turn_id, null as parsed
 from turns
@@ -44,7 +46,8 @@ where false;
 
 -- triggers
 
--- A turn takes the next number of its run; on a loop's first turn the prompt becomes an entry.
+-- The turn takes the next number of its run. On the first turn of a loop the rate of the loop is fixed and its prompt
+-- becomes an entry.
 create trigger begin_turn__begin
 instead of insert on begin_turn
 begin
@@ -61,7 +64,7 @@ begin
         join runs as r on r.id = l.run_id
         where r.alias = new.run and l.status in (100, 102)
     );
-    -- the oldest loop in line, where none is active
+    -- the oldest queued loop becomes active if none is
     insert into _move_loop (loop_id, status)
     select q.id, 102
     from runs as r
@@ -111,7 +114,8 @@ begin
     where id = (select max(id) from turns);
 end;
 
--- A stored response waits for its dispatch.
+-- Storing a response moves its turn from asking to answered; dispatch does the rest. A response that comes after the
+-- turn was judged is kept and changes no phase.
 create trigger turns__take_response
 after update of response on turns
 when old.response is null and new.response is not null
@@ -130,6 +134,8 @@ begin
     where old.phase = 'asking';
 end;
 
+-- Record a response that is new, perform its commands, and judge the turn when none is left. The run is 202 while a
+-- proposal is open.
 create trigger dispatch__dispatch
 instead of insert on dispatch
 begin
@@ -144,7 +150,7 @@ begin
     from leases as l
     join runs as r on r.id = l.run_id
     where r.alias = new.run and l.token is not new.lease and l.expires_at > now();
-    -- a run that waited and was decided goes on
+    -- a run that waited is active again when nothing of it is undecided
     update runs
     set status = 102
     where alias = new.run
@@ -154,7 +160,8 @@ begin
     select
         t.id,
         response_parse(
-            -- of a response that got stuck nothing is done: where it broke off is not where its author meant to stop
+            -- a response that repeats itself to its end was cut off at an arbitrary place: none of its commands is
+            -- performed
             case when text_repetition(t.response) is null then t.response else '' end,
             (
                 select json_group_array(name)
@@ -193,7 +200,8 @@ begin
         );
 end;
 
--- The commands of a response in their order, and what the parser had to repair.
+-- Each command becomes a row, in the order of the response. What the parser repaired, a cut and a repetition become
+-- turn_errors, which tell the model.
 create trigger _record_commands__record
 instead of insert on _record_commands
 begin
@@ -221,7 +229,8 @@ begin
             path_normalize(c.value ->> '$.path') as path,
             path_normalize(c.value ->> '$.destination') as destination,
             c.value ->> '$.body' as body,
-            -- a state and free attributes are an app's to set; a model that writes them as XML attributes is not heard
+            -- only an app sets a state and free attributes; what a model writes as XML attributes of these names is
+            -- ignored
             json_remove(
                 coalesce(c.value -> '$.attributes', '{}'), '$.state', '$.outcome', '$.attributes', '$.append'
             ) as attributes,
@@ -231,7 +240,7 @@ begin
         where t.id = new.turn_id
     )
     order by ordinal;
-    -- a command that was open where the response was cut off is refused when its turn comes
+    -- a command that was open where the response was cut off fails when it is performed
     insert into vetoes (command_id, outcome, message)
     select
         c.id, 'truncated',
@@ -249,7 +258,7 @@ begin
     select new.turn_id, 422, w.value, 1
     from json_each(new.parsed, '$.warnings') as w
     order by w.key;
-    -- what was cut off is told where no command tells it, and where no update says that all is done
+    -- the cut is told here, unless a command that was cut off tells it, or an update was complete before the cut
     insert into turn_errors (turn_id, status, message, slug)
     select
         t.id, 422,

@@ -1,10 +1,11 @@
--- The life of a run, told in entries: set run://alias starts, prompts, configures, forks and cancels.
--- A body is a prompt and opens a loop; attributes configure; state 'cancelled' aborts the active loop, what is queued
--- stays.
+-- The life of a run: set run://alias starts, prompts, configures, forks and aborts it.
+-- The body of such a set is a prompt and opens a loop; its attributes are options of the run and the loop; state
+-- 'cancelled' aborts the active loop and leaves the queue.
 -- spec: @runs_are_entries @fork @abort @personas
 
 -- tables
 
+-- The personas that a run can name; the body is a part of its system text.
 create table if not exists personas (
     name text primary key,
     body text not null
@@ -12,21 +13,21 @@ create table if not exists personas (
 
 -- views
 
--- Make a run where there is none of that name: insert into _ensure_run (alias, attributes). A fork takes its parent's
--- views along.
+-- Make a run unless there is one of that name: insert into _ensure_run (alias, attributes). With the attribute 'fork'
+-- it starts with the views of its parent.
 create view _ensure_run as
 select alias, null as attributes
 from runs
 where false;
 
--- Take a parent's views along: insert into _copy_views (run_id, parent_run_id, forked_at, clock). The clock is that of
--- the past turn that is forked, null for the present.
+-- Give a new run the views of its parent: insert into _copy_views (run_id, parent_run_id, forked_at, clock). 'clock' is
+-- that of the past turn from which it is forked; null: the present.
 create view _copy_views as
 select id as run_id, parent_run_id, forked_at, null as clock
 from runs
 where false;
 
--- Stop what a run is doing: insert into _abort_run (run_id, reason).
+-- Abort what a run is doing: insert into _abort_run (run_id, reason). Queued loops stay queued.
 create view _abort_run as
 select id as run_id, null as reason
 from runs
@@ -34,6 +35,7 @@ where false;
 
 -- triggers
 
+-- Check the options; then make the project where it is new, the run, its scopes and the views that it inherits.
 create trigger _ensure_run__ensure
 instead of insert on _ensure_run
 when not exists (select 1 from runs where alias = new.alias)
@@ -91,7 +93,7 @@ begin
         now(),
         now()
     from (select 1)
-    -- a turn that the run which is named inherited is forked from the run that took it
+    -- fork from the ancestor that owns the turn, where the named run inherited it
     left join runs as p
         on p.id = coalesce(
             (
@@ -101,7 +103,7 @@ begin
             ),
             (select id from runs where alias = json_extract(new.attributes, '$.fork'))
         );
-    -- paths are looked up in its own scope, its project's and the global one; by a fork in its parent's scopes too
+    -- a run looks paths up in its own scope, its project's and the global one; a fork also in the scopes of its parent
     insert into run_scopes (run_id, scope, kind)
     select id, 'run:' || id, 'run'
     from runs
@@ -136,10 +138,11 @@ begin
     where r.alias = new.alias;
 end;
 
--- A fork pins what its parent had pinned: no body is copied, and neither side's write is seen by the other. Its views are
--- the parent's as they are or, from a past turn, as they were when the packet of that turn was assembled. They keep the
--- clock of their beginning and their place, so that the fork's packet is the parent's. A file that is gone since has no
--- head to follow. What the parent has under way nobody finishes.
+-- A fork pins the contents that its parent had pinned: no body is copied, and neither run sees what the other writes.
+-- The views are those of the present or, for a past turn, those of the clock when the packet of that turn was accepted.
+-- They keep their clock and their place, so that the packet of the fork is that of the parent. A file that was deleted
+-- since is left out, because it has no head to follow. What is streaming or proposed in the parent is cancelled in the
+-- fork, because nobody would finish it.
 create trigger _copy_views__copy
 instead of insert on _copy_views
 begin
@@ -193,6 +196,7 @@ begin
     where run_id = new.run_id and state = 'cancelled' and outcome = 'interrupted';
 end;
 
+-- Cancel the open proposals, commands and effects of the run, then end its open turn and its active loop at 499.
 create trigger _abort_run__abort
 instead of insert on _abort_run
 begin
@@ -226,6 +230,7 @@ begin
     where id = new.run_id and status <> 499;
 end;
 
+-- Check the options, configure the run, abort it where the state says so, and queue a loop where there is a body.
 create trigger _run_command__run
 instead of insert on _run_command
 when new.action = 'set' and lower(substr(new.path, 1, 6)) = 'run://'

@@ -1,16 +1,18 @@
--- Votes: whether a loop goes on after a turn, and what it ended with.
--- Each voter inserts a row into votes while a turn is 'voting'; a plugin votes with a trigger on turns. The vote of the
--- highest rank is the verdict. A turn with an error that counts is a strike, and so is a turn that repeats those before
--- it; strikes in a row end the loop.
+-- Votes: whether a loop continues after a turn, and the status with which it ends.
+-- Each voter inserts a row into votes; a plugin does so in a trigger on turns that become 'voting'. The vote of the
+-- highest rank is the verdict. A turn with an error that counts is a strike, and so is a turn that repeats the turns
+-- before it; max_strikes in a row end the loop.
 -- spec: @verdict @strikes @cycle_detection @healing
 
 -- tables
 
+-- All votes on turns, one a voter.
 create table if not exists votes (
     turn_id integer not null constraint votes_turn references turns (id) on delete cascade,
     voter text not null,
-    -- stop: the loop ends with that status; go_on: it does not; the highest rank wins
+    -- stop: the loop ends with the status; go_on: it continues
     vote text not null constraint votes_vote check (vote in ('stop', 'go_on')),
+    -- the highest rank wins
     rank integer not null,
     status integer not null default 102 constraint votes_status references statuses (code),
     reason text,
@@ -20,7 +22,8 @@ create table if not exists votes (
 
 -- views
 
--- The fingerprint of a turn: what it asked for, in any order, updates included; '' for a turn that asked for nothing.
+-- What a turn asked for, as one text: its commands with their bodies, updates included, whatever their order; '' where
+-- it asked for nothing.
 create view _turn_fingerprints as
 select
     t.id as turn_id,
@@ -39,7 +42,7 @@ select
     ) as fingerprint
 from turns as t;
 
--- Turns that repeat what the turns before them did: a block of up to max_cycle_period turns, min_cycles times in a row.
+-- Turns that end a cycle: a block of up to max_cycle_period turns that was repeated min_cycles times in a row.
 create view _turn_cycles as
 select
     t.id as turn_id,
@@ -67,7 +70,7 @@ where case
         ) = k.value * ((select cast(value as integer) from settings where name = 'min_cycles') - 1)
 end;
 
--- What went wrong in a turn so that it counts.
+-- The errors of a turn that count as a strike.
 create view _turn_faults as
 select c.turn_id
 from commands as c
@@ -78,7 +81,7 @@ select turn_id
 from turn_errors
 where not soft;
 
--- What a turn amounts to, before the votes.
+-- The facts about a turn on which the votes depend.
 create view _turn_findings as
 select
     t.id as turn_id,
@@ -91,7 +94,7 @@ select
     ) as failed,
     exists (select 1 from commands as c where c.turn_id = t.id and c.outcome = 'rejected') as rejected,
     (select count(*) from commands as c where c.turn_id = t.id) as commands,
-    -- a model that calls tools natively says nothing more until it has seen what came of them
+    -- a model that calls tools natively answers only after it has seen their results
     t.native or exists (
         select 1 from commands as c join tools as o on o.name = c.action and o.gathers where c.turn_id = t.id
     ) as gathers,
@@ -106,7 +109,7 @@ select
 from turns as t;
 
 create view turn_verdicts as
--- The last word on a turn: the vote of the highest rank. Where nobody votes, the loop goes on.
+-- The verdict on a turn: the vote of the highest rank. A turn without a row had no vote, and its loop continues.
 select turn_id, voter, vote, status, reason, answer
 from (
     select *, row_number() over (partition by turn_id order by rank desc, voter) as place
@@ -114,8 +117,8 @@ from (
 )
 where place = 1;
 
--- The engine's own votes that depend on the loop and on its errors; those that depend on the model's word alone are cast
--- by _decide_turn.
+-- The votes for the limits of the loop (turns, seconds, strikes) and for errors that end it (model, budget).
+-- _decide_turn casts those on the commands of the turn.
 create view _loop_votes as
 select
     s.turn_id, 'turns' as voter, 20 as rank, 499 as status,
@@ -135,7 +138,7 @@ union all
 select
     t.id, 'strikes', 30, 499,
     coalesce(
-        -- where each of them has an error of its own, that they are alike is the lesser reason
+        -- a cycle is the reason where some turn of the streak had no other error
         (
             select 'loop detected: the same '
                 || case min(y.period) when 1 then 'turn' else min(y.period) || ' turns' end || ' over and over'
@@ -166,20 +169,20 @@ select e.turn_id, 'budget', 60, 413, e.message, null
 from turn_errors as e
 where json_extract(e.detail, '$.source') = 'budget' and not e.soft;
 
--- Judge a turn of which nothing is left to do: insert into _judge_turn (turn_id).
+-- Judge a turn whose commands are all settled: insert into _judge_turn (turn_id).
 create view _judge_turn as
 select id as turn_id
 from turns
 where false;
 
--- End a turn by its verdict: insert into _end_turn (turn_id, loop_id, vote, voter, status, reason, answer). A null vote
--- means that nobody voted and the loop goes on.
+-- End a turn with its verdict: insert into _end_turn (turn_id, loop_id, vote, voter, status, reason, answer). A null
+-- vote means that nobody voted: the loop continues.
 create view _end_turn as
 select turn_id, null as loop_id, vote, voter, status, reason, answer
 from votes
 where false;
 
--- Decide how a loop goes on, by the findings of its turn: insert into _decide_turn, the columns of _turn_findings.
+-- Cast the votes on a turn and end it with the verdict: insert a row of _turn_findings.
 create view _decide_turn as
 select *
 from _turn_findings
@@ -187,16 +190,17 @@ where false;
 
 -- triggers
 
+-- Store the fingerprint, add the error of an empty response, and decide with the findings.
 create trigger _judge_turn__judge
 instead of insert on _judge_turn
 begin
-    -- what it asked for, which may be nothing
+    -- a digest, also of a turn that asked for nothing
     update turns
     set fingerprint = (
         select substr(text_digest(f.fingerprint), 1, 16) from _turn_fingerprints as f where f.turn_id = new.turn_id
     )
     where id = new.turn_id;
-    -- nothing was said, or nothing but thoughts
+    -- a response without text and without a command other than a thought is empty
     insert into turn_errors (turn_id, status, message)
     select t.id, 422, 'The response was empty: act with a tool, or answer with <update status="200">.'
     from turns as t
@@ -211,11 +215,11 @@ begin
     where turn_id = new.turn_id;
 end;
 
--- The findings are made once; everything else reads them from the row.
+-- The findings are computed once; this body reads them from the inserted row.
 create trigger _decide_turn__decide
 instead of insert on _decide_turn
 begin
-    -- a claim to be done that the turn's own failures refute
+    -- an update that ends the loop fails where another command of the turn has failed
     insert into _end_command (command_id, state, outcome, message)
     select
         id, 'failed', 'conflict',
@@ -228,8 +232,8 @@ begin
     update loops
     set streak = case when new.struck then streak + 1 else 0 end
     where id = new.loop_id;
-    -- the model's own word; without one text alone is the answer, and deeds alone are the end unless something was
-    -- gathered to be looked at
+    -- an update votes with its status; without one, prose or commands end the loop at 200, unless a tool gathered
+    -- something to look at
     insert into votes (turn_id, voter, vote, rank, status, reason, answer)
     select
         new.turn_id, 'update', 'stop', 10, json_extract(c.attributes, '$.status'), null,
@@ -254,7 +258,7 @@ begin
     select turn_id, voter, 'stop', rank, status, reason, answer
     from _loop_votes
     where turn_id = new.turn_id;
-    -- the votes of plugins
+    -- plugins vote when the phase becomes 'voting'
     update turns
     set phase = 'voting', streak = (select streak from loops where id = new.loop_id)
     where id = new.turn_id;
@@ -264,6 +268,8 @@ begin
     left join turn_verdicts as v using (turn_id);
 end;
 
+-- Store answer, reason and status, drop long bodies of commands that the response holds too, and end the loop where the
+-- vote is stop.
 create trigger _end_turn__end
 instead of insert on _end_turn
 begin
@@ -276,7 +282,7 @@ begin
         prose = null,
         ended_at = now()
     where id = new.turn_id;
-    -- a long body is kept once: in the response
+    -- a long body is kept once, in the response; see command_bodies
     update commands
     set body = null,
         body_at = instr((select response from turns where id = new.turn_id), body),

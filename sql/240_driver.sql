@@ -1,10 +1,11 @@
 -- The driver: what has to be done next for each run.
--- The driver reads the step of its run in next_steps, carries it out, and reads again; it decides nothing itself. After a
--- kill the next process does the same: its first step is the one that the killed process did not finish.
+-- The driver reads next_steps and does what it says, one step after the other; it decides nothing itself. A run also
+-- continues in this way after a kill: the first step of the new process is the one that the old one did not finish.
 -- spec: @next_steps @model_calls @model_failures
 
 -- tables
 
+-- The calls of models, one row an attempt, inserted before the call is made.
 create table if not exists model_calls (
     id integer primary key,
     run_id integer not null constraint model_calls_run references runs (id) on delete cascade,
@@ -13,19 +14,20 @@ create table if not exists model_calls (
     model text not null,
     started_at integer not null,
     ended_at integer,
-    -- open, answered, failed, or interrupted by the end of the process that made it
+    -- interrupted: the process that made the call ended before the answer
     state text not null default 'open'
         constraint model_calls_state check (state in ('open', 'answered', 'failed', 'interrupted')),
-    -- HTTP status of a failure
+    -- the HTTP status of a failure
     status integer,
     message text
 ) strict;
 
 create index if not exists idx_model_calls_turn_id on model_calls (turn_id);
 
--- What a failed call means for the loop: a status that ends it, or null for a strike.
+-- What a model call that failed for good means for the loop.
 create table if not exists model_failures (
     status integer primary key constraint model_failures_status references statuses (code),
+    -- the status with which the loop ends; null: the loop does not end by this failure alone
     loop_status integer constraint model_failures_loop_status references statuses (code),
     meaning text not null
 ) strict;
@@ -50,8 +52,7 @@ on conflict (status) do update set loop_status = excluded.loop_status, meaning =
 -- views
 
 create view next_steps as
--- What the driver has to do next: begin, scan, render, ask, dispatch, perform,
--- recover, wait for a decision, or end.
+-- What the driver has to do next: begin, scan, render, ask, dispatch, perform, recover, wait (for a decision) or end.
 select
     r.id as run_id,
     r.alias as run,
@@ -76,14 +77,15 @@ from runs as r
 left join turns as t on t.run_id = r.id and t.phase <> 'judged';
 
 create view resumable_runs as
--- Runs that a resume takes up: a queued prompt, an active loop without a driver, or a decided wait. Not what was aborted.
+-- Runs that a resume drives: those without a driver that have a queued prompt or an active loop, and do not wait for a
+-- decision. An aborted loop is not resumed.
 select r.id as run_id, r.alias as run, r.status, n.step
 from runs as r
 join next_steps as n on n.run_id = r.id
 where n.step not in ('end', 'wait')
     and not exists (select 1 from leases as l where l.run_id = r.id and l.expires_at > now());
 
--- The call that a turn makes, with all that the adapter of its model needs.
+-- What the adapter needs to make the model call of a turn.
 create view _model_requests as
 select
     t.id as turn_id,
@@ -93,21 +95,22 @@ select
     coalesce(m.actual, l.model, r.model) as actual,
     coalesce(m.profile, 'full') as profile,
     coalesce(m.tool_calling, 'xml') as tool_calling,
-    -- a local model can be held to what can be read; a compact packet brings a narrower grammar
+    -- a local model is held to a grammar, so that the parser can read its answer; a compact packet brings a narrower
+    -- one
     case
         when coalesce(m.profile, 'full') = 'full'
             and substr(coalesce(m.actual, l.model, r.model) || '/', 1, 6) = 'local/'
             then (select g.gbnf from _loop_grammars as g where g.loop_id = t.loop_id)
     end as grammar,
     coalesce(r.temperature, (select cast(value as real) from settings where name = 'temperature')) as temperature,
-    -- a provider refuses a limit above its own, so it is told one only where that is known; what runs here would go on
-    -- until its context is full
+    -- a provider refuses a limit above its own, so one is sent only where that is known; a local model always gets one,
+    -- or it would write until its context is full
     case
         when m.max_output is not null or substr(coalesce(m.actual, l.model, r.model) || '/', 1, 6) = 'local/'
             then min(max(b.ceiling - coalesce(t.context_tokens, 0), 1024), coalesce(m.max_output, 9e9))
     end as max_tokens,
     r.responses as position,
-    -- no longer than the loop may go on
+    -- not longer than the loop may last
     min(
         (select cast(value as real) from settings where name = 'model_timeout'),
         coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = l.id), 9e9)
@@ -123,7 +126,7 @@ join _loop_ceilings as b on b.loop_id = l.id
 left join models as m on m.alias = coalesce(l.model, r.model);
 
 create view turn_tools as
--- The tools of a turn, for an adapter that calls them natively; in the order in which the model is told of them.
+-- The tools of a turn, for an adapter that calls tools natively, in the order in which the model is told of them.
 select
     t.id as turn_id,
     o.ordinal,
@@ -140,19 +143,20 @@ from model_calls
 where false;
 
 create view fail_call as
--- Report that a turn's call failed for good: insert into fail_call (turn_id, status, message).
+-- Report that the model call of a turn failed for good: insert into fail_call (turn_id, status, message).
 select turn_id, status, message
 from model_calls
 where false;
 
 create view record_crash as
--- Fail a command whose rules raised an error, and go on: insert into record_crash (command_id, message, lease).
+-- Fail a command whose rules raised an error, and continue its turn: insert into record_crash (command_id, message,
+-- lease).
 select id as command_id, message, null as lease
 from commands
 where false;
 
 create view next_commands as
--- The command that each run performs next: the first one queued, where none is under way.
+-- The command that each run performs next: the first queued one of its turn, unless another one is under way or waits.
 select r.alias as run, t.id as turn_id, min(c.ordinal) as ordinal, c.id as command_id
 from turns as t
 join runs as r on r.id = t.run_id
@@ -193,7 +197,8 @@ begin
     where t.id = new.turn_id and t.phase = 'asking';
 end;
 
--- A call that failed for good: told in the log; too long a packet is demoted and sent once more.
+-- The error is told in the log and the turn is judged. After a 413 the ladder takes a step instead, and the packet is
+-- sent once more.
 create trigger fail_call__fail
 instead of insert on fail_call
 begin
@@ -220,7 +225,7 @@ begin
     select id, case when refused then 3 else ladder end
     from turns
     where id = new.turn_id and new.status = 413;
-    -- the model never read it: the packet that is sent in its place is the one that is kept
+    -- the model did not read this packet; the one that is sent instead is kept
     delete from packets
     where turn_id = new.turn_id
         and new.status = 413
@@ -234,6 +239,7 @@ begin
     where id = new.turn_id and phase = 'asking';
 end;
 
+-- dispatch with 0 performs no command: it judges the turn if this was the last one.
 create trigger record_crash__record
 instead of insert on record_crash
 begin

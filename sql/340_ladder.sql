@@ -1,17 +1,19 @@
--- Ladder: what is taken out of sight of a packet that is too long.
--- A rendered packet is submitted with its length. One that fits is taken; of one that does not, the next step of the
--- ladder puts something in short, and it is rendered again. Nothing is lost: whatever was demoted can be read again.
+-- Ladder: what is demoted when a packet is too long.
+-- A rendered packet is submitted with its length. One that fits is taken; for one that does not, the next step of the
+-- ladder summarizes entries, and the packet is rendered again. Nothing is lost: a demoted entry can be read again.
 -- spec: @budget_enforcement
 
 -- tables
 
--- What was taken out of sight to make a packet smaller: by condensing (step 1) or by the ladder (steps 2 and 3).
+-- The entries that were summarized to make a packet smaller: by condensing (step 1) or by the ladder (steps 2 and 3).
 create table if not exists demotions (
     turn_id integer not null constraint demotions_turn references turns (id) on delete cascade,
     entry_id integer not null,
     step integer not null,
     path text not null,
+    -- the turn that wrote the entry
     turn integer not null,
+    -- what it frees
     tokens integer not null,
     primary key (turn_id, entry_id)
 ) strict, without rowid;
@@ -19,21 +21,23 @@ create table if not exists demotions (
 -- views
 
 create view submit_packet as
--- Submit a rendered packet: insert into submit_packet (turn_id, chars, lease). It is taken, or made smaller.
+-- Submit a rendered packet: insert into submit_packet (turn_id, chars, lease). One that fits is taken; otherwise
+-- entries are demoted, and it has to be rendered again.
 select id as turn_id, context_chars as chars, lease
 from turns
 where false;
 
--- Carry out what is decided of a packet: insert into _decide_packet (turn_id, chars, lease, tokens, decision), where the
--- decision is take, condense, demote, or stop where the loop's time is over.
+-- Carry out the decision on a packet: insert into _decide_packet (turn_id, chars, lease, tokens, decision). 'decision'
+-- is take, condense, demote, or stop where the loop's time is over.
 create view _decide_packet as
 select id as turn_id, context_chars as chars, lease, context_tokens as tokens, null as decision
 from turns
 where false;
 
--- What each step of the ladder puts in short: first what the turn before brought into view; then the prompt of the loop
--- and, where that alone would not do and there is enough of it, what has been in view for longer, the oldest first, with
--- a tenth of the ceiling to spare, so that the next turn does not stand before the same.
+-- The visible entries that each step of the ladder summarizes, as far as that makes them shorter. Step 2: those that
+-- the turn before wrote or made visible, prompts excepted. Step 3: the prompt of the loop and, where the prompt alone
+-- frees too little and all others free enough, the other entries, the oldest first, until a tenth of the ceiling is
+-- free. Without that tenth the next turn would overflow again.
 create view _ladder_candidates as
 select turn_id, case place when 1 then 2 else 3 end as step, entry_id, path, turn, tokens
 from (
@@ -73,20 +77,20 @@ where place < 3
         and freed_before < overflow - freed_by_prompt + ceiling / 10
     );
 
--- Take the next step of the ladder: insert into _take_ladder_step (turn_id, from_step), the step that was taken before
--- it.
+-- Take the next step of the ladder: insert into _take_ladder_step (turn_id, from_step). from_step is the last step
+-- taken, 0 for none.
 create view _take_ladder_step as
 select id as turn_id, ladder as from_step
 from turns
 where false;
 
--- Carry out a step: insert into _demote (turn_id, step). What demotions lists for it is put in short.
+-- Summarize the entries that demotions lists for a step: insert into _demote (turn_id, step).
 create view _demote as
 select turn_id, step
 from demotions
 where false;
 
--- What a step took away, as the model is told.
+-- What each step demoted, as the model is told: totals, and a line for each of up to 50 entries.
 create view _demotion_notes as
 select
     turn_id,
@@ -105,7 +109,8 @@ from (
 )
 group by turn_id, step;
 
--- What the model is told of the ladder: what was demoted, or that nothing is left to demote, which ends the loop.
+-- What the model is told of the ladder: what was demoted, or that nothing is left to demote, which ends the loop (soft
+-- is 0).
 create view _ladder_reports as
 select
     t.id as turn_id,
@@ -147,8 +152,8 @@ left join (
 
 -- triggers
 
--- Condensing changes the log in its middle, where a provider's cache ends then: after the first time in a loop it waits
--- until it frees a sixteenth of the ceiling, unless the packet is too long.
+-- Condensing changes the log in its middle, and a provider's cache of the packet ends there. So after the first time in
+-- a loop it waits until it frees a sixteenth of the ceiling, unless the packet is too long.
 create trigger submit_packet__submit
 instead of insert on submit_packet
 begin
@@ -179,6 +184,8 @@ begin
     ) as o;
 end;
 
+-- 'take' moves the turn to asking and stores its clock, 'stop' judges the turn; after 'condense' and 'demote' the
+-- packet is rendered again.
 create trigger _decide_packet__decide
 instead of insert on _decide_packet
 begin
@@ -206,6 +213,7 @@ begin
     where new.decision = 'stop';
 end;
 
+-- The step is one event, whatever the number of its entries.
 create trigger _demote__demote
 instead of insert on _demote
 begin
@@ -224,8 +232,8 @@ begin
     where t.id = new.turn_id;
 end;
 
--- The next step that frees something; 4 where none does. What is said of it stands in this turn's packet, once: a further
--- step replaces what the one before said.
+-- The next step is the first one that has candidates; where none has, it is 4, and the turn is judged. One error in the
+-- log tells of all steps for this packet: each step replaces it.
 create trigger _take_ladder_step__take
 instead of insert on _take_ladder_step
 begin
@@ -234,7 +242,7 @@ begin
             (select min(c.step) from _ladder_candidates as c where c.turn_id = new.turn_id and c.step > new.from_step), 4
         )
     where id = new.turn_id;
-    -- what was condensed and shown again since is listed anew
+    -- replace: an entry may have been condensed in this turn and made visible again
     insert or replace into demotions (turn_id, entry_id, step, path, turn, tokens)
     select c.turn_id, c.entry_id, c.step, c.path, c.turn, c.tokens
     from turns as t

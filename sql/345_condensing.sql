@@ -1,11 +1,12 @@
--- Condensing: old results of tools put in short before a packet is too long, where a ratio of the ceiling asks for it.
--- It is step 1 of what is demoted; bodies are kept, and what is read again is shown whole again.
+-- Condensing: old results of tools are summarized before a packet is too long.
+-- It happens where condense_ratio, a share of the ceiling, is set. It is step 1 in demotions. Bodies are kept, and a
+-- result that is read again is visible again.
 -- spec: @condensation
 
 -- views
 
--- The share of the ceiling above which an open turn's packet is condensed; a row only where one is set. A run with a
--- parent that it was not forked from was delegated to.
+-- The share of the ceiling above which the packet of an open turn is condensed; no row where none is set. A run with a
+-- parent that is not its fork was delegated to: delegated_condense_ratio holds for it.
 create view _condense_ratios as
 select turn_id, ratio
 from (
@@ -29,8 +30,8 @@ from (
 )
 where ratio > 0;
 
--- What condensing an open turn's packet puts in short: results of tools, that is their records in the log and their
--- channels, which are shown whole and are shorter in short; all but the newest four. What was read again is new again.
+-- The results of tools that condensing summarizes in the packet of an open turn: log entries and output channels that
+-- are visible and shorter when summarized, all but the newest four. A result that was read again counts as new.
 create view _condensable_results as
 select turn_id, step, entry_id, path, turn, tokens
 from (
@@ -49,7 +50,7 @@ from (
         and c.expansion > 0
         and (
             c.kind in (select name from tools)
-            -- what stands behind log://turn_N/ names the tool; errors and what the engine says are no results
+            -- log://turn_N/ is followed by the action; updates, errors and messages of the budget are no results
             or (
                 c.category = 'logging'
                 and substr(c.path, 7 + instr(substr(c.path, 7), '/')) not glob 'update/*'
@@ -60,7 +61,7 @@ from (
 )
 where place > 4;
 
--- Put old results of tools in short: insert into _condense (turn_id).
+-- Summarize old results of tools: insert into _condense (turn_id).
 create view _condense as
 select id as turn_id
 from turns
@@ -68,11 +69,11 @@ where false;
 
 -- triggers
 
--- Once a turn, and the model is told once.
+-- submit_packet does this once a turn; one log entry tells the model which results were summarized.
 create trigger _condense__condense
 instead of insert on _condense
 begin
-    -- what was demoted and shown again since is listed anew
+    -- replace: an entry may have been demoted in this turn and made visible again
     insert or replace into demotions (turn_id, entry_id, step, path, turn, tokens)
     select turn_id, entry_id, step, path, turn, tokens
     from _condensable_results

@@ -1,11 +1,11 @@
--- The compact packet, for a small local model: the one file that fits the question best, and the question.
--- A small model cannot choose well among files, so the full-text index chooses for it. What it chooses is made visible
--- like anything else that is read.
+-- The compact packet, for a small local model: the file that matches the prompt best, and the prompt.
+-- A small model cannot choose well among files, so the full-text index chooses one. That file becomes visible like any
+-- other that is read.
 -- spec: @compact_profile
 
 -- views
 
--- How well the files of a run's project match the prompt of its active loop; rank is more negative for better ones.
+-- How well the files of a run match the prompt of a turn's loop; the lower the rank, the better.
 create view _file_matches as
 select
     t.id as turn_id,
@@ -17,11 +17,11 @@ join loops as l on l.id = t.loop_id
 join content_search (search_query(l.prompt)) as f
 join run_views as v on v.run_id = t.run_id
 join entries as e
-    -- not null: the full-text index takes rowid = null for any row
+    -- never null: the full-text index would take rowid = null for any row
     on e.id = v.entry_id and e.kind = 'file' and coalesce(e.content_id, -1) = f.rowid;
 
+-- The compact packet, one row a part: the visible data entry that was used last, the log, the prompt.
 create view _packet_compact as
--- One row a part: the file that is read, the one used last; what happened; the prompt.
 select
     t.id as turn_id,
     case c.category when 'data' then 'file' when 'prompt' then 'prompt' else 'log' end as part,
@@ -40,7 +40,7 @@ where c.entry_id = (
     or c.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id)
 order by part <> 'file', part = 'prompt', c.turn, c.entry_id;
 
--- The files that a run may read, for a grammar that offers their paths.
+-- The text files of a run's project, for a grammar that offers their paths.
 create view _readable_paths as
 select
     r.id as run_id,
@@ -52,7 +52,7 @@ order by f.path;
 
 -- triggers
 
--- On a loop's first turn the best match becomes visible, in place of what earlier loops read.
+-- On the first turn of a loop the files in context are archived and the best match becomes visible.
 create trigger prepare_packet__choose_file
 instead of insert on prepare_packet
 when exists (

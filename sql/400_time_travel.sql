@@ -1,10 +1,11 @@
--- Time travel: what each run saw at each of its turns.
--- A turn remembers the clock at which its packet was assembled; what was live then is what the model saw.
+-- Time travel: what each run had in context at each of its turns.
+-- A turn keeps the clock at which its packet was accepted (seen_at); the model saw what was live at that clock.
 -- spec: @context_at @time_travel
 
 -- views
 
--- The runs that a run came from, itself at depth 0: their turns up to 'last_turn' lie in its past. Null: all of them.
+-- Each run (depth 0) with its parent (depth 1), the parent of that one, and so on. Only those turns of an ancestor that
+-- are before last_turn belong to the past of the run.
 create view _run_lines as
 with recursive line (run_id, source_id, depth, last_turn) as (
     select id, id, 0, null
@@ -19,7 +20,8 @@ select run_id, source_id, depth, last_turn
 from line;
 
 create view past_turns as
--- The turns in the past of a run, with the run that took each: its own, and those of the runs that it came from.
+-- The turns in the past of each run: its own, and those before the fork of the runs that it was forked from. source is
+-- the run that took the turn.
 select
     r.alias as run,
     t.sequence as turn,
@@ -34,7 +36,7 @@ join runs as s on s.id = l.source_id
 join turns as t on t.run_id = l.source_id and (l.depth = 0 or t.sequence < l.last_turn);
 
 create view context_at as
--- What the model saw at a turn: select path, visibility, body from context_at where run = 'demo' and turn = 3.
+-- What a run had in context at a turn: select path, visibility, body from context_at where run = 'demo' and turn = 3.
 select
     t.run,
     t.turn,
@@ -54,8 +56,8 @@ select
     ) as attributes,
     cast(coalesce(c.chars, 0) / 2.0 + 0.5 as integer) as tokens
 from past_turns as t
--- joined from the one turn to the entries in its run's scopes; of each, the view is what began before the turn's clock,
--- or the version that had not ended
+-- joined from the one turn to the entries in the scopes of its run; v is the present view where it began by the turn's
+-- clock, else h is the version that was in force
 cross join run_scopes as l on l.run_id = t.source_id
 cross join entries as e on e.scope = l.scope
 cross join schemes as s on s.name = e.kind and s.model_visible
@@ -73,7 +75,7 @@ left join contents as c
     )
 where coalesce(v.visibility, h.visibility) <> 'archived' and coalesce(v.state, h.state) <> 'proposed';
 
--- Both sides of two turns of a run: what each entry was in the one and in the other, null where it was not in context.
+-- Every entry at two turns of a run, side by side. The visibility is null where the entry was not in context.
 create view _turn_pairs as
 select
     f.run,
@@ -132,8 +134,9 @@ left join run_view_versions as th
 where f.seen_at is not null;
 
 create view context_changes as
--- What came, went, changed or moved in visibility between two turns: select path, change, visibility_before, visibility
--- from context_changes where run = 'demo' and from_turn = 2 and to_turn = 5.
+-- What changed in context between two turns: select path, change, visibility_before, visibility from context_changes
+-- where run = 'demo' and from_turn = 2 and to_turn = 5. 'change' is appeared, disappeared, changed, or moved where only
+-- the visibility differs.
 select
     p.run,
     p.from_turn,

@@ -22,7 +22,7 @@ create table if not exists file_stats (
 -- views
 
 create view project_files as
--- The files of each project, as the last scan found them.
+-- The files of each project, as the last scan found them. chars and lines are null for a file without text.
 select
     p.name as project,
     p.root,
@@ -38,7 +38,7 @@ left join entries as e on e.scope = 'project:' || p.id and e.path = f.path
 left join contents as c on c.id = e.content_id
 where f.kind <> 'missing';
 
--- Files without a text, and why they have none.
+-- Files without a text that can be shown, and why.
 create view _unreadable_files as
 select
     e.id as entry_id,
@@ -49,7 +49,7 @@ select
         when 'missing' then ' not found'
         else ': cannot be read'
     end as message,
-    -- the same for a line of a list
+    -- for a line of a list
     case f.kind
         when 'too_large' then 'too large, ' || f.size || ' bytes'
         when 'binary' then 'binary, ' || f.size || ' bytes'
@@ -80,12 +80,13 @@ from file_stats
 where false;
 
 create view sync_files as
--- Bring a run's views in line with the project's files: insert into sync_files (run_id, turn_id).
+-- Give a run a view of each file of its project, and take away those of missing files: insert into sync_files (run_id,
+-- turn_id).
 select run_id, id as turn_id
 from turns
 where false;
 
--- The effects on files that have ended, with their commands and proposals.
+-- Effects on files that have ended, with all that _take_file needs to know.
 create view _file_effects as
 select
     f.id as effect_id,
@@ -110,13 +111,13 @@ cross join effect_results as x on x.effect_id = f.id
 left join turns as t on t.id = f.turn_id
 where f.kind in ('file_write', 'file_delete');
 
--- Bring a file's entry in line with an effect: insert into _take_file, the columns of _file_effects.
+-- Update the entry of a file to what an effect did: insert a row of _file_effects.
 create view _take_file as
 select *
 from _file_effects
 where false;
 
--- Files that a run has in context. Before each packet the driver reads those again that changed on disk.
+-- The files that a run has in context. The driver checks them on disk before each packet.
 create view _watched_files as
 select
     v.run_id,
@@ -130,7 +131,7 @@ join entries as e on e.id = v.entry_id and e.kind = 'file'
 join file_stats as f on f.project_id = r.project_id and f.path = e.path
 where v.visibility <> 'archived';
 
--- Turns before whose packet the driver scans the whole project: the first of a loop, and each one after a process ran.
+-- Turns before whose packet the whole project is scanned: the first of a loop, and one after a turn that ran a process.
 create view _scan_requests as
 select
     t.id as turn_id,
@@ -205,6 +206,8 @@ begin
     values (new.project_id, new.path, new.kind, new.size, new.mtime_ns, new.sha256);
 end;
 
+-- A new view has the default visibility of files. The first time, a log entry is written that lists all files with
+-- their tokens (the manifest).
 create trigger sync_files__sync
 instead of insert on sync_files
 begin
@@ -270,7 +273,8 @@ begin
         );
 end;
 
--- The text that was written becomes the head of the file's entry. A new file belongs to the project from now on.
+-- The new text is the head of the entry. A file that did not exist gets the constraint 'add', so that it belongs to the
+-- project.
 create trigger _take_file__write
 instead of insert on _take_file
 when new.kind = 'file_write'
@@ -291,7 +295,7 @@ begin
         new.turn,
         new.loop_id
     );
-    -- mv: the entry that was moved goes once its file is written
+    -- mv of an entry to a file: the source is removed now that the file is written
     delete from run_views
     where new.action = 'mv'
         and run_id = new.run_id
@@ -308,7 +312,7 @@ begin
     );
 end;
 
--- A file that was removed leaves its run's view; its entry stays, because past packets refer to it.
+-- This run loses its view at once, any other run with its next sync_files. The entry stays for the past.
 create trigger _take_file__delete
 instead of insert on _take_file
 when new.kind = 'file_delete'

@@ -1,11 +1,11 @@
--- Progress: the events of a run as a person at a terminal wants to see them.
+-- Progress: what happens in a run, event by event, for a person who watches it.
 -- spec: @run_progress
 
 -- views
 
 create view run_progress as
--- What happened since: select * from run_progress where run = 'demo' and event_id > :last order by event_id.
--- Joined from the few events that are new, not from the many entries of the run.
+-- What happened in a run after an event: select * from run_progress where run = 'demo' and event_id > :last order by
+-- event_id. It reads the new events, not all entries of the run.
 select
     r.alias as run, ev.id as event_id, 'turn' as type, t.sequence as turn, t.context_tokens,
     b.ceiling,
@@ -31,7 +31,7 @@ join command_results as k on k.command_id = c.id
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id
 where ev.kind in ('entry.created', 'entry.written') and c.state in ('resolved', 'failed', 'cancelled')
-    -- what was put out of sight since was not written again
+    -- only the last write of the entry; a later change of visibility is no write
     and not exists (
         select 1
         from events as x
@@ -49,7 +49,7 @@ left join contents as b on b.id = v.content_id
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id
 where ev.kind in ('entry.created', 'entry.written') and json_extract(a.attributes, '$.action') = 'error'
-    -- what a step of the ladder wrote on is told as it ended
+    -- an error that a later step of the ladder replaced is told once, in its last form
     and not exists (
         select 1
         from events as x

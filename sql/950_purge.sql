@@ -1,25 +1,25 @@
 -- Purge: the removal of a whole run, for good.
--- Everything else only adds; this is the one way in which something is forgotten. First the run goes, with all that was
--- said and done in it; then what nobody refers to any more is swept out. What another run, a project or a packet shows
--- stays.
+-- Nothing else deletes the past. purge_run removes the run with its loops, turns, commands and events; sweep then
+-- removes what nothing refers to any more. What another run, a project or a packet still shows stays.
 -- spec: @purge
 
 -- views
 
 create view purge_run as
--- Remove a run: insert into purge_run (run). A sweep is due afterwards.
+-- Remove a run for good: insert into purge_run (run). A sweep is due afterwards.
 select alias as run
 from runs
 where false;
 
 create view sweep as
--- Remove what purged runs have left and nobody refers to, where it is due: insert into sweep (due) values (1).
+-- Remove what purged runs left behind and nothing refers to: insert into sweep (due) values (1). It has a row while a
+-- sweep is due.
 select 1 as due
 from _purges
 limit 1;
 
+-- Chunk lists that no packet has.
 create view _unused_chunk_lists as
--- Stretches that no packet has.
 select id
 from chunk_lists
 where id not in (
@@ -28,8 +28,8 @@ where id not in (
         join json_each(p.parts) as s
     );
 
+-- Chunks that no chunk list has.
 create view _unused_chunks as
--- Parts that no stretch has.
 select id
 from chunks
 where id not in (
@@ -41,8 +41,8 @@ where id not in (
             and case j.type when 'array' then j.value ->> 1 else j.value end
     );
 
+-- Metadata of entries that neither a view nor a version of one refers to.
 create view _unused_metadata as
--- Labels that neither a view nor its history has.
 select id
 from _entry_metadata
 where id not in (
@@ -51,8 +51,8 @@ where id not in (
         select metadata_id from run_view_versions where metadata_id is not null
     );
 
+-- Contents that no view, head, version, proposal or chunk refers to.
 create view _unused_contents as
--- Bodies that no view, head, history, proposal or part of a packet shows.
 select id, body
 from contents
 where id not in (
@@ -71,6 +71,8 @@ where id not in (
 
 -- triggers
 
+-- Refused while the run is driven, and while it is the parent of another run. The row in _purges lets its rows pass the
+-- guards that forbid to delete them.
 create trigger purge_run__purge
 instead of insert on purge_run
 begin
@@ -92,9 +94,9 @@ begin
     select id
     from runs
     where alias = new.run;
-    -- an event that stays: the clock never goes back
+    -- this event stays, so that the clock does not go back
     insert into events (at, kind, detail) values (now(), 'run.purged', json_object('run', new.run));
-    -- a later run may get the number of this one
+    -- a later run may get the id of this one; it must not find these entries
     update entries
     set scope = 'purged:' || scope || ':' || (select max(id) from events)
     where scope in (select 'run:' || id from runs where alias = new.run);
@@ -102,7 +104,7 @@ begin
     where run_id = (select id from runs where alias = new.run);
     delete from runs
     where alias = new.run;
-    -- nor does the mark of its sweep stay on that number
+    -- the row that says a sweep is due must not name that later run
     update _purges
     set run_id = -(select max(id) from events)
     where run_id > 0 and run_id not in (select id from runs);
