@@ -68,15 +68,15 @@ def check_header(path: Path, *, read_only: bool = False) -> None:
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise _another_application(path)
     if not read_only:
-        # a version that still stands in the write-ahead log alone is found by prepare()
+        # prepare() finds a version that is only in the write-ahead log yet
         _refuse_newer(path, int.from_bytes(header[60:64], "big"), VERSION)
 
 
 def prepare(connection: apsw.Connection, trust: Trust = False, build: Build | None = None) -> None:
-    """Bring an open database to the version of `build`, the installed one, with its views and triggers.
+    """Bring an open database to the version of `build`, by default the installed one, with its views and triggers.
 
-    Raises `Conflict` (409) for a file of a newer engine, and while a live driver holds a lease on a file that would have to
-    be rebuilt; `PermissionDenied` (403) for one with objects of others on the engine's tables that `trust` does not cover.
+    Raises `Conflict` (409) for a file of a newer engine, and for one that must be rebuilt while a driver holds a lease in
+    it; `PermissionDenied` (403) for objects of others on the engine's tables that `trust` does not cover.
     """
     build = build or installed()
     standing = inspect(connection, build)
