@@ -19,7 +19,7 @@ from .sql import LIMIT, print_answer
 if TYPE_CHECKING:
     from engine.api import Database
 
-_HELP = """.tables         tables and views
+_HELP = """.tables         views, tables, and doors, which take rows
 .schema [NAME]  how one, or each, was created, with what it promises
 .quit           leave
 Anything else is SQL, up to a semicolon; only reading is allowed."""
@@ -95,10 +95,12 @@ def _dot_command(db: Database, text: str) -> None:
     name, _, argument = text.partition(" ")
     if name == ".tables":
         rows = db.rows(
-            "select group_concat(name, '  ') as names, type from (select name, type from sqlite_schema "
-            "where type in ('table', 'view') and name not like 'sqlite_%' order by name) group by type order by type desc"
+            "select group_concat(name, '  ') as names, kind from (select s.name, case when exists (select 1 from "
+            "sqlite_schema as t where t.type = 'trigger' and t.tbl_name = s.name and s.type = 'view') "
+            "then 'doors' else s.type || 's' end as kind from sqlite_schema as s where s.type in ('table', 'view') "
+            "and s.name not glob 'sqlite_*' and s.name not glob '_*' order by s.name) group by kind order by kind desc"
         )
-        print_text("\n\n".join(f"{row['type']}s\n{row['names']}" for row in rows))
+        print_text("\n\n".join(f"{row['kind']}\n{row['names']}" for row in rows))
     elif name == ".schema":
         rows = db.rows(
             "select sql from sqlite_schema where sql is not null "
