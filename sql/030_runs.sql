@@ -106,7 +106,7 @@ create index if not exists idx_loops_queued on loops (run_id, sequence) where st
 -- seeds
 
 insert into run_options (name, scope, kind, least, most, meaning) values
-    ('yolo', 'loop', 'flag', null, null, 'every proposal is accepted'),
+    ('yolo', 'loop', 'flag', null, null, 'every proposal except a question is accepted'),
     ('no_repo', 'loop', 'flag', null, null, 'the files of the project are not scanned'),
     ('no_web', 'loop', 'flag', null, null, 'tools that search or fetch are closed'),
     ('no_interaction', 'loop', 'flag', null, null, 'the model may not ask questions'),

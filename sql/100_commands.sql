@@ -123,8 +123,8 @@ select id as command_id, null as fault
 from commands
 where false;
 
--- Write the log entry of a command of a turn: insert into _record_command (command_id).
-create view _record_command as
+-- Write the log entry of a command of a turn: insert into _log_command (command_id).
+create view _log_command as
 select id as command_id
 from commands
 where false;
@@ -251,7 +251,7 @@ begin
             c.outcome in ('validation', 'permission', 'method_not_allowed')
             or exists (select 1 from vetoes as v where v.command_id = c.id)
         );
-    insert into _record_command (command_id)
+    insert into _log_command (command_id)
     select id
     from commands
     where id = new.command_id and state in ('proposed', 'resolved', 'failed');
@@ -275,7 +275,7 @@ begin
     update commands
     set state = new.state, outcome = new.outcome, message = coalesce(new.message, message)
     where id = new.command_id;
-    insert into _record_command (command_id)
+    insert into _log_command (command_id)
     select id
     from commands
     where id = new.command_id and state in ('proposed', 'resolved', 'failed', 'cancelled');
@@ -283,8 +283,8 @@ end;
 
 -- The entries that a pattern found are not needed after this. The log entry of a command that is 'proposed' is left out
 -- of packets until the decision.
-create trigger _record_command__record
-instead of insert on _record_command
+create trigger _log_command__log
+instead of insert on _log_command
 begin
     insert into entries (scope, path, scheme, kind)
     select 'run:' || run_id, log_path, 'log', 'log'

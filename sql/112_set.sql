@@ -98,7 +98,7 @@ create trigger _run_command__set
 instead of insert on _run_command
 when new.action = 'set' and lower(substr(new.path, 1, 6)) is not 'run://'
 begin
-    insert into _read_patch (command_id, run_id, path, patch)
+    insert into _apply_patch (command_id, run_id, path, patch)
     select new.id, new.run_id, new.path, patch_parse(new.body)
     where new.writer = 'model'
         and path_scheme(new.path) is null

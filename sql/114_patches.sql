@@ -7,9 +7,9 @@
 
 -- views
 
--- Apply the body of a set that is a patch: insert into _read_patch (command_id, run_id, path, patch). 'patch' is the
+-- Apply the body of a set that is a patch: insert into _apply_patch (command_id, run_id, path, patch). 'patch' is the
 -- JSON of patch_parse. A diff of other files than 'path' does nothing here: it is written as a text like any other.
-create view _read_patch as
+create view _apply_patch as
 select id as command_id, run_id, path, null as patch
 from commands
 where false;
@@ -25,8 +25,8 @@ where false;
 
 -- Fail a patch that cannot be read, and one that does not change the file that the set names. Otherwise compute what
 -- becomes of each file.
-create trigger _read_patch__apply
-instead of insert on _read_patch
+create trigger _apply_patch__apply
+instead of insert on _apply_patch
 when json_extract(new.patch, '$.form') = 'codex'
     or (json_extract(new.patch, '$.form') = 'unified' and json_extract(new.patch, '$.error') is not null)
     or new.path in (

@@ -64,7 +64,7 @@ from proposals
 where false;
 
 -- Commands whose proposals are done together or not at all: moves and patches.
-create view _joint_commands as
+create view _atomic_commands as
 select id as command_id
 from commands
 where action = 'mv' or json_extract(attributes, '$.together') = 1;
@@ -81,7 +81,7 @@ select
             char(10) || 'Done before it failed: ' || (
                 select group_concat(d.target, ', ')
                 from proposals as d
-                join _joint_commands as j on j.command_id = d.command_id
+                join _atomic_commands as j on j.command_id = d.command_id
                 where d.command_id = m.id and d.state = 'resolved'
             ), ''
         ),
@@ -120,7 +120,7 @@ where p.state = 'accepted'
     and not exists (select 1 from effects as f where f.command_id = p.command_id and f.proposal_id = p.id)
     and not exists (
         select 1
-        from _joint_commands as j
+        from _atomic_commands as j
         cross join proposals as o on o.command_id = j.command_id and o.state in ('proposed', 'accepting')
         where j.command_id = p.command_id
     );
@@ -199,7 +199,7 @@ begin
     cross join _due_effects as d on d.command_id = p.command_id
     where p.id = new.proposal_id
         and p.state = 'accepted'
-        and (d.proposal_id = p.id or exists (select 1 from _joint_commands as j where j.command_id = p.command_id))
+        and (d.proposal_id = p.id or exists (select 1 from _atomic_commands as j where j.command_id = p.command_id))
     order by d.ordinal;
     insert into _open_channels (effect_id)
     select f.id
@@ -232,7 +232,7 @@ begin
     set state = 'cancelled', ended_at = now()
     where command_id = new.command_id
         and state = 'pending'
-        and exists (select 1 from _joint_commands as j where j.command_id = new.command_id);
+        and exists (select 1 from _atomic_commands as j where j.command_id = new.command_id);
     insert into events (at, run_id, turn_id, kind, detail)
     select now(), run_id, turn_id, 'proposal.cancelled', json_object('path', path, 'outcome', 'aborted')
     from proposals
@@ -241,7 +241,7 @@ begin
             state = 'proposed'
             or (
                 state = 'accepted'
-                and exists (select 1 from _joint_commands as j where j.command_id = new.command_id)
+                and exists (select 1 from _atomic_commands as j where j.command_id = new.command_id)
                 and not exists (
                     select 1 from effects as f where f.proposal_id = proposals.id and f.state in ('pending', 'started')
                 )
@@ -254,7 +254,7 @@ begin
             state = 'proposed'
             or (
                 state = 'accepted'
-                and exists (select 1 from _joint_commands as j where j.command_id = new.command_id)
+                and exists (select 1 from _atomic_commands as j where j.command_id = new.command_id)
                 and not exists (
                     select 1 from effects as f where f.proposal_id = proposals.id and f.state in ('pending', 'started')
                 )

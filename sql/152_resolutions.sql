@@ -28,7 +28,7 @@ create index if not exists idx_resolutions_run_id on resolutions (run_id);
 -- views
 
 -- The open proposals that a resolution decides on.
-create view _resolved_proposals as
+create view _proposals_to_decide as
 select s.id as resolution_id, p.id as proposal_id, p.kind
 from resolutions as s
 cross join proposals as p on p.run_id = s.run_id
@@ -50,15 +50,15 @@ after insert on resolutions
 begin
     select fail(404, coalesce(new.path, 'run ' || (select alias from runs where id = new.run_id))
         || ': nothing is proposed there; see ''engine proposals''')
-    where not exists (select 1 from _resolved_proposals where resolution_id = new.id);
+    where not exists (select 1 from _proposals_to_decide where resolution_id = new.id);
     select fail(400, coalesce(new.path, 'run ' || (select alias from runs where id = new.run_id))
         || ': several files are proposed there; say by proposal_id which of them the text is for')
     where new.decision = 'accept'
         and new.body is not null
-        and (select count(*) from _resolved_proposals where resolution_id = new.id and kind = 'file_write') > 1;
+        and (select count(*) from _proposals_to_decide where resolution_id = new.id and kind = 'file_write') > 1;
     insert into _decide_proposal (proposal_id, decision, body, reason)
     select proposal_id, new.decision, new.body, new.reason
-    from _resolved_proposals
+    from _proposals_to_decide
     where resolution_id = new.id;
 end;
 

@@ -73,12 +73,12 @@ left join proposals as p on p.id = f.proposal_id
 left join contents as c on c.id = p.content_id
 where f.state in ('pending', 'started');
 
-create view joint_effects as
+create view atomic_effects as
 -- The pending effects of moves and patches of which none has started: the driver checks all of them before it performs
 -- the first.
 select p.*
 from pending_effects as p
-join _joint_commands as j on j.command_id = p.command_id
+join _atomic_commands as j on j.command_id = p.command_id
 where not exists (select 1 from effects as o where o.command_id = p.command_id and o.state <> 'pending');
 
 -- Processes that were started and have no end. Where a driver asks what comes next, the one that started them is dead.

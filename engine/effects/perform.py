@@ -56,7 +56,7 @@ class Performer:
         """One of the joint effects that the disk would refuse now: it is performed first, so that it fails before the others
         have changed anything.
         """
-        together = self._db.rows("select * from joint_effects where run_id = ? order by effect_id", (run_id,))
+        together = self._db.rows("select * from atomic_effects where run_id = ? order by effect_id", (run_id,))
         return next((effect for effect in together if not files.may_be_done(self._db, effect)), None)
 
     def recover(self, run_id: int) -> None:

@@ -596,7 +596,9 @@ CREATE INDEX idx_turns_reported on turns (run_id, sequence, context_chars, promp
 where prompt_tokens > 0;
 
 -- view _abort_run (run_id, reason)
+-- view _apply_patch (command_id, run_id, path, patch)
 -- view _apply_write (run_id, entry_id, path, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id, searchable)
+-- view _atomic_commands (command_id)
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view _cancel_proposals (command_id)
 -- view _channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
@@ -640,13 +642,13 @@ where prompt_tokens > 0;
 -- view _forbidden_entries (command_id, path)
 -- view _forbidden_paths (command_id, path)
 -- view _found_entries (command_id, entry_id, path)
--- view _joint_commands (command_id)
 -- view _judge_turn (turn_id)
 -- view _kept_attributes (command_id, attributes)
 -- view _ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
 -- view _ladder_reports (turn_id, soft, message)
 -- view _leftover_processes (effect_id, run_id, identity)
 -- view _list_entries (command_id)
+-- view _log_command (command_id)
 -- view _loop_ceilings (loop_id, run_id, chars_per_token, context_size, ceiling)
 -- view _loop_grammars (loop_id, gbnf, json_schema)
 -- view _loop_rates (loop_id, chars_per_token)
@@ -670,17 +672,15 @@ where prompt_tokens > 0;
 -- view _plain_commands (command_id)
 -- view _process_reports (effect_id, report)
 -- view _proposal_ends (command_id, state, outcome, message)
+-- view _proposals_to_decide (resolution_id, proposal_id, kind)
 -- view _propose_patch (command_id, files)
 -- view _propose_removal (command_id, path)
--- view _read_patch (command_id, run_id, path, patch)
 -- view _readable_paths (run_id, path)
--- view _record_command (command_id)
 -- view _record_commands (turn_id, parsed)
 -- view _refusals (command_id, refusal)
 -- view _remove_entries (command_id, run_id)
 -- view _repeated_processes (command_id, refusal)
 -- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, lists, is_slice, decides, is_move, is_pattern, filter, found, needs, example, forbidden)
--- view _resolved_proposals (resolution_id, proposal_id, kind)
 -- view _run_command (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _run_lines (run_id, source_id, depth, last_turn)
 -- view _run_paths (run_id, path, entry_id, kind, scheme)
@@ -708,6 +708,7 @@ where prompt_tokens > 0;
 -- view _write_body (command_id, path, attributes, visibility, edit)
 -- view answer_proposal (proposal_id, decision, body, reason, decided_by)
 -- view append_output (effect_id, channel, text, lease)
+-- view atomic_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, timeout_s, max_output)
 -- view audit_entries (run, path, turn, body, status)
 -- view begin_turn (run, lease)
 -- view claim_lease (run, token, holder, replaces)
@@ -729,7 +730,6 @@ where prompt_tokens > 0;
 -- view invariant_scratch (command_id)
 -- view invariant_settled_commands (id)
 -- view invariant_settled_effects (id)
--- view joint_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, timeout_s, max_output)
 -- view known_entries (run, scope, path, scheme, category, body, attributes, visibility, state, outcome, status, writer, turn, tokens, lines, write_count, updated_at)
 -- view live_leases (run, token, holder, expires_at)
 -- view loop_flags (loop_id, run_id, flag)
@@ -777,6 +777,7 @@ where prompt_tokens > 0;
 -- view write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
 
 -- trigger _abort_run__abort on _abort_run
+-- trigger _apply_patch__apply on _apply_patch
 -- trigger _apply_write__apply on _apply_write
 -- trigger _call_verb__call on _call_verb
 -- trigger _cancel_proposals__cancel on _cancel_proposals
@@ -798,14 +799,13 @@ where prompt_tokens > 0;
 -- trigger _fail_command__fail on _fail_command
 -- trigger _judge_turn__judge on _judge_turn
 -- trigger _list_entries__list on _list_entries
+-- trigger _log_command__log on _log_command
 -- trigger _make_metadata__make on _make_metadata
 -- trigger _move_loop__move on _move_loop
 -- trigger _open_channels__open on _open_channels
 -- trigger _perform_plain__perform on _perform_plain
 -- trigger _propose_patch__propose on _propose_patch
 -- trigger _propose_removal__propose on _propose_removal
--- trigger _read_patch__apply on _read_patch
--- trigger _record_command__record on _record_command
 -- trigger _record_commands__record on _record_commands
 -- trigger _remove_entries__remove on _remove_entries
 -- trigger _run_command__cp_mv on _run_command
