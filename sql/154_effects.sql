@@ -58,12 +58,6 @@ select
     c.body as text,
     j.root,
     m.action,
-    min(
-        cast(coalesce(
-            json_extract(m.attributes, '$.timeout'), (select value from settings where name = 'process_timeout')
-        ) as real),
-        coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = m.loop_id), 9e9)
-    ) as timeout_s,
     (select cast(value as integer) from settings where name = 'process_output_bytes') as max_output
 from effects as f
 join commands as m on m.id = f.command_id
@@ -72,6 +66,19 @@ join projects as j on j.id = r.project_id
 left join proposals as p on p.id = f.proposal_id
 left join contents as c on c.id = p.content_id
 where f.state in ('pending', 'started');
+
+-- The seconds after which a process is stopped: its own limit or the setting, and no longer than its loop may go on.
+create view _effect_timeouts as
+select
+    f.id as effect_id,
+    min(
+        cast(coalesce(
+            json_extract(m.attributes, '$.timeout'), (select value from settings where name = 'process_timeout')
+        ) as real),
+        coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = m.loop_id), 9e9)
+    ) as timeout_s
+from effects as f
+join commands as m on m.id = f.command_id;
 
 create view atomic_effects as
 -- The pending effects of moves and patches of which none has started: the driver checks all of them before it performs

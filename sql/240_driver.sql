@@ -83,7 +83,12 @@ select r.id as run_id, r.alias as run, r.status, n.step
 from runs as r
 join next_steps as n on n.run_id = r.id
 where n.step not in ('end', 'wait')
-    and not exists (select 1 from leases as l where l.run_id = r.id and l.expires_at > now());
+    and not exists (
+        select 1
+        from leases as l
+        -- the time in milliseconds, told by SQLite: stock tools can read this view
+        where l.run_id = r.id and l.expires_at > (julianday('now') - 2440587.5) * 86400000
+    );
 
 -- What the adapter needs to make the model call of a turn.
 create view _model_requests as

@@ -88,7 +88,9 @@ class Performer:
         result = run_process(
             json.loads(effect["detail"])["command"],
             cwd=Path(effect["root"] or "."),
-            timeout_s=effect["timeout_s"],
+            timeout_s=self._db.value(
+                "select timeout_s from _effect_timeouts where effect_id = ?", (effect["effect_id"],)
+            ),
             on_start=lambda identity: self._mark_started(effect["effect_id"], identity.to_json()),
             on_output=lambda channel, text: self._append(effect["effect_id"], channel, text),
             cancelled=self._stopped,
