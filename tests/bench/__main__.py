@@ -30,9 +30,16 @@ def main() -> None:
         return
     lines: list[Line] = []
     for name in arguments.names or benchmarks:
-        options = {"turns": turns} if turns and "turns" in inspect.signature(benchmarks[name]).parameters else {}
-        lines += benchmarks[name](**options)
+        lines += benchmarks[name](**_lengths(benchmarks[name], turns))
     print(text(lines))
+
+
+def _lengths(benchmark: Callable[..., list[Line]], turns: tuple[int, ...]) -> dict[str, object]:
+    """The lengths of runs as a part takes them: all of them, the first alone, or none."""
+    parameter = inspect.signature(benchmark).parameters.get("turns")
+    if parameter is None or not turns:
+        return {}
+    return {"turns": turns[0] if parameter.annotation == "int" else turns}
 
 
 def found() -> dict[str, Callable[..., list[Line]]]:
