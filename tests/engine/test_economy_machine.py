@@ -32,7 +32,7 @@ from economy import (
     sent,
     stock,
 )
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -314,7 +314,5 @@ class Economy(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-Economy.TestCase.settings = settings(
-    max_examples=16, stateful_step_count=16, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+Economy.TestCase.settings = settings(max_examples=16, stateful_step_count=16)
 TestEconomy = Economy.TestCase

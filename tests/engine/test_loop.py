@@ -301,7 +301,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(answers=st.lists(st.lists(PIECES | st.text(max_size=20), max_size=8).map("".join), min_size=1, max_size=4))
 def test_no_text_of_a_model_breaks_a_run(broken_runs: Path, answers: list[str]) -> None:
     db = engine.open(broken_runs, synchronous="NORMAL")

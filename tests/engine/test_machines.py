@@ -102,18 +102,6 @@ def test_a_turn_refuses_the_phases_that_do_not_follow(db: engine.Database, sourc
         db.execute("update turns set phase = ?", (target,))
 
 
-def test_the_seeded_edges_are_the_ones_stated_here(db: engine.Database) -> None:
-    def edges(table: str, source: str, target: str) -> set[tuple[object, object]]:
-        return {tuple(row.values()) for row in db.rows(f"select {source}, {target} from {table}")}
-
-    assert edges("run_transitions", "from_status", "to_status") == {
-        (source, target) for source, targets in RUN_EDGES.items() for target in targets
-    }
-    assert edges("loop_transitions", "from_status", "to_status") == {
-        (source, target) for source, targets in LOOP_EDGES.items() for target in targets
-    }
-
-
 def bring_to(db: engine.Database, phase: str) -> None:
     if phase == "judged":
         turn(db, "demo", "done")

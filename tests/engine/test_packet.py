@@ -139,7 +139,7 @@ def write_entries(db: engine.Database, entries: list[tuple[str, str, str, str]])
         )
 
 
-@settings(max_examples=18, deadline=None)
+@settings(max_examples=18)
 @given(
     entries=ENTRIES,
     prompt=BODIES.filter(str.strip),
@@ -194,7 +194,7 @@ def test_the_figures_of_the_prompt_are_those_of_the_packet(db: engine.Database, 
         assert figures["usage"] == row["context_tokens"] == math.ceil(sum(len(text["text"]) for text in texts) / 2)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(entries=ENTRIES)
 def test_the_counts_of_the_budget_are_those_of_the_context(entries: list[tuple[str, str, str, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
@@ -226,7 +226,7 @@ def rendered_entries(db: engine.Database, turn_id: int) -> int:
     return sum(len(row["text"]) + 1 for row in rows) + sum(len(row["text"]) for row in prompt)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(entries=ENTRIES, logged=BODIES, prompts=st.lists(BODIES.filter(str.strip), min_size=1, max_size=2))
 def test_what_an_entry_costs_is_what_its_text_measures(
     entries: list[tuple[str, str, str, str]], logged: str, prompts: list[str]

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 from driving import Clock, begin, fresh, turn
-from hypothesis import example, given
-from hypothesis import settings as hypothesis_settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import engine
@@ -119,7 +118,7 @@ def rows_after(responses: list[str], writes: list[dict[str, Any]], plain: bool, 
     return rows
 
 
-@hypothesis_settings(max_examples=60, deadline=None)
+@settings(max_examples=25)
 @given(
     responses=st.lists(st.lists(COMMANDS, min_size=1, max_size=4).map("\n".join), min_size=1, max_size=3),
     writes=st.lists(

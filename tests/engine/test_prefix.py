@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from driving import script
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Answer, Handler, saying, serving
 
@@ -152,7 +152,6 @@ PARTS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(packets=st.lists(PARTS, min_size=1, max_size=6), most=st.integers(0, 3))
 def test_blocks_are_the_message_cut(packets: list[list[tuple[str, bool]]], most: int) -> None:
     before: Message | None = None
@@ -167,7 +166,6 @@ def test_blocks_are_the_message_cut(packets: list[list[tuple[str, bool]]], most:
         before, parts_before = message, [text for text, _ in parts]
 
 
-@settings(deadline=None)
 @given(packets=st.lists(PARTS, min_size=1, max_size=8))
 def test_cuts_are_made_again_of_what_is_stored(packets: list[list[tuple[str, bool]]]) -> None:
     before: Message | None = None

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from driving import script
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import engine
@@ -92,7 +92,6 @@ def test_a_fork_copies_views_only(db: engine.Database, tmp_path: Path) -> None:
 IDS = st.lists(st.integers(1, 10_000), max_size=200)
 
 
-@settings(deadline=None)
 @given(ids=IDS, at=st.integers(0, 200), new=st.integers(1, 10_000))
 @example(ids=list(range(1, 400)), at=100, new=5000)
 def test_a_change_in_one_place_changes_the_stretch_that_it_stands_in(ids: list[int], at: int, new: int) -> None:
@@ -105,7 +104,6 @@ def test_a_change_in_one_place_changes_the_stretch_that_it_stands_in(ids: list[i
         assert changed[len(changed) - rest :] == stretches[len(stretches) - rest :]
 
 
-@settings(deadline=None)
 @given(ids=IDS)
 def test_runs_stand_for_consecutive_ids(ids: list[int]) -> None:
     spread = [
