@@ -206,4 +206,8 @@ class Renderer:
 
     def _read(self, source: str, turn_id: int, condition: str = "", *bindings: str) -> list[Row]:
         query = f"select * from {source} where turn_id = ? {condition}"  # noqa: S608 - a view named by packet_sections
-        return self._db.rows(query, (turn_id, *bindings))
+        rows = self._db.rows(query, (turn_id, *bindings))
+        for row in rows:
+            # so that the rows of two turns are equal where they show the same
+            del row["turn_id"]
+        return rows
