@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 from audit import audit
-from driving import fresh, script
+from driving import GO_ON, fresh, script
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import engine
 
-GO_ON = '<update status="102">on</update>'
 DONE = '<update status="200">Done it.</update>'
 
 

@@ -19,7 +19,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from driving import Clock, begin, fresh, script
+from driving import DONE, GO_ON, Clock, begin, fresh, script
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,8 +28,6 @@ from engine import plugins
 from engine.models.protocol import Completion, Message, Request, Usage
 
 GOLDEN = Path(__file__).parent.parent / "golden"
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 
 
 class Listener:
