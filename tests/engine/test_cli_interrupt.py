@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from audit import audit
-from engine_cli import ENGINE, SECONDS, database, engine, environment, script
+from engine_cli import ENGINE, SECONDS, database, engine, environment, run_command, script
 from timing import wait_until
 
 import engine as library
@@ -21,13 +21,6 @@ import engine as library
 Started = Callable[..., subprocess.Popen[str]]
 
 THINKING: list[str | Mapping[str, Any]] = [{"text": '<update status="200">Late.</update>', "delay_s": 30}]
-
-
-@pytest.fixture
-def folder(workspace_dir: Path) -> Iterator[Path]:
-    """A folder with files; the database that the test leaves in it is audited."""
-    yield workspace_dir
-    audit(database(workspace_dir))
 
 
 @pytest.fixture
@@ -151,13 +144,5 @@ def test_a_reader_that_stops_early_is_no_error(folder: Path, tmp_path: Path) -> 
     engine(folder, "run", "--model", script(tmp_path / "s.jsonl", ['<update status="200">Yes.</update>']), "Go")
     numbers = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 50000) select i from n"
     line = " ".join(f"'{part}'" for part in [*ENGINE, "sql", "--limit", "0", numbers])
-    done = subprocess.run(
-        ["bash", "-c", f"{line} | head -n 1"],
-        cwd=folder,
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+    done = run_command(folder, "bash", "-c", f"{line} | head -n 1")
     assert (done.stdout, done.stderr) == ("i\n", "")

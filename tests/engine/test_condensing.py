@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import fresh, script
+from driving import DONE, GO_ON, fresh, script
 
 import engine
 
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 LONG = "word " * 200
 NOTES = "".join(f'<set path="known://{number}" visibility="summarized">{number} {LONG}</set>' for number in range(9))
 

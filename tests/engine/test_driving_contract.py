@@ -14,11 +14,10 @@ import math
 from pathlib import Path
 
 import pytest
-from driving import START_MS, Clock, begin, fresh, script
+from driving import DONE, START_MS, Clock, begin, fresh, script
 
 import engine
 
-DONE = '<update status="200">Done.</update>'
 WRITE = '<set path="a.txt">x</set>'
 
 

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import begin, fresh, script, turn
+from driving import DONE, GO_ON, begin, fresh, script, turn
 
 import engine
 
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 LONG = "word " * 200
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import Clock, begin, fresh, script
+from driving import DONE, Clock, begin, fresh, script
 from timing import wait_until
 
 import engine
@@ -21,7 +21,6 @@ from engine import identity
 from engine.errors import Conflict, LeaseLost
 from engine.lease import Lease
 
-DONE = '<update status="200">Done.</update>'
 ELSEWHERE = identity.ProcessIdentity("another boot", 1, "1", "another machine", "").to_json()
 
 

@@ -19,7 +19,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from driving import Clock, begin, fresh, script
+from driving import DONE, GO_ON, Clock, begin, fresh, script
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,8 +29,6 @@ from engine.models.protocol import Completion, Message, Request, Usage
 from engine.packet import Renderer
 
 GOLDEN = Path(__file__).parent.parent / "golden"
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 
 
 class Listener:

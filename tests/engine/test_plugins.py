@@ -17,13 +17,11 @@ from typing import Any
 
 import pytest
 from audit import audit
-from driving import begin, script
+from driving import DONE, GO_ON, begin, script
 
 import engine
 
 PLUGIN = Path(__file__).parent.parent / "examples" / "plugin"
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 PROGRAM = """
 import json, sys
 import engine

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import script
+from driving import DONE, GO_ON, script
 from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Answer, Handler, saying, serving
@@ -24,9 +24,6 @@ from loopback import Answer, Handler, saying, serving
 import engine
 from engine.cuts import blocks_of, cuts_of, kept_of, message_of
 from engine.models.protocol import Message
-
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 
 
 def users(db: engine.Database, run: str = "demo") -> list[str]:

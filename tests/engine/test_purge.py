@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import begin, script
+from driving import DONE, GO_ON, begin, script
 from engine_cli import engine as command
 
 import engine
 from engine.errors import Conflict, NotFound
 from engine.purging import sweep
 
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 SECRET = "the vault opens with swordfish"
 
 

@@ -13,12 +13,10 @@ from pathlib import Path
 import apsw
 import pytest
 from audit import audit
-from driving import START_MS, Clock, begin, fresh, script
+from driving import DONE, GO_ON, START_MS, Clock, begin, fresh, script
 
 import engine
 
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 NOTE = '<set path="known://a">x</set>'
 
 

@@ -9,7 +9,7 @@ import json
 from itertools import pairwise
 from pathlib import Path
 
-from driving import script
+from driving import DONE, script
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -18,7 +18,6 @@ from engine.packet_store import runs_of, stretches_of
 
 ENTRIES = 150
 BODY = 1000
-DONE = '<update status="200">Done.</update>'
 TURNS = 40
 
 

@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import begin, fresh, script
+from driving import DONE, GO_ON, begin, fresh, script
 
 import engine
 
 CORPUS = Path(__file__).parent.parent / "fixtures" / "packets.jsonl"
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 
 
 def recorded_runs() -> dict[str, list[dict[str, Any]]]:

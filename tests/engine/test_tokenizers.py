@@ -10,14 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import script
+from driving import DONE, GO_ON, script
 
 import engine
 from engine import plugins
 from engine.models.counting import counter
-
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 
 
 class Words:

@@ -8,12 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from driving import begin, script, turn
+from driving import DONE, GO_ON, begin, script, turn
 
 import engine
 
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 BODY = "The first line says little.\n" + "And so do the others.\n" * 40 + "The last line says it all.\n"
 END = "The last line says it all."
 
