@@ -111,11 +111,17 @@ def test_an_expired_lease_is_taken_and_one_in_force_is_not(tmp_path: Path) -> No
         clock.now += 29_999
         with pytest.raises(Conflict, match="409 run demo: another process drives it"):
             claim(db, "second")
-        assert db.rows("select run from resumable_runs") == []
         clock.now += 1
-        assert db.rows("select run from resumable_runs") == [{"run": "demo"}]
         claim(db, "second")
         assert db.value("select token from leases") == "second"
+
+
+def test_a_run_with_a_lease_in_force_is_not_resumable(db: engine.Database) -> None:
+    begin(db, "demo")
+    claim(db, "first")
+    assert db.rows("select run from resumable_runs") == []
+    db.execute("update leases set expires_at = expires_at - 31000")
+    assert db.rows("select run from resumable_runs") == [{"run": "demo"}]
 
 
 def test_a_dead_holder_is_replaced_at_once(db: engine.Database, tmp_path: Path) -> None:
