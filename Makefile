@@ -2,7 +2,7 @@
 # Needs make and Python 3.11 or newer; everything else goes into .venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench fuzz clean
+.PHONY: help run test check spec bench fuzz clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -27,7 +27,8 @@ help:
 	@printf '%s\n' \
 		'make run    install into $(VENV) and answer a question about tests/examples/office with a local model' \
 		'make test   all tests' \
-		'make check  format, lint, types, SQL lint' \
+		'make check  format, lint, types, SQL lint, tables of SPEC.md' \
+		'make spec   write the tables of SPEC.md anew' \
 		'make bench  measurements' \
 		'make fuzz   half a million damaged answers for the parser, and commands planted in arguments' \
 		'make clean  remove $(VENV), caches and the demo database'
@@ -51,6 +52,10 @@ check: $(DEVELOPED)
 	@ln -s $(CURDIR)/engine/* .types/engine/ && ln -s $(CURDIR)/functions $(CURDIR)/sql $(CURDIR)/templates .types/engine/
 	MYPYPATH=.types $(BIN)/mypy --cache-dir .types/.cache
 	$(BIN)/python tests/lint_sql.py
+	$(BIN)/cog -I . --check --check-fail-msg='run: make spec' SPEC.md
+
+spec: $(DEVELOPED)
+	$(BIN)/cog -I . -r SPEC.md
 
 # One table; `python -m tests.bench --help` names the parts and the ways to look closer.
 bench: $(DEVELOPED)

@@ -1,7 +1,7 @@
 """An LLM agent engine that lives in one SQLite file.
 
-`open(path)` gives a `Database`; `register(connection)` makes an app's own connection able to write an engine file, and
-`attach(connection, path)` brings an engine file into it.
+`open(path)` returns a `Database`. `register(connection)` prepares an app's own connection to write to an engine file, and
+`attach(connection, path)` attaches an engine file to one.
 """
 
 from .api import Database, attach, open  # noqa: A004 - engine.open is the name people look for

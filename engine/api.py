@@ -1,4 +1,4 @@
-"""The engine in Python: open a file, run, resume, abort, decide, fork and ask it."""
+"""The Python API: open an engine file; start, resume, abort, fork and purge runs; decide on proposals; query."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     trust: Trust = False,
     clock: Clock = system_clock,
 ) -> Database:
-    """Open the engine file at `path`, creating, migrating and rebuilding it as needed.
+    """Open the engine file at `path`; create it, migrate its tables and rebuild its views and triggers where needed.
 
-    `synchronous` FULL survives a power cut with every commit, NORMAL may lose the last ones and is faster. `read_only`
-    neither rebuilds nor writes, whatever build made the file: `differs` of the result says what is not as here. `trust`
-    True lets triggers and other objects on the engine's tables act that neither the engine nor an installed plugin made;
-    their digest lets these act and no others. `clock` tells the Unix time in milliseconds.
+    With `synchronous` FULL a power cut loses no commit; NORMAL is faster and may lose the last ones. With `read_only` the
+    file is neither rebuilt nor written, whichever build made it; `differs` of the result says how it differs from this
+    build. `trust` is about objects on the engine's tables that neither the engine nor an installed plugin made, such as
+    triggers: True allows all of them, a digest allows the objects with this digest. `clock` returns the Unix time in
+    milliseconds.
 
-    Raises `ValidationError` (400) for what is no database, `PermissionDenied` (403) for objects that would have to be
+    Raises `ValidationError` (400) for a file that is no database, `PermissionDenied` (403) for objects that are not
     trusted, `Conflict` (409) for a file of another application, of a newer engine, or locked by another process, and
-    `EngineError` for a damaged or unwritable one.
+    `EngineError` for a file that is damaged or cannot be written.
     """
     return Database(path, synchronous=synchronous, read_only=read_only, clock=clock, trust=trust)
 
@@ -44,10 +45,10 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
 def attach(
     connection: apsw.Connection, path: str | PathLike[str], schema: str = "engine", *, trust: Trust = False
 ) -> None:
-    """Attach the engine file at `path` to an app's own apsw connection under the name `schema`, ready to be written.
+    """Attach the engine file at `path`, under the name `schema`, to an app's own apsw connection, which may write to it.
 
-    The file is created if it is missing. Two attached files in WAL mode commit one after the other, not atomically
-    together: after a power cut one may have a transaction that the other has not. Raises like `open`.
+    The file is created if it is missing. Two attached files in WAL mode are committed one after the other: after a power
+    cut a transaction may be in one and not in the other. Raises like `open`.
     """
     if not schema.isidentifier():
         raise ValidationError(f"schema {schema!r}: is not a name")
@@ -57,7 +58,7 @@ def attach(
 
 
 class Database(Store):
-    """An open engine file and what can be done with its runs. Opened by `engine.open`."""
+    """An open engine file, with methods for its runs. `engine.open` makes it."""
 
     def run(
         self,
@@ -71,10 +72,14 @@ class Database(Store):
     ) -> Result:
         """Give `prompt` to a run, a new one unless `run` names one, and drive it until it ends or waits.
 
-        `options` are the fields of `engine.runs.Options`: model, root, mode, yolo, … `on_event` is told what happens (see
-        `engine.progress`), `on_proposal` decides on proposals, `on_driver` gets the driver, whose `stop()` aborts the loop
-        from another thread. Raises `EngineError`s for what keeps it from starting; how the run itself went stands in the
-        result.
+        `options` are the fields of `engine.runs.Options`: model, root, mode, yolo, … `on_event` gets the events that
+        `engine.progress.Progress` lists. `on_proposal` gets each open proposal, a row of `open_proposals`, and returns True
+        to accept it, False to reject it, a text to answer with, or None to leave it open. `on_driver` gets the driver,
+        whose `stop()` aborts the loop from another thread.
+
+        Raises an `EngineError` where the run cannot be started or driven: `NotFound` (404) for an unknown model or folder,
+        `ValidationError` (400) for an empty prompt, `Conflict` (409) while the run is driven or inside a transaction. A loop
+        that fails raises nothing; its status is in the result.
         """
         from . import runs
 
@@ -84,7 +89,7 @@ class Database(Store):
         return runs.result(self, alias, loop)
 
     async def run_async(self, prompt: str, **options: Any) -> Result:
-        """`run` for asyncio, in a thread over a connection of its own; cancelling it aborts the loop."""
+        """`run` for asyncio: it works in a thread, with a connection of its own; cancelling it aborts the loop."""
         return await self._in_thread(lambda db, watch: db.run(prompt, on_driver=watch, **options))
 
     def resume(
@@ -95,7 +100,11 @@ class Database(Store):
         on_proposal: OnProposal | None = None,
         on_driver: OnDriver | None = None,
     ) -> Result:
-        """Drive a run that a kill or a decision left, from where it stood; raises `Conflict` (409) while it is driven."""
+        """Drive a run on from its next step, after a kill, an interruption or a decision.
+
+        The callbacks are those of `run`. Raises `NotFound` (404) for an unknown run, `Conflict` (409) while another process
+        drives it.
+        """
         from . import runs
 
         runs.drive(self, run, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver)
@@ -106,7 +115,7 @@ class Database(Store):
         return await self._in_thread(lambda db, watch: db.resume(run, on_driver=watch, **options))
 
     def abort(self, run: str, reason: str = "aborted") -> None:
-        """Stop what `run` is doing, at 499; queued prompts stay."""
+        """End the active loop of `run` with status 499; queued prompts stay. Raises `NotFound` (404) for an unknown run."""
         from . import runs
 
         runs.abort(self, run, reason)
@@ -120,25 +129,25 @@ class Database(Store):
         body: str | None = None,
         reason: str | None = None,
     ) -> None:
-        """Accept or reject the proposal under `path`, or all that are open; see `engine.runs.resolve`."""
+        """Accept or reject the proposals under `path`, or all open ones of the run; see `engine.runs.resolve`."""
         from . import runs
 
         runs.resolve(self, run, path, accept, body=body, reason=reason)
 
     def fork(self, run: str, alias: str | None = None, at: int | None = None) -> str:
-        """Fork a run as it is, or as its turn `at` was sent; returns the child's name."""
+        """Fork a run as it is now, or as it was when its turn `at` was sent; returns the child's name."""
         from . import runs
 
         return runs.fork(self, run, alias, at)
 
     def purge(self, run: str) -> int:
-        """Remove a run for good, with all that nobody else refers to; see `engine.purging.purge`."""
+        """Remove a run for good and return the bytes that the file shrank by; see `engine.purging.purge`."""
         from .purging import purge
 
         return purge(self, run)
 
     def sql(self, query: str, bindings: Bindings = ()) -> list[Row]:
-        """The rows of one read-only statement; raises `PermissionDenied` (403) for one that would change anything."""
+        """The rows of one read-only statement, as dicts; raises `PermissionDenied` (403) for one that would write."""
         from .query import read_only_rows
 
         return read_only_rows(self, query, bindings)

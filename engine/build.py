@@ -1,7 +1,7 @@
-"""What a build of the engine brings to a file: the version of its tables, SQL files, migrations and personas.
+"""The parts of a build that make a file: the version of its tables, SQL files, migrations and personas.
 
-From these a fresh file is made once, in memory, and kept in the user's cache; a new file is a copy of it, and the views,
-triggers and tables of a file are compared with its own. What a file says of itself counts for nothing here.
+A build makes one fresh file from them, in memory, and keeps it in the user's cache. A new file is a copy of it, and the
+objects of an existing file are compared with those in it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ APPLICATION_ID = 0x454E474E
 """The mark of an engine file in its header: 'ENGN'."""
 
 VERSION = 2
-"""The version of the tables; migrations lead from one to the next."""
+"""The version of the tables; a migration leads from each version to the next."""
 
 BOOTSTRAP = """
 create table if not exists engine_meta (key text primary key, value text not null) strict, without rowid;
@@ -36,10 +36,10 @@ create table if not exists engine_objects (
 
 @dataclass(frozen=True)
 class Build:
-    """What makes a file: the version of its tables, the SQL files in load order, the migrations and the personas.
+    """The version of the tables, the SQL files in load order, the migrations and the personas.
 
-    Migrations are (version, SQL); the first holds the tables of version 1 and is run on no file: files of that version are
-    compared with it.
+    Migrations are (version, SQL). The first holds the tables of version 1; files of that version are compared with it, and
+    it is never run on a file.
     """
 
     version: int
@@ -49,7 +49,7 @@ class Build:
 
     @cached_property
     def hash(self) -> str:
-        """The SHA-256 (hex) of all that the build brings, the migrations left out: a fresh file needs none."""
+        """The SHA-256 (hex) of the SQL files and personas; a fresh file needs no migrations."""
         digest = hashlib.sha256()
         for name, text in (("", BOOTSTRAP), *self.sources, *self.personas):
             digest.update(f"{name}\0{text}\0".encode())
@@ -66,7 +66,7 @@ class Build:
         return found
 
     def write_rules(self, connection: apsw.Connection) -> None:
-        """Run the SQL files: tables that are not there, seeds, views and triggers. Those of before have to be gone."""
+        """Run the SQL files: missing tables, seeds, views and triggers. Older views and triggers must have been dropped."""
         drain(connection, BOOTSTRAP)
         for _, text in self.sources:
             drain(connection, text)
@@ -83,9 +83,9 @@ class Build:
         ).fetchall()
 
     def expected_in(self, version: int) -> dict[str, Object]:
-        """What a file of `version` is to hold, by names in small letters: its tables, and the rules of this build.
+        """The objects that a file of `version` must have, by names in small letters: its tables and this build's rules.
 
-        Tables of plugins have no versions; they are those that no migration leads to.
+        Tables of plugins have no versions: they are the tables of a fresh file that no migration makes.
         """
         if version == self.version:
             return self.fresh.by_name
@@ -134,13 +134,13 @@ def installed() -> Build:
 
 
 def drain(connection: apsw.Connection, sql: str) -> None:
-    """Run all statements of a script of ours; an undrained cursor would stop at the first row."""
+    """Run all statements of a script; apsw stops at the first row unless the cursor is read to its end."""
     for _ in connection.execute(sql):
         pass
 
 
 def note_rules(connection: apsw.Connection, objects: Iterable[Object]) -> None:
-    """Keep in `engine_objects` which views and triggers are the engine's: a later build takes them away by it."""
+    """Record in `engine_objects` which views and triggers are the engine's: a later build drops those."""
     connection.executemany(
         "insert into engine_objects (type, name) values (?, ?)",
         [(each.type, each.name) for each in objects if each.is_rule],
@@ -148,7 +148,7 @@ def note_rules(connection: apsw.Connection, objects: Iterable[Object]) -> None:
 
 
 def columns_of(connection: apsw.Connection, tables: Iterable[str]) -> frozenset[tuple[str, str]]:
-    """Table and name of each column of those tables that are there."""
+    """Table and name of each column of those of `tables` that exist."""
     return frozenset(
         (table, str(column))
         for table in tables

@@ -1,4 +1,4 @@
-"""The command line: `engine COMMAND`. Each command parses, calls and prints; it lives in `engine.commands`.
+"""The command line: `engine COMMAND`. Each command is in `engine.commands`; it parses, calls the API and prints.
 
 Command modules import the engine where they use it, so that help and completion stay fast.
 """
@@ -77,9 +77,9 @@ def _version(wanted: bool) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line, the process's own where none is given; returns the exit code.
+    """Run a command line, by default that of this process; return the exit code.
 
-    An `EngineError` is one line on stderr; ENGINE_DEBUG=1 shows where it came from instead.
+    An `EngineError` is printed as one line on stderr; with ENGINE_DEBUG=1 its traceback is shown.
     """
     _open_streams()
     for stream in (sys.stdout, sys.stderr):
@@ -108,13 +108,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_streams() -> None:
-    """Let each stream that the caller closed lead nowhere: without one the first word to it would break the command."""
+    """Open /dev/null for each standard stream that the caller closed: printing to a missing stream raises."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - lives as long as the process
 
 
 def _reader_is_gone() -> int:
-    """End quietly when what reads our output has had enough, as `head` does; Python's own last flush must not complain."""
+    """End quietly when the reader of our output has closed it, as `head` does; Python's last flush goes to /dev/null."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return FAILED

@@ -1,4 +1,4 @@
-"""Connections to an engine file: one that writes brings it up to date first, one that reads leaves nothing behind."""
+"""Connections to an engine file. One that writes brings the file up to date first; one that reads changes nothing."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .registration import Clock, register
 BUSY_TIMEOUT_MS = 5_000
 MEMORY = ":memory:"
 _STATEMENTS = 1024
-"""Places for prepared statements. Each execution takes the next place and forgets what was there, even where it is the one
-statement over and over: with few places, a turn of some hundred executions would prepare them all anew, 10 ms and more."""
+"""Size of the cache of prepared statements. Each execution takes the next place in it and drops the statement there, even
+where one statement runs again and again. A turn has some hundred executions; a small cache costs it 10 ms and more."""
 _RETRY_S = 0.01
 
 
 def connect_to_write(path: Path, clock: Clock, synchronous: str, trust: schemas.Trust) -> apsw.Connection:
-    """A connection to the file at `path`, made where there is none, with the tables and rules of this build."""
+    """A connection that writes to the file at `path`, which is created or brought up to date with this build first."""
     if str(path) != MEMORY and not path.exists():
-        # what cannot be made in one step is made by SQLite below
+        # where this fails, SQLite makes the file below
         installed().fresh.write(path, private=path.parent.name == FOLDER)
     connection = _connected(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     try:
@@ -39,7 +39,6 @@ def connect_to_write(path: Path, clock: Clock, synchronous: str, trust: schemas.
             f"synchronous = {synchronous}",
             "temp_store = memory",
             "cache_size = -16000",
-            "wal_autocheckpoint = 4000",
         ):
             connection.execute(f"pragma {pragma}").fetchall()
     except BaseException:
@@ -49,14 +48,14 @@ def connect_to_write(path: Path, clock: Clock, synchronous: str, trust: schemas.
 
 
 def connect_to_read(path: Path, clock: Clock) -> apsw.Connection:
-    """A connection that cannot write to the file at `path`, whatever build made it; raises `NotFound` (404) without one."""
+    """A connection that only reads the file at `path`, whichever build made it; raises `NotFound` (404) without a file."""
     if not path.exists():
         raise NotFound(f"{path}: there is no such file")
     connection = _connected(str(path), apsw.SQLITE_OPEN_READONLY)
     try:
         connection.execute("select 1 from sqlite_schema").fetchall()
     except (apsw.CantOpenError, apsw.ReadOnlyError):
-        # a file in WAL mode whose folder cannot be written: nobody writes it, so its log is not needed
+        # a file in WAL mode in a folder that cannot be written: without a log it can be read as immutable
         connection.close()
         if _log_size(path):
             raise EngineError(
@@ -74,7 +73,7 @@ def connect_to_read(path: Path, clock: Clock) -> apsw.Connection:
 
 
 def remove_empty_log(path: Path) -> None:
-    """Remove the -wal and -shm files that a reader had to make, unless somebody uses them: it cannot do so itself."""
+    """Remove the empty -wal and -shm files that a reading connection made, unless another process uses them."""
     if _log_size(path) == 0:
         with suppress(apsw.Error), closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
             connection.execute("pragma schema_version").fetchall()
@@ -88,13 +87,13 @@ def has_log(path: Path) -> bool:
 def _connected(name: str, flags: int) -> apsw.Connection:
     connection = apsw.Connection(name, flags=flags, statementcachesize=_STATEMENTS)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-    # without it SQLite looks at bound values when it plans, and prepares a statement again at every new value
+    # without this SQLite plans by the bound values, and prepares a statement again for each new value
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     return connection
 
 
 def _use_wal(connection: apsw.Connection) -> None:
-    """Change to WAL mode, waiting for others: here SQLite itself does not."""
+    """Change to WAL mode; wait for other connections, which SQLite itself does not do here."""
     deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
     while True:
         try:

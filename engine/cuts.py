@@ -22,10 +22,10 @@ def message_of(
     """
     parts = [text for text, _ in sections]
     starts = accumulate(map(len, parts), initial=0)
+    # from behind: the closing tag is the last line
+    tags = [text.rfind("\n</") for text in parts]
     ends = [
-        start + text.rindex("\n</") + 1
-        for (text, cached), start in zip(sections, starts, strict=False)
-        if cached and "\n</" in text
+        start + tag + 1 for (_, cached), start, tag in zip(sections, starts, tags, strict=False) if cached and tag >= 0
     ]
     content = "".join(parts)
     kept: tuple[int, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -24,37 +25,58 @@ Row = dict[str, Any]
 Synchronous = Literal["FULL", "NORMAL"]
 
 
-@contextmanager
-def _clear_errors(file: Path, differs: str | None = None) -> Iterator[None]:
-    """Turn what SQLite says of a file into what happened, to what, and what to do next."""
-    try:
-        yield
-    except apsw.SQLError as error:
-        if differs and str(error).startswith("no such "):
-            raise Conflict(f"{file}: {error}: {differs}") from error
-        raise
-    except UnicodeDecodeError as error:
-        raise EngineError(f"{file}: holds text that is not UTF-8; restore a copy") from error
-    except apsw.NotADBError as error:
-        raise ValidationError(f"{file}: is not a database; it is left as it is") from error
-    except apsw.CorruptError as error:
-        raise EngineError(
-            f"{file}: is damaged ({error}); restore a copy, or save what is left with '.recover'"
-        ) from error
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise Conflict(f"{file}: is locked by another process; wait for it or stop it") from error
-    except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
-        raise EngineError(
-            f"{file}: cannot be written; check the permissions of the file and its folder", 403
-        ) from error
-    except apsw.CantOpenError as error:
-        raise EngineError(f"{file}: cannot be opened; check the permissions of the file and its folder", 403) from error
-    except apsw.FullError as error:
-        raise EngineError(f"{file}: the disk is full; nothing was written", 500) from error
-    except OverflowError as error:  # of a bound value
-        raise ValidationError("a number has more than 64 bits; give a smaller one") from error
-    except apsw.IOError as error:
-        raise EngineError(f"{file}: cannot be read or written ({error})", 500) from error
+class _ClearErrors:
+    """Turns what SQLite says of a file into what happened, to what, and what to do next; a context that may be used again.
+
+    `differs` says how the file differs from what this build makes, where it does.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.differs: str | None = None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is not None and (clear := self._translated(error)) is not None:
+            raise clear from error
+
+    def _translated(self, error: BaseException) -> EngineError | None:
+        match error:
+            case apsw.SQLError() if self.differs and str(error).startswith("no such "):
+                return Conflict(f"{self.file}: {error}: {self.differs}")
+            case UnicodeDecodeError():
+                return EngineError(f"{self.file}: holds text that is not UTF-8; restore a copy")
+            case apsw.NotADBError():
+                return ValidationError(f"{self.file}: is not a database; it is left as it is")
+            case apsw.CorruptError():
+                said = f"is damaged ({error}); restore a copy, or save what is left with '.recover'"
+                return EngineError(f"{self.file}: {said}")
+            case apsw.BusyError() | apsw.LockedError():
+                return Conflict(f"{self.file}: is locked by another process; wait for it or stop it")
+            case apsw.ReadOnlyError() | apsw.PermissionsError():
+                said = "cannot be written; check the permissions of the file and its folder"
+                return EngineError(f"{self.file}: {said}", 403)
+            case apsw.CantOpenError():
+                said = "cannot be opened; check the permissions of the file and its folder"
+                return EngineError(f"{self.file}: {said}", 403)
+            case apsw.FullError():
+                return EngineError(f"{self.file}: the disk is full; nothing was written", 500)
+            case OverflowError():  # of a bound value
+                return ValidationError("a number has more than 64 bits; give a smaller one")
+            case apsw.IOError():
+                return EngineError(f"{self.file}: cannot be read or written ({error})", 500)
+            case _:
+                return None
+
+
+@lru_cache(maxsize=256)
+def _insertion(target: str, columns: tuple[str, ...]) -> str:
+    """The statement that inserts one row with these columns."""
+    names = ", ".join(f'"{name}"' for name in columns)
+    places = ", ".join(f":{name}" for name in columns)
+    return f"insert into {target} ({names}) values ({places})"  # noqa: S608 - names are ours
 
 
 class Store:
@@ -80,6 +102,7 @@ class Store:
         trust: schemas.Trust = False,
     ) -> None:
         self.path = Path(path)
+        self._clear_errors = _ClearErrors(self.path)
         self.place = Path(os.path.realpath(path))
         self.synchronous = synchronous
         self.clock = clock
@@ -88,7 +111,7 @@ class Store:
         if not self.path.parent.is_dir():
             raise EngineError(f"{self.path.parent}: no such folder; create it first", 404)
         self._leaves_log = not read_only or has_log(self.path)
-        with _clear_errors(self.path):
+        with self._clear_errors:
             if read_only:
                 try:
                     self.connection = connect_to_read(self.path, clock)
@@ -106,7 +129,7 @@ class Store:
         if not standing.found and standing.version == 0:
             raise Conflict(f"{self.path}: is empty; open it for writing to make it an engine file")
         self.unknown, self.unknown_digest = standing.unknown, standing.digest
-        self.differs = schemas.difference(standing)
+        self.differs = self._clear_errors.differs = schemas.difference(standing)
 
     def moved(self) -> bool:
         """Whether the file that is open is no longer the one under its name: what is written now is lost."""
@@ -114,13 +137,18 @@ class Store:
 
     def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """All rows of a statement, each a dict from column name to value."""
-        with _clear_errors(self.path, self.differs):
+        with self._clear_errors:
             cursor = self.connection.execute(sql, bindings)
             try:
                 names = [column[0] for column in cursor.get_description()]
             except apsw.ExecutionCompleteError:
                 return []
             return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def tuples(self, sql: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement as tuples, where there are many."""
+        with self._clear_errors:
+            return self.connection.execute(sql, bindings).fetchall()
 
     def row(self, sql: str, bindings: Bindings = ()) -> Row | None:
         """The first row of a statement, or None."""
@@ -129,13 +157,13 @@ class Store:
 
     def value(self, sql: str, bindings: Bindings = ()) -> Any:
         """The first column of the first row of a statement, or None."""
-        with _clear_errors(self.path, self.differs):
+        with self._clear_errors:
             found = self.connection.execute(sql, bindings).fetchone()
         return found[0] if found else None
 
     def execute(self, sql: str, bindings: Bindings = ()) -> None:
         """Run a statement for what it does."""
-        with _clear_errors(self.path, self.differs):
+        with self._clear_errors:
             self.connection.execute(sql, bindings).fetchall()
 
     @contextmanager
@@ -162,9 +190,7 @@ class Store:
 
     def insert(self, target: str, **columns: Any) -> None:
         """Insert one row into a table or a door of the engine."""
-        names = ", ".join(f'"{name}"' for name in columns)
-        places = ", ".join(f":{name}" for name in columns)
-        self.execute(f"insert into {target} ({names}) values ({places})", columns)  # noqa: S608 - names are ours
+        self.execute(_insertion(target, tuple(columns)), columns)
 
     def close(self) -> None:
         """Close the file; closing twice is harmless."""

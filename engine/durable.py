@@ -1,4 +1,4 @@
-"""Files on disk: read without waiting for a pipe, replaced in one step that a crash cannot split."""
+"""Files on disk: opening one never waits for a pipe, and replacing one is atomic, also in a crash."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TEMPORARY = re.compile(r"\.engine-[0-9a-f]{16}\.tmp")
 
 
 def open_regular(place: Path) -> BufferedReader:
-    """Open a regular file for reading; `OSError`, and no waiting, for a pipe, device, folder, symlink."""
+    """Open a regular file for reading; raise `OSError` at once for a pipe, device, folder or symlink."""
     descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -39,7 +39,7 @@ def file_hash(place: Path) -> str | None:
 
 @contextmanager
 def temporary_beside(target: Path, data: bytes) -> Iterator[Path]:
-    """A file next to `target` that holds `data`, on disk and with the mode of `target`; gone afterwards."""
+    """A file next to `target` that holds `data`, synced to disk, with the mode of `target`; removed at the end."""
     _make_folder(target.parent)
     _remove_leftovers(target.parent)
     mode = None
@@ -63,7 +63,7 @@ def temporary_beside(target: Path, data: bytes) -> Iterator[Path]:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what a kill left in a folder: temporary files that no process holds."""
+    """Remove the temporary files in a folder that no process has locked: a killed process left them."""
     for name in os.listdir(folder):
         if _TEMPORARY.fullmatch(name):
             with suppress(OSError), open_regular(folder / name) as file:
@@ -72,7 +72,7 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def _try_lock(descriptor: int) -> bool:
-    """Lock an open file until it is closed, if nobody else holds it and the file system can."""
+    """Lock an open file until it is closed; False where another process holds the lock or there are no locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -81,7 +81,7 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a folder and those above it, each on disk before the next."""
+    """Make a folder and the missing folders above it; each is synced to disk before the next is made."""
     if not folder.is_dir():
         _make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
@@ -89,8 +89,8 @@ def _make_folder(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the folder's names on disk."""
-    # Not every file system can do it, and what was asked for has been done by now.
+    """Sync the names in a folder to disk, where the file system can."""
+    # Not every file system can sync a folder, and the file itself has been written.
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -101,7 +101,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def system_errors(action: str, path: str) -> Iterator[None]:
-    """Turn what the system refuses to `action` on `path` into 403, 409 or 500."""
+    """Turn an `OSError` of `action` on `path` into `PermissionDenied` (403), `Conflict` (409) or `EngineError` (500)."""
     try:
         yield
     except PermissionError as error:

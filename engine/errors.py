@@ -4,9 +4,9 @@ from __future__ import annotations
 
 
 class EngineError(Exception):
-    """Something the engine refuses or cannot do.
+    """The engine refuses something or cannot do it.
 
-    `status` is the HTTP status code that the same failure has in the database;
+    `status` is the HTTP status code that the database gives to the same failure;
     `str(error)` is ``"STATUS what happened, to what, and what to do next"``.
     """
 
@@ -20,25 +20,25 @@ class EngineError(Exception):
 
 
 class ValidationError(EngineError):
-    """400: what was given is malformed."""
+    """400: an argument or a text is malformed."""
 
     status = 400
 
 
 class PermissionDenied(EngineError):  # noqa: N818 - a field term
-    """403: the writer may not do this."""
+    """403: the caller may not do this."""
 
     status = 403
 
 
 class NotFound(EngineError):  # noqa: N818
-    """404: there is no such thing."""
+    """404: what was named does not exist."""
 
     status = 404
 
 
 class Conflict(EngineError):  # noqa: N818
-    """409: the state of things does not allow it."""
+    """409: the present state of the run, file or database does not allow it."""
 
     status = 409
 
@@ -48,7 +48,7 @@ class LeaseLost(Conflict):
 
 
 class Overflow(EngineError):  # noqa: N818
-    """413: too large."""
+    """413: a text, a value or a project is too large."""
 
     status = 413
 

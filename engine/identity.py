@@ -1,8 +1,7 @@
-"""Who a process is, so that another one can later tell for certain whether it still lives.
+"""Identifies a process, so that another process can tell later whether it is still alive.
 
-A process id alone is reused. Together with the boot it belongs to, the PID namespace it was counted in and
-the clock tick it started at, it names one process for good. Whatever cannot be proved is `unknown`, and then
-a lease has to expire.
+A process id alone is used again. Together with the boot id, the PID namespace and the start time in clock ticks it names one
+process only. Where these do not prove that a process is alive or dead, its state is `unknown`, and its lease has to expire.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ _GONE = frozenset("ZX")
 class ProcessIdentity:
     """One process on one machine: `pid` is its number, `started` its start in clock ticks since boot.
 
-    `boot_id`, `machine` and `namespace` say where that number counts; a field is empty where the system does
-    not tell.
+    `boot_id`, `machine` and `namespace` say where that number is valid; a field is empty where the system does not tell.
     """
 
     boot_id: str
@@ -54,7 +52,7 @@ class ProcessIdentity:
 
 
 class ProcessStat(NamedTuple):
-    """What the kernel tells of a process: `letter` of its state, process `group`, start in ticks."""
+    """A process in /proc: the `letter` of its state, its process `group`, its start in clock ticks."""
 
     letter: str
     group: int
@@ -73,7 +71,7 @@ def _place() -> tuple[str, str, str]:
 
 
 def _machine() -> str:
-    """A digest of machine id and host name: clones share the id alone, and it is confidential."""
+    """A digest of machine id and host name. Clones of a machine have the same id, and the id itself is confidential."""
     try:
         machine_id = Path("/etc/machine-id").read_text("ascii").strip()
     except OSError:
@@ -82,7 +80,7 @@ def _machine() -> str:
 
 
 def process_stat(pid: int) -> ProcessStat | None:
-    """What /proc tells of process `pid`, None when it shows no such process (or there is no /proc)."""
+    """The process `pid` as /proc shows it; None where it shows no such process, or there is no /proc."""
     try:
         raw = (_PROC / str(pid) / "stat").read_bytes()
     except OSError:
@@ -93,7 +91,7 @@ def process_stat(pid: int) -> ProcessStat | None:
 
 
 def of(pid: int) -> ProcessIdentity:
-    """The identity of process `pid`, blank but for the pid without /proc; `NotFound` (404) if none."""
+    """The identity of process `pid`, without /proc only its number; raises `NotFound` (404) where there is none."""
     boot_id, machine, namespace = _place()
     stat = process_stat(pid)
     if stat is None and boot_id:
@@ -107,7 +105,7 @@ def this_process() -> ProcessIdentity:
 
 
 def is_same_process(identity: ProcessIdentity) -> bool:
-    """Whether `identity` provably names a process that this system still lists, a zombie included."""
+    """Whether /proc proves that the process of `identity` still exists; a zombie counts."""
     boot_id, _, namespace = _place()
     if not boot_id or (identity.boot_id, identity.namespace) != (boot_id, namespace):
         return False
@@ -116,7 +114,7 @@ def is_same_process(identity: ProcessIdentity) -> bool:
 
 
 def state(identity: ProcessIdentity) -> State:
-    """Whether the process lives: `dead` only if proved, `unknown` on another machine or without /proc."""
+    """Whether the process is alive: `dead` only where that is proved, `unknown` on another machine or without /proc."""
     boot_id, machine, namespace = _place()
     if not (boot_id and identity.boot_id and identity.started):
         return "unknown"
@@ -131,7 +129,7 @@ def state(identity: ProcessIdentity) -> State:
 
 
 def _is_free(pid: int) -> bool:
-    """Whether the kernel knows no such process: /proc may be mounted to hide those of other users."""
+    """Whether the kernel knows no process `pid`: /proc may hide the processes of other users."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

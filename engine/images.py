@@ -1,7 +1,7 @@
-"""Fresh files: made once for a build, kept in memory and in the user's cache, copied wherever a new file is wanted.
+"""Images of fresh files: each build makes one once and keeps it in the user's cache; a new file is a copy of it.
 
-An image in the cache is used only where it and its folder are this user's and nobody else may write them, and where its
-hash is right; it is named after the build, its plugins and the SQLite that made it, so it never is out of date.
+An image from the cache is used only where its hash is right, and where only this user may write it and its folder. Its name
+holds the build, its plugins and the SQLite that made it, so no image is ever out of date.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .objects import Object
 from .places import cache_folder, read_own, write_own
 
 _FORM = 1
-"""The form of a kept image; it is part of the name, so those of another form are passed over."""
+"""The format of an image in the cache. It is part of the name, so an image of another format is not found."""
 _KEPT = 8
-"""How many images stay in the cache: one for each build and set of plugins in use."""
+"""How many images stay in the cache; each build with each set of plugins has one."""
 _HASH_BYTES = 32
 _LENGTH_BYTES = 8
 
@@ -41,18 +41,18 @@ class Fresh:
         return {found.name.lower(): found for found in self.objects}
 
     def copy_to(self, connection: apsw.Connection) -> None:
-        """Fill a database in memory."""
+        """Copy the image into `connection`, a database in memory."""
         image = bytearray(self.image)
-        image[18:20] = b"\1\1"  # what is in memory cannot be in WAL mode
+        image[18:20] = b"\1\1"  # a database in memory cannot be in WAL mode
         with closing(apsw.Connection(":memory:")) as source:
             source.deserialize("main", bytes(image))
             with connection.backup("main", source, "main") as copying:
                 copying.step()
 
     def write(self, path: Path, *, private: bool) -> bool:
-        """Make a new file at `path`, whole or not at all; False where one is there by now, or links cannot be made.
+        """Make a new file at `path` atomically; False where a file is there already, or the file system has no links.
 
-        `private` closes it to others from the start.
+        With `private` the file has mode 0600 from the start.
         """
         try:
             with temporary_beside(path, self.image) as temporary:
@@ -66,7 +66,7 @@ class Fresh:
 
 
 def kept(key: str) -> Fresh | None:
-    """The image of a build in the user's cache; None where there is none that can be relied on."""
+    """The image of a build from the user's cache; None where it is missing, damaged, or others may write it."""
     data = read_own(_place(key))
     if data is None or hashlib.sha256(data[_HASH_BYTES:]).digest() != data[:_HASH_BYTES]:
         return None
@@ -76,7 +76,7 @@ def kept(key: str) -> Fresh | None:
 
 
 def keep(key: str, fresh: Fresh) -> None:
-    """Put an image into the user's cache, where that can be written, and remove the oldest of many."""
+    """Put an image into the user's cache and remove the oldest ones; does nothing where the cache cannot be written."""
     objects = json.dumps(fresh.objects).encode()
     data = len(objects).to_bytes(_LENGTH_BYTES, "big") + objects + fresh.image
     with suppress(OSError):

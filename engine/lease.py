@@ -1,4 +1,4 @@
-"""The lease of a run's driver: taken, renewed in the background, given back."""
+"""The lease of a run: the driver claims it, renews it in the background, and releases it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _POLL_S = 0.2
 
 
 class Lease:
-    """Makes this process the one driver of `run`, as a context manager.
+    """A context manager inside which this process is the only driver of `run`.
 
-    Raises `Conflict` (409) on entry while another process drives the run. A holder that provably died is replaced at once.
-    `stopped` is set when the run was aborted under us or the lease was lost to another process.
+    Entering raises `Conflict` (409) while another process drives the run; a holder that is provably dead is replaced at
+    once. `stopped` is set when the run is aborted from outside or another process takes the lease.
     """
 
     def __init__(self, db: Store, run: str) -> None:
@@ -34,7 +34,7 @@ class Lease:
 
     def __enter__(self) -> Lease:
         self._db.insert(
-            "lease_claims",
+            "claim_lease",
             run=self.run,
             token=self.token,
             holder=identity.this_process().to_json(),
@@ -51,7 +51,7 @@ class Lease:
         self._done.set()
         if self._thread is not None:
             self._thread.join()
-        self._db.execute("delete from leases where token = ?", (self.token,))
+        self._db.insert("release_lease", token=self.token)
 
     def _token_of_the_dead(self) -> str | None:
         held = self._db.row("select token, holder from live_leases where run = ?", (self.run,))
@@ -60,11 +60,17 @@ class Lease:
         return None
 
     def _keep(self) -> None:
-        """Renew the lease a few times in its life, and look whether it is still ours."""
-        connection = apsw.Connection(str(self._db.path))
+        """Look five times a second whether the lease is still ours, and renew it after a third of its time."""
+        try:
+            # without CREATE: a file that was just removed must not come back empty
+            connection = apsw.Connection(str(self._db.place), flags=apsw.SQLITE_OPEN_READWRITE)
+        except apsw.CantOpenError:
+            if self._db.moved():
+                return  # the driver notices it too, and raises
+            raise
         connection.set_busy_timeout(1_000)
         try:
-            # get reads to the end: a statement left open would hold this connection to what the file was at the start
+            # `.get` reads to the end: an open statement would keep this connection at the file's state of now
             seconds = connection.execute("select cast(value as integer) from settings where name = 'lease_seconds'").get
             renew_every = max(int(seconds) / 3, _POLL_S)
             waited = 0.0
@@ -92,4 +98,4 @@ class Lease:
                 (self._db.clock() + milliseconds, self.token),
             )
         except apsw.BusyError:
-            return  # the next round tries again, long before the lease expires
+            return  # the next round tries again, before the lease expires

@@ -1,4 +1,4 @@
-"""Finds the engine file that a command means when none is named: `.engine/engine.db`, here or in a parent folder."""
+"""Finds the default database of a command: `.engine/engine.db` of the current folder or of the nearest folder above it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ FILE = "engine.db"
 
 
 def find_database(start: Path) -> Path | None:
-    """The `.engine/engine.db` of `start` or of the nearest parent folder that has one; None where there is none.
+    """The `.engine/engine.db` of `start`, or of the nearest folder above that has one; None where there is none.
 
-    One in a parent folder counts only where nobody but this user can have written it.
+    A file in a folder above counts only where no other user can have written it.
     """
     here = start.absolute() / FOLDER / FILE
     if here.is_file():
@@ -25,7 +25,7 @@ def find_database(start: Path) -> Path | None:
 
 
 def passed_over(start: Path) -> list[str]:
-    """What keeps the files in folders above `start` from being used: those that are nearer than the one that is."""
+    """Why files in folders above `start` are not used, a sentence for each file that is nearer than the one that is used."""
     reasons: list[str] = []
     if (start.absolute() / FOLDER / FILE).is_file():
         return reasons
@@ -43,7 +43,7 @@ def _above(start: Path) -> Iterator[Path]:
 
 
 def _danger(path: Path) -> str | None:
-    """Who else may have written the file at `path`, as words about it; None where only this user can."""
+    """Why another user may have written the file at `path`, as the end of a sentence about it; None where none can have."""
     try:
         folder, file = path.parent.stat(), path.stat()
         owners = {found.st_uid for found in (folder, file, path.parent.lstat(), path.lstat())}
@@ -51,7 +51,7 @@ def _danger(path: Path) -> str | None:
         return "cannot be looked at"
     if owners != {os.geteuid()}:
         return "belongs to another user"
-    # a file that others could write counts only where its folder lets them in
+    # others can reach the file only where its folder is executable for them
     let_in = 0o020 * bool(folder.st_mode & 0o010) | 0o002 * bool(folder.st_mode & 0o001)
     if folder.st_mode & 0o022 or file.st_mode & let_in:
         return "can be written by others"
@@ -59,7 +59,7 @@ def _danger(path: Path) -> str | None:
 
 
 def database_to_read(given: Path | None, start: Path) -> Path:
-    """The file to look at: `given`, else the nearest one; raises `NotFound` (404) when it is not there."""
+    """The file to read: `given`, else the nearest one; raises `NotFound` (404) where there is none."""
     if given is not None:
         if not given.exists():
             raise NotFound(f"{given}: there is no such database; 'engine run --db {given} PROMPT' creates it")
@@ -80,10 +80,10 @@ def database_to_write(given: Path | None, start: Path) -> Path:
 
 
 def make_folder(path: Path) -> None:
-    """Make the `.engine` folder of the default database `path`: closed to others, ignored by git.
+    """Make the `.engine` folder of the default database `path`, with mode 0700 and a `.gitignore` of all in it.
 
-    Does nothing for a database elsewhere or a folder that is there; raises `PermissionDenied` (403) or another
-    `EngineError` when the folder cannot be made.
+    Does nothing for a database in another folder or where the folder exists. Raises `PermissionDenied` (403) or another
+    `EngineError` where the folder cannot be made.
     """
     folder = path.parent
     if folder.name != FOLDER or folder.exists():

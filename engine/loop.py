@@ -1,7 +1,7 @@
-"""The loop: do what `next_steps` says until the run ends or waits for a person.
+"""The loop: carry out the step that `next_steps` names until the run ends or waits for a person.
 
-Begin turn, render packet, ask the model, store the response, dispatch, perform effects. What comes next is never decided
-here: the file says it, which is also why a run goes on after a kill where it stood.
+The steps of a turn are: begin, render the packet, ask the model, store the response, dispatch, perform effects. The file
+says which comes next, so a run that was killed goes on with the step that was not finished.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 OnEvent = Callable[[dict[str, Any]], None]
 OnProposal = Callable[[dict[str, Any]], bool | str | None]
 
+_FIRST_PROPOSAL = "select * from open_proposals where run = ? order by proposal_id limit 1"
+
 
 class Driver:
-    """Drives one run. `on_event` is told what happens, `on_proposal` is asked about each open proposal:
-    True accepts, False rejects, a text answers a question, None leaves it open.
+    """Drives one run. `on_event` gets each event, `on_proposal` each open proposal as a row of `open_proposals`:
+    True accepts it, False rejects it, a text answers a question, None leaves it open.
     """
 
     def __init__(
@@ -55,15 +57,15 @@ class Driver:
         }
 
     def stop(self) -> None:
-        """Abort the run from another thread or a signal handler: the model call or process under way is cut off."""
+        """Abort the run, from another thread or a signal handler; a model call or process that is under way ends."""
         self._lease.stopped.set()
 
     def drive(self) -> None:
-        """Drive the run until it ends or waits; raises `Conflict` (409) while another process drives it, `LeaseLost` (409)
-        when one takes it over.
+        """Drive the run until it ends or waits for a person.
 
-        Steps inside the file share one transaction; before each step into the world it is committed. So driving inside a
-        transaction of the caller is a `Conflict` (409).
+        Steps inside the file share one transaction, which is committed before each step outside of it. Raises `Conflict`
+        (409) inside a transaction of the caller and while another process drives the run, `LeaseLost` (409) when another
+        process takes it over, and `EngineError` (500) when the file is removed or replaced.
         """
         self._db.expect_no_transaction()
         with self._lease:
@@ -79,7 +81,7 @@ class Driver:
             self._expect_file()
 
     def _expect_file(self) -> None:
-        """Raise `EngineError` (500) where the database was removed or replaced: nobody will find what is written now."""
+        """Raise `EngineError` (500) where the database was removed or replaced: what is written to it now is lost."""
         if self._db.moved():
             raise EngineError(
                 f"{self._db.path}: was removed or replaced while run {self._run} was driven; what it did since is in no file"
@@ -106,35 +108,29 @@ class Driver:
         return step
 
     def _begin(self, _: Row) -> None:
-        self._db.insert("begin_turns", run=self._run, lease=self._lease.token)
+        self._db.insert("begin_turn", run=self._run, lease=self._lease.token)
 
     def _scan(self, step: Row) -> None:
-        request = self._db.row("select * from scan_requests where turn_id = ?", (step["turn_id"],))
+        request = self._db.row("select * from _scan_requests where turn_id = ?", (step["turn_id"],))
         if request:
             files.scan(self._db, request)
 
     def _render(self, step: Row) -> None:
         files.look_at_watched(self._db, step["run_id"])
-        self._db.insert("packet_preparations", turn_id=step["turn_id"])
+        self._db.insert("prepare_packet", turn_id=step["turn_id"])
         self._renderer.offer(step["turn_id"], self._lease.token)
         self._open_call(step["turn_id"])
 
     def _open_call(self, turn_id: int) -> None:
         """Record that the model is about to be asked, in the transaction that stores the packet."""
-        self._db.execute(
-            "insert into model_calls (run_id, turn_id, attempt, model, started_at) "
-            "select q.run_id, q.turn_id, 1 + (select count(*) from model_calls as c where c.turn_id = q.turn_id), q.model, "
-            "now() from model_requests as q join turns as t on t.id = q.turn_id "
-            "where q.turn_id = ? and t.phase = 'asking'",
-            (turn_id,),
-        )
+        self._db.insert("open_call", turn_id=turn_id)
         self._asked_turn = turn_id
 
     def _ask(self, step: Row) -> None:
         if self._asked_turn != step["turn_id"]:
             self._open_call(step["turn_id"])
         self._asked_turn = None
-        row = self._db.row("select * from model_requests where turn_id = ?", (step["turn_id"],))
+        row = self._db.row("select * from _model_requests where turn_id = ?", (step["turn_id"],))
         assert row is not None, "an asking turn has a request"
         began = time.monotonic()
         listener = Listener(self._lease.stopped, self._progress.delta)
@@ -153,7 +149,7 @@ class Driver:
                 self._store(step["turn_id"], cut, round((time.monotonic() - began) * 1000))
             elif not self._lease.stopped.is_set():
                 self._db.insert(
-                    "call_failures",
+                    "fail_call",
                     turn_id=step["turn_id"],
                     status=error.status,
                     message=protocol.storable(error.message),
@@ -166,7 +162,7 @@ class Driver:
         if row["profile"] == "compact":
             from .models.grammar import packet_grammar
 
-            paths = self._db.rows("select path from readable_paths where run_id = ? limit 50", (row["run_id"],))
+            paths = self._db.rows("select path from _readable_paths where run_id = ? limit 50", (row["run_id"],))
             grammar = packet_grammar(messages[-1].content, [path["path"] for path in paths])
         return protocol.Request(
             messages=messages,
@@ -186,7 +182,7 @@ class Driver:
         return tuple(protocol.ToolSpec(**tool) for tool in self._db.rows(query, (row["turn_id"],)))
 
     def _store(self, turn_id: int, completion: protocol.Completion, ms_model: int) -> None:
-        """Keep the response before anything is made of it: what was paid for is never lost."""
+        """Store the response before it is read, so that an error in reading it loses nothing that was paid for."""
         usage, text = completion.usage, completion.text
         if completion.calls:
             from .models.tools import response_text
@@ -218,14 +214,13 @@ class Driver:
             self._dispatch_singly()
 
     def _dispatch_singly(self) -> None:
-        """Perform the commands one by one where a rule raised: the one that it raised for has failed, the rest is kept."""
-        self._db.insert("dispatch_openings", run=self._run, lease=self._lease.token)
-        while command := self._db.row("select command_id, turn_id from next_commands where run = ?", (self._run,)):
+        """Perform the commands one by one where a rule raised an error: only the command that it raised for fails."""
+        self._db.insert("dispatch", run=self._run, lease=self._lease.token, only=0)
+        while command := self._db.value("select command_id from next_commands where run = ?", (self._run,)):
             try:
-                self._db.insert("command_steps", **command)
+                self._db.insert("dispatch", run=self._run, lease=self._lease.token, only=command)
             except (apsw.Error, EngineError) as error:
-                self._db.insert("command_breakdowns", command_id=command["command_id"], message=f"Broke: {error}")
-        self._db.insert("turn_settlings", run=self._run)
+                self._db.insert("record_crash", command_id=command, message=f"Broke: {error}", lease=self._lease.token)
 
     def _perform(self, step: Row) -> None:
         self._performer.perform(step["run_id"])
@@ -233,11 +228,11 @@ class Driver:
     def _recover(self, step: Row) -> None:
         self._performer.recover(step["run_id"])
 
-    def _decide(self, step: Row) -> bool:
-        """Ask about the open proposals; False when one of them stays open."""
+    def _decide(self, _: Row) -> bool:
+        """Ask about the open proposals, one after the other; False when one of them stays open."""
         if self._on_proposal is None:
             return False
-        for proposal in self._db.rows("select * from open_proposals where run = ? order by proposal_id", (self._run,)):
+        while proposal := self._db.row(_FIRST_PROPOSAL, (self._run,)):
             answer = self._on_proposal(proposal)
             if not (answer is None or answer is True or answer is False or isinstance(answer, str)):
                 raise TypeError(
@@ -246,23 +241,19 @@ class Driver:
                 )
             if answer is None or self._lease.stopped.is_set():
                 return False
-            if self._db.value("select state = 'proposed' from proposals where id = ?", (proposal["proposal_id"],)):
-                self._db.insert(
-                    "resolutions",
-                    run_id=step["run_id"],
-                    path=proposal["path"],
-                    proposal_id=proposal["proposal_id"],
-                    decision="reject" if answer is False else "accept",
-                    body=answer if isinstance(answer, str) else None,
-                    decided_by="client",
-                    created_at=self._db.clock(),
-                )
+            self._db.insert(
+                "answer_proposal",
+                proposal_id=proposal["proposal_id"],
+                decision="reject" if answer is False else "accept",
+                body=answer if isinstance(answer, str) else None,
+                decided_by="client",
+            )
         return True
 
     def _abort(self) -> None:
-        """Carry out a stop that came from here; one that came through the file is carried out already.
+        """Abort the run in the file, unless somebody else has aborted it there.
 
-        Raises `LeaseLost` (409) when it was another process that took over.
+        Raises `LeaseLost` (409) when another process has taken the run over.
         """
         held = self._db.row("select aborted from leases where token = ?", (self._lease.token,))
         if held is None:

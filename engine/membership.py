@@ -1,7 +1,6 @@
-"""Which paths of a folder are offered as a project's files: what git tracks, else what a walk finds.
+"""Lists the files of a project: those that git tracks, or without git those that a walk finds.
 
-Everything here is a name, relative to the root and with `/` between its parts; whether a name may be read is
-for `engine.workspace` to say.
+A name is relative to the root, with `/` between its parts. Whether the file may be read is decided in `engine.workspace`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 _PATTERN_CHARACTERS = frozenset("*?[]{}()!|^$+\\")
-# What holds keys by its name: folders, files, endings. A file that begins with .env does too.
+# Folders, files and endings whose names say that they hold keys; so do names that begin with .env.
 _KEY_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube"})
 _KEY_FILES = frozenset(
     {"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass", ".git-credentials", ".pypirc"}
@@ -23,13 +22,13 @@ _KEY_FILES = frozenset(
 )
 _KEY_ENDINGS = frozenset({".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"})
 _GIT_SECONDS = 20
-# What git needs to find its user's configuration and protections; GIT_DIR would point it elsewhere.
+# The variables that git needs for its user's configuration. Others, such as GIT_DIR, would point it to another folder.
 _GIT_VARIABLES = ("PATH", "HOME", "XDG_CONFIG_HOME", "USER", "SUDO_UID", "GIT_CEILING_DIRECTORIES")
 _GIT_SETTINGS = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 
 
 def candidates(root: Path, added: Sequence[str], ignored: Sequence[str]) -> Iterator[str]:
-    """Names under `root` that may be members, some twice, some no files: tracked or found, and `added`."""
+    """Names under `root` that may be members: tracked or found ones, and `added`. Some come twice, some are no files."""
     pruned = {pattern.removesuffix("/**").rstrip("/") for pattern in ignored}
     tracked = tracked_names(root)
     found = walk(root, pruned=pruned) if tracked is None else iter(tracked)
@@ -39,7 +38,7 @@ def candidates(root: Path, added: Sequence[str], ignored: Sequence[str]) -> Iter
 
 
 def holds_keys(name: str) -> bool:
-    """Whether a file is one of those that hold keys: `.env*`, key stores, the private files of ssh and the like."""
+    """Whether the name of a file says that it holds keys: `.env*`, key stores, private files of ssh and the like."""
     path = PurePosixPath(name.casefold())
     return (
         path.name.startswith(".env")
@@ -50,7 +49,7 @@ def holds_keys(name: str) -> bool:
 
 
 def is_named(name: str, added: Sequence[str]) -> bool:
-    """Whether a pattern of a person means just this file: by its whole name, or as one of `.env*`."""
+    """Whether a pattern of a person names this very file: its whole path, or a `.env*` pattern that matches it."""
     return any(
         pattern == name or (PurePosixPath(pattern).name.startswith(".env") and covers(pattern, name))
         for pattern in added
@@ -58,18 +57,18 @@ def is_named(name: str, added: Sequence[str]) -> bool:
 
 
 def covers(pattern: str, name: str) -> bool:
-    """Whether `pattern` matches the name or is a folder that holds it."""
+    """Whether `pattern` matches the name, or is a folder above it."""
     from engine.functions.patterns import pattern_match
 
     return pattern_match(pattern, name) == 1 or name.startswith(pattern.rstrip("/") + "/")
 
 
 def tracked_names(root: Path) -> list[str] | None:
-    """What git tracks in `root`, which may lie within a work tree; None if git is absent, fails, refuses."""
+    """The names that git tracks under `root`, which may be inside a work tree; None where git is missing or fails."""
     git = shutil.which("git")
     if git is None:
         return None
-    # A repository may name a program in core.fsmonitor, or be a bare one planted in a folder: trust neither.
+    # A hostile repository may name a program in core.fsmonitor, or be a bare one inside the folder.
     options = ["-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit"]
     try:
         listing = subprocess.run(
@@ -117,7 +116,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _is_real(folder: Path) -> bool:
-    """Whether no link leads there; False for what cannot be a path at all."""
+    """Whether no link is in the path; False for a text that cannot be a path."""
     try:
         return os.path.realpath(folder) == str(folder)
     except ValueError:
@@ -125,9 +124,9 @@ def _is_real(folder: Path) -> bool:
 
 
 def _added_names(root: Path, pattern: str, pruned: Collection[str]) -> Iterator[str]:
-    """Names that the pattern of a person adds: the walk begins where the pattern begins to be one.
+    """The names that a person's pattern adds. The walk begins at the part of the pattern before its first wildcard.
 
-    So `.github/**` and `node_modules/ours/*.js` reach what a walk from the root skips, and `**` does not.
+    So `.github/**` and `node_modules/ours/*.js` find files that a walk from the root skips, and `**` does not.
     """
     parts = PurePosixPath(pattern).parts
     literal = next((i for i, part in enumerate(parts) if _PATTERN_CHARACTERS & set(part)), len(parts))

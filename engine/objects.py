@@ -1,6 +1,6 @@
-"""The objects of a file (tables, indexes, views, triggers), held against those that this build would make.
+"""Compares the objects of a file (tables, indexes, views, triggers) with those that a build makes.
 
-Nothing of the file runs here: its schema is read as text. A rule is a view or a trigger.
+The schema of the file is read as text; none of it runs. A rule is a view or a trigger.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 
 
 class Object(NamedTuple):
-    """A row of `sqlite_schema`: `table` is what a trigger or an index stands on."""
+    """A row of `sqlite_schema`; `table` is the table or view of a trigger or an index."""
 
     type: str
     name: str
@@ -41,7 +41,7 @@ class Object(NamedTuple):
 
 
 def objects_of(connection: apsw.Connection) -> list[Object]:
-    """The objects in the main file of a connection, without what SQLite makes by itself (`sqlite_…`)."""
+    """The objects in the main file of a connection, without those that SQLite makes itself (`sqlite_…`)."""
     rows = connection.execute(
         "select cast(type as text), cast(name as text), cast(tbl_name as text), cast(coalesce(sql, '') as text) "
         "from main.sqlite_schema "
@@ -52,7 +52,7 @@ def objects_of(connection: apsw.Connection) -> list[Object]:
 
 
 def normalized(sql: str) -> str:
-    """The SQL of an object without comments, white space and quotes that say nothing; `alter table` changes these."""
+    """The SQL of an object without comments, needless quotes and white space, which `alter table` changes."""
     return " ".join(
         found["string"] or found["plain"] or found["other"] for found in _TOKEN.finditer(sql) if found["gap"] is None
     )
@@ -60,10 +60,10 @@ def normalized(sql: str) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How the objects of a file stand to those that are expected in it.
+    """The objects of a file, compared with the expected ones.
 
-    `foreign` are those that bear a name of the engine's without being its own, and those that stand on its tables and
-    views or are set off by them; `absent` says whether one that is expected is not there.
+    `foreign` are objects that the engine did not make and that have one of its names, are on its tables or views, or run
+    when its rows change. `absent` says whether an expected object is missing.
     """
 
     found: tuple[Object, ...]
@@ -72,9 +72,9 @@ class Comparison:
 
 
 def compare(connection: apsw.Connection, expected: Mapping[str, Object], names: Iterable[str]) -> Comparison:
-    """Hold the objects of a file against those expected; both `expected` and `names` go by names in small letters.
+    """Compare the objects of a file with the expected ones; `expected` and `names` use names in small letters.
 
-    `names` are all names of the engine's: a file of an older version may hold none of those that came later.
+    `names` are all names of the engine's, those of later versions included: nobody else may use them.
     """
     found = objects_of(connection)
     strange = set(found) - set(expected.values())
@@ -93,12 +93,12 @@ def compare(connection: apsw.Connection, expected: Mapping[str, Object], names: 
 
 
 def digest(objects: Iterable[Object]) -> str:
-    """The SHA-256 (hex) of what objects say."""
+    """The SHA-256 (hex) of objects with their SQL, whatever their order."""
     return hashlib.sha256(json.dumps(sorted(objects)).encode()).hexdigest()
 
 
 def _is_same_table(found: Object, expected: Object | None) -> bool:
-    """Whether a table or an index is the one expected, but for how it is written."""
+    """Whether a table or an index is the expected one, apart from white space, quotes and comments."""
     return (
         expected is not None
         and not found.is_rule
@@ -108,7 +108,7 @@ def _is_same_table(found: Object, expected: Object | None) -> bool:
 
 
 def _followers(connection: apsw.Connection, found: Iterable[Object], engines: frozenset[str]) -> frozenset[str]:
-    """The tables of others in which a change of the engine's rows changes rows, by the action of a foreign key."""
+    """The tables of others whose rows change when the engine's rows do, by `on update` or `on delete` of a foreign key."""
     parents = {
         each.name.lower(): {
             str(table).lower()

@@ -1,4 +1,4 @@
-"""The engine's own files, by whatever name: no file of a project, and nothing is written over or removed there."""
+"""The engine's own files, under any name: they belong to no project, and no effect writes or removes them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 
 _ENDINGS = ("", "-wal", "-shm", "-journal")
-"""What SQLite appends to a database's name for the files that belong to it."""
+"""The endings of the files that SQLite keeps for a database."""
 
 Identity = tuple[int, int]
-"""Device and inode: what a file is, whatever it is called."""
+"""Device and inode: they are the same for all names of a file."""
 
 
 def identity(place: Path) -> Identity | None:
-    """The identity of the file at `place`, links followed; None where there is none."""
+    """The identity of the file at `place`, after following links; None where there is no file."""
     try:
         status = os.stat(place)
     except OSError:
@@ -22,18 +22,18 @@ def identity(place: Path) -> Identity | None:
 
 
 class OwnFiles:
-    """The database at `database` and the files that SQLite keeps beside it; none where it is None."""
+    """The database at `database` and the files that SQLite keeps beside it; no files for None."""
 
     def __init__(self, database: Path | None) -> None:
         real = None if database is None else os.path.realpath(database)
         self._places = [] if real is None else [Path(real + ending) for ending in _ENDINGS]
-        # on a file system that ignores case, another spelling makes the same file
+        # on a file system that ignores case, another spelling is the same file
         self._names = frozenset(str(place).casefold() for place in self._places)
 
     def identities(self) -> frozenset[Identity]:
-        """Those that are there."""
+        """The identities of those files that exist."""
         return frozenset(found for place in self._places if (found := identity(place)))
 
     def hold(self, place: Path) -> bool:
-        """Whether the real path `place` is one of them, by its name or by what it is; it need not exist."""
+        """Whether the real path `place` is one of these files, by name or by inode; it need not exist."""
         return str(place).casefold() in self._names or identity(place) in self.identities()

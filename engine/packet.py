@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from . import texts
 from .cuts import message_of
-from .kept import Keeper, messages_before, messages_of
 from .models.protocol import Message
+from .packet_store import PacketStore, Section, messages_before, messages_of
 from .tally import Tally, tally_of
 
 if TYPE_CHECKING:
@@ -16,13 +17,20 @@ if TYPE_CHECKING:
 
 
 _Packets = dict[str, tuple[int, Message, list[str]]]
-"""Of each role the id of its packet, the message, and the texts of its sections where they are known."""
+"""For each role the id of its packet, the message, and the texts of its sections where they are known."""
+
+_UNKNOWN_SIZE = {"usage": "", "free": "", "system": "", "system_share": ""}
+"""What a section states as the size of the packet while that is measured: templates pad it to a fixed length."""
+
+_MANY = 100
+"""How many rows a section has to have before it is worth a second statement to read only what is new in it."""
 
 
 class Renderer:
     """Renders the packets of one run.
 
-    It remembers what does not change within a loop, and the last packet, so that only new text is stored.
+    It remembers what does not change within a loop, the rows that it has read, and the last packet: so only what is new is
+    read and stored.
     """
 
     def __init__(self, db: Store) -> None:
@@ -30,13 +38,15 @@ class Renderer:
         self._loop: int | None = None
         self._sections: list[Row] = []
         self._system: dict[str, str] = {}
-        self._rows: list[Row] = []
+        # for each section the rows of its last rendering by entry, and what they were laid out as
+        self._known: dict[str, dict[int, Row]] = {}
+        self._laid_out: dict[str, Section] = {}
         self._tally: Tally | None = None
         self._measured: int | None = None
-        self._keeper = Keeper(db)
-        self._parts: list[list[str]] = []
+        self._packet_store = PacketStore(db)
+        self._by_role: list[tuple[str, list[Section]]] = []
         self._sent: tuple[int | None, tuple[Message, ...]] = (None, ())
-        # of each role the packet that was stored last, and the one that this turn's is cut after
+        # for each role the packet that was stored last, and the one that this turn's is cut after
         self._stored: tuple[int | None, _Packets] = (None, {})
         self._before: tuple[int | None, _Packets] = (None, {})
 
@@ -46,54 +56,61 @@ class Renderer:
         return messages if sent == turn_id else messages_of(self._db, turn_id)
 
     def offer(self, turn_id: int, lease: str | None) -> None:
-        """Render the packet of a turn in 'assembling' and offer it; one that is taken is stored as it was rendered.
+        """Render the packet of a turn in 'assembling' and submit it; one that is taken is stored as it was rendered.
 
-        Afterwards the turn is 'asking', or still 'assembling' with something demoted, or 'judging' when nothing fits.
+        Afterwards the turn is 'asking', or still 'assembling' with something demoted, or over where nothing fits.
         """
         chars = sum(len(message.content) for message in self.render(turn_id))
-        self._db.insert("packet_offers", turn_id=turn_id, chars=chars, lease=lease)
-        if self._db.value("select phase = 'asking' from turns where id = ?", (turn_id,)):
-            self._store(turn_id)
+        self._db.insert("submit_packet", turn_id=turn_id, chars=chars, lease=lease)
+        for taken in self._db.rows("select turn_id from _unstored_packets where turn_id = ?", (turn_id,)):
+            self._store(**taken)
 
     def render(self, turn_id: int) -> tuple[Message, ...]:
-        """The messages of a turn's packet; `turns.context_chars` tells the live sections how long the rest is."""
+        """The messages of a turn's packet. Live sections are laid out twice: to be measured, and with the size."""
         self._read_loop(turn_id)
-        parts = self._stable_sections(turn_id)
+        sections = self._stable_sections(turn_id)
         if live := [section for section in self._sections if section["live"]]:
-            self._db.execute(
-                "update turns set context_chars = ? where id = ?", (sum(map(len, parts.values())), turn_id)
-            )
-            parts |= {section["name"]: self._section(turn_id, section) for section in live}
-        messages = self._lay_out(turn_id, parts)
+            sections |= {each["name"]: self._section(turn_id, each) for each in live if each["live"] == 1}
+            size = self._size(turn_id, sections, [sections[each["name"]] for each in live])
+            sections |= {each["name"]: self._lay_out(each, sections[each["name"]].rows, size) for each in live}
+        messages = self._messages(turn_id, sections)
         self._sent = (turn_id, messages)
         return messages
+
+    def _size(self, turn_id: int, sections: dict[str, Section], live: list[Section]) -> Row | None:
+        """The size of the packet in tokens: the file is told its length, and how much of it shows entries."""
+        chars = sum(len(section.text) for section in sections.values())
+        entry_chars = next((row["entry_chars"] for each in live for row in each.rows if "entry_chars" in row), None)
+        self._db.execute(
+            "update turns set context_chars = ?, entry_chars = ? where id = ?", (chars, entry_chars, turn_id)
+        )
+        return self._db.row("select * from _packet_sizes where turn_id = ?", (turn_id,))
 
     def _store(self, turn_id: int) -> None:
         """Store the packet that was just rendered."""
         messages, before = self._sent[1], self._before[1]
-        ids = self._keeper.store(
+        ids = self._packet_store.store(
             turn_id,
-            list(zip(messages, self._parts, strict=True)),
-            self._rows,
+            [(message, sections) for message, (_, sections) in zip(messages, self._by_role, strict=True)],
             {role: packet_id for role, (packet_id, *_) in before.items()},
         )
         self._stored = (
             turn_id,
             {
-                message.role: (ids[message.role], message, parts)
-                for message, parts in zip(messages, self._parts, strict=True)
+                message.role: (ids[message.role], message, [section.text for section in sections])
+                for message, (_, sections) in zip(messages, self._by_role, strict=True)
             },
         )
 
-    def _lay_out(self, turn_id: int, texts_by_name: dict[str, str]) -> tuple[Message, ...]:
+    def _messages(self, turn_id: int, sections: dict[str, Section]) -> tuple[Message, ...]:
         """The messages made of the sections' texts, cut as those before them were where they are the same."""
         before = self._packets_before(turn_id)
         by_role = [(role, list(group)) for role, group in groupby(self._sections, key=lambda section: section["role"])]
-        self._parts = [[texts_by_name[section["name"]] for section in group] for _, group in by_role]
+        self._by_role = [(role, [sections[each["name"]] for each in group]) for role, group in by_role]
         return tuple(
             message_of(
                 role,
-                [(texts_by_name[section["name"]], section["cached"]) for section in group],
+                [(sections[each["name"]].text, each["cached"]) for each in group],
                 *before[role][1:] if role in before else (),
             )
             for role, group in by_role
@@ -108,43 +125,53 @@ class Renderer:
             self._before = (turn_id, stored)
         return self._before[1]
 
-    def _stable_sections(self, turn_id: int) -> dict[str, str]:
-        """The texts of all sections but those rendered last; where tokens are counted, the rate is that of these texts."""
-        self._rows = []
+    def _stable_sections(self, turn_id: int) -> dict[str, Section]:
+        """All sections but those rendered last; where tokens are counted, the rate is that of their texts."""
         stable = [section for section in self._sections if section["live"] != 1]
-        parts = {section["name"]: self._section(turn_id, section) for section in stable}
-        if self._tally is None or (rate := self._tally.rate(parts.values())) is None:
-            return parts
-        self._db.execute("update turns set divisor = ? where id = ?", (rate, turn_id))
+        sections = {section["name"]: self._section(turn_id, section) for section in stable}
+        if self._tally is None or (rate := self._tally.rate(sections.values())) is None:
+            return sections
+        self._db.execute("update turns set chars_per_token = ? where id = ?", (rate, turn_id))
         if self._measured == self._loop:
-            return parts
+            return sections
         self._measured = self._loop
         # the rate of a loop is that of its first packet, and stays: by it its entries state what they cost
         stated = self._db.value(
-            "update loops set divisor = ? where id = ? and (select count(*) from turns where loop_id = loops.id) = 1 "
-            "returning id",
+            "update loops set chars_per_token = ? where id = ? "
+            "and (select count(*) from turns where loop_id = loops.id) = 1 returning id",
             (rate, self._loop),
         )
-        return self._stable_sections(turn_id) if stated else parts
+        if not stated:
+            return sections
+        self._known = {}
+        return self._stable_sections(turn_id)
 
     def _read_loop(self, turn_id: int) -> None:
         """Learn the sections and the system text of the turn's loop, which stay the same for all of its turns."""
         loop = self._db.value("select loop_id from turns where id = ?", (turn_id,))
         if loop != self._loop:
-            self._loop, self._system, self._tally = loop, {}, tally_of(self._db, turn_id)
+            self._loop, self._tally = loop, tally_of(self._db, turn_id)
+            self._system, self._known = {}, {}
             self._sections = self._db.rows(
-                "select name, role, source, template, live, cached from turn_sections where turn_id = ?", (turn_id,)
+                "select name, role, source, template, live, cached from _turn_sections where turn_id = ?", (turn_id,)
             )
 
-    def _section(self, turn_id: int, section: Row) -> str:
+    def _section(self, turn_id: int, section: Row) -> Section:
         if section["role"] == "system":
-            return self._system_section(turn_id, section)
-        rows = self._section_rows(turn_id, section)
-        self._rows += rows
-        template = texts.environment().get_template(f"sections/{section['template']}.j2")
-        return template.render(section=section["name"], rows=rows)
+            return Section(self._system_text(turn_id, section))
+        return self._lay_out(section, self._section_rows(turn_id, section), _UNKNOWN_SIZE)
 
-    def _system_section(self, turn_id: int, section: Row) -> str:
+    def _lay_out(self, section: Row, rows: list[Row], size: Row | None) -> Section:
+        """A section's rows as its template lays them out; the section of the last packet where it has the same rows."""
+        name = section["name"]
+        last = self._laid_out.get(name)
+        if last is None or section["live"] or last.rows != rows:
+            template = texts.environment().get_template(f"sections/{section['template']}.j2")
+            last = Section(template.render(section=name, rows=rows, size=size), rows)
+            self._laid_out[name] = last
+        return last
+
+    def _system_text(self, turn_id: int, section: Row) -> str:
         name = section["name"]
         if name not in self._system:
             rows = self._section_rows(turn_id, section)
@@ -157,7 +184,30 @@ class Renderer:
         return self._system[name]
 
     def _section_rows(self, turn_id: int, section: Row) -> list[Row]:
-        if section["source"] is None:
+        """The rows of a section; where many name their version, only texts that are not known are read."""
+        name, source = section["name"], section["source"]
+        if source is None:
             return []
-        query = f"select * from {section['source']} where turn_id = ?"  # noqa: S608 - a view named by packet_sections
-        return self._db.rows(query, (turn_id,))
+        known = self._known.get(name)
+        rows = self._changed_rows(turn_id, source, known) if known else self._read(source, turn_id)
+        many = rows if len(rows) >= _MANY else []
+        self._known[name] = {row["entry_id"]: row for row in many if "version" in row}
+        return rows
+
+    def _changed_rows(self, turn_id: int, source: str, known: dict[int, Row]) -> list[Row]:
+        """The rows of a section of which some are known."""
+        query = f"select entry_id, version from {source} where turn_id = ?"  # noqa: S608 - as below
+        shown = self._db.tuples(query, (turn_id,))
+        changed = [entry for entry, version in shown if entry not in known or known[entry]["version"] != version]
+        if changed:
+            query = "and entry_id in (select value from json_each(?))"
+            known = known | {row["entry_id"]: row for row in self._read(source, turn_id, query, json.dumps(changed))}
+        return [known[entry] for entry, _ in shown]
+
+    def _read(self, source: str, turn_id: int, condition: str = "", *bindings: str) -> list[Row]:
+        query = f"select * from {source} where turn_id = ? {condition}"  # noqa: S608 - a view named by packet_sections
+        rows = self._db.rows(query, (turn_id, *bindings))
+        for row in rows:
+            # so that the rows of two turns are equal where they show the same
+            del row["turn_id"]
+        return rows

@@ -1,4 +1,4 @@
-"""The user's own folders: what can be made again, and what the user decided."""
+"""The user's own folders: the cache, and the configuration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """The folder of what may be made or fetched again: `$ENGINE_CACHE`, `$XDG_CACHE_HOME/engine` or `~/.cache/engine`."""
+    """The folder of files that can be made again: `$ENGINE_CACHE`, `$XDG_CACHE_HOME/engine` or `~/.cache/engine`."""
     if folder := os.environ.get("ENGINE_CACHE"):
         return Path(folder)
     if folder := os.environ.get("XDG_CACHE_HOME"):
@@ -17,19 +17,19 @@ def cache_folder() -> Path:
 
 
 def config_folder() -> Path:
-    """The folder of what the user decided: `$XDG_CONFIG_HOME/engine` or `~/.config/engine`."""
+    """The folder of the user's decisions: `$XDG_CONFIG_HOME/engine` or `~/.config/engine`."""
     if folder := os.environ.get("XDG_CONFIG_HOME"):
         return Path(folder) / "engine"
     return Path.home() / ".config" / "engine"
 
 
 def is_own(found: os.stat_result) -> bool:
-    """Whether a file or folder is this user's and nobody else may write it."""
+    """Whether a file or folder belongs to this user and nobody else may write it."""
     return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def read_own(place: Path) -> bytes | None:
-    """The bytes of a file that is this user's alone, in a folder that is; None for any other, or none."""
+    """The bytes of a file; None where it is missing, or another user may write it or its folder."""
     try:
         if not is_own(place.parent.stat()):
             return None
@@ -42,10 +42,10 @@ def read_own(place: Path) -> bytes | None:
 
 
 def write_own(place: Path, data: bytes) -> None:
-    """Replace a file of this user's in one step, closed to others; `OSError` where that cannot be done."""
+    """Replace a file of this user atomically, with mode 0600; raises `OSError` where that cannot be done."""
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not is_own(place.parent.stat()):
-        raise PermissionError(f"{place.parent}: is another user's, or may be written by others")
+        raise PermissionError(f"{place.parent}: belongs to another user, or may be written by others")
     temporary = place.with_name(f".{place.name}.{os.getpid()}-{os.urandom(4).hex()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:

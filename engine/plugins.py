@@ -1,14 +1,14 @@
 """Plugins: packages that bring functions, SQL files, templates, model adapters and effect handlers.
 
-A plugin is found by its entry point in the group `engine`, or given to `manager().register` before a file is opened. It
-answers any of the hooks below; what it does to runs it does with rows and triggers in its own SQL files:
+A plugin is found by its entry point in the group `engine`, or passed to `manager().register` before a file is opened. It
+implements any of the hooks below. Its SQL files change what runs do, by rows and triggers:
 
 | to | a plugin |
 |---|---|
 | add a scheme, a tool, a section | inserts a row into `schemes`, `tools`, `packet_sections` |
 | perform its tool | has a trigger on `commands` that go to 'performing'; it settles them or inserts into `effects` |
 | forbid a command | has a trigger `after insert on commands` that inserts into `vetoes` |
-| forbid what was accepted, or change its text | has a trigger on `proposals` that go to 'accepting' and updates them |
+| veto an accepted proposal, or change its text | has a trigger on `proposals` that go to 'accepting' and updates them |
 | take part in the verdict | has a trigger on `turns` that go to 'voting' and inserts into `votes` |
 """
 
@@ -31,15 +31,15 @@ hookspec = pluggy.HookspecMarker("engine")
 hookimpl = pluggy.HookimplMarker("engine")
 
 EffectHandler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Performs one effect, a row of `pending_effects`, and returns the columns of its `effect_results` row:
-`state` ('resolved' or 'failed'), and optionally `outcome`, `message` and `detail` (a JSON-ready mapping).
+"""Performs one effect, a row of `pending_effects`, and returns the columns of its `finish_effect`: `state` ('resolved' or
+'failed'), and optionally `outcome`, `message` and `detail` (a JSON-ready mapping).
 
-What it raises fails the command. An effect that was begun when the engine was killed is handed to it once more.
+An error that it raises fails the command. It gets an effect a second time where the engine was killed while it worked.
 """
 
 
 class Hooks:
-    """What a plugin may answer."""
+    """The hooks that a plugin may implement."""
 
     @hookspec
     def engine_functions(self) -> Iterable[Function]:
@@ -62,13 +62,13 @@ class Hooks:
 
     @hookspec(firstresult=True)
     def engine_model(self, name: str) -> Model | None:
-        """The adapter for a model's `actual` name, or None when it is not this plugin's."""
+        """The adapter for a model's `actual` name; None for a model of others."""
 
     @hookspec(firstresult=True)
     def engine_tokenizer(self, model: str) -> Callable[[str], int] | None:
-        """What counts the tokens of a text for the model with the actual name `model`, or None when it is not this plugin's.
+        """A function that counts the tokens of a text for the model with the actual name `model`; None for one of others.
 
-        It is given parts of a packet, each once, and may be called from any thread.
+        The function gets each part of a packet once, and may be called from any thread.
         """
 
     @hookspec
@@ -102,13 +102,13 @@ def template_loaders() -> list[BaseLoader]:
 
 
 def model(name: str) -> Model | None:
-    """The adapter that a plugin has for `name`, if any."""
+    """The adapter of a plugin for the model `name`; None where no plugin has one."""
     found: Model | None = manager().hook.engine_model(name=name)
     return found
 
 
 def tokenizer(name: str) -> Callable[[str], int] | None:
-    """What a plugin counts tokens with for the model `name`, if any."""
+    """The token counter of a plugin for the model `name`; None where no plugin has one."""
     found: Callable[[str], int] | None = manager().hook.engine_tokenizer(model=name)
     return found
 

@@ -1,4 +1,4 @@
-"""Tells a listener what a run does while it is driven. Without a listener it costs nothing."""
+"""Reports what a run does while it is driven. Without a listener nothing is read."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """Passes events to `on_event`, each a dict with a `type`:
+    """Passes events to `on_event`, each a dict with a `type` and these keys:
 
     `turn` (turn, context_tokens, ceiling, cost), `command` (turn, action, target, status, outcome, body, path), `error`
     (turn, status, outcome, body, path), `context` (turn, action condensed, status, body, path), `strike` (turn, body),
     `proposal` (turn, action, target, path), `delta` (text), `output` (channel, text),
-    `retry` (message, failures, wait_s), `loop` (status, body: the reason). Keys without a value are left out.
+    `retry` (message, failures, wait_s), `loop` (status, body: the reason). Keys without a value are
+    left out.
     """
 
     def __init__(self, db: Store, run: str, on_event: Callable[[dict[str, Any]], None] | None) -> None:
@@ -26,7 +27,7 @@ class Progress:
         self._last = db.value("select coalesce(max(id), 0) from events") if on_event else 0
 
     def tell(self) -> None:
-        """Pass on what has been committed since the last call."""
+        """Pass on the rows of `run_progress` that were committed since the last call."""
         if self._on_event is None:
             return
         for row in self._db.rows(

@@ -1,4 +1,4 @@
-"""Removes a whole run from the file, and makes the file smaller."""
+"""Removes a run from the file and makes the file smaller."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
 
 def purge(db: Store, run: str) -> int:
-    """Remove `run` with all that nobody else refers to; returns the bytes by which the file has become smaller.
+    """Remove `run` and whatever no other run refers to; return the number of bytes that the file shrank by.
 
-    Raises `NotFound` (404) for a run that is not there, and `Conflict` (409) for one that is being driven or that other
-    runs came from, and inside a transaction. The file keeps its size while another process has it open.
+    Raises `NotFound` (404) for an unknown run, and `Conflict` (409) for a run that is driven or was forked, and inside a
+    transaction. While another process has the file open, it keeps its size.
     """
     if db.connection.in_transaction:
         raise Conflict(f"run {run}: cannot be purged as part of a transaction; commit it first")
     before = _size(db)
-    sweep(db)  # what one that was interrupted has left
+    sweep(db)  # the rest of a purge that was interrupted
     with db.transaction():
-        db.insert("run_purges", run=run)
+        db.insert("purge_run", run=run)
     sweep(db)
     return before - _size(db)
 
 
 def sweep(db: Store) -> None:
-    """Remove what purged runs have left, and give the room back to the file system."""
-    if not db.value("select due from sweeps"):
+    """Remove the rows that purged runs left behind, and shrink the file."""
+    if not db.value("select due from sweep"):
         return
     with _unchecked(db), db.transaction():
-        db.insert("sweeps", due=1)
-    # the file is open elsewhere, or the disk is full: the run is gone, and its pages are used for what comes
+        db.insert("sweep", due=1)
+    # fails where the file is open elsewhere or the disk is full; the run is gone then too, and its pages are used again
     with suppress(EngineError, apsw.SQLError):
         db.execute("vacuum")
         db.execute("pragma wal_checkpoint(truncate)")
@@ -45,7 +45,7 @@ def sweep(db: Store) -> None:
 
 @contextmanager
 def _unchecked(db: Store) -> Iterator[None]:
-    """Without checks of foreign keys: a sweep takes only what nobody refers to, and each check would read a whole table."""
+    """Switch foreign keys off: a sweep removes only rows that nothing refers to, and each check would read a whole table."""
     db.execute("pragma foreign_keys = off")
     try:
         yield

@@ -1,7 +1,7 @@
-"""Answers one read-only statement: SQLite itself refuses all that would change or reach anything.
+"""Runs one read-only statement; SQLite itself refuses whatever would write, or reach outside of the file.
 
-An authorizer looks at every action of the statement while it is prepared, `query_only` stands behind it, a progress
-handler ends what takes too long. Reading the text of the statement serves the message alone.
+An authorizer checks each action while the statement is prepared, `query_only` refuses writes while it runs, and a progress
+handler ends it after its time. The text of the statement is parsed only to word the error messages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SECONDS = 10.0
 _STEPS = 5_000
 _NO_STATEMENT = re.compile(r"(?:[\s;]|--[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
 _ACTIONS = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_RECURSIVE})
-# With an argument these only name what to look at; without one, those below tell a value.
+# The argument of these pragmas names a table or an index. Those below return a value, and only without an argument.
 _ASKING_PRAGMAS = frozenset(
     {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
     | {"foreign_key_check", "integrity_check", "quick_check", "database_list", "collation_list", "function_list"}
@@ -47,7 +47,7 @@ _REACHING_FUNCTIONS = frozenset(
 
 @dataclass(frozen=True)
 class Answer:
-    """What a statement gave: names of columns, each once, rows in their order; `cut` says that more rows were left."""
+    """The rows of a statement under unique column names; `cut` says that there were more rows than the limit."""
 
     columns: list[str]
     rows: list[tuple[Any, ...]]
@@ -59,7 +59,7 @@ class Answer:
 
 
 def read_only_rows(db: Store, query: str, bindings: Bindings = ()) -> list[Row]:
-    """All rows of one read-only statement, each a dict; a column name that comes twice gets a number: `id`, `id_2`.
+    """All rows of one read-only statement, as dicts. The second column of a name gets a number: `id`, `id_2`.
 
     Raises what `answer` raises.
     """
@@ -69,11 +69,11 @@ def read_only_rows(db: Store, query: str, bindings: Bindings = ()) -> list[Row]:
 def answer(
     db: Store, query: str, bindings: Bindings = (), *, limit: int | None = None, seconds: float = SECONDS
 ) -> Answer:
-    """The first `limit` rows of one read-only statement, all where it is None, within `seconds`.
+    """The first `limit` rows of one read-only statement, or all rows where `limit` is None.
 
-    Raises `PermissionDenied` (403) for a statement that would change or reach anything, `ValidationError` (400) for one
-    that SQLite cannot read, or several, `Overflow` (413) for one whose values grow too large, and `EngineError` (504)
-    for one that takes too long.
+    Raises `PermissionDenied` (403) for a statement that would write or reach outside of the file, `ValidationError` (400)
+    for one that SQLite cannot read and for more than one statement, `Overflow` (413) for a value that is too large, and
+    `EngineError` (504) for a statement that takes longer than `seconds`.
     """
     refused: list[str] = []
     try:
@@ -103,7 +103,7 @@ def _fetched(connection: apsw.Connection, query: str, bindings: Bindings, limit:
     cursor.exec_trace = trace
     rows: list[tuple[Any, ...]] = []
     try:
-        # A cached statement would have been prepared before the authorizer was there.
+        # A cached statement may have been prepared before the authorizer was set.
         for row in cursor.execute(query, bindings, can_cache=False):
             columns = columns or _names(cursor)  # some pragmas have none before the first row
             if limit is not None and len(rows) >= limit:
@@ -138,7 +138,7 @@ def _unique(names: list[str]) -> list[str]:
 
 @contextmanager
 def _confined(connection: apsw.Connection, refused: list[str], seconds: float) -> Iterator[None]:
-    """Keep `connection` from doing anything but read, for at most `seconds`; what it refuses is added to `refused`."""
+    """Let `connection` only read, for at most `seconds`; each refused action is added to `refused`."""
     deadline = time.monotonic() + seconds
     was_confined = connection.execute("pragma query_only").get
     connection.execute("pragma query_only = on")
@@ -177,7 +177,7 @@ def _refusal(query: str, refused: list[str]) -> str:
 
 
 def _kind(query: str) -> str:
-    """What kind of statement `query` is, in SQL's own word: the one behind its `with`, if it has one."""
+    """The SQL keyword of a statement, such as INSERT; of a statement that begins with `with`, the keyword after that."""
     words: list[str] = re.findall(r"[a-z]+", re.sub(_NO_STATEMENT, "", query, count=1).lower()) or ["this"]
     if words[0] == "with" and (parsed := _parsed(query)) is not None:
         words = [str(parsed.key)]
@@ -185,7 +185,7 @@ def _kind(query: str) -> str:
 
 
 def _explained(query: str, said: str) -> str:
-    """SQLite's complaint, with the place where the text stops being SQL if it can be found."""
+    """SQLite's error message, with line and column of a syntax error where these can be found."""
     if said.startswith(("no such table", "no such column")):
         return f"{said}; .tables and .schema of 'engine shell' tell what there is"
     place = _place_of_error(query) if "syntax error" in said or "incomplete" in said else None
@@ -214,7 +214,7 @@ def _place_of_error(query: str) -> str | None:
 
 @cache
 def _sqlglot() -> Any:
-    """The parser that helps with messages; its import takes a third of a second, and it warns of what it cannot read."""
+    """The SQL parser for error messages, imported at first use (0.3 s), with its own warnings switched off."""
     import sqlglot
 
     logging.getLogger("sqlglot").addHandler(logging.NullHandler())

@@ -1,7 +1,7 @@
 """Registers the engine's functions on a connection, apsw's or the standard library's.
 
-On an apsw connection every function is innocuous, so that triggers and views may call it with `trusted_schema` off; the
-standard library cannot say so, and there `trusted_schema` stays on.
+On an apsw connection every function is marked innocuous, so that triggers and views may call it with `trusted_schema` off.
+The standard library cannot mark functions, so there `trusted_schema` stays on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 Clock = Callable[[], int]
-"""Tells the Unix time in milliseconds; tests set their own."""
+"""Returns the Unix time in milliseconds; tests pass their own."""
 
 
 def system_clock() -> int:
@@ -70,12 +70,12 @@ def pure_functions() -> tuple[Function, ...]:
 
 
 class _LastError:
-    """Remembers what `fail` said last: the standard library hides the text of an error that a function raises."""
+    """Keeps the last error of `fail`: the standard library does not pass on the text of an error that a function raises."""
 
     text: str | None = None
 
     def fail(self, status: int, message: str) -> None:
-        """Raise the engine error of that status; it rolls back the statement that called it."""
+        """Raise the engine error for `status`; SQLite then rolls back the statement that called it."""
         error = error_for(int(status), str(message))
         self.text = str(error)
         raise error
@@ -85,10 +85,10 @@ class _LastError:
 
 
 def register(connection: apsw.Connection | sqlite3.Connection, clock: Clock = system_clock) -> None:
-    """Make `connection` able to write an engine file: functions, foreign keys and recursive triggers.
+    """Prepare `connection` to write to an engine file: functions, foreign keys and recursive triggers.
 
-    `clock` gives the Unix time in milliseconds. With a standard-library connection `select last_error()` tells the text of
-    the last error that a rule raised, which that library does not pass on.
+    `clock` returns the Unix time in milliseconds. The standard library does not pass on the text of an error that a rule
+    raised; there `select last_error()` returns it.
     """
     errors = _LastError()
     impure = (

@@ -1,4 +1,4 @@
-"""Starts, resumes, aborts, decides and forks runs: the entry grammar with Python's manners."""
+"""Starts, drives, aborts and forks runs, and decides on proposals. Each function writes to a door of the file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .database import Store
 
 OnDriver = Callable[[Driver], None]
-"""Gets the driver of a run, whose `stop` may be called from another thread."""
+"""Called with the driver of a run before it is driven; the driver's `stop` may be called from another thread."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Result:
 
 @dataclass(frozen=True)
 class Options:
-    """How to start or prompt a run; None leaves a choice to the run, the settings or the default.
+    """How to start or prompt a run. Where a field is None, the run's own value, the setting or the default counts.
 
-    `max_turns` and `max_seconds` (0: none) end the prompt, `condense_ratio` (0: never) is a share of the ceiling.
+    `max_turns` and `max_seconds` (0: no limit) end the loop; `condense_ratio` (0: never) is a share of the ceiling.
     """
 
     model: str | None = None
@@ -70,7 +70,7 @@ class Options:
     at: int | None = None
 
     def attributes(self) -> dict[str, Any]:
-        """The attributes of the `set run://…` that they make; flags that are off are left out."""
+        """The options as attributes of a `set run://…`; those that are None or False are left out."""
         given = asdict(self) | {"root": None if self.root is None else str(Path(self.root).resolve())}
         return {
             key: int(value) if value is True else value
@@ -112,7 +112,7 @@ def drive(
     on_proposal: OnProposal | None = None,
     on_driver: OnDriver | None = None,
 ) -> None:
-    """Drive `run` until it ends or waits; `on_driver` gets the driver, to stop it from elsewhere."""
+    """Drive `run` until it ends or waits; see `Database.run` for the callbacks and `Driver.drive` for the errors."""
     driver = Driver(db, run, on_event, on_proposal)
     if on_driver:
         on_driver(driver)
@@ -120,7 +120,7 @@ def drive(
 
 
 def result(db: Store, run: str, loop: int | None = None) -> Result:
-    """How a loop of `run` stands, its latest where `loop` is None. Raises `NotFound` (404) for an unknown run."""
+    """The result of the loop with the sequence `loop`, by default the latest; raises `NotFound` (404) for an unknown run."""
     row = db.row(
         "select * from loop_results where run = ? and (? is null or loop = ?) order by loop desc limit 1",
         (run, loop, loop),
@@ -132,9 +132,9 @@ def result(db: Store, run: str, loop: int | None = None) -> Result:
 
 
 def choose_model(db: Store, run: str | None, given: str | None) -> str:
-    """The alias or name of the model to use: the one given, the run's, the setting, ENGINE_MODEL, or the only one there is.
+    """The alias or name of the model to use: `given`, the run's, the setting's, that of ENGINE_MODEL, or the only one.
 
-    Raises `NotFound` (404) when there is none, or none of that name.
+    Raises `NotFound` (404) where there is no model, or none of that name.
     """
     name = (
         given
@@ -148,7 +148,7 @@ def choose_model(db: Store, run: str | None, given: str | None) -> str:
 
 
 def check_tokenizer(db: Store) -> None:
-    """Raise `ValidationError` (400) or `NotFound` (404) where the setting `tokenizer` names none that is there."""
+    """Raise `ValidationError` (400) or `NotFound` (404) where the tokenizer of the setting `tokenizer` cannot be used."""
     if setting := db.value("select value from settings where name = 'tokenizer'"):
         from .models.counting import counter
 
@@ -175,8 +175,8 @@ def _only_model(db: Store) -> str:
 
 
 def sync_environment_models(db: Store) -> None:
-    """Bring the models that the environment names (ENGINE_MODEL_<alias>, with ENGINE_CONTEXT_<alias> and
-    ENGINE_TOOLS_<alias>) into the file. Raises `ValidationError` (400) for a value that none of them can have.
+    """Write the models of the environment into the file: ENGINE_MODEL_<alias>, with ENGINE_CONTEXT_<alias> (tokens) and
+    ENGINE_TOOLS_<alias> (xml or native). Raises `ValidationError` (400) for a value that is none of these.
     """
     found = {
         key.removeprefix("ENGINE_MODEL_").lower(): (
@@ -218,7 +218,7 @@ def new_alias(db: Store, origin: str) -> str:
 
 
 def abort(db: Store, run: str, reason: str = "aborted") -> None:
-    """Stop what `run` is doing, at 499; queued prompts stay. Raises `NotFound` (404) for an unknown run."""
+    """End the active loop of `run` with status 499; queued prompts stay. Raises `NotFound` (404) for an unknown run."""
     db.insert("verb_set", run=run, path=f"run://{run}", state="cancelled", outcome=reason)
 
 
@@ -231,10 +231,10 @@ def resolve(
     body: str | None = None,
     reason: str | None = None,
 ) -> None:
-    """Decide on the proposal under `path`, or on every open one of the run where it is None.
+    """Accept or reject the open proposals under `path`, or all open proposals of the run where `path` is None.
 
-    `body` is the answer to a question, or a text in place of the proposed one. Raises `NotFound` (404) when nothing is
-    proposed there.
+    `body` is the answer to a question, or a text that replaces the proposed one. Raises `NotFound` (404) where nothing is
+    proposed.
     """
     run_id = db.value("select id from runs where alias = ?", (run,))
     if run_id is None:
@@ -252,7 +252,7 @@ def resolve(
 
 
 def fork(db: Store, parent: str, alias: str | None = None, at: int | None = None) -> str:
-    """Fork a run as it is now, or as its turn `at` was sent; returns the child's name. Nothing is copied but references."""
+    """Fork a run as it is now, or as it was when its turn `at` was sent; return the child's name. No text is copied."""
     child = alias or new_alias(db, parent)
     attributes = {key: value for key, value in (("fork", parent), ("at", at)) if value is not None}
     db.insert("verb_set", run=child, path=f"run://{child}", attributes=json.dumps(attributes))
@@ -260,7 +260,7 @@ def fork(db: Store, parent: str, alias: str | None = None, at: int | None = None
 
 
 def configure(db: Store, run: str, **values: Any) -> None:
-    """Change model, temperature or context_limit of a run; values of None stay as they are."""
+    """Change model, temperature or context_limit (tokens) of a run; None changes nothing. Raises `NotFound` (404)."""
     given = {key: value for key, value in values.items() if value is not None}
     if not db.value("select 1 from runs where alias = ?", (run,)):
         raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")

@@ -1,9 +1,8 @@
 """Creates, migrates and rebuilds the schema of an engine file.
 
-Tables migrate; views and triggers are rebuilt whenever the files in sql/ have changed or somebody changed the objects.
-All of it is one transaction: an open either finishes or leaves the file as it was. Nothing that a file brings is run
-before its objects were held against those of the installed build: what stands on the engine's tables and is not its own
-has to be trusted.
+Tables migrate. Views and triggers are rebuilt whenever the files in sql/ or the objects in the file have changed. All of
+this is one transaction: opening a file either succeeds or leaves it as it was. Before anything of a file runs, its objects
+are compared with those of the installed build. Objects of others on the engine's tables have to be trusted.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from .objects import Object, compare, digest, objects_of
 
 _MAGIC = b"SQLite format 3\x00"
 _NAMED = 4
-"""How many objects an error names."""
+"""An error names at most this many objects."""
 
 Trust = bool | str
-"""Whether rules of others are trusted: True, or the digest of those that are."""
+"""Whether objects of others are trusted: all (True), none (False), or those with this digest."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What stands in a file: its version, its objects, and how they differ from those of the build.
+    """A file's version and objects, compared with those of a build.
 
-    `replaced` are the views and triggers that a rebuild takes away, those of other builds among them; `unknown` is what
-    neither the engine nor an installed plugin made; `is_current` says that there is nothing to rebuild.
+    `replaced` are the objects that a rebuild drops, those of other builds among them; `unknown` are the objects on the
+    engine's tables that neither the engine nor an installed plugin made; `is_current` says that nothing is to be rebuilt.
     """
 
     version: int
@@ -43,12 +42,12 @@ class Standing:
 
     @property
     def digest(self) -> str:
-        """What `trust` has to be for the unknown objects, unless it is True."""
+        """The digest that `trust` has to be for the unknown objects."""
         return digest(self.unknown)
 
 
 def check_header(path: Path, *, read_only: bool = False) -> None:
-    """Refuse a file that is not the engine's, reading its first bytes only.
+    """Refuse a file that is not the engine's, by its first 100 bytes.
 
     Raises `ValidationError` (400) for a folder or a file that is no SQLite database, `Conflict` (409) for one of another
     application or, unless it is only to be read, of a newer engine.
@@ -69,15 +68,15 @@ def check_header(path: Path, *, read_only: bool = False) -> None:
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise _another_application(path)
     if not read_only:
-        # a version that still stands in the write-ahead log alone is found by prepare()
+        # prepare() finds a version that is only in the write-ahead log yet
         _refuse_newer(path, int.from_bytes(header[60:64], "big"), VERSION)
 
 
 def prepare(connection: apsw.Connection, trust: Trust = False, build: Build | None = None) -> None:
-    """Bring an open database to the version of `build`, the installed one, with its views and triggers.
+    """Bring an open database to the version of `build`, by default the installed one, with its views and triggers.
 
-    Raises `Conflict` (409) for a file of a newer engine, and while a live driver holds a lease on a file that would have to
-    be rebuilt; `PermissionDenied` (403) for one with objects of others on the engine's tables that `trust` does not cover.
+    Raises `Conflict` (409) for a file of a newer engine, and for one that must be rebuilt while a driver holds a lease in
+    it; `PermissionDenied` (403) for objects of others on the engine's tables that `trust` does not cover.
     """
     build = build or installed()
     standing = inspect(connection, build)
@@ -97,7 +96,7 @@ def prepare(connection: apsw.Connection, trust: Trust = False, build: Build | No
 
 
 def inspect(connection: apsw.Connection, build: Build | None = None) -> Standing:
-    """Hold what stands in an open file against `build`, the installed one, without running anything of it.
+    """Compare the objects of an open file with those of `build`, by default the installed one; nothing of the file runs.
 
     Raises `Conflict` (409) for a file of another application, or one of a newer engine unless it is open for reading only.
     """
@@ -138,7 +137,7 @@ def inspect(connection: apsw.Connection, build: Build | None = None) -> Standing
 
 
 def difference(standing: Standing) -> str | None:
-    """How a file that is only read differs from what this build makes, and what that means; None where it does not."""
+    """How a file that is open for reading differs from this build, as a sentence; None where it does not."""
     if standing.version > VERSION:
         return (
             f"was written by a newer engine (version {standing.version}, this one knows {VERSION}); update the engine"
@@ -149,7 +148,7 @@ def difference(standing: Standing) -> str | None:
 
 
 def refusal(file: str | Path, unknown: Iterable[Object]) -> str:
-    """What is said of objects of others on the engine's tables, and what to do about them."""
+    """The error message for untrusted objects on the engine's tables, with what to do about them."""
     names = [str(each) for each in unknown]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return (
@@ -191,13 +190,13 @@ def _rebuild(connection: apsw.Connection, build: Build, standing: Standing, trus
 
 
 def _drop(connection: apsw.Connection, objects: Iterable[Object]) -> None:
-    """Drop views, triggers and indexes, which runs none of them; triggers go before the views they stand on."""
+    """Drop triggers, views and indexes, triggers before their views; dropping runs none of them."""
     for each in sorted(objects):
         _run_one(connection, f"drop {each.type} if exists {_quoted(each.name)}")
 
 
 def _migrate(connection: apsw.Connection, build: Build, version: int) -> None:
-    """Run the migrations between two versions, without foreign keys, triggers or views in the way."""
+    """Run the migrations after `version`; foreign keys are off, and triggers and views were dropped before."""
     for number, text in build.migrations:
         if max(version, 1) < number <= build.version:
             drain(connection, text)
@@ -210,7 +209,7 @@ def _migrate(connection: apsw.Connection, build: Build, version: int) -> None:
 
 
 def _put_back(connection: apsw.Connection, kept: Iterable[Object]) -> None:
-    """Make again what apps had on tables and views that were dropped: indexes, views, then triggers."""
+    """Create the apps' indexes, views and triggers again that were dropped with the engine's tables and views."""
     there = {each.name for each in objects_of(connection)}
     gone = [each for each in kept if each.name not in there]
     for kind in ("index", "view", "trigger"):
@@ -225,7 +224,7 @@ def _put_back(connection: apsw.Connection, kept: Iterable[Object]) -> None:
 
 
 def _refuse_another_build(connection: apsw.Connection, build: Build, tables: Collection[str]) -> None:
-    """Refuse a file whose tables lack columns, though they bear the version of this build."""
+    """Refuse a file that has the version of this build, and whose tables lack columns."""
     missing = build.columns(tables) - columns_of(connection, tables)
     if missing:
         raise _another_build(connection.filename, f"without {'.'.join(min(missing))}")
@@ -267,7 +266,7 @@ def _another_build(file: str | Path, why: str) -> Conflict:
 
 @contextmanager
 def _transaction(connection: apsw.Connection, *, foreign_keys: bool) -> Iterator[None]:
-    """One transaction, begun as a writer; without foreign keys, which cannot be switched inside, where tables may change."""
+    """One write transaction; `foreign_keys` switches them before it begins, since SQLite cannot do so inside of it."""
     if not foreign_keys:
         connection.execute("pragma foreign_keys = off").fetchall()
     connection.execute("begin immediate").fetchall()
@@ -287,7 +286,7 @@ def _quoted(name: str) -> str:
 
 
 def _run_one(connection: apsw.Connection, sql: str) -> None:
-    """Run one statement; a text of several is an error, and none after the first is run."""
+    """Run one statement; where `sql` holds several, only the first runs and an error is raised."""
     begun = 0
 
     def is_first(*_: object) -> bool:

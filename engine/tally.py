@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
-
-from .kept import split
 
 if TYPE_CHECKING:
     from .database import Store
+    from .packet_store import Section
 
 _MARGIN = 0.98
 """A provider counts a little more than the text: the marks between messages, and parts that are not joined as here."""
@@ -21,15 +20,21 @@ class Tally:
         self._count = count
         self._known: dict[str, int] = {}
 
-    def rate(self, sections: Iterable[str]) -> float | None:
-        """Characters a token of these texts together, a little less than counted; None where nothing could be counted."""
-        parts = [part for section in sections for part in split(section)]
+    def rate(self, sections: Iterable[Section]) -> float | None:
+        """Characters a token of these sections together, a little less than counted; None where nothing could be counted."""
+        parts = [part for section in sections for part in _texts_of(section)]
         try:
             self._known = {part: self._known[part] if part in self._known else self._count(part) for part in parts}
             tokens = sum(self._known[part] for part in parts)
         except Exception:  # of a plugin's, a library's or the local model's making; an estimate does as well
             return None
         return _MARGIN * sum(map(len, parts)) / tokens if tokens > 0 else None
+
+
+def _texts_of(section: Section) -> Iterator[str]:
+    """The texts of a section's parts."""
+    opening, entries, closing = section.parts
+    yield from filter(None, (opening, *(entry + "\n" for entry in entries), closing))
 
 
 def tally_of(db: Store, turn_id: int) -> Tally | None:

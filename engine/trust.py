@@ -1,7 +1,7 @@
-"""What this user trusts: which objects of others in which file, kept in the user's own store and never in the file.
+"""Which objects of others this user trusts in which file.
 
-The store is `trust.json` in the user's configuration folder: the path of each file, with all links resolved, and the digest
-of what in it is trusted. A file that is moved or gets other objects has to be trusted anew.
+That is kept in `trust.json` in the user's configuration folder, not in the file: for the real path of each file, the digest
+of its trusted objects. A file that is moved, or whose objects change, has to be trusted anew.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ from .places import config_folder, read_own, write_own
 
 
 def store() -> Path:
-    """Where it is kept."""
+    """The path of `trust.json`."""
     return config_folder() / "trust.json"
 
 
 def trusted(path: Path) -> str | None:
-    """The digest of what is trusted in the file at `path`; None for nothing."""
+    """The digest of the trusted objects in the file at `path`; None where nothing is trusted."""
     found = _read().get(str(path.resolve()))
     return found if isinstance(found, str) else None
 
 
 def remember(path: Path, digest: str | None) -> None:
-    """Trust the objects with that digest in the file at `path`, None for nothing; raises `EngineError` (500)."""
+    """Trust the objects with this digest in the file at `path`, or nothing for None.
+
+    Raises `EngineError` (500) where `trust.json` cannot be written.
+    """
     known = {place: value for place, value in _read().items() if place != str(path.resolve())}
     if digest is not None:
         known[str(path.resolve())] = digest

@@ -1,7 +1,7 @@
-"""A project's root folder: which files belong to it, and the only way in which they are read or written.
+"""A project's root folder: lists, reads and writes its files. Nothing else in the engine does.
 
-No path leads out of the root, into `.git` or into `.engine`, or to the engine's own files. Text goes in and out
-byte for byte. A write states what the file held before, is atomic, and may be repeated after a crash.
+Paths outside the root, in `.git` or `.engine`, and of the engine's own files are refused. Text is read and written byte for
+byte. A write names the hash that the file must have before it, is atomic, and may be repeated after a crash.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class FileRead:
-    """What reading a file gave: `text` only for kind text, `sha256` (hex, of the bytes) for text and binary.
+    """The result of reading a file: `text` only for kind text, `sha256` (hex, of the bytes) for text and binary.
 
     `size` is in bytes, `mtime_ns` in nanoseconds; both are 0 for a file that is missing or unreadable.
     """
@@ -49,10 +49,10 @@ class FileRead:
 
 
 class Workspace:
-    """The files under the folder `root`, but for the engine's own, which are `database` and what belongs to it.
+    """The files under the folder `root`, except the engine's own: `database` and the files that SQLite keeps beside it.
 
-    `NotFound` (404) when there is none, `ValidationError` (400) when it is no folder, `PermissionDenied`
-    (403) when it cannot be read.
+    Raises `NotFound` (404) where there is no such folder, `ValidationError` (400) where it is no folder, and
+    `PermissionDenied` (403) where it cannot be read.
     """
 
     def __init__(self, root: Path, database: Path | None = None) -> None:
@@ -70,10 +70,12 @@ class Workspace:
         self._own = OwnFiles(database)
 
     @classmethod
-    @lru_cache(maxsize=64)
     def at(cls, root: str, database: Path) -> Workspace:
-        """The workspace of the folder `root` for the engine file `database`, checked once in the life of the process."""
-        return cls(Path(root), database)
+        """The workspace of the folder `root` for the engine file `database`; a folder is checked once in a process.
+
+        A relative `root` is taken from the current folder. Raises like the constructor.
+        """
+        return _checked(os.path.abspath(root), database)
 
     def stat(self, path: str) -> tuple[int, int] | None:
         """Size in bytes and modification time in nanoseconds of a file; None where there is none."""
@@ -84,7 +86,7 @@ class Workspace:
         return found.st_size, found.st_mtime_ns
 
     def resolve(self, path: str) -> Path:
-        """The real place of `path`, which need not exist; `PermissionDenied` (403) unless inside the root."""
+        """The real path of `path`, which need not exist; raises `PermissionDenied` (403) for a path that is refused."""
         parts = self._parts(path)
         place = self.root
         for count in range(1, len(parts) + 1):
@@ -100,7 +102,7 @@ class Workspace:
         return place
 
     def expect_no_keys(self, path: str, added: Sequence[str]) -> None:
-        """Raise `PermissionDenied` (403) for a file that holds keys, unless `added` names it."""
+        """Raise `PermissionDenied` (403) for a file that holds keys, unless one of the patterns `added` names it."""
         real = self.resolve(path).relative_to(self.root).as_posix()
         for name in (path, real):
             if holds_keys(name) and not is_named(name, added):
@@ -109,11 +111,10 @@ class Workspace:
                 )
 
     def members(self, *, added: Sequence[str], ignored: Sequence[str], limit: int) -> list[Member]:
-        """The project's files by path: what git tracks, else what a walk finds; plus `added`, less `ignored`.
+        """The project's files, sorted by path: those that git tracks or a walk finds, with `added` and without `ignored`.
 
-        Both are patterns as `pattern_match` knows them, or names of folders. What holds keys is a member only where
-        `added` names it. `Overflow` (413) for more than
-        `limit` files.
+        Both are patterns of `pattern_match`, or folders. A file that holds keys is a member only where `added` names it.
+        Raises `Overflow` (413) for more than `limit` files.
         """
         found: dict[str, Member] = {}
         real_folders: dict[str, bool] = {}
@@ -128,7 +129,10 @@ class Workspace:
         return [found[name] for name in sorted(found)]
 
     def read(self, path: str, max_bytes: int) -> FileRead:
-        """Read a file of at most `max_bytes`; `PermissionDenied` (403) only for a path outside the root."""
+        """Read a file; its kind says where it is too large (more than `max_bytes`), binary, unreadable or missing.
+
+        Raises `PermissionDenied` (403) for a path that is refused.
+        """
         try:
             with open_regular(self.resolve(path)) as file:
                 status = os.fstat(file.fileno())
@@ -144,10 +148,11 @@ class Workspace:
         return FileRead(kind, text, hashlib.sha256(data).hexdigest(), len(data), status.st_mtime_ns)
 
     def write(self, path: str, text: str, *, before: str | None, after_ok: bool = True) -> str:
-        """Replace a file in one step that survives a crash, its folders made as needed; return its SHA-256.
+        """Write a file atomically, with the folders it needs; return the SHA-256 (hex) of its new bytes.
 
-        `before` is the hash that the file must have now, None if there must be no file; with `after_ok` one
-        that already holds `text` is a success. Otherwise `Conflict` (409). A symlink is written through.
+        `before` is the SHA-256 that the file must have now, None where there must be no file. With `after_ok` a file that
+        already holds `text` is a success. Of a symlink the target is written. Raises `Conflict` (409) where the file has
+        changed, `PermissionDenied` (403) for a path that is refused, `ValidationError` (400) for a text that is no UTF-8.
         """
         target = self.resolve(path)
         try:
@@ -161,16 +166,16 @@ class Workspace:
             if not after_ok or now != after:
                 _expect(now, before, path)
                 with temporary_beside(target, data) as prepared:
-                    # Making it took time: look again, or what another program wrote meanwhile is lost.
+                    # Another program may have written the file in the meantime.
                     _expect(file_hash(target), before, path)
                     os.replace(prepared, target)
             sync_folder(target.parent)
         return after
 
     def delete(self, path: str, *, before: str | None) -> None:
-        """Remove a file whose hash is `before`; gone already is a success, another hash a `Conflict` (409).
+        """Remove a file whose SHA-256 is `before`; one that is gone already is a success.
 
-        Of a symlink the hash is that of its target, and the link is what is removed.
+        Of a symlink the target is hashed and the link is removed. Raises `Conflict` (409) where the file has changed.
         """
         target = self.resolve(path)
         folder = Path(os.path.realpath(self.root.joinpath(*self._parts(path)[:-1])))
@@ -183,7 +188,7 @@ class Workspace:
             sync_folder(folder)
 
     def expect(self, path: str, *, before: str | None, after: str | None) -> None:
-        """Raise what a write of the text `after`, or a removal where that is None, would raise by now; touch nothing."""
+        """Raise the error that writing `after` would raise now, or removing the file where `after` is None."""
         target = self.resolve(path)
         with system_errors("read", path):
             now = file_hash(target)
@@ -191,7 +196,7 @@ class Workspace:
             _expect(now, before, path)
 
     def _parts(self, path: str) -> tuple[str, ...]:
-        """The components of a path that by its letters stays inside the root."""
+        """The parts of a path; raises `PermissionDenied` (403) for one whose text alone leads out of the root."""
         parts = PurePosixPath(path).parts
         if not parts or path.startswith("/") or ".." in parts:
             raise self._refusal(path, "a path must name a file, be relative and have no '..'")
@@ -208,7 +213,7 @@ class Workspace:
     def _member(
         self, name: str, real_folders: dict[str, bool], own: frozenset[Identity], added: Sequence[str]
     ) -> Member | None:
-        """The file of that name; None if it is no file, is protected, or lies behind a linked folder."""
+        """The file `name`; None where it is no regular file, is protected, or is in a linked folder."""
         try:
             parts = self._parts(name)
             folder = os.path.join(self.root, *parts[:-1])
@@ -226,6 +231,11 @@ class Workspace:
         return Member(name, status.st_size, status.st_mtime_ns)
 
 
+@lru_cache(maxsize=64)
+def _checked(root: str, database: Path) -> Workspace:
+    return Workspace(Path(root), database)
+
+
 def _is_protected(parts: Sequence[str]) -> bool:
     return any(part.casefold() in _PROTECTED for part in parts)
 
@@ -235,9 +245,9 @@ def _is_unicode(text: str) -> bool:
 
 
 def _text(data: bytes) -> str | None:
-    """The text that the bytes are, None for binary ones; encoding it gives the same bytes.
+    """The bytes decoded as UTF-8; None for binary ones.
 
-    A NUL anywhere means binary: SQLite's text functions stop at one.
+    Bytes with a NUL count as binary, because SQLite's text functions stop at a NUL.
     """
     if b"\0" in data:
         return None

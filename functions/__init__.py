@@ -1,19 +1,17 @@
 """Functions that the engine registers in SQLite: pure, one module per domain.
 
-Every function here is deterministic, returns NULL when a required argument is NULL, touches neither the clock nor the
-world, and never raises on model text: what it cannot do it says in what it returns.
+Every function is deterministic and returns NULL when a required argument is NULL. It reads neither the clock nor the
+world. A function that reads a model's text never raises: it returns what is wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A SQL scalar function: its name in SQL, how many arguments it takes (-1: any number), what computes it."""
+class Function(NamedTuple):
+    """A SQL scalar function: its name in SQL, its number of arguments (-1: any number), the Python function it calls."""
 
     name: str
     arguments: int

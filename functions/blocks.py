@@ -1,34 +1,38 @@
 """Edits in the notation of Aider, Cline and Roo: `<<<<<<< SEARCH`, old lines, `=======`, new lines, `>>>>>>> REPLACE`.
 
-They are read into the same operations as markers. Names of files, fences and sentences around the blocks are passed
-over, and so are the line numbers that Roo gives: a place is found by its text.
+They become the same operations as markers. The reader skips file names, fences and sentences around the blocks, and the
+line numbers that Roo gives: a place is found by its text.
 """
 
 from __future__ import annotations
 
-import re
-
+from engine.functions.lazy import lazy_regex
 from engine.functions.markers import Operation, Parsed
 
-_HEAD = re.compile(r"(?:<{5,9}|-{5,9}) ?(?:SEARCH|ORIGINAL)>?:?[ \t\r]*")
-_TAIL = re.compile(r"(?:>{5,9}|\+{5,9}) ?(?:REPLACE|UPDATED)<?[ \t\r]*")
-_DIVIDER = re.compile(r"={5,9}[ \t\r]*")
-_NUMBER = re.compile(r":(?:start|end)_line: *\d+\s*")
-_RULE = re.compile(r"-{5,9}\s*")
-_ESCAPED = re.compile(r"\\(?=<{5,9}|>{5,9}|={5,9}|-{5,9}|\+{5,9}|:(?:start|end)_line:)")
-_ANY_HEAD = re.compile(rf"(?m)^{_HEAD.pattern}$")
-_FENCE = re.compile(r"(?:```|~~~)[`~]*[\w+.-]*\s*")
-_NAME = re.compile(r"[#*` ]*(?:[Ff]ile:? *)?([\w./\\-]*[./][\w./\\-]*)[`*:\s]*")
+_HEAD = lazy_regex(r"(?:<{5,9}|-{5,9}) ?(?:SEARCH|ORIGINAL)>?:?[ \t\r]*")
+_TAIL = lazy_regex(r"(?:>{5,9}|\+{5,9}) ?(?:REPLACE|UPDATED)<?[ \t\r]*")
+_DIVIDER = lazy_regex(r"={5,9}[ \t\r]*")
+_NUMBER = lazy_regex(r":(?:start|end)_line: *\d+\s*")
+_RULE = lazy_regex(r"-{5,9}\s*")
+_ESCAPED = lazy_regex(r"\\(?=<{5,9}|>{5,9}|={5,9}|-{5,9}|\+{5,9}|:(?:start|end)_line:)")
+_ANY_HEAD = lazy_regex(rf"(?m)^{_HEAD.pattern}$")
+_FENCE = lazy_regex(r"(?:```|~~~)[`~]*[\w+.-]*\s*")
+_NAME = lazy_regex(r"[#*` ]*(?:[Ff]ile:? *)?([\w./\\-]*[./][\w./\\-]*)[`*:\s]*")
 _LONGEST_HEAD = 2_000
 _SHAPE = "<<<<<<< SEARCH\nold lines\n=======\nnew lines\n>>>>>>> REPLACE"
 
 
 class _Unreadable(Exception):  # noqa: N818 - it never leaves this module
-    """The blocks cannot be read; the message is for the writer."""
+    """The blocks cannot be read; the message tells the model what to correct."""
+
+
+def may_hold_block(body: str) -> bool:
+    """Whether `body` has SEARCH or ORIGINAL in it, one of which every block has in its first line."""
+    return "SEARCH" in body or "ORIGINAL" in body
 
 
 def begins_with_block(body: str) -> bool:
-    """Whether `body` begins with a block, at most the name of a file and a fence before it."""
+    """Whether `body` begins with a block; a file name and a fence may stand before it."""
     for line in body[:_LONGEST_HEAD].lstrip("\ufeff \t\r\n").split("\n", 4)[:4]:
         if _HEAD.fullmatch(line):
             return True
@@ -39,7 +43,7 @@ def begins_with_block(body: str) -> bool:
 
 def holds_block(body: str) -> bool:
     """Whether a block begins anywhere in `body`."""
-    return ("SEARCH" in body or "ORIGINAL" in body) and _ANY_HEAD.search(body) is not None
+    return may_hold_block(body) and _ANY_HEAD.search(body) is not None
 
 
 def parse_blocks(body: str) -> Parsed:
@@ -76,14 +80,14 @@ def _next_head(lines: list[str], begin: int) -> int:
 
 
 def _name_above(lines: list[str], begin: int, head: int) -> str | None:
-    """The name of a file in the last line with text, a fence excepted, between two blocks."""
+    """The file name in the last line between two blocks that is neither empty nor a fence; None where it holds none."""
     above = (line for line in reversed(lines[begin:head]) if line.strip() and not _FENCE.fullmatch(line))
     found = _NAME.fullmatch(next(above, ""))
     return found[1] if found else None
 
 
 def _operation(lines: list[str], number: int) -> Operation:
-    """One block: what stands between its head and its tail."""
+    """The edit of one block; `lines` stand between its head and its tail."""
     dividers = [at for at, line in enumerate(lines) if _DIVIDER.fullmatch(line)]
     usual = [at for at in dividers if lines[at].rstrip() == "======="]
     if len(dividers) > 1 and len(usual) == 1:

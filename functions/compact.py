@@ -3,6 +3,24 @@
 from __future__ import annotations
 
 import json
+from json import encoder
+from typing import Any
 
-to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-"""Encode a value; one encoder for all calls, because `json.dumps` with options makes a new one every time."""
+_ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
+
+
+def to_json(value: Any) -> str:
+    """The JSON of a value that does not contain itself.
+
+    It equals `_ENCODER.encode`, which creates a new C encoder at every call; this one is kept.
+    """
+    return "".join(_chunks(value, 0))
+
+
+# None in an interpreter that has no encoder in C.
+_make: Any = getattr(encoder, "c_make_encoder", None)
+_chunks: Any = (
+    _make(None, _ENCODER.default, encoder.encode_basestring, None, ":", ",", False, False, True)
+    if _make
+    else lambda value, _level: _ENCODER.iterencode(value)
+)

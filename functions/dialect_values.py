@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import skip_space
 
-_KEY = re.compile(r"[\s,]*[\"']?([\w.-]+)[\"']?\s*:\s*")
-_STRING = re.compile(r"<escape>|<\|\"\|>|'")
-_RAW = re.compile(r"[^,}\]<]*")
+_KEY = lazy_regex(r"[\s,]*[\"']?([\w.-]+)[\"']?\s*:\s*")
+_STRING = lazy_regex(r"<escape>|<\|\"\|>|'")
+_RAW = lazy_regex(r"[^,}\]<]*")
 _DECODER = json.JSONDecoder(strict=False)
-# Wrappings inside wrappings: a list of tool_calls of functions, and one to spare.
+# How deep calls may be wrapped: a list of tool_calls of functions, and one level more.
 _DEEPEST = 5
 _WINDOW = 4096
 
 
 class Values:
-    """Reads values in one text, from left to right; where JSON broke once, it is not tried again."""
+    """Reads values in one text, from left to right. It does not try again where JSON was broken once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -27,7 +27,7 @@ class Values:
         """The JSON value at `position` and where it ends; (None, -1) when there is none."""
         if position < self._barren or not self.text.startswith(("{", "["), position):
             return None, -1
-        # An error costs the length of the text that it is in, so that a part is tried before the whole.
+        # An error takes time proportional to the text it is in: try a part before the whole.
         window = _WINDOW
         while True:
             part = self.text[position : position + window]
@@ -89,12 +89,12 @@ class Values:
 
 
 def _may_be_cut(error: json.JSONDecodeError, length: int) -> bool:
-    """Can the end of the part that was tried be what is wrong with it?"""
+    """Can the error come from the end of the part that was tried?"""
     return error.pos > length - 16 or error.msg.startswith("Unterminated string")
 
 
 def calls_in(value: object, depth: int = 0) -> list[tuple[str, object]]:
-    """The names and arguments of the calls that a JSON value spells, in any of the wrappings in use."""
+    """The names and arguments of the calls in a JSON value, in any of the forms in use."""
     if depth > _DEEPEST:
         return []
     if isinstance(value, list):

@@ -12,55 +12,56 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from engine.functions.dialect_values import Values, calls_in
+from engine.functions.lazy import lazy_regex
 from engine.functions.markup_claims import Claims
 from engine.functions.markup_grammar import FLAGS, NAMESPACE, Grammar, skip_space
 
-# The heads of foreign calls, without their first character; one group for each first character.
+# How foreign calls begin, without the first character; one group for each first character.
 ANGLE_HEADS = (
     rf"\|?tool_calls?(?:_begin)?\|?>|start_function_call>|tool_use>|{NAMESPACE}(?:invoke\s|function_calls>)"
     r"|function=|\|(?:start|channel|message)\|?>"
 )
 BRACE_HEADS = r"\s*\""
 BRACKET_HEADS = r"TOOL_CALLS\]|\s*\{\s*\""
-# Closing and turn-taking tokens of these dialects, likewise; outside tags they are dropped.
+# Closing and turn-taking tokens of these dialects, also without the first character; outside tags they are dropped.
 CONTROLS = (
     rf"/(?:tool_calls?|tool_use|function|{NAMESPACE}(?:invoke|function_calls))>|end_function_call>|/s>(?=\s*\Z)"
     r"|(?:start|end)_of_turn>|(?:start|end)_function_response>|\|/?[\w/.-]{1,40}\|?>|/?[\w.-]{1,40}\|>"
 )
 
-_HEAD = re.compile(f"<(?:{ANGLE_HEADS})", FLAGS)
-_NAMED = re.compile(r"(?:\[\s*)?\{\s*\"name\"\s*:\s*\"([\w.:/-]+)\"\s*,\s*\"(?:arguments|parameters)\"")
-_CALL = re.compile(r"call:\s*([\w.:/-]+)\s*(?=\{)")
-_END = re.compile(
+_HEAD = lazy_regex(f"<(?:{ANGLE_HEADS})", FLAGS)
+_NAMED = lazy_regex(r"(?:\[\s*)?\{\s*\"name\"\s*:\s*\"([\w.:/-]+)\"\s*,\s*\"(?:arguments|parameters)\"")
+_CALL = lazy_regex(r"call:\s*([\w.:/-]+)\s*(?=\{)")
+_END = lazy_regex(
     r"\s*(?:</tool_calls?>|<tool_call\|>|<\|/?tool_call(?:_end)?\|>|</tool_use>|<end_function_call>)",
     re.IGNORECASE,
 )
-_MISTRAL = re.compile(r"\s*([\w.:/-]+)(?:\[CALL_ID\][^\[{]{0,60})?(?:\[ARGS\])?\s*(?=\{)")
-_TOOL_USE = re.compile(
+_MISTRAL = lazy_regex(r"\s*([\w.:/-]+)(?:\[CALL_ID\][^\[{]{0,60})?(?:\[ARGS\])?\s*(?=\{)")
+_TOOL_USE = lazy_regex(
     r"\s*(?:<id>[^<]{0,80}</id>\s*)?<(?:tool_)?name>\s*([\w.:-]+)\s*</(?:tool_)?name>\s*(<(?:input|parameters)>\s*)?",
     FLAGS,
 )
-_TOOL_USE_END = re.compile(r"\s*(?:</(?:input|parameters)>)?\s*(?:</tool_use>)?", FLAGS)
-_INVOKE = re.compile(rf"<(?:{NAMESPACE}invoke\s+name\s*=\s*[\"']([\w.:-]+)[\"']\s*|function=\s*([\w.:-]+)\s*)>", FLAGS)
-_PARAMETER = re.compile(
+_TOOL_USE_END = lazy_regex(r"\s*(?:</(?:input|parameters)>)?\s*(?:</tool_use>)?", FLAGS)
+_INVOKE = lazy_regex(rf"<(?:{NAMESPACE}invoke\s+name\s*=\s*[\"']([\w.:-]+)[\"']\s*|function=\s*([\w.:-]+)\s*)>", FLAGS)
+_PARAMETER = lazy_regex(
     rf"\s*<{NAMESPACE}parameter(?:\s+name\s*=\s*[\"']([\w.-]+)[\"'][^<>]*|=\s*([\w.-]+)\s*)>", FLAGS
 )
-_PARAMETER_END = re.compile(rf"</{NAMESPACE}parameter\s*>", FLAGS)
-_INVOKE_END = re.compile(rf"\s*</(?:{NAMESPACE}invoke|function)\s*>", FLAGS)
-_OUTER_END = re.compile(rf"\s*</(?:tool_calls?|{NAMESPACE}function_calls)\s*>", FLAGS)
-_HEADER = re.compile(
+_PARAMETER_END = lazy_regex(rf"</{NAMESPACE}parameter\s*>", FLAGS)
+_INVOKE_END = lazy_regex(rf"\s*</(?:{NAMESPACE}invoke|function)\s*>", FLAGS)
+_OUTER_END = lazy_regex(rf"\s*</(?:tool_calls?|{NAMESPACE}function_calls)\s*>", FLAGS)
+_HEADER = lazy_regex(
     r"(?:<\|start\|>[^<]{0,120})?(?:<\|channel\|>([^<]{0,120}))?(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
 )
-_RECIPIENT = re.compile(r"\bto=([\w.:-]+)")
-_HEADER_BEGUN = re.compile(r"(?:<\|start\|>[^<\n]{0,120})?(?:<\|channel\|>[^<\n]{0,120})?")
-_CHANNEL = re.compile(r"<\|(?:start|channel|message)\|?>", FLAGS)
-_MESSAGE_END = re.compile(r"<\|(?:end|call|return|start|channel)\|>")
-_GEMMA_CHANNEL = re.compile(r"<\|channel>(\w*)\s?")
-_GEMMA_CHANNEL_END = re.compile(r"<channel\|>")
+_RECIPIENT = lazy_regex(r"\bto=([\w.:-]+)")
+_HEADER_BEGUN = lazy_regex(r"(?:<\|start\|>[^<\n]{0,120})?(?:<\|channel\|>[^<\n]{0,120})?")
+_CHANNEL = lazy_regex(r"<\|(?:start|channel|message)\|?>", FLAGS)
+_MESSAGE_END = lazy_regex(r"<\|(?:end|call|return|start|channel)\|>")
+_GEMMA_CHANNEL = lazy_regex(r"<\|channel>(\w*)\s?")
+_GEMMA_CHANNEL_END = lazy_regex(r"<channel\|>")
 
 
 class ForeignCall(NamedTuple):
-    """A call: its tool in lower case, its arguments as a JSON value, the slice that it was read from."""
+    """A call: its tool in lower case, its arguments as a JSON value, its place `text[start:end]`."""
 
     name: str
     arguments: Any
@@ -70,10 +71,10 @@ class ForeignCall(NamedTuple):
 
 @dataclass(slots=True)
 class Reading:
-    """What a foreign head turned out to be: `text[start:end]` is used up and gave calls or reasoning.
+    """What was read behind the head of a foreign call: the calls or the reasoning, and the `end` of their text.
 
-    `unknown` are the calls of tools that do not exist, whose text stays where it is. Where there is a `problem`, what
-    could not be read reaches to `claimed`; `data` is JSON that calls nothing.
+    `unknown` names the tools that do not exist; their calls stay in the text. `problem` says why something could not be
+    read, and that part ends at `claimed`. `data` is true for JSON that calls nothing.
     """
 
     end: int
@@ -86,7 +87,7 @@ class Reading:
 
 
 class Dialects:
-    """Reads the foreign calls of one text, from left to right; what failed once is not searched for again."""
+    """Reads the foreign calls of one text, from left to right. It does not repeat a search that failed."""
 
     def __init__(self, text: str, grammar: Grammar) -> None:
         self.text = text
@@ -97,7 +98,7 @@ class Dialects:
         self._broken = set[int]()
 
     def read(self, start: int, head: str) -> Reading | None:
-        """What the `head` at `start` begins; None when it is ordinary text."""
+        """Reads the call that begins with `head` at `start`; None when this is ordinary text."""
         reading = self._read(start, head)
         if reading is not None and reading.problem:
             begin = max(reading.end, start + len(head.rstrip('"')))
@@ -105,7 +106,7 @@ class Dialects:
         return reading
 
     def _claimed(self, start: int, begin: int, head: str) -> int:
-        """Up to where the call that `head` at `start` begins claims the text, when it was read up to `begin` only."""
+        """The end of the text that belongs to the call at `start`, which could be read up to `begin` only."""
         if head == "[TOOL_CALLS]":
             return 0 if self.claims.is_mention(start, begin) else self.claims.list_end(begin)
         if head[0] in "{[":
@@ -131,15 +132,15 @@ class Dialects:
         return self._invoke(start) or Reading(start + len(head), problem="it is not complete")
 
     def mentions_call(self, start: int, end: int) -> bool:
-        """Does `text[start:end]` call one of the tools in JSON?"""
+        """Does `text[start:end]` hold a call of one of the tools in JSON?"""
         return any(found[1].lower() in self.names for found in _NAMED.finditer(self.text, start, end)) or (
             self.claims.mentions_call(start, end)
         )
 
     def _bare_json(self, start: int) -> Reading | None:
-        """JSON without a wrapper: calls, data, or the beginning of one of them that does not end."""
+        """JSON without a wrapper: calls, data, or one of them without its end. None when it is ordinary text."""
         if start in self._broken:
-            return None  # told already, with the wrapper or the list around it
+            return None  # the wrapper or list around it has reported the problem
         reading = self._json(start, start)
         if reading.calls or reading.unknown:
             return reading
@@ -153,7 +154,7 @@ class Dialects:
 
     @staticmethod
     def _is_schema(value: object) -> bool:
-        """Is a JSON value the description of a tool, which names it and its parameters' types?"""
+        """Is a JSON value the description of a tool rather than a call?"""
         return isinstance(value, dict) and ("description" in value or value.get("type") == "object")
 
     def _wrapped(self, start: int, position: int) -> Reading:
@@ -164,7 +165,7 @@ class Dialects:
         elif self.text[position : position + 1] in ("{", "["):
             reading = self._objects(start, position)
         elif self.text.startswith("<", position):
-            # a wrapper around calls in a dialect of their own
+            # the wrapper holds calls in another dialect
             known = self.claims.begins_call(position) or _END.match(self.text, position)
             return Reading(position, problem=None if known else "its notation is not read")
         else:
@@ -187,7 +188,7 @@ class Dialects:
         return reading
 
     def _whole(self, reading: Reading) -> Reading:
-        """`reading`, given up when the text up to the closing token shows that its last call did not end there."""
+        """`reading`, or a problem when more of the last call follows before the closing token."""
         if reading.problem is None and self.claims.goes_on(reading.end):
             return Reading(reading.end, problem="it goes on behind its end")
         return reading
@@ -199,7 +200,7 @@ class Dialects:
         return Reading(position, problem="its notation is not read")
 
     def _closed(self, reading: Reading) -> Reading:
-        """`reading` with the closing token behind it, which belongs to the last call."""
+        """`reading` extended by the closing token behind it, as a part of the last call."""
         end = _END.match(self.text, reading.end) if reading.calls or reading.unknown else None
         if end:
             reading.end = end.end()
@@ -208,7 +209,7 @@ class Dialects:
         return reading
 
     def _named(self, name: str, arguments: object, start: int, end: int) -> Reading:
-        """The reading of one call; the last word of a name counts (`functions.get`)."""
+        """The reading of one call. Of a name such as `functions.get` only the last word counts."""
         word = re.split(r"[.:/]", name)[-1].lower()
         if word not in self.names:
             return Reading(end, unknown=[name])
@@ -288,7 +289,7 @@ class Dialects:
         return Reading(self._after_message(end), reasoning=self.text[header.end() : end])
 
     def _search(self, pattern: re.Pattern[str], position: int) -> re.Match[str] | None:
-        """The first match at or after `position`; what was missing once is missing further on."""
+        """The first match at or after `position`. A pattern that was not found once is not searched for again."""
         found = None if pattern.pattern in self._missing else pattern.search(self.text, position)
         if found is None:
             self._missing.add(pattern.pattern)
@@ -305,7 +306,7 @@ class Dialects:
         return closing.end() if closing and closing[0] not in ("<|start|>", "<|channel|>") else end
 
     def _json(self, start: int, position: int) -> Reading:
-        """The calls of a JSON object or list; read item by item, so that a broken one spares those before."""
+        """The calls of a JSON object or list. Items are read one by one: those before a broken item are kept."""
         if self.text[position] == "{":
             return self._json_item(start, position)
         reading, position = Reading(position), position + 1

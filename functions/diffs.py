@@ -1,28 +1,29 @@
 """Unified diffs, of git or plain, as tools and as models write them, read into changes of files.
 
-Line numbers and counts are used where they are there and right; a hunk without them is found by its text. A line that
-belongs to nothing is told: half of a diff is never applied.
+Correct line numbers and counts are used; a hunk without them is found by its text. A line that belongs to no hunk or
+header is an error: a diff is applied whole or not at all.
 """
 
 from __future__ import annotations
 
 import re
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.patch_notation import Change, Hunk, hunk_head
 from engine.functions.wrappings import BadPatch
 
-_OLD_FILE = re.compile(r"--- ([^\t\r\n]+)")
-_NEW_FILE = re.compile(r"\+\+\+ ([^\t\r\n]+)")
-_RENAME = re.compile(r"rename (from|to) ([^\r\n]+)")
-_MAIL = re.compile(r"From [0-9a-f]{40} ")
-_VERSION = re.compile(r"\d[\w.+-]*(?:[ (][^\n]*)?")
-_STAMP = re.compile(r"[ ]+\d{4}-\d\d-\d\d[ T]\d\d:.*")
+_OLD_FILE = lazy_regex(r"--- ([^\t\r\n]+)")
+_NEW_FILE = lazy_regex(r"\+\+\+ ([^\t\r\n]+)")
+_RENAME = lazy_regex(r"rename (from|to) ([^\r\n]+)")
+_MAIL = lazy_regex(r"From [0-9a-f]{40} ")
+_VERSION = lazy_regex(r"\d[\w.+-]*(?:[ (][^\n]*)?")
+_STAMP = lazy_regex(r"[ ]+\d{4}-\d\d-\d\d[ T]\d\d:.*")
 _BINARY = ("Binary files ", "GIT binary patch")
 _HEADS = ("index ", "similarity ", "dissimilarity ", "====", "Only in ", "\\")
 _SECTIONS = ("diff ", "Index: ")
 _SIGNS = ("+", "-", " ", "\\")
 _NOWHERE = "/dev/null"
-_OCTETS = re.compile(rb"\\([0-7]{1,3}|.)", re.DOTALL)
+_OCTETS = lazy_regex(rb"\\([0-7]{1,3}|.)", re.DOTALL)
 _ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 
 
@@ -62,9 +63,9 @@ class _Reader:
         self.section: dict[str, str] = {}
         """What the headers of a section of git say, until a change of the section is found."""
         self.whole: set[int] = set()
-        """The ids of changes that mean something without a hunk."""
+        """The `id()` of each change that is complete without a hunk."""
         self.mail = True
-        """Whether lines that belong to nothing are those of a letter: before the first file, and behind a signature."""
+        """Whether other lines are the text of a mail: before the first file, and behind a signature."""
 
     def read(self) -> None:
         while self.at < len(self.lines):
@@ -105,7 +106,7 @@ class _Reader:
 
     @staticmethod
     def _continues(change: Change, old: str, new: str) -> bool:
-        """Whether a header names the file of the change before it once more."""
+        """Whether a header repeats the file name of the change before it."""
         return change.action == "update" and (change.path, change.to or change.path) == (old, new)
 
     def _other(self, line: str) -> None:
@@ -143,7 +144,7 @@ class _Reader:
             self.changes[-1].to = path
 
     def _end_section(self) -> None:
-        """A section of git without hunks makes or removes an empty file; a change of mode alone is none."""
+        """Finish a section of git. Without hunks it creates or deletes an empty file; a change of mode alone is ignored."""
         section, self.section = self.section, {}
         if not section:
             return
@@ -165,7 +166,7 @@ class _Reader:
         )
 
     def _hunk(self) -> None:
-        """One hunk: as many lines as it counts, and those behind them that look like more of it."""
+        """Read one hunk: as many lines as its head counts, and lines behind them that look like more of it."""
         if self.file is None:
             raise BadPatch("the diff has a hunk before it names a file: write '--- a/path' and '+++ b/path' first")
         hunk = Hunk()
@@ -186,7 +187,7 @@ class _Reader:
             old -= line[:1] not in ("+", "\\")
             new -= line[:1] not in ("-", "\\")
             self.at += 1
-        # Blank lines without a sign, before what follows, are layout.
+        # Blank lines without a sign at the end of a hunk are layout.
         while hunk.lines and not self.lines[self.at - 1].strip() and self.lines[self.at - 1][:1] != " ":
             hunk.lines.pop()
             self.at -= 1
@@ -196,7 +197,7 @@ class _Reader:
             self.at += 1
 
     def _ends_hunk(self, line: str, left: tuple[int, int]) -> bool:
-        """Whether the hunk ends before `line`; `left` are the old and new lines that it still counts."""
+        """Whether the hunk ends before `line`; `left` is how many old and new lines it still lacks by its counts."""
         if line.startswith(("@@", "diff --git ")) or self._is_signature(self.at):
             return True
         if left[0] <= 0 and left[1] <= 0:
@@ -205,7 +206,7 @@ class _Reader:
         return left != (1, 1) and self._is_header() and following != [] and following[0].startswith("@@")
 
     def _check(self, hunk: Hunk, begin: int) -> None:
-        """Raises `BadPatch` for a hunk that says nothing, and for one of a new file that is not all new."""
+        """Raises `BadPatch` for an empty hunk, and for one of a new file that has old lines."""
         assert self.file is not None
         if not hunk.lines:
             raise BadPatch(f"the hunk in line {begin} of the diff has no lines: write them with '+', '-' or a blank")

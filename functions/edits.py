@@ -1,19 +1,19 @@
-"""Edits: what a body makes of an entry, and the difference that it made.
+"""Edits: the new text of an entry after a `set`, and the diff between two texts.
 
-A body with markers is a list of operations, applied in order to the running text, all or none. A body without
-is the new text, except that a body made of nothing but sed substitutions edits an entry that exists.
+A body with markers is a list of operations. They are applied in order, each to the result of the one before, all or
+none. A body without markers is the new text, unless it consists of sed substitutions or hunks and the entry exists.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Any
 
 from engine.functions import Function
-from engine.functions.blocks import begins_with_block, holds_block, parse_blocks
+from engine.functions.blocks import begins_with_block, holds_block, may_hold_block, parse_blocks
 from engine.functions.compact import to_json
 from engine.functions.diffs import parse_hunks
+from engine.functions.lazy import lazy_regex
 from engine.functions.markers import Operation, Parsed, parse_markers
 from engine.functions.matching import Mismatch, ambiguity, locate, with_ending
 from engine.functions.patch_notation import Change
@@ -24,32 +24,29 @@ from engine.functions.wrappings import BadPatch, head_inside, unwrap
 _CONTEXT = 3
 """Unchanged lines around each change of a diff."""
 _LONGEST_DIFF = 20_000
-"""Changed regions with more lines are shown as removed and added: comparing them would take seconds."""
-_HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
+"""A changed region with more lines is shown as removed and added: comparing it would take seconds."""
+_HUNK = lazy_regex(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 _ON_PURPOSE = "To keep the body as a text, wrap it in <<NEW."
 _MARK = "\ufeff"
-"""A byte order mark stays in front."""
+"""A byte order mark, which stays at the beginning."""
+_SIGNS = ("<<", "@@", "```", "~~~", "SEARCH", "ORIGINAL", "End Patch")
+_LINE_SIGNS = lazy_regex(r"\n[ \t\ufeff]*(?:s[^\w\s]|---|\+\+\+|\*\*\*|diff|Index:|cat|tee|\$)")
+"""Each edit, block, hunk and patch has one of these, the second kind at the beginning of a line."""
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
-def edit_parse(body: str | None) -> str | None:
-    """The operations in `body` as JSON ``{"plain", "operations", "warnings", "error"}``.
+def read_edits(body: str, current: str | None) -> Parsed:
+    """The operations that `body` is written in, for an entry whose text is `current`, NULL where there is none.
 
-    An operation is ``{"op": "new|prepend|append|replace", "body"}``, ``{"op": "edit", "search", "body"}`` or
-    ``{"op": "delete", "search"}``. `plain`: there are no markers; `error` is a sentence for the model.
+    Blocks of SEARCH and REPLACE behind other text count only where `current` holds no such blocks itself.
     """
-    if body is None:
-        return None
-    parsed = _read(body, None)
-    operations = [
-        {
-            "op": each.op,
-            **({} if each.search is None else {"search": each.search}),
-            **({} if each.op == "delete" else {"body": each.body}),
-        }
-        for each in parsed.operations
-    ]
-    return _json(plain=parsed.plain, operations=operations, warnings=parsed.warnings, error=parsed.error)
+    blocks = may_hold_block(body)
+    if blocks and begins_with_block(body):
+        return parse_blocks(body)
+    parsed = parse_markers(body) if "<<" in body else Parsed(plain=True)
+    if blocks and parsed.plain and current is not None and holds_block(body) and not holds_block(current):
+        return parse_blocks(body)
+    return parsed
 
 
 def edit_apply(current: str | None, body: str | None) -> str | None:
@@ -60,7 +57,7 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
     """
     if body is None:
         return None
-    parsed = _read(body, current)
+    parsed = read_edits(body, current)
     if parsed.error is not None:
         return _json(state="failed", outcome="validation", message=parsed.error)
     warnings = list(parsed.warnings)
@@ -71,7 +68,7 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
             text = body
         elif substitutions := parse_sed(body):
             text = _substitute(current, substitutions)
-        elif change := _hunks_alone(body):
+        elif "@@" in body and (change := _hunks_alone(body)):
             text = apply_hunks(current, change, warnings)
         else:
             text = body
@@ -80,6 +77,13 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
     except Mismatch as mismatch:
         return _json(state="failed", outcome="conflict", message=str(mismatch))
     return _json(state="resolved", body=text, changed=text != current, warnings=warnings)
+
+
+def edit_has_marks(body: str | None) -> int | None:
+    """0 where `body` holds no sign of an edit or a patch, so that `edit_apply` makes just `body` of any text; else 1."""
+    if body is None:
+        return None
+    return int(any(sign in body for sign in _SIGNS) or _LINE_SIGNS.search(f"\n{body}") is not None)
 
 
 def edit_diff(path: str | None, before: str | None, after: str | None) -> str | None:
@@ -100,16 +104,6 @@ def edit_diff(path: str | None, before: str | None, after: str | None) -> str | 
     return "".join(piece if piece.endswith("\n") else piece + _NO_NEWLINE for piece in pieces)
 
 
-def _read(body: str, current: str | None) -> Parsed:
-    """The operations that `body` is written in; blocks among sentences count where there is a text without any."""
-    if begins_with_block(body):
-        return parse_blocks(body)
-    parsed = parse_markers(body)
-    if parsed.plain and current is not None and holds_block(body) and not holds_block(current):
-        return parse_blocks(body)
-    return parsed
-
-
 def _hunks_alone(body: str) -> Change | None:
     """The change in a body of hunks without the name of a file. Raises `BadPatch`."""
     return parse_hunks(unwrap(body), "the entry") if head_inside(body).startswith("@@") else None
@@ -120,7 +114,7 @@ def _json(**result: Any) -> str:
 
 
 def _perform(current: str | None, operations: list[Operation], warnings: list[str]) -> str | None:
-    """The text after all `operations`; warnings are added to the list. Raises `Mismatch`."""
+    """The text after all `operations`; appends to `warnings`. Raises `Mismatch`."""
     text = current
     for number, operation in enumerate(operations, 1):
         if text is None or (current is None and operation.search is not None and _only_edits(operations[:number])):
@@ -133,12 +127,12 @@ def _perform(current: str | None, operations: list[Operation], warnings: list[st
 
 
 def _only_edits(operations: list[Operation]) -> bool:
-    """Whether nothing has yet given an entry that did not exist a text to search in."""
+    """Whether all operations so far search: then an entry that did not exist has no text to search in."""
     return all(operation.search is not None for operation in operations)
 
 
 def _begin(text: str | None, operation: Operation, warnings: list[str]) -> str | None:
-    """The text of an entry that did not exist: an edit adds its replacement, a deletion has nothing to do."""
+    """The text of an entry that did not exist: an edit adds its replacement, a deletion does nothing."""
     if operation.op == "delete":
         warnings.append("DELETE was left out: the entry does not exist")
         return text
@@ -148,7 +142,7 @@ def _begin(text: str | None, operation: Operation, warnings: list[str]) -> str |
 
 
 def _place(text: str, operation: Operation) -> str:
-    """`text` with a body before it, behind it or instead of it."""
+    """`text` after prepend, append, new or replace."""
     if operation.op in ("new", "replace"):
         return operation.body
     body = with_ending(operation.body, "\r\n") if "\r\n" in text else operation.body
@@ -159,7 +153,7 @@ def _place(text: str, operation: Operation) -> str:
 
 
 def _edit(text: str, operation: Operation, name: str, warnings: list[str]) -> str:
-    """`text` with the searched region exchanged; an empty search adds lines at the end."""
+    """`text` with the searched region replaced; an empty search adds lines at the end."""
     search = operation.search or ""
     if not search.strip():
         return _append_lines(text, operation.body)
@@ -170,7 +164,7 @@ def _edit(text: str, operation: Operation, name: str, warnings: list[str]) -> st
 
 
 def _append_lines(text: str, body: str) -> str:
-    """`text` and after it `body` as lines of its own; nothing if it has none."""
+    """`text` with `body` added as lines of its own; an empty body adds nothing."""
     if not body:
         return text
     ending = "\r\n" if "\r\n" in text else "\n"
@@ -180,13 +174,13 @@ def _append_lines(text: str, body: str) -> str:
 
 
 def _name(operation: Operation, number: int, operations: list[Operation]) -> str:
-    """What a message calls an operation; it is numbered if there are others."""
+    """How a message names an operation: with its number if there are several."""
     word = "SEARCH text" if operation.op == "edit" else "DELETE text"
     return word if len(operations) == 1 else f"{word} of edit {number} of {len(operations)}"
 
 
 def _substitute(text: str, substitutions: list[Substitution]) -> str:
-    """`text` after sed substitutions; without the flag g each must mean one place. Raises `Mismatch`."""
+    """`text` after sed substitutions; one without the flag g must hit exactly once. Raises `Mismatch`."""
     for each in substitutions:
         hits = find_hits(each, text)
         if not hits:
@@ -200,14 +194,14 @@ def _substitute(text: str, substitutions: list[Substitution]) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with their newline; only the last may lack it."""
+    """The lines of `text` with their newlines; the last may lack one."""
     lines = text.split("\n")
     last = lines.pop()
     return [f"{line}\n" for line in lines] + ([last] if last else [])
 
 
 def _changed_region(old: list[str], new: list[str]) -> tuple[int, int]:
-    """How many lines are equal at the beginning, and at the end behind those."""
+    """How many lines are equal at the beginning, and how many of the others at the end."""
     shorter = min(len(old), len(new))
     first = next((index for index in range(shorter) if old[index] != new[index]), shorter)
     rest = shorter - first
@@ -216,8 +210,10 @@ def _changed_region(old: list[str], new: list[str]) -> tuple[int, int]:
 
 
 def _hunks(old: list[str], new: list[str]) -> list[str]:
-    """Header lines and hunks' lines of the differences."""
+    """The lines of the hunks, each hunk with its header."""
     if max(len(old), len(new)) <= _LONGEST_DIFF:
+        import difflib  # only edits of files need it
+
         return list(difflib.unified_diff(old, new, n=_CONTEXT))[2:]
     head = f"@@ -{min(1, len(old))},{len(old)} +{min(1, len(new))},{len(new)} @@\n"
     return [head, *(f"-{line}" for line in old), *(f"+{line}" for line in new)]
@@ -229,7 +225,7 @@ def _shift(hunk: re.Match[str], lines: int) -> str:
 
 
 FUNCTIONS = (
-    Function("edit_parse", 1, edit_parse),
     Function("edit_apply", 2, edit_apply),
+    Function("edit_has_marks", 1, edit_has_marks),
     Function("edit_diff", 3, edit_diff),
 )

@@ -1,13 +1,13 @@
-"""Rules of GBNF for texts that stand inside markup: all but what would end them, or be read as more than text."""
+"""GBNF rules for texts inside markup: any text but what would end it or be read as markup."""
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterator
 
-_WORD = string.ascii_uppercase + string.ascii_lowercase + string.digits + "_-"
-_FIRST = string.ascii_uppercase + string.ascii_lowercase + "_"
-# What separates words for the parser, which follows Unicode.
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_WORD = f"{_LETTERS}0123456789_-"
+_FIRST = f"{_LETTERS}_"
+# White space as the parser knows it, which follows Unicode.
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 
 CHARACTERS = (
@@ -16,7 +16,7 @@ CHARACTERS = (
     'integer ::= "-"? [0-9]+',
     'number ::= integer ("." [0-9]+)?',
 )
-"""The rules that every grammar shares: the value of an attribute, text without tags, figures."""
+"""The rules that every grammar shares: attribute values, text without tags, numbers."""
 
 
 def literal(text: str) -> str:
@@ -39,7 +39,7 @@ def text_within(name: str, rule: str) -> list[str]:
 
 
 def _other_names(name: str, rule: str) -> Iterator[str]:
-    """Rules for a word of a tag that is not `name`: letter by letter, it leaves the name or goes beyond it."""
+    """Rules for the name of a tag other than `name`: it differs in some letter, or is longer."""
     for place, letter in enumerate(name):
         letters = letter.lower() + letter.upper() if letter.isalpha() else letter
         others = "".join(each for each in (_WORD if place else _FIRST) if each not in letters)
@@ -48,7 +48,7 @@ def _other_names(name: str, rule: str) -> Iterator[str]:
 
 
 def edits(rule: str) -> list[str]:
-    """Rules for a body of edit markers, one or more: a place that is exchanged, text that is appended."""
+    """Rules for a body of one or more edit markers: SEARCH with REPLACE, or APPEND."""
     return [
         f'{rule} ::= {rule}-one ("\\n" {rule}-one)*',
         f'{rule}-one ::= "<<SEARCH\\n" {rule}-s "\\nSEARCH\\n<<REPLACE\\n" {rule}-r "\\nREPLACE"'
@@ -62,7 +62,7 @@ def edits(rule: str) -> list[str]:
 
 
 def _marked(word: str, rule: str, parent: str) -> Iterator[str]:
-    """Rules for text between markers: words of which none is `word` alone, which would close it."""
+    """Rules for the text between markers: no word of it is `word`, which would close it."""
     gap, rest = f"{parent}-gap", f"{parent}-rest"
     yield f"{rule} ::= {gap}? {rule}-0 ({gap} {rule}-0)* {gap}?"
     for place, letter in enumerate(word):
@@ -73,7 +73,7 @@ def _marked(word: str, rule: str, parent: str) -> Iterator[str]:
 
 
 def _class(characters: str) -> str:
-    """A class of characters, of which consecutive ones are written as ranges."""
+    """A character class; consecutive characters are written as ranges."""
     runs: list[str] = []
     for character in sorted(characters.replace("-", "")):
         if runs and ord(runs[-1][-1]) + 1 == ord(character):

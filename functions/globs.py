@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 
+from engine.functions.lazy import lazy_regex
+
 _ACROSS = "\ue000"
-"""Stands for "anything, slashes too" while wcmatch translates: it knows `**` only as a whole segment."""
-_SCHEME_STAR = re.compile(r"(?<=://)\*(?![*(])")
-_INNER_DOUBLE_STAR = re.compile(r"(?<=[^/*\\])\*{2,}|(?<![*\\])\*{2,}(?![/*]|$)")
-_OTHER_GROUPS = re.compile(r"(?<=[?*+@])\(")
+"""Stands for any text with slashes while wcmatch translates, which knows `**` as a whole segment only."""
+_SCHEME_STAR = lazy_regex(r"(?<=://)\*(?![*(])")
+_INNER_DOUBLE_STAR = lazy_regex(r"(?<=[^/*\\])\*{2,}|(?<![*\\])\*{2,}(?![/*]|$)")
+_OTHER_GROUPS = lazy_regex(r"(?<=[?*+@])\(")
 _DOT_GUARDS = (r"(?!\.{1,2}(?:$|[/]))", r"(?!(?:(?<=[/])|(?<=^))(?:\.{1,2})(?:$|[/]))")
 _STAR_GUARD = r"(?:(?!(?:[/]|^)(?:\.{1,2})(?:$|[/])).)*?"
-_RUN = re.compile(r"[*?]+|!\(")
-_TEXT_TOKEN = re.compile(r"\\(.)|\.?\*(\*?)\**|(\?)|(\[[!^]?(?:\w-\w)+_?\])|([^\\.*?\[]+|.)", re.DOTALL)
+_RUN = lazy_regex(r"[*?]+|!\(")
+_TEXT_TOKEN = lazy_regex(r"\\(.)|\.?\*(\*?)\**|(\?)|(\[[!^]?(?:\w-\w)+_?\])|([^\\.*?\[]+|.)", re.DOTALL)
 
 
 def path_regex(pattern: str) -> str:
@@ -27,19 +29,19 @@ def path_regex(pattern: str) -> str:
     marked = _INNER_DOUBLE_STAR.sub(_ACROSS, _SCHEME_STAR.sub(_ACROSS, marked))
     flags = glob.DOTGLOB | glob.EXTGLOB | glob.GLOBSTAR | glob.FORCEUNIX
     translated = str(glob.translate(marked, flags=flags)[0][0])
-    # Canonical paths have no `.` and `..`: looking for them at every character would triple the time.
+    # Canonical paths have no `.` and `..`; the guards against them would triple the time.
     for guard in _DOT_GUARDS:
         translated = translated.replace(guard, "")
     return translated.replace(_STAR_GUARD, ".*?").replace(_ACROSS, ".*?")
 
 
 def wildcard_runs(pattern: str) -> int:
-    """How many wildcards can trade characters: the degree of the worst case; groups count double."""
+    """The number of wildcards that can match more or less, a group as two: time grows with this power of the length."""
     return sum(2 if run == "!(" else 1 for run in _RUN.findall(pattern))
 
 
 def text_regex(pattern: str) -> str:
-    """The regular expression of a passage; outer wildcards add nothing and go, `.*` is taken for `*`."""
+    """The regular expression for a passage of text. Wildcards at the ends are dropped; `.*` means `*`."""
     return "".join(_text_token(token) for token in _TEXT_TOKEN.finditer(_strip_stars(pattern)))
 
 

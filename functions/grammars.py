@@ -1,24 +1,24 @@
 """Grammars of what a model may answer, made of the JSON Schemas of its tools.
 
-GBNF holds a local model to whole responses in the engine's markup; a JSON Schema holds a provider that constrains
-its output to a list of calls. The parser reads every sentence of either without a repair.
+A GBNF grammar makes a local model write responses in the engine's markup; a JSON Schema makes a provider return a list
+of calls. The parser reads all of their output without a repair.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.gbnf import CHARACTERS, edits, literal, text_within
+from engine.functions.lazy import lazy_regex
 from engine.functions.schemas import Schema, arguments_schema
 
-_NAME = re.compile(r"[a-z_][a-z0-9_-]*")
+_NAME = lazy_regex(r"[a-z_][a-z0-9_-]*")
 _LAST = "update"
-# In these a `<` in the body could begin the next command: their open tag with a path is a whole one.
+# Their bodies may hold no `<`: behind an open tag with a path it could begin the next command.
 _BODILESS = frozenset({"get", "rm", "cp", "mv"})
 
 

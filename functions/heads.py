@@ -8,6 +8,7 @@ from typing import Any
 from . import Function
 from .compact import to_json
 
+_decode = json.JSONDecoder().raw_decode
 _ACTION = ("action", "target", "to")
 _TAGS = ("tags",)
 _DATA = ("command", "channel", "summary", "tags")
@@ -21,27 +22,38 @@ def entry_head(
     status: int | None,
     attributes: str | None,
 ) -> str:
-    """The head of an entry as compact JSON without its last brace: what follows depends on the loop that shows it.
+    """The head of an entry as compact JSON without its last brace, behind which a packet adds what depends on its loop.
 
-    `status` is the HTTP status of `state` and `outcome`. Log entries show what was done to what and how it went; others
-    show what they are. What is as usual (status 200, resolved) is left out, and so is whatever is NULL or empty.
+    `status` is the HTTP status of `state` and `outcome`, `attributes` a JSON object. The head of a log entry has the
+    action, its target and its status; that of another entry has its state and its tags. Usual values (status 200, state
+    resolved), NULL and '' are left out.
     """
     if not attributes and state == "resolved" and status == 200 and outcome is None and turn is not None:
         return f'{{"turn":{turn}'
-    given: dict[str, Any] = json.loads(attributes) if attributes else {}
+    given: dict[str, Any] = _decode(attributes.lstrip())[0] if attributes else {}
     logged = category == "logging"
-    # an error carries its own status; a failed action has that of its outcome
+    # an error entry has its own status; a failed action has that of its outcome
     if logged and (outcome is None or outcome.startswith("status:") or state != "failed"):
         status = given.get("status") or status
-    head = {
-        "turn": turn,
-        **{name: given[name] for name in (_ACTION if logged else ()) if name in given},
-        "status": None if status == 200 and not (logged and "status" in given) else status,
-        "state": None if logged or state == "resolved" else state,
-        "outcome": outcome,
-        **{name: given[name] for name in (_TAGS if logged else _DATA) if name in given},
-    }
-    return to_json({name: value for name, value in head.items() if value is not None and value != ""})[:-1]
+    head: dict[str, Any] = {} if turn is None else {"turn": turn}
+    if logged:
+        _take(head, given, _ACTION)
+    if status is not None and (status != 200 or (logged and "status" in given)):
+        head["status"] = status
+    if state and not logged and state != "resolved":
+        head["state"] = state
+    if outcome:
+        head["outcome"] = outcome
+    _take(head, given, _TAGS if logged else _DATA)
+    return to_json(head)[:-1]
+
+
+def _take(head: dict[str, Any], given: dict[str, Any], names: tuple[str, ...]) -> None:
+    """Put those of `names` into `head` that `given` has a value for."""
+    for name in names:
+        value = given.get(name)
+        if value is not None and value != "":
+            head[name] = value
 
 
 FUNCTIONS = (Function("entry_head", 6, entry_head),)

@@ -1,24 +1,18 @@
-"""Small functions that views and triggers use to select and to count."""
+"""Small functions that views and triggers use to select entries."""
 
 from __future__ import annotations
 
-import math
 import re
+
+from engine.functions.lazy import lazy_regex
 
 from . import Function
 
-_WORD = re.compile(r"[^\W_]+", re.UNICODE)
-
-
-def token_estimate(chars: int | None, divisor: float | None) -> int:
-    """Tokens that `chars` characters take at `divisor` characters a token, rounded up; NULL characters are none, a NULL
-    divisor is 2.
-    """
-    return math.ceil((chars or 0) / (divisor or 2))
+_WORD = lazy_regex(r"[^\W_]+", re.UNICODE)
 
 
 def tags_match(wanted: str | None, tags: str | None) -> int:
-    """1 when each of the comma-separated `wanted` tags is part of `tags`, in any letter case; else 0."""
+    """1 when `tags` contains each of the comma-separated `wanted` tags, in any letter case; else 0."""
     have = (tags or "").casefold()
     return int(all(tag.strip().casefold() in have for tag in (wanted or "").split(",")))
 
@@ -32,7 +26,6 @@ def search_query(text: str | None) -> str | None:
 
 
 FUNCTIONS = (
-    Function("token_estimate", 2, token_estimate),
     Function("tags_match", 2, tags_match),
     Function("search_query", 1, search_query),
 )

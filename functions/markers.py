@@ -1,7 +1,7 @@
 """Edit markers: the `<<IDENT … IDENT` blocks that say how a body changes an entry.
 
-The keyword at the head of IDENT names the operation, what follows it is the writer's own, so that a block may
-hold other blocks. A block without a keyword wraps a whole new body. `<<:::path`, as packets show it, is none.
+IDENT begins with a keyword, which names the operation; the rest is free, so that a block can hold other blocks. A block
+without a keyword wraps a whole new body. `<<:::path`, as packets show it, is not a marker.
 """
 
 from __future__ import annotations
@@ -9,20 +9,22 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from engine.functions.lazy import lazy_regex
 
 KEYWORDS = ("NEW", "PREPEND", "APPEND", "REPLACE", "DELETE", "SEARCH")
-_OPENER = re.compile(r"<<([A-Z][A-Za-z0-9_]*)(?=\s|\Z)")
-_CLOSER = re.compile(r"(?<!\S)[A-Z][A-Za-z0-9_]*(?=[\s<>]|\Z)")
+_OPENER = lazy_regex(r"<<([A-Z][A-Za-z0-9_]*)(?=\s|\Z)")
+_CLOSER = lazy_regex(r"(?<!\S)[A-Z][A-Za-z0-9_]*(?=[\s<>]|\Z)")
 _PARTNER = "<<REPLACE"
-"""Index key of every opener that could belong to a SEARCH; no identifier looks like it."""
-_INNER = re.compile(r"(?m)^[ \t]*<<([A-Z][A-Za-z0-9_]*)")
-_LINES_FOLLOW = re.compile(r"[ \t]*\r?\n")
-_LINE_ENDS = re.compile(r"[ \t\r]*(?:\n|\Z)|<")
+"""The index key for all openers that begin with REPLACE; no identifier has this form."""
+_INNER = lazy_regex(r"(?m)^[ \t]*<<([A-Z][A-Za-z0-9_]*)")
+_LINES_FOLLOW = lazy_regex(r"[ \t]*\r?\n")
+_LINE_ENDS = lazy_regex(r"[ \t\r]*(?:\n|\Z)|<")
 _EXAMPLE = "<<SEARCH\nold lines\nSEARCH\n<<REPLACE\nnew lines\nREPLACE"
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """One change: `op` is new, prepend, append, replace, delete or edit.
 
     `search` is the region that delete and edit look for, `body` the new text of all but delete.
@@ -35,7 +37,7 @@ class Operation:
 
 @dataclass(slots=True)
 class Parsed:
-    """What a body says: operations in order, none if `plain`; `error` tells the writer what to correct."""
+    """The content of a body: operations in order, none if it is `plain`; `error` tells the model what to correct."""
 
     operations: list[Operation] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -43,8 +45,7 @@ class Parsed:
     plain: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(NamedTuple):
     ident: str
     content: str
     end: int
@@ -56,11 +57,11 @@ class _Block:
 
 
 class _Broken(Exception):  # noqa: N818 - it never leaves this module
-    """The markers cannot be read; the message is for the writer."""
+    """The markers cannot be read; the message tells the model what to correct."""
 
 
 def parse_markers(body: str) -> Parsed:
-    """Read the markers of `body`; text between blocks is passed over."""
+    """Read the markers of `body` and skip the text between blocks."""
     parsed = Parsed()
     try:
         blocks = _Reader(body).read()
@@ -73,7 +74,7 @@ def parse_markers(body: str) -> Parsed:
 
 
 class _Reader:
-    """Reads the blocks of one body; words are indexed, so that hostile text costs linear time."""
+    """Reads the blocks of one body. It indexes the words, so that any text takes linear time."""
 
     def __init__(self, body: str) -> None:
         self.body = body
@@ -102,7 +103,7 @@ class _Reader:
         return self.blocks[-1].end if self.blocks else 0
 
     def read(self) -> list[_Block]:
-        """The blocks in order; at most the last one is left open."""
+        """The blocks in order; only the last can lack its closer."""
         position = 0
         while opener := _OPENER.search(self.body, position):
             block = self._block(opener) if self._may_open(opener.start()) else None
@@ -130,10 +131,10 @@ class _Reader:
         return _Block(ident, _trim(self.body[begin : closer[0]]), closer[1], closed=True)
 
     def _closer(self, ident: str, begin: int) -> tuple[int, int] | None:
-        """Where the content ends, and where what follows the closer begins.
+        """Where the content ends, and where the closer ends; None without a closer.
 
-        In a block of lines a closer alone on its line goes before the same word in a sentence, unless that
-        would swallow another block.
+        Where the content begins on a new line, a closer alone on its line takes precedence over the same word in a
+        sentence, unless the block would then contain another block.
         """
         place = _first_from(self.closers.get(ident, []), begin)
         if place is None:
@@ -147,7 +148,7 @@ class _Reader:
         return start, own_line + len(ident)
 
     def _opens_another(self, ident: str, begin: int, end: int) -> bool:
-        """Whether the block would hold its own opener, or as a SEARCH the REPLACE that belongs to it."""
+        """Whether the block would hold another opener of its name, or a SEARCH its own REPLACE."""
         names = (ident, _PARTNER) if ident.startswith("SEARCH") else (ident,)
         inner = (_first_from(self.openers.get(name, []), begin) for name in names)
         return any(place is not None and place < end for place in inner)
@@ -162,7 +163,7 @@ def _first_from(places: list[int], begin: int) -> int | None:
 def _trim(content: str) -> str:
     """`content` without the one newline at each end that belongs to the markers.
 
-    Behind an opener that ends in a line feed alone, a carriage return before the closer's line is text.
+    If the opener's line ends with `\\n`, a `\\r` before the closer's line is text.
     """
     opened, feed, rest = content.partition("\n")
     alone = bool(feed) and not opened.strip()
@@ -174,7 +175,7 @@ def _trim(content: str) -> str:
 
 
 def _pair(blocks: list[_Block]) -> list[Operation]:
-    """Operations from blocks: a SEARCH and the REPLACE behind it are one."""
+    """The operations of the blocks: a SEARCH and the REPLACE after it make one."""
     operations: list[Operation] = []
     queue = iter(blocks)
     for block in queue:
@@ -200,7 +201,7 @@ def _edit(search: _Block, replace: _Block | None) -> Operation:
 
 
 def _check_open(block: _Block) -> None:
-    """A block that is left open may have been cut off: what is missing would be lost."""
+    """Raise `_Broken` for a block without a closer: it may be cut off, and the rest would be lost."""
     if block.closed:
         return
     ident = block.ident

@@ -1,23 +1,23 @@
 """What a model answered, read into tool calls, prose and reasoning.
 
-The answer is scanned once from left to right. Outside tags, back-ticked quotations are prose; a tool's tag,
-or a call in a foreign dialect, is a command; bodies are opaque. Whatever had to be mended is told in a
-warning, so that no call is dropped in silence. The parts: `markup_tags` reads open tags, `markup_bodies`
-finds closing ones, `markup_recovery` decides where they are missing, `markup_prose` knows quotations,
-`dialects` other notations, `markup_claims` what belongs to a call that cannot be read, `markup_calls`
-what each tool makes of attributes and body.
+The answer is scanned once from left to right. A tool's tag, or a call in a foreign dialect, is a command; a quotation in
+back-ticks is prose; the text of a body is not read. Every repair gives a warning, so that no call is dropped silently.
+The parts: `markup_tags` reads open tags, `markup_bodies` finds closing ones, `markup_recovery` decides where they are
+missing, `markup_prose` knows quotations, `dialects` other notations, `markup_claims` finds the end of a call that cannot
+be read, `markup_calls` turns attributes and body into the arguments of each tool.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import cached_property, lru_cache
 from typing import Any
 
 from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.dialects import ANGLE_HEADS, BRACE_HEADS, BRACKET_HEADS, CONTROLS, Dialects, Reading
+from engine.functions.lazy import lazy_regex
 from engine.functions.markup_bodies import Bodies
 from engine.functions.markup_calls import Command, command_of, command_of_arguments
 from engine.functions.markup_claims import THOUGHT_HEADS, UNREAD, UNREAD_ANGLE_HEADS, plain_heads
@@ -25,35 +25,39 @@ from engine.functions.markup_cut import body_is_open, call_is_open, called_tool,
 from engine.functions.markup_grammar import FLAGS, REASONING, Grammar, grammar_of, skip_space
 from engine.functions.markup_prose import CALL_FENCES, Prose, Quotation, Quotations
 from engine.functions.markup_recovery import Recoveries
-from engine.functions.markup_tags import Shape, Tag, TagReader
+from engine.functions.markup_tags import Shape, Tag, TagReader, decode_entities
 
 MAX_COMMANDS = 99
-# More warnings than these say nothing new; the rest is counted.
+# Further warnings are only counted.
 _MAX_WARNINGS = 40
-# Tools that have no body once their path is given: an open tag directly behind one means a forgotten slash.
+# Tools that need no body when they have a path: if another open tag follows directly, the slash was forgotten.
 _BODILESS = frozenset({"get", "rm", "cp", "mv"})
+_PAIR = r"\s+([^\s=<>/\"'`]+)=\"([^\"<]*)\""
+_PAIRS = lazy_regex(_PAIR)
+# What follows the name of an ordinary tag: all of a tag that ends with a slash, or an open tag and its body.
+_ORDINARY = lazy_regex(rf"(?P<attributes>(?:{_PAIR})*+)\s*(?:/>|>(?P<body>[^<]*+))")
 _NO_TAG = {
     Shape.CUT: "the answer ends inside it, or a sign that ends a value of it is missing",
     Shape.MENTION: "it has no '>' and no value",
     Shape.ENDLESS: "it has more words and values than can be meant",
 }
 _THOUGHTS = "|".join(rf"(?<={re.escape(head[0])}){re.escape(head[1:])}" for head in THOUGHT_HEADS)
-_SILENT_CONTROLS = re.compile(
+_SILENT_CONTROLS = lazy_regex(
     r"</|<(?:start|end)_|<\|?/?(?:tool_calls?(?:_begin|_end)?|end|call|return|start|channel|message|constrain)\|?>",
     FLAGS,
 )
 
 
 def response_parse(text: str | None, tools: str | None, cap: int | None, cut: int | None = None) -> str | None:
-    """What the answer `text` says, as JSON text ``{"commands", "warnings", "text", "reasoning"}``.
+    """The commands and the prose of the answer `text`, as JSON ``{"commands", "warnings", "text", "reasoning"}``.
 
     `tools` is a JSON array of the tool names to recognise (NULL: the built-in ones), `cap` the maximal number
     of commands (NULL: 99); NULL for a NULL text. A command is
     ``{"action", "path", "destination", "body", "attributes", "source"}``: `source` is the exact slice of the
-    text, `attributes` holds all but `path` and `to`, and the body is byte for byte as written but for what
-    `markup_calls` takes off. Where `cut` is 1 the answer was cut off: a command that was open there has no body
-    and ``"truncated": true``, and nothing behind its start is read. Never raises: what cannot be read is
-    returned as prose, with a warning.
+    text, `attributes` holds all but `path` and `to`, and the body is byte for byte as written except for what
+    `markup_calls` removes. `cut` is 1 if the answer was cut off: then a command without its end has no body and
+    ``"truncated": true``, and nothing behind its start is read. Never raises: what cannot be read is returned as
+    prose, with a warning.
     """
     if text is None:
         return None
@@ -67,15 +71,15 @@ def response_parse(text: str | None, tools: str | None, cap: int | None, cut: in
 
 @lru_cache(maxsize=64)
 def _outer(grammar: Grammar) -> re.Pattern[str]:
-    """Matches what may end prose: tags, heads of foreign calls, control tokens, back-ticks, tildes."""
+    """Matches whatever can end prose: tags, heads of foreign calls, control tokens, back-ticks, tildes."""
     return re.compile(
-        # The first character stands alone so that the search can skip to it.
+        # With the first character on its own the search skips to it.
         r"[<`{\[~(:>\u25c1](?:"
         rf"(?P<thought>{_THOUGHTS})"
         rf"|(?<=<)(?:(?P<tag>{grammar.tag_pattern})|(?P<foreign>{ANGLE_HEADS})|(?P<unread>{UNREAD_ANGLE_HEADS})"
         rf"|(?P<control>{CONTROLS}))"
         rf"|(?<=\{{)(?P<brace>{BRACE_HEADS})|(?<=\[)(?P<bracket>{BRACKET_HEADS})"
-        # Most code spans hold nothing that matters here; they are passed over without a closer look.
+        # Most code spans hold no sign of markup: this skips them.
         r"|(?<=`)(?:(?<!\\`)(?P<span>[^`<\n]+`(?!`))|(?P<ticks>`*))|(?<=~)(?P<tildes>~~+)"
         rf"|{plain_heads(grammar)})",
         FLAGS,
@@ -91,11 +95,6 @@ class _Parser:
         self.cap = cap
         self.cut = cut
         self.outer = _outer(grammar)
-        self.reader = TagReader(text, grammar)
-        self.bodies = Bodies(self.reader)
-        self.dialects = Dialects(text, grammar)
-        self.recoveries = Recoveries(self.bodies, self.outer)
-        self.quotations = Quotations(text)
         self.commands: list[Command] = []
         self.dropped: list[str] = []
         self.warnings: list[str] = []
@@ -103,23 +102,33 @@ class _Parser:
         self.reasoning: list[str] = []
         self.fences: list[int] = []
         self.quoted = self.stripped = 0
-        self.handlers: dict[str | None, Callable[[re.Match[str]], int]] = {
-            "tag": self._tag,
-            "foreign": self._foreign,
-            "brace": self._foreign,
-            "bracket": self._foreign,
-            "control": self._control,
-            "thought": self._thought,
-            **dict.fromkeys(UNREAD, self._unread),
-            "span": re.Match.end,
-            "ticks": self._ticks,
-            "tildes": self._ticks,
-        }
+
+    # made when first needed: an answer of ordinary tags needs none of these
+
+    @cached_property
+    def reader(self) -> TagReader:
+        return TagReader(self.text, self.grammar)
+
+    @cached_property
+    def bodies(self) -> Bodies:
+        return Bodies(self.reader)
+
+    @cached_property
+    def dialects(self) -> Dialects:
+        return Dialects(self.text, self.grammar)
+
+    @cached_property
+    def recoveries(self) -> Recoveries:
+        return Recoveries(self.bodies, self.outer)
+
+    @cached_property
+    def quotations(self) -> Quotations:
+        return Quotations(self.text)
 
     def parse(self) -> dict[str, Any]:
         position = 0
         while found := self.outer.search(self.text, position):
-            position = self.handlers[found.lastgroup](found)
+            position = _HANDLERS[found.lastgroup or ""](self, found)
         self.prose.cut(len(self.text), len(self.text))
         return {
             "commands": [command.as_row() for command in self.commands],
@@ -134,27 +143,49 @@ class _Parser:
         name = found["name"].lower()
         if found["slash"]:
             return self._stray_close(name, found)
+        ordinary = self._ordinary(name, found)
+        if ordinary >= 0:
+            return ordinary
         tag = self.reader.read(name, found.start(), found.end())
         if self.cut and tag_is_open(tag, self.text):
             return self._cut_off(name, {}, found.start(), found.end())
         if tag.shape is not Shape.WHOLE:
             self.warnings.append(f"Unclosed <{name}: {_NO_TAG[tag.shape]}; it was kept as text, not run")
-            # what stands in an attribute is no call, whether or not the attribute ends
+            # a call in the value of an attribute is not run, even if the value has no end
             return self._claimed(tag) or found.end()
         if tag.repairs:
             told = "; ".join(tag.repairs)
             self.warnings.append(f"Repaired {len(tag.repairs)} malformed attribute(s) in <{name}>: {told}")
         if tag.closed:
-            return self._emit(tag, None, tag.end)
+            return self._emit(name, tag.attributes, None, tag.start, tag.end)
         close = self.bodies.close_of(tag)
         if self.cut and not self._holds_a_sibling(tag) and (close is None or body_is_open(tag, close, self.bodies)):
             return self._cut_off(name, tag.attributes, tag.start, tag.end)
         if close is None or self._holds_a_sibling(tag):
             return self._unclosed(tag, found.end())
-        return self._emit(tag, self.text[tag.end : close.start], close.end)
+        return self._emit(name, tag.attributes, self.text[tag.end : close.start], tag.start, close.end)
+
+    def _ordinary(self, name: str, found: re.Match[str]) -> int:
+        """Read the call that `found` begins, if it is an ordinary one, in one step: its end, or -1 for any other.
+
+        An ordinary call has attributes of the form `name="value"` only, and either a slash or a body without `<`.
+        """
+        whole = _ORDINARY.match(self.text, found.end())
+        if whole is None:
+            return -1
+        end, body = whole.end(), whole["body"]
+        if body is not None:
+            close = f"</{name}>"
+            if not self.text.startswith(close, end):
+                return -1
+            end += len(close)
+        attributes: dict[str, str] = {}
+        for key, value in _PAIRS.findall(whole["attributes"]):
+            attributes.setdefault(key.lower(), decode_entities(value))
+        return self._emit(name, attributes, body, found.start(), end)
 
     def _claimed(self, tag: Tag) -> int:
-        """Up to where a tag that cannot be read has the text; 0 for a mention."""
+        """Where the text of a tag that cannot be read ends; 0 for a mention, which is ordinary text."""
         if tag.shape is Shape.ENDLESS:
             return len(self.text) if any(tag.attributes.values()) else 0
         return tag.end if tag.shape is Shape.CUT else 0
@@ -168,10 +199,10 @@ class _Parser:
         if recovery.mention:
             return after_name
         body = None if recovery.body_end is None else self.text[tag.end : recovery.body_end]
-        return self._emit(tag, body, recovery.resume)
+        return self._emit(tag.name, tag.attributes, body, tag.start, recovery.resume)
 
     def _cut_off(self, name: str, attributes: dict[str, str], start: int, end: int) -> int:
-        """Take all from `start` on as one command that was open at the cut; its head ends at `end`."""
+        """Take everything from `start` on as one truncated command; its head ends at `end`."""
         self.prose.cut(start, len(self.text))
         action = "think" if name in REASONING else name
         if action == "think" and (thought := self.text[end:].strip()):
@@ -195,10 +226,10 @@ class _Parser:
             self.warnings.append(f"Mismatched </{name}>: it closes nothing; it was left out")
         return end
 
-    def _emit(self, tag: Tag, body: str | None, end: int) -> int:
-        self.prose.cut(tag.start, end)
-        action = "think" if tag.name in REASONING else tag.name
-        command = command_of(action, tag.attributes, body, self.text[tag.start : end])
+    def _emit(self, name: str, attributes: dict[str, str], body: str | None, start: int, end: int) -> int:
+        self.prose.cut(start, end)
+        action = "think" if name in REASONING else name
+        command = command_of(action, attributes, body, self.text[start:end])
         if action == "think" and command.body and command.body.strip():
             self.reasoning.append(command.body.strip())
         if action in self.grammar.names:
@@ -235,13 +266,13 @@ class _Parser:
         return max(reading.end, reading.claimed, found.start() + 1)
 
     def _named(self, found: re.Match[str]) -> str:
-        """The head of a foreign call as it is told of; JSON by its first letters."""
+        """How a warning names a foreign call: by its head, or JSON by its first 40 characters."""
         if found[0][-1] == '"':
             return self.text[found.start() : found.start() + 40]
         return found[0].strip()
 
     def _given_up(self, what: str, end: int) -> None:
-        """Tell of a call that could not be read and that has the text up to `end`."""
+        """Warn of a call that could not be read and whose text ends at `end`."""
         reach = ", which goes to the end of the answer," if end == len(self.text) else ""
         self.warnings.append(f"{what}; it was kept as text{reach} and nothing of it was done")
 
@@ -261,7 +292,7 @@ class _Parser:
         return self._take(found.start(), Reading(resume, reasoning=self.text[found.end() : end]))
 
     def _cut_off_call(self, start: int, opened: int, reading: Reading | None) -> int:
-        """Take the calls that were closed before the cut; the rest, from `opened` on, is the one that was open."""
+        """Take the calls that are complete; the one from `opened` on is truncated."""
         if reading is not None and opened > start:
             self._take(start, reading)
         name = called_tool(opened, self.text, self.grammar.names)
@@ -304,7 +335,7 @@ class _Parser:
         return quotation.end
 
     def _unwrap(self, quotation: Quotation, length: int) -> bool:
-        """Take the lines of a fence away from around the calls that it holds; False when it holds none."""
+        """Remove the lines of a fence from around the calls in it; False when it holds no call."""
         first = self.outer.search(self.text, quotation.content, quotation.end)
         if first is None or first.lastgroup not in ("tag", "foreign", "brace", "bracket"):
             return False
@@ -334,5 +365,19 @@ class _Parser:
             )
         return warnings
 
+
+_HANDLERS: Mapping[str, Callable[[_Parser, re.Match[str]], int]] = {
+    "tag": _Parser._tag,
+    "foreign": _Parser._foreign,
+    "brace": _Parser._foreign,
+    "bracket": _Parser._foreign,
+    "control": _Parser._control,
+    "thought": _Parser._thought,
+    **dict.fromkeys(UNREAD, _Parser._unread),
+    "span": lambda _parser, found: found.end(),
+    "ticks": _Parser._ticks,
+    "tildes": _Parser._ticks,
+}
+"""What handles a match of `_outer`, by the group that matched; it returns where the search goes on."""
 
 FUNCTIONS = (Function("response_parse", 4, response_parse),)

@@ -1,7 +1,7 @@
 """Bodies of the model's markup: where the body of an open tag ends.
 
-A body is opaque text: only closing tags of its own name count, tags of the same name nest, and in `set`
-whatever stands between `<<IDENT` and `IDENT` is skipped.
+Only tags of the same name matter inside a body: open ones nest, and a closing one ends it. In `set` the text between
+`<<IDENT` and `IDENT` is skipped.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import begins_line, skip_space
 from engine.functions.markup_tags import Shape, Tag, TagReader
 
 _IDENT = r"[A-Z][A-Za-z0-9_]*"
-_OPENER = re.compile(rf"<<({_IDENT})")
-_OPENERS = re.compile(rf"(?<![^\s>])<<({_IDENT})")
-_CLOSERS = re.compile(rf"(?<!\S){_IDENT}(?=[\s<>]|\Z)")
-# How often the tags of one name are paired anew when a tag was not seen as one in an earlier pass.
+_OPENER = lazy_regex(rf"<<({_IDENT})")
+_OPENERS = lazy_regex(rf"(?<![^\s>])<<({_IDENT})")
+_CLOSERS = lazy_regex(rf"(?<!\S){_IDENT}(?=[\s<>]|\Z)")
+# How often the tags of one name are paired again, for a tag that earlier passes did not see.
 _PASSES = 4
 
 
@@ -33,7 +34,7 @@ class Close(NamedTuple):
 
 @dataclass(slots=True)
 class _Pairs:
-    """The tags of one name: the close of each open one, all closes, and the opens that look like siblings."""
+    """The tags of one name: the closing tag of each open one, all closing tags, and the starts of likely siblings."""
 
     match: dict[int, Close | None] = field(default_factory=dict)
     closes: list[Close] = field(default_factory=list)
@@ -82,14 +83,18 @@ class Markers:
 
 
 class Bodies:
-    """Finds the ends of bodies in one text. Every table is made once, so the whole costs linear time."""
+    """Finds the ends of bodies in one text. Each table is made once, so that all takes linear time."""
 
     def __init__(self, reader: TagReader) -> None:
         self.reader = reader
         self.text = reader.text
         self.grammar = reader.grammar
-        self.markers = Markers(self.text)
         self._pairs: dict[tuple[str, bool], list[_Pairs]] = defaultdict(list)
+
+    @cached_property
+    def markers(self) -> Markers:
+        """The marker regions of the text."""
+        return Markers(self.text)
 
     def close_of(self, tag: Tag) -> Close | None:
         """The closing tag of `tag`, or None when it has none of its own."""
@@ -99,20 +104,20 @@ class Bodies:
         found = self.grammar.own(tag.name).search(self.text, tag.end)
         if found is None:
             return None
-        marked = tag.name == "set" and _OPENERS.search(self.text, tag.end, found.start()) is not None
+        marked = tag.name == "set" and self._is_marked(tag.end, found.start())
         if found["close"] and not marked:
             return Close(found.start(), found.end())
         close = self._paired(tag, opaque=True) if marked or tag.name == "set" else None
         return close or self._paired(tag, opaque=False)
 
     def first_close(self, tag: Tag) -> Close | None:
-        """The first closing tag of its name after `tag`, whatever the nesting says."""
+        """The first closing tag of the same name after `tag`, without regard to nesting."""
         closes = self._table(tag, opaque=False).closes
         index = bisect_left(closes, (tag.end, 0))
         return closes[index] if index < len(closes) else None
 
     def next_sibling(self, tag: Tag) -> int:
-        """Where the next open tag of its name stands that starts a line and has an attribute; or -1."""
+        """Where the next open tag of the same name starts that begins a line and has an attribute; or -1."""
         siblings = self._table(tag, opaque=False).siblings
         index = bisect_left(siblings, tag.end)
         return siblings[index] if index < len(siblings) else -1
@@ -136,8 +141,12 @@ class Bodies:
                 return name, Close(found.start(), end + self.text.startswith(">", end))
         return None
 
+    def _is_marked(self, start: int, end: int) -> bool:
+        """Does a marker open in `text[start:end]`?"""
+        return self.text.find("<<", start, end) >= 0 and _OPENERS.search(self.text, start, end) is not None
+
     def _wrapped(self, tag: Tag) -> Close | None:
-        """The closing tag behind a heredoc that wraps the whole body."""
+        """The closing tag behind a heredoc that is the whole body; None without such a heredoc."""
         opener = _OPENER.match(self.text, skip_space(self.text, tag.end))
         if opener is None:
             return None
@@ -161,7 +170,7 @@ class Bodies:
         return tables[-1]
 
     def _pair(self, tag: Tag, opaque: bool) -> _Pairs:
-        """Pair all tags of the name of `tag` from there on, like brackets."""
+        """Pair all tags of this name from `tag` on, like brackets."""
         pairs, opened, position = _Pairs(), list[int](), tag.start
         own = self.grammar.own(tag.name)
         while found := own.search(self.text, position):
@@ -179,7 +188,7 @@ class Bodies:
         return pairs
 
     def _note_open(self, inner: Tag, pairs: _Pairs, opened: list[int]) -> int:
-        """Enter an open tag; where it ends, or -1 when it is a mention among prose."""
+        """Record an open tag in `pairs`: where it ends, or -1 when it is a mention in prose."""
         if inner.shape is not Shape.WHOLE:
             return -1
         if any(inner.attributes.values()) and begins_line(self.text, inner.start):

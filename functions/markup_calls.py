@@ -1,8 +1,8 @@
 """Tool calls as commands: which attribute or body is the path, the destination and the body of each tool.
 
-The body of a paired tag is kept byte for byte, with two exceptions. In `set` exactly one newline directly
-after the open tag and one directly before the closing tag belong to the layout and are left out. In every
-other tool a heredoc (`<<IDENT … IDENT`) that wraps the whole body is taken off.
+The body of a tag is kept byte for byte, with two exceptions. In `set` one newline directly after the open tag and one
+directly before the closing tag are layout and removed. In every other tool the markers of a heredoc
+(`<<IDENT … IDENT`) around the whole body are removed.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from engine.functions.compact import to_json
+from engine.functions.lazy import lazy_regex
 from engine.functions.patch_notation import patch_form
 from engine.functions.patches import patch_parse
 
-# The attribute that makes a tag complete without a body.
+# The attributes, one of which makes a tag complete without a body.
 TARGETS: Mapping[str, tuple[str, ...]] = {
     "get": ("path",),
     "rm": ("path",),
@@ -37,8 +38,8 @@ _ALIASES = {
 _TEXT_TOOLS = frozenset({"update", "think"})
 _KNOWN = frozenset({"path", "to", "status", "visibility", "options", "tags", "query", "filter", "pattern"})
 _KNOWN |= frozenset({"line", "limit", "results", "manifest", "state", "outcome"})
-_HEREDOC = re.compile(r"\s*<<([A-Z][A-Za-z0-9_]*)(?=\s)(.*)(?<=\s)\1\s*", re.DOTALL)
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_HEREDOC = lazy_regex(r"\s*<<([A-Z][A-Za-z0-9_]*)(?=\s)(.*)(?<=\s)\1\s*", re.DOTALL)
+_SURROGATE = lazy_regex("[\ud800-\udfff]")
 
 
 @dataclass(slots=True)
@@ -52,16 +53,20 @@ class Command:
     attributes: dict[str, str]
     source: str
     notes: list[str] = field(default_factory=list)
-    # it was open where the answer was cut off
+    # it had no end where the answer was cut off
     truncated: bool = False
 
     def as_row(self) -> dict[str, Any]:
-        """The command as a JSON object; its notes are warnings and stand elsewhere."""
-        row = asdict(self)
-        del row["notes"]
-        if not self.truncated:
-            del row["truncated"]
-        return row
+        """The command as a JSON object, without its notes, which become warnings."""
+        row = {
+            "action": self.action,
+            "path": self.path,
+            "destination": self.destination,
+            "body": self.body,
+            "attributes": self.attributes,
+            "source": self.source,
+        }
+        return row | {"truncated": True} if self.truncated else row
 
 
 def command_of(action: str, attributes: dict[str, str], body: str | None, source: str) -> Command:
@@ -73,7 +78,7 @@ def command_of(action: str, attributes: dict[str, str], body: str | None, source
 
 def _resolved(action: str, attributes: dict[str, str], body: str | None, source: str) -> Command:
     attributes = dict(attributes)
-    # a flag counts by being there, so that one that is denied is taken away
+    # a flag is set by its presence: remove one that says no
     if attributes.get("manifest", "").lower() in ("false", "0", "no"):
         del attributes["manifest"]
     path, destination = attributes.pop("path", None), attributes.pop("to", None)
@@ -91,13 +96,13 @@ def command_of_arguments(action: str, arguments: object, source: str) -> Command
         try:
             arguments = _parsed(arguments)
         except (ValueError, RecursionError):
-            # half an object is no command line: nothing of it may run
+            # a broken object is not taken for a command line: nothing of it may run
             broken = _resolved(action, {}, None, source)
             broken.notes.append(f"the arguments of <{action}> are broken JSON; nothing of them was used")
             return broken
     if not isinstance(arguments, dict):
         return _resolved(action, {}, None if arguments is None else _text_of("", arguments), source)
-    # A flag counts by being there, so that one that is false is left out like one that is null.
+    # A flag is set by its presence: leave out one that is false, as one that is null.
     given = {str(key): value for key, value in arguments.items() if value is not None and value is not False}
     texts = {key.lower(): _text_of(key, value) for key, value in given.items()}
     for alias, name in _ALIASES.get(action, _ALIAS).items():
@@ -113,7 +118,7 @@ def command_of_arguments(action: str, arguments: object, source: str) -> Command
 
 
 def _guessed_body(action: str, texts: Mapping[str, str], arguments: Mapping[Any, object]) -> str | None:
-    """The first text argument that no tool knows, for a call that lacks what its tool is about."""
+    """The first text argument with an unknown name, in a call that lacks the main argument of its tool."""
     targets = TARGETS.get(action)
     if action not in _TEXT_TOOLS and (targets is None or any(target in texts for target in targets)):
         return None
@@ -126,11 +131,11 @@ def _parsed(arguments: str) -> object:
 
 
 def _text_of(key: str, value: object) -> str:
-    """An argument as attribute text: lists of texts as the tools write them, other values as JSON."""
+    """An argument as attribute text: a list of texts joined by `,` (options by `;`), any other value as JSON."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = (";" if key.lower() == "options" else ",").join(value)
     text = value if isinstance(value, str) else to_json(value)
-    # JSON can spell half characters, which no UTF-8 text can hold.
+    # JSON can hold lone surrogates, which UTF-8 cannot.
     return _SURROGATE.sub("\ufffd", text)
 
 
@@ -156,7 +161,7 @@ def _path_from_body(command: Command) -> None:
 
 
 def _path_from_patch(command: Command) -> None:
-    """set: a patch names its files itself; the first of them stands for the path."""
+    """set: a patch names its files; without a path, the first of them is the path."""
     if command.path is None and command.body is not None and patch_form(command.body) is not None:
         files = json.loads(patch_parse(command.body) or "{}")["files"]
         command.path = files[0]["path"] if files else None

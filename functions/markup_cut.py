@@ -1,7 +1,7 @@
-"""What was open where an answer was cut off: nothing that stands in it is read, because its end is not known.
+"""The command without an end in an answer that was cut off: nothing in it is read, because its end is not known.
 
-A command counts as closed when its end stands before the cut: the `>` of a tag without a body, a closing tag of
-its own, the end of a call's JSON. Everything from the start of one that is not closed belongs to it.
+A command is closed when its end is there: the `>` of a tag without a body, its closing tag, the end of a call's JSON.
+Everything from the start of a command that is not closed belongs to it.
 """
 
 from __future__ import annotations
@@ -9,22 +9,23 @@ from __future__ import annotations
 import re
 
 from engine.functions.dialects import Reading
+from engine.functions.lazy import lazy_regex
 from engine.functions.markers import KEYWORDS
 from engine.functions.markup_bodies import Bodies, Close
 from engine.functions.markup_grammar import FLAGS
 from engine.functions.markup_tags import Shape, Tag
 
-_MARKER = re.compile(rf"(?<![^\s>])<<((?:{'|'.join(KEYWORDS)})[A-Za-z0-9_]*)")
-_WRAPPER = re.compile(r"\s*<<([A-Z][A-Za-z0-9_]*)")
-_ELEMENT = re.compile(r"<(?:[\w.:-]*invoke\b|function=|tool_use>)", FLAGS)
-_ELEMENT_END = re.compile(r"</[\w.:-]*(?:invoke|function|tool_use)\s*>", FLAGS)
-_NAME = re.compile(
+_MARKER = lazy_regex(rf"(?<![^\s>])<<((?:{'|'.join(KEYWORDS)})[A-Za-z0-9_]*)")
+_WRAPPER = lazy_regex(r"\s*<<([A-Z][A-Za-z0-9_]*)")
+_ELEMENT = lazy_regex(r"<(?:[\w.:-]*invoke\b|function=|tool_use>)", FLAGS)
+_ELEMENT_END = lazy_regex(r"</[\w.:-]*(?:invoke|function|tool_use)\s*>", FLAGS)
+_NAME = lazy_regex(
     r"\"name\"\s*:\s*\"([\w.:/-]+)\"|\bname\s*=\s*[\"']([\w.:/-]+)|function=\s*([\w.:/-]+)|\bcall:\s*([\w.:/-]+)"
     r"|<(?:tool_)?name>\s*([\w.:/-]+)|\bto=([\w.:/-]+)|\[TOOL_CALLS\]\s*([\w.:/-]+)",
     FLAGS,
 )
 _NAME_WITHIN = 400
-"""Characters of a call in which its tool is named."""
+"""A call names its tool within this many characters."""
 
 
 def tag_is_open(tag: Tag, text: str) -> bool:
@@ -35,7 +36,7 @@ def tag_is_open(tag: Tag, text: str) -> bool:
 
 
 def body_is_open(tag: Tag, close: Close, bodies: Bodies) -> bool:
-    """Is `close` only what looks like the end of the body: half a tag, or one inside a marker that has no end yet?"""
+    """Is `close` not the end of the body: half a tag, or a tag inside a marker that has no end?"""
     if not bodies.text.endswith(">", close.start, close.end):
         return True
     openers = [_WRAPPER.match(bodies.text, tag.end, close.start)]
@@ -45,9 +46,9 @@ def body_is_open(tag: Tag, close: Close, bodies: Bodies) -> bool:
 
 
 def call_is_open(start: int, reading: Reading | None, text: str, decodes: bool) -> int:
-    """Where in a call of another notation that begins at `start` the open part begins; -1 where it is closed.
+    """Where the part without an end begins in a foreign call at `start`; -1 if the call is complete.
 
-    `decodes` says whether there is a whole JSON value at `start`.
+    `decodes` says whether there is a complete JSON value at `start`.
     """
     if reading is None:
         return -1 if decodes else start
@@ -59,7 +60,7 @@ def call_is_open(start: int, reading: Reading | None, text: str, decodes: bool) 
 
 
 def called_tool(start: int, text: str, names: frozenset[str]) -> str | None:
-    """The tool that the call at `start` names, None for one that there is not."""
+    """The tool that the call at `start` names; None if it does not exist."""
     found = _NAME.search(text, start, start + _NAME_WITHIN)
     word = re.split(r"[.:/]", found[found.lastindex or 0])[-1].lower() if found else None
     return word if word in names else None

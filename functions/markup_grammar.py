@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cached_property, lru_cache
+from functools import lru_cache
+
+from engine.functions.lazy import lazy_regex
 
 DEFAULT_TOOLS = ("get", "set", "rm", "cp", "mv", "sh", "env", "search", "ask_user", "update", "think")
 REASONING = frozenset({"think", "thinking"})
 NAMESPACE = r"(?:[A-Za-z_][\w-]{0,40}[:.]){0,3}"
 _BOUNDARY = r"(?=[\s/><]|\Z)"
-# ASCII, or `ſet` would count as `set`.
+# Without ASCII `ſet` would match `set`.
 FLAGS = re.ASCII | re.IGNORECASE
 
-_SPACE = re.compile(r"\s*")
+_SPACE = lazy_regex(r"\s*")
 
 
 def skip_space(text: str, position: int) -> int:
@@ -29,19 +31,16 @@ def begins_line(text: str, position: int) -> bool:
 
 
 class Grammar:
-    """The tool names in force, lower case, and the patterns made of them."""
+    """The tool names in lower case, and the patterns that find their tags."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = frozenset(names)
         words = sorted(self.names | REASONING, key=lambda word: (-len(word), word))
         alternatives = "|".join(re.escape(word) for word in words)
         self.tag_pattern = rf"(?P<slash>/?){NAMESPACE}(?P<name>{alternatives}){_BOUNDARY}"
-        self._own: dict[str, re.Pattern[str]] = {}
-
-    @cached_property
-    def tag(self) -> re.Pattern[str]:
+        self.tag = lazy_regex("<" + self.tag_pattern, FLAGS)
         """Matches the head of any tool's tag; groups `slash` and `name`."""
-        return re.compile("<" + self.tag_pattern, FLAGS)
+        self._own: dict[str, re.Pattern[str]] = {}
 
     def own(self, name: str) -> re.Pattern[str]:
         """Matches a whole closing tag of `name` (then with the group `close`), or the head of an open one."""

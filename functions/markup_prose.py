@@ -1,6 +1,6 @@
 """The prose between the calls, and what is quoted in it: code spans and fences, as CommonMark has them.
 
-What stands in a quotation is shown, not run. A fence that claims to hold calls (`xml`, …) is none.
+A call in a quotation is not run. A fence whose info word announces calls (`xml`, …) is not a quotation.
 """
 
 from __future__ import annotations
@@ -8,19 +8,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import begins_line
 
 CALL_FENCES = frozenset({"xml", "tool_code", "tool_command", "tool_call", "tool_calls"})
-_RUNS = re.compile("`+")
-_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
+_RUNS = lazy_regex("`+")
+_BLANK_LINE = lazy_regex(r"\n[ \t\r]*\n")
 _LONGEST_FENCE = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Quotation:
+class Quotation(NamedTuple):
     """`text[start:end]` is quoted, its content starts at `content`; `fence` is the info word of a fence."""
 
     start: int
@@ -30,14 +30,14 @@ class Quotation:
 
 
 class Quotations:
-    """Finds the quotations of one text; each question costs no more than the quotation's own length."""
+    """Finds the quotations of one text. Each search takes time proportional to the quotation."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._blank = (0, -1)
 
     def at(self, start: int, end: int) -> Quotation | None:
-        """The quotation that the run of back-ticks or tildes `text[start:end]` opens, if it opens one."""
+        """The quotation that the back-ticks or tildes `text[start:end]` open; None if they open none."""
         if 3 <= end - start <= _LONGEST_FENCE and begins_line(self.text, start):
             fence = self._fence(start, end)
             if fence is not None:
@@ -45,12 +45,12 @@ class Quotations:
         return self._span(start, end) if self.text[start] == "`" else None
 
     def is_open(self, start: int, end: int) -> bool:
-        """Does the text end before the paragraph in which the back-ticks `text[start:end]` could be closed?"""
+        """Does the text end in the paragraph in which the back-ticks `text[start:end]` could still be closed?"""
         escaped = start > 0 and self.text[start - 1] == "\\"
         return self.text[start] == "`" and not escaped and self._blank_line(end) == len(self.text)
 
     def closes_fence(self, start: int, end: int, length: int) -> bool:
-        """Is the run `text[start:end]`, alone on its line, long enough to close a fence of `length`?"""
+        """Does `text[start:end]` close a fence of `length` signs: is it alone on its line and long enough?"""
         alone = begins_line(self.text, start) and not self.text[end : self._line_end(end)].strip()
         return alone and end - start >= length
 
@@ -99,7 +99,7 @@ def _closing_line(character: str, length: int) -> re.Pattern[str]:
 
 
 class Prose:
-    """What remains of one text when the calls are taken out of it, from left to right."""
+    """What remains of a text when the calls are removed from it, from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -107,15 +107,16 @@ class Prose:
         self.kept_from = 0
 
     def cut(self, start: int, end: int) -> None:
-        """Take `text[start:end]` out."""
+        """Remove `text[start:end]`."""
         if start > self.kept_from:
             self.pieces.append(self.text[self.kept_from : start])
         self.kept_from = end
 
     def take(self) -> str:
-        """All that was kept so far, trimmed; where something was cut out, the wider gap remains."""
+        """The text kept so far, trimmed. Where a call was removed, the wider of the two gaps around it remains."""
         pieces, self.pieces = self.pieces, []
-        parts, gap = list[str](), ""
+        parts: list[str] = []
+        gap = ""
         for piece in pieces:
             words = piece.strip()
             gap = _wider(gap, piece[: len(piece) - len(piece.lstrip())])

@@ -1,4 +1,4 @@
-"""Recovery of tags that lack their closing tag: where the body most likely ends, and the warning about it."""
+"""Tags without their closing tag: where the body most likely ends, and the warning about it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Recovery(NamedTuple):
 
 
 class Recoveries:
-    """Decides about the unclosed tags of one text; `outer` matches whatever may begin a call."""
+    """Decides about the unclosed tags of one text; `outer` matches whatever can begin a call."""
 
     def __init__(self, bodies: Bodies, outer: re.Pattern[str]) -> None:
         self.bodies = bodies
@@ -37,7 +37,7 @@ class Recoveries:
         self.text = bodies.text
 
     def of(self, tag: Tag) -> Recovery:
-        """What to do with `tag`, which has no closing tag that its nesting would give it."""
+        """What to do with `tag`, which has no closing tag of its own."""
         if self._meant_self_closing(tag):
             warning = f"Unclosed <{tag.name}>: it has neither a slash nor a body; it was read as self-closing"
             return Recovery(None, tag.end, warning)
@@ -86,13 +86,13 @@ class Recoveries:
         return Recovery(limit, limit, warning)
 
     def _cut_close(self, name: str) -> int:
-        """How many characters of a closing tag the answer ends with, cut off in the middle of it."""
+        """How many characters of an incomplete closing tag stand at the end of the answer."""
         start = self.text.rfind("</", -len(name) - 2)
         tail = self.text[start:].lower()
         return len(tail) if start >= 0 and f"</{name}".startswith(tail) else 0
 
     def _clean_after(self, position: int) -> int:
-        """The leftmost place from `position` on where nothing but well-formed calls follows; -1 for none."""
+        """The first place from `position` on behind which there are only well-formed calls; -1 for none."""
         index = bisect_left(self._clean, position)
         return self._clean[index] if index < len(self._clean) else -1
 
@@ -109,12 +109,12 @@ class Recoveries:
 
     @cached_property
     def _clean_ends(self) -> dict[int, int]:
-        """Calls that only calls follow up to the end of the text: from where each starts to where it ends."""
-        # Forwards first: the dialects remember what they saw in that direction.
+        """The start and end of each well-formed call behind which there are only such calls up to the end of the text."""
+        # From left to right first: `Dialects` relies on that direction.
         ends, claimed = list[tuple[int, int]](), 0
         for head in self.outer.finditer(self.text):
             if head.start() < claimed:
-                continue  # a part of a call that cannot be read is no call
+                continue  # part of a call that cannot be read
             end, claimed = self._call_end(head)
             ends.append((head.start(), end))
         clean = dict[int, int]()
@@ -125,7 +125,7 @@ class Recoveries:
         return clean
 
     def _call_end(self, head: re.Match[str]) -> tuple[int, int]:
-        """Where the call that `head` begins ends, or -1 when it is none or not well-formed; and up to where it claims."""
+        """Where the call behind `head` ends, -1 if it is not well-formed; and where the text ends that it claims."""
         if head.lastgroup in ("foreign", "brace", "bracket"):
             reading = self.dialects.read(head.start(), head[0])
             if reading and reading.problem:

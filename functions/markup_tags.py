@@ -1,33 +1,35 @@
-"""Open tags of the model's markup, read forgivingly.
+"""Open tags of the model's markup, read with tolerance for errors.
 
-A value may lack its closing quote, hold quotes of its own, use curly or escaped ones, or none; a tag may
-lack its `>`. What was mended is told in `Tag.repairs`.
+A value may lack its closing quote, contain quotes, or have curly, escaped or no quotes; a tag may lack its `>`.
+`Tag.repairs` says what was repaired.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from typing import NamedTuple
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import Grammar, begins_line, skip_space
 
-_PLAIN = re.compile(r"\s+([^\s=<>/\"'`]+)=\"([^\"<]*)\"(?=[\s/>])")
-_NAME = re.compile(r"[^\s=<>/\"'`]+")
-_EQUALS = re.compile(r"\s*=\s*")
-_OPENING = re.compile(r"<\|\"\|>|\\[\"']|[\"'`\u201c\u2018]")
-_BARE = re.compile(r"[^\s<>]*")
-_ENTITY = re.compile(r"&(quot|amp|lt|gt|apos);")
+_PLAIN = lazy_regex(r"\s+([^\s=<>/\"'`]+)=\"([^\"<]*)\"(?=[\s/>])")
+_NAME = lazy_regex(r"[^\s=<>/\"'`]+")
+_EQUALS = lazy_regex(r"\s*=\s*")
+_OPENING = lazy_regex(r"<\|\"\|>|\\[\"']|[\"'`\u201c\u2018]")
+_BARE = lazy_regex(r"[^\s<>]*")
+_ENTITY = lazy_regex(r"&(quot|amp|lt|gt|apos);")
 _ENTITIES = {"quot": '"', "amp": "&", "lt": "<", "gt": ">", "apos": "'"}
-# Values that may have several lines, and what shows that a value is no name or number.
+# Attributes whose value may have several lines; signs that show that a value is neither a name nor a number.
 _LONG_VALUES = frozenset({"body", "command", "content", "text", "question", "options", "query", "cmd", "code"})
-_MARKUP = re.compile(r"[<{\[]")
+_MARKUP = lazy_regex(r"[<{\[]")
 _CLOSING = {"\u201c": "\u201d", "\u2018": "\u2019"}
-# What stands after a quote that really ends a value: the end of the tag, or the next attribute.
+# What follows a quote that ends a value: the end of the tag, or the next attribute.
 _AFTER_VALUE = r"(?=\s*/?>|\s+[\w:.-]+\s*(?:=|/?>))"
-_AFTER = re.compile(_AFTER_VALUE)
-# How many values are read in vain before less is tried: tags in each other's open quotes would cost quadratic time.
+_AFTER = lazy_regex(_AFTER_VALUE)
+# How many words and values of broken tags are read before each broken tag gets fewer: tags inside the open quotes of
+# others would take quadratic time.
 _PATIENCE = 500
 _LEAST_PATIENCE = 8
 
@@ -41,9 +43,8 @@ class Shape(Enum):
     ENDLESS = "endless"  # so many words and values that none of them can be meant
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
-    """An open tag: `text[start:end]`, its attributes (names lower case, values decoded), what was mended."""
+class Tag(NamedTuple):
+    """An open tag: `text[start:end]`, its attributes (names in lower case, values decoded), its repairs."""
 
     name: str
     start: int
@@ -52,7 +53,7 @@ class Tag:
     closed: bool
     shape: Shape
     repairs: tuple[str, ...]
-    # a quote of it was never closed, or the text ends before its `>`
+    # a quote in it has no end, or the text ends before its `>`
     unended: bool = False
 
 
@@ -62,20 +63,21 @@ def decode_entities(value: str) -> str:
 
 
 class TagReader:
-    """Reads the open tags of one text; what was searched for in vain is not searched for again."""
+    """Reads the open tags of one text. It does not repeat a search that failed."""
 
     def __init__(self, text: str, grammar: Grammar) -> None:
         self.text = text
         self.grammar = grammar
         self._next_tag = (0, -1)
-        self._odd = dict[int, Tag]()
-        self._no_quote = dict[str, tuple[int, int]]()
-        self._last_quote = dict[str, int]()
+        self._odd: dict[int, Tag] = {}
+        self._no_quote: dict[str, tuple[int, int]] = {}
+        self._last_quote: dict[str, int] = {}
         self.patience = _PATIENCE
 
     def read(self, name: str, start: int, position: int) -> Tag:
         """The open tag of the tool `name` that starts at `start` and whose attributes start at `position`."""
-        text, attributes = self.text, dict[str, str]()
+        text = self.text
+        attributes: dict[str, str] = {}
         while plain := _PLAIN.match(text, position):
             attributes.setdefault(plain[1].lower(), decode_entities(plain[2]))
             position = plain.end()
@@ -102,7 +104,7 @@ class TagReader:
         return self.text.find(quote, position) if position <= self._last_quote[quote] else -1
 
     def real_end(self, quote: str, position: int, limit: int) -> int:
-        """Where in `text[position:limit]` a `quote` stands before the tag's end or an attribute; or -1."""
+        """Where in `text[position:limit]` a `quote` is followed by the end of the tag or an attribute; or -1."""
         begin, end = self._no_quote.get(quote, (0, -1))
         if begin <= position and limit <= end:
             return -1
@@ -118,7 +120,7 @@ def _ending(quote: str) -> re.Pattern[str]:
 
 
 class _TagReading:
-    """The slow path of `TagReader.read`: a tag that is not made of plain `name="value"` pairs only."""
+    """The slow path of `TagReader.read`: a tag with anything but plain `name="value"` pairs."""
 
     def __init__(self, reader: TagReader, name: str, start: int, position: int, attributes: dict[str, str]) -> None:
         self.reader = reader
@@ -174,7 +176,7 @@ class _TagReading:
         return True
 
     def _may_go_on(self) -> bool:
-        """May the `<` on the line of a tag without `>` be a part of its last value, which a quote ended too early?"""
+        """Can the `<` behind a tag without `>` belong to its last value, which has an unescaped quote?"""
         before_close = self.text.startswith("</", self.position)
         ends = self.position >= len(self.text) or before_close or begins_line(self.text, self.position)
         return self.valued and not ends
@@ -228,7 +230,7 @@ class _TagReading:
         return self.text[after] in " \t\r\n/><"
 
     def _mended_end(self, name: str, quote: str, begin: int, end: int) -> int:
-        """The end of a value that its first closing quote does not end: `"say "hi" now"`."""
+        """The end of a value whose first quote does not end it, as in `"say "hi" now"`; -1 if there is none."""
         limit = self.reader.next_tag(begin)
         real = self.reader.real_end(quote, end + len(quote), limit)
         if real >= 0 and ">" not in self.text[begin:end]:
@@ -237,13 +239,13 @@ class _TagReading:
         return end if end < limit and ">" not in self.text[begin:end] else -1
 
     def _holds_calls(self, name: str, begin: int, end: int) -> bool:
-        """May what follows `text[begin:end]` still be a part of the value, which has no closing quote?"""
+        """Can the text behind `text[begin:end]` still belong to the value, which has no closing quote?"""
         own_close = self.text.startswith("</", end) or self.text.startswith(
             f"</{self.name}", self.reader.next_tag(begin)
         )
         if name in _LONG_VALUES:
             return not own_close or _MARKUP.search(self.text, begin, self.reader.next_tag(begin)) is not None
-        # a value of one line ends with its line, at the latest
+        # a value of one line ends with its line
         return not (own_close or begins_line(self.text, end)) and (
             self.text.startswith("<", end) or _MARKUP.search(self.text, begin, end) is not None
         )

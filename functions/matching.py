@@ -1,30 +1,29 @@
-"""Finding the one place in a text that a model means, although it may have got white space wrong.
+"""Finds the one place in a text that a model means, even if its white space differs.
 
-Exact text comes first. Only where there is none, lines are compared without their indentation and blank
-lines, and the replacement takes the indentation that the text really has.
+Exact text comes first. If it is not there, lines are compared without indentation and without blank lines, and the
+replacement gets the indentation of the text.
 """
 
 from __future__ import annotations
 
-import difflib
-import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
-_WORD = re.compile(r"\w+")
-_LINE_REST = re.compile(r"[ \t]*\r?\n")
+from engine.functions.lazy import lazy_regex
+
+_WORD = lazy_regex(r"\w+")
+_LINE_REST = lazy_regex(r"[ \t]*\r?\n")
 _SHOWN = 5
-"""Most places or near misses told to the model."""
+"""Most places or similar lines that a message shows."""
 _WIDTH = 200
-"""Longest line told to the model."""
+"""Characters of a line that a message shows."""
 _COUNTED = 50
-"""Most places that are counted: a letter may stand in a text a million times."""
+"""Most places that are counted: a text may hold a letter a million times."""
 ADJUSTED = "indentation of the replacement was adjusted to the text"
 _BLANK = " \t\r\n\f\v\xa0\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the searched text stands: `text[start:end]`, and what is to go there."""
+class Place(NamedTuple):
+    """The place of the searched text, `text[start:end]`, and its replacement."""
 
     start: int
     end: int
@@ -33,11 +32,11 @@ class Place:
 
 
 class Mismatch(Exception):  # noqa: N818 - an outcome, not a defect
-    """The searched text is nowhere, or in several places; the message is for the model."""
+    """The searched text is in no place, or in several; the message is for the model."""
 
 
 def locate(text: str, search: str, replacement: str, name: str) -> Place:
-    """The one place of `search` in `text`, with `replacement` in the line endings and indentation of it.
+    """The one place of `search` in `text`; `replacement` gets the line endings and indentation of that place.
 
     `name` is what messages call the search. Raises `Mismatch` if there is no such place, or more than one.
     """
@@ -57,7 +56,7 @@ def locate(text: str, search: str, replacement: str, name: str) -> Place:
 
 
 def with_ending(text: str, ending: str) -> str:
-    """`text` with all its line endings made `ending`."""
+    """`text` with `ending` as its line endings."""
     plain = text.replace("\r\n", "\n")
     return plain if ending == "\n" else plain.replace("\n", ending)
 
@@ -68,7 +67,7 @@ def ambiguity(text: str, starts: list[int], name: str) -> str:
 
 
 def _occurrences(text: str, wanted: str) -> list[int]:
-    """The first offsets at which `wanted` begins, overlapping ones too: each could be meant."""
+    """The first offsets at which `wanted` begins, overlapping ones included."""
     starts: list[int] = []
     start = text.find(wanted)
     while start >= 0 and len(starts) <= _COUNTED:
@@ -95,7 +94,7 @@ def _continue_indent(text: str, place: Place, ending: str) -> Place:
 
 
 def _has_indent(first: str, rest: list[str], indent: str) -> bool:
-    """Whether `rest` has the indentation of lines behind `indent` and `first`: deeper if that opens a block."""
+    """Whether `rest` is indented like lines after `first` at `indent`: deeper if `first` opens a block."""
     written = [line for line in rest if line.strip()]
     deeper = first.rstrip().endswith((":", "{", "(", "[")) and written
     return all(line.startswith(indent) for line in written) and not (deeper and indent_of(written[0]) == indent)
@@ -127,7 +126,7 @@ def _line_of(text: str, offset: int) -> int:
 
 
 def _locate_lines(text: str, search: str, replacement: str, name: str) -> Place:
-    """The one run of lines that equals `search` but for white space around and blank lines between them."""
+    """The one run of lines that equals `search` except for indentation, trailing blanks and blank lines."""
     ending = "\r\n" if "\r\n" in text else "\n"
     new = with_ending(replacement, ending)
     lines = text.split("\n")
@@ -150,13 +149,13 @@ def _locate_lines(text: str, search: str, replacement: str, name: str) -> Place:
 
 
 def _runs(lines: list[str], wanted: list[str]) -> list[int]:
-    """Where the lines `wanted` stand one after another in `lines`."""
+    """Where in `lines` the lines `wanted` follow one another."""
     whole, part = "\n".join(["", *lines, ""]), "\n".join(["", *wanted, ""])
     return [whole.count("\n", 0, start) for start in _occurrences(whole, part)]
 
 
 def _locate_words(text: str, search: str, new: str, name: str, bare: list[str]) -> Place:
-    """A search of one line with blanks around it may mean a part of a line, as `<<SEARCH old SEARCH` does."""
+    """The place of a search of one line without the blanks around it: `<<SEARCH old SEARCH` may mean a part of a line."""
     word = search.strip()
     starts = _occurrences(text, word) if "\n" not in search and word != search else []
     if len(starts) > 1:
@@ -172,12 +171,12 @@ def bare_lines(text: str) -> list[str]:
 
 
 def indent_of(line: str) -> str:
-    """The blanks and tabs that `line` begins with."""
+    """The spaces and tabs at the beginning of `line`."""
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _heal(new: str, written: str, real: str, ending: str) -> tuple[str, str | None]:
-    """`new` with the indentation `written` in its lines exchanged for the `real` one, and a word about it."""
+    """`new` with the indentation `real` in place of `written`, and a warning about it."""
     if written == real or not new:
         return new, None
     healed = [exchange_indent(line, written, real) if line.strip() else line for line in new.split(ending)]
@@ -185,12 +184,12 @@ def _heal(new: str, written: str, real: str, ending: str) -> tuple[str, str | No
 
 
 def exchange_indent(line: str, written: str, real: str) -> str:
-    """`line` with the indentation `real` instead of `written`; what is deeper stays deeper."""
+    """`line` with the indentation `real` in place of `written`; further indentation stays."""
     return real + (line.removeprefix(written) if line.startswith(written) else line.lstrip())
 
 
 def ambiguous_lines(text: str, numbers: list[int], name: str) -> str:
-    """What to say of several places: their line numbers, and the first few with what stands around them."""
+    """The message about several places: their line numbers, and the first few with the lines around them."""
     lines = text.removesuffix("\n").split("\n")
     places = f"{len(numbers)} places" if len(numbers) <= _COUNTED else f"more than {_COUNTED} places"
     numbers = list(dict.fromkeys(numbers))
@@ -206,7 +205,7 @@ def ambiguous_lines(text: str, numbers: list[int], name: str) -> str:
 
 
 def missing_lines(text: str, search: str, name: str, bare: list[str]) -> str:
-    """What to say of a miss: what was searched, which line is not there, and those most like it."""
+    """The message when nothing was found: the search, its first missing line, and the lines most like that."""
     present = set(bare)
     wanted = [line for line in bare_lines(search) if line]
     absent = next((line for line in wanted if line not in present), None)
@@ -224,7 +223,9 @@ def missing_lines(text: str, search: str, name: str, bare: list[str]) -> str:
 
 
 def _nearest(line: str, bare: list[str]) -> list[int]:
-    """The 0-based numbers of up to three lines most like `line`: by shared words first, which is cheap."""
+    """The 0-based numbers of the up to three lines most like `line`, chosen among those that share most words with it."""
+    import difflib  # only a search that fails needs it
+
     words = set(_WORD.findall(line[:_WIDTH].lower()))
     shared = [len(words.intersection(_WORD.findall(each[:_WIDTH].lower()))) for each in bare]
     numbers = [number for number, each in enumerate(bare) if each]

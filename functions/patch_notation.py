@@ -1,37 +1,36 @@
 """Patches: which notation a text is in, and how an apply_patch block, as Codex writes it, is read into changes of files.
 
-It stands between `*** Begin Patch` and `*** End Patch` and finds its places by their text. What is wrong with a patch
-is told in a sentence for its writer. Unified diffs are read in `diffs`.
+A block stands between `*** Begin Patch` and `*** End Patch`; its places are found by their text. An error says what the
+model has to correct. `diffs` reads unified diffs.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.wrappings import BadPatch, head_inside
 
 _BEGIN = "*** Begin Patch"
 _END = "*** End Patch"
-_SECTION = re.compile(r"\*\*\* (Add|Update|Delete) File:[ \t]*(.*\S)[ \t]*")
-_MOVE = re.compile(r"\*\*\* Move to:[ \t]*(.*\S)[ \t]*")
+_SECTION = lazy_regex(r"\*\*\* (Add|Update|Delete) File:[ \t]*(.*\S)[ \t]*")
+_MOVE = lazy_regex(r"\*\*\* Move to:[ \t]*(.*\S)[ \t]*")
 _END_OF_FILE = "*** End of File"
-_RANGE = re.compile(r"-(\d{1,9})(?:,(\d{1,9}))?(?:[ \t]+\+(\d{1,9})(?:,(\d{1,9}))?)?[ \t]*(?=@@|$)")
-_DIFF = re.compile(
+_RANGE = lazy_regex(r"-(\d{1,9})(?:,(\d{1,9}))?(?:[ \t]+\+(\d{1,9})(?:,(\d{1,9}))?)?[ \t]*(?=@@|$)")
+_DIFF = lazy_regex(
     r"diff --git |From [0-9a-f]{40} |(?:Index: [^\n]+\n(?:=+\s*\n)?|diff [^\n]+\n)?--- [^\t\r\n]+[^\n]*\n\+\+\+ [^\t\r\n]"
 )
-_BLOCK_INSIDE = re.compile(r"(?m)^\*\*\* Begin Patch[ \t\r]*\n\*\*\* (?:Add|Update|Delete) File: ")
-_DIFF_INSIDE = re.compile(r"(?m)^--- [^\n]+\n\+\+\+ [^\n]+\n@@")
+_BLOCK_INSIDE = lazy_regex(r"(?m)^\*\*\* Begin Patch[ \t\r]*\n\*\*\* (?:Add|Update|Delete) File: ")
+_DIFF_INSIDE = lazy_regex(r"(?m)^--- [^\n]+\n\+\+\+ [^\n]+\n@@")
 _SHAPE = (
     "*** Begin Patch\n*** Update File: path\n@@ a line above\n unchanged\n-old\n+new\n"
     "*** Add File: path\n+text\n*** Delete File: path\n*** End Patch"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HunkHead:
-    """What a line `@@` says: the 1-based line, the counts of old and new lines, a text that stands above."""
+class HunkHead(NamedTuple):
+    """The content of a line `@@`: the 1-based line, the counts of old and new lines, the text of a line above."""
 
     line: int | None
     counts: tuple[int, int] | None
@@ -42,7 +41,7 @@ class HunkHead:
 class Hunk:
     """Neighbouring changes: `lines` with their sign ` `, `-`, `+` or `\\` in front.
 
-    `at` are texts of lines that stand above, `line` is the 1-based line that a diff names, `end`: at the end of the file.
+    `at` holds texts of lines above, `line` is the 1-based line number in a diff, `end` is true at the end of the file.
     """
 
     at: list[str] = field(default_factory=list)
@@ -53,7 +52,7 @@ class Hunk:
 
 @dataclass(slots=True)
 class Change:
-    """What becomes of one file: action add, update or delete; `to` is where it goes."""
+    """The change of one file: action add, update or delete; `to` is its new path."""
 
     action: str
     path: str
@@ -67,7 +66,7 @@ class Change:
 
 
 def patch_form(text: str) -> str | None:
-    """'codex' or 'unified' by how `text` begins, wrappings left out; None for any other text."""
+    """'codex' or 'unified' by how `text` begins inside fences and here documents; None for any other text."""
     head = head_inside(text)
     if head.startswith(_BEGIN) or _SECTION.match(head):
         return "codex"
@@ -75,7 +74,7 @@ def patch_form(text: str) -> str | None:
 
 
 def embedded_patch(text: str) -> tuple[str, str] | None:
-    """The form of a patch that stands behind other text, and the patch; None where there is none, or a marker before it."""
+    """The form and text of a patch behind other text; None without a patch, or when an edit marker stands before it."""
     if f"\n{_BEGIN}" in text and (found := _BLOCK_INSIDE.search(text)):
         end = text.rfind(_END)
         inside = "codex", text[found.start() : end + len(_END) if end > found.start() else len(text)]
@@ -115,7 +114,7 @@ def parse_codex(text: str) -> list[Change]:
 
 
 def _in_hunk(line: str, changes: list[Change]) -> bool:
-    """Whether the blank before `line` may be its sign: it is a line that stays as it is."""
+    """Whether `line` may be an unchanged line, which begins with a blank as its sign."""
     change = changes[-1] if changes and line[:1] == " " else None
     return change is not None and change.action == "update" and (bool(change.hunks) or change.to is None)
 
@@ -138,7 +137,7 @@ def _take_line(change: Change, line: str, number: int) -> None:
     elif line.startswith("***"):
         raise BadPatch(f"line {number} of the patch, {line[:80]!r}, is not known. Write:\n{_SHAPE}")
     else:
-        # A line without a sign is one that should stay as it is: it must be found, so nothing can go wrong.
+        # Take a line without a sign for an unchanged one: if the file does not have it, the patch fails.
         _open_hunk(change).lines.append(line if line[:1] in ("+", "-", " ") else f" {line}")
 
 
@@ -157,7 +156,7 @@ def _open_hunk(change: Change) -> Hunk:
 
 
 def _begin_hunk(change: Change, line: str) -> None:
-    """A line `@@`: it begins a hunk, or narrows the one that has no lines yet; blank ones before it are layout."""
+    """A line `@@`: it begins a hunk, or adds an anchor to one without lines. Blank lines before it are layout."""
     if change.hunks and not any(line.strip() for line in change.hunks[-1].lines):
         change.hunks[-1].lines.clear()
     else:
@@ -167,7 +166,7 @@ def _begin_hunk(change: Change, line: str) -> None:
 
 
 def hunk_head(line: str) -> HunkHead:
-    """What a line that begins with `@@` says; the text behind line numbers is the tool's, not the writer's."""
+    """Read a line that begins with `@@`. Text behind line numbers comes from a diff tool and is ignored."""
     text = line[2:].strip()
     if found := _RANGE.match(text):
         counts = found[3] is not None and (int(found[2] or 1), int(found[4] or 1))
@@ -178,7 +177,7 @@ def hunk_head(line: str) -> HunkHead:
 
 
 def _checked(changes: list[Change]) -> list[Change]:
-    """`changes` with the hunks of one file together. Raises `BadPatch` for what has no meaning."""
+    """`changes` with all hunks of a file in one change. Raises `BadPatch` for changes that contradict each other."""
     found: dict[str, Change] = {}
     for change in changes:
         _drop_blank_end(change)

@@ -1,14 +1,13 @@
-"""Patches: several changes of several files in one body, each place found by what stands there.
+"""Patches: changes of one or more files in one body; each place is found by its text.
 
-A place is searched for exactly, then without white space at line ends, then around lines, then with runs of white
-space and typographic characters made plain; the first way that finds anything decides. A place that is not the only
-one is a conflict, unless an anchor line or the line number of a diff tells which one is meant.
+A place is searched for exactly, then without white space at line ends, then without white space around lines, then with
+runs of white space and typographic characters made plain; the first search that finds anything decides. Several places
+are a conflict, unless an anchor line or the line number of a diff selects one.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any
 from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.diffs import parse_unified
+from engine.functions.lazy import lazy_regex
 from engine.functions.matching import (
     ADJUSTED,
     Mismatch,
@@ -32,7 +32,7 @@ from engine.functions.patch_notation import Change, Hunk, embedded_patch, parse_
 from engine.functions.wrappings import BadPatch, unwrap, written_by_command
 
 _PLAIN = str.maketrans("‐‑‒–—―−‘’‚‛“”„‟\xa0", "-------''''\"\"\"\" ")
-_SPACES = re.compile(r"\s+")
+_SPACES = lazy_regex(r"\s+")
 _MARK = "\ufeff"
 
 
@@ -49,17 +49,17 @@ def _plain(line: str) -> str:
 
 
 _WAYS: tuple[Callable[[str], str], ...] = (_same, str.rstrip, _bare, _plain)
-"""What is made of lines before they are compared, from the strictest to the most tolerant."""
+"""How lines are changed before they are compared, from the strictest way to the most tolerant."""
 _SHOWN_CANDIDATES = 50
 
 
 def patch_parse(text: str | None) -> str | None:
     """The changes in the patch `text` as JSON ``{"form", "files", "error"}``.
 
-    `form` is codex or unified by how the text begins, fences and here documents left out; embedded for a text that holds
-    a patch, or is a shell command that writes one; null for a text that is none. A file is ``{"action":
-    "add|update|delete", "path", "to", "hunks": [{"at", "line", "end", "lines"}]}``; `error` is a sentence for the writer:
-    then there are no files.
+    `form` is codex or unified by how the text begins inside fences and here documents; embedded for a text with a patch
+    in it, or a shell command that writes one; null for any other text. A file is ``{"action":
+    "add|update|delete", "path", "to", "hunks": [{"at", "line", "end", "lines"}]}``; `error` tells the model what
+    to correct: then there are no files.
     """
     if text is None:
         return None
@@ -86,7 +86,7 @@ _READERS = {"codex": parse_codex, "unified": parse_unified}
 def patch_apply(current: str | None, change: str | None) -> str | None:
     """What `change`, one of the files of `patch_parse`, makes of the text `current` (NULL: there is no file), as JSON.
 
-    ``{"state": "resolved", "body", "changed", "warnings"}``, `body` being NULL for a file that goes; or
+    ``{"state": "resolved", "body", "changed", "warnings"}``, `body` being null for a file that is deleted; or
     ``{"state": "failed", "outcome": "conflict" | "not_found" | "validation", "message"}``: then nothing was changed.
     """
     if change is None:
@@ -136,7 +136,7 @@ def _added(change: Change) -> str:
 
 @dataclass(slots=True)
 class _Edit:
-    """`lines[start:end]` of a text become `new`; `found` is false for lines that nothing places but an anchor or number."""
+    """`lines[start:end]` become `new`; `found` is false if only an anchor or a line number gave the place."""
 
     start: int
     end: int
@@ -145,7 +145,7 @@ class _Edit:
 
 
 class _Application:
-    """One change applied to one text; every hunk is found in the text as it was before."""
+    """Applies one change to one text. Every hunk is searched for in the text before the change."""
 
     def __init__(self, text: str, change: Change, warnings: list[str]) -> None:
         self.text = text
@@ -188,7 +188,7 @@ class _Application:
         return ended
 
     def _edits(self, number: int, hunk: Hunk) -> list[_Edit]:
-        """What a hunk changes. Lines around it that stay are none of it: neighbouring hunks may share them."""
+        """The edit of a hunk without its unchanged lines at both ends, which neighbouring hunks may share."""
         name = (
             f"hunk {number} of {self.change.path}" if len(self.change.hunks) > 1 else f"the hunk of {self.change.path}"
         )
@@ -208,13 +208,13 @@ class _Application:
         return self._changed(signed, start, verbatim)
 
     def _named(self, hunk: Hunk, old: list[str]) -> int | None:
-        """Where a diff says that the lines `old` stand, if just they stand there."""
+        """The line number that a diff gives, if the lines `old` stand there."""
         if hunk.line is None or self.lines[hunk.line - 1 : hunk.line - 1 + len(old)] != old:
             return None
         return hunk.line - 1
 
     def _insertion(self, hunk: Hunk, begin: int | None, signed: list[str]) -> _Edit:
-        """Lines without any that stand around them: below their anchor, at their number, else at the end."""
+        """Where new lines without old ones go: below their anchor, at their line number, else at the end."""
         at = len(self.lines) if begin is None else begin
         if begin is None and hunk.line is not None and not hunk.end:
             at = min(hunk.line, len(self.lines))
@@ -222,7 +222,7 @@ class _Application:
         return _Edit(at, at, [line[1:] if verbatim else self._written(line[1:]) for line in signed], found=False)
 
     def _below(self, anchors: list[str], name: str) -> int | None:
-        """The line below the last of `anchors`, each searched for below the one before; None without any."""
+        """The line below the last of `anchors`, each searched for below the one before; None without anchors."""
         position = None
         for anchor in anchors:
             begin = self.cursor if position is None else position
@@ -239,7 +239,7 @@ class _Application:
         return position
 
     def _part(self, anchor: str, begin: int) -> int | None:
-        """The first line from `begin` on that holds `anchor`, which may leave out the end of a line."""
+        """The first line from `begin` on that has `anchor` in it, which may lack the end of the line."""
         wanted = _plain(anchor)
         lines = self.views[-1].lines
         return next((number for number in range(begin, len(lines)) if wanted in lines[number]), None)
@@ -260,7 +260,7 @@ class _Application:
         raise Mismatch(missing_lines(self.text, "\n".join(old), name, bare_lines(self.text)))
 
     def _changed(self, signed: list[str], start: int, verbatim: bool) -> list[_Edit]:
-        """The changes of a hunk that stands at `start`: what stays is the text's own, what is new takes its indent."""
+        """The changes of a hunk at `start`. Unchanged lines stay as in the text; new lines get its indentation."""
         written, real = self._indents(signed, start)
         edits: list[_Edit] = []
         position, stays = start, True
@@ -278,7 +278,7 @@ class _Application:
         return edits
 
     def _indents(self, signed: list[str], start: int) -> tuple[str, str]:
-        """The indentation that the hunk has in its first line with text, and the one that the text has there."""
+        """The indentation of the first line with text in the hunk, and of that line in the text."""
         old = [line[1:] for line in signed if not line.startswith("+")]
         number = next((number for number, line in enumerate(old) if line.strip()), None)
         if number is None:
@@ -297,7 +297,7 @@ class _Application:
 
 
 class _View:
-    """The lines of a text in one way of comparing; tables are made once, when they are first needed."""
+    """The lines of a text, prepared for one way of comparing. Tables are made once, at first use."""
 
     def __init__(self, lines: list[str], way: Callable[[str], str]) -> None:
         self._own = lines
@@ -317,7 +317,7 @@ class _View:
         return list(accumulate((len(line) + 1 for line in self.lines), initial=0))
 
     def runs(self, wanted: list[str], begin: int) -> list[int]:
-        """The lines from `begin` on at which `wanted` stands; at most as many as can be told."""
+        """The lines from `begin` on at which `wanted` stands; at most as many as a message shows."""
         part = "\n".join(["", *map(self._way, wanted), ""])
         found: list[int] = []
         start = self._whole.find(part, self._starts[min(begin, len(self.lines))])
@@ -332,7 +332,7 @@ class _View:
 
 
 def apply_hunks(text: str, change: Change, warnings: list[str]) -> str:
-    """`text` with the hunks of `change`; warnings are added to the list. Raises `Mismatch`."""
+    """`text` with the hunks of `change` applied; appends to `warnings`. Raises `Mismatch`."""
     return _Application(text, change, warnings).result()
 
 

@@ -1,15 +1,17 @@
 """Paths of entries: bare paths are files of the project, `scheme://…` names everything else.
 
-An entry has one canonical path, so that two spellings never make two entries. Globs travel through here
-before they are matched, which is why glob characters survive normalising.
+An entry has one canonical path, so that two spellings never name two entries. Globs are normalized too, and keep their
+glob characters.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import quote
 
 from engine.functions import Function
+from engine.functions.lazy import lazy_regex
 
 MAXIMUM_PATH = 512
 """Longest path in code points."""
@@ -17,14 +19,16 @@ SLUG_LENGTH = 80
 """Code points of decoded text that go into a slug."""
 
 _COMPONENT = "-_.!~*'()"
-"""What JavaScript's encodeURIComponent leaves alone besides letters and digits."""
+"""What JavaScript's encodeURIComponent does not encode besides letters and digits."""
 _WEB_SCHEMES = frozenset({"http", "https"})
-_ESCAPES = re.compile(r"((?:%[0-9A-Fa-f]{2})+)")
-_SPACE = re.compile(r"\s")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_DRIVE = re.compile(r"[A-Za-z]:")
-_WILDCARD = re.compile(r"(?<!\\)(?:\\\\)*(?:[*?]|\[[!^]?(?:\w-\w)+_?\]|!\([^)]*\))")
-_WEB_WILDCARD = re.compile(r"(?<!\\)(?:\\\\)*\*")
+_ESCAPES = lazy_regex(r"((?:%[0-9A-Fa-f]{2})+)")
+_SPACE = lazy_regex(r"\s")
+_CONTROL = lazy_regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CANONICAL = lazy_regex(r"(?!file:)[a-z][a-z0-9+.-]*://[\w.!~*'()/?\[\]{}-]*", re.ASCII)
+"""Matches paths with a scheme that are canonical already."""
+_DRIVE = lazy_regex(r"[A-Za-z]:")
+_WILDCARD = lazy_regex(r"(?<!\\)(?:\\\\)*(?:[*?]|\[[!^]?(?:\w-\w)+_?\]|!\([^)]*\))")
+_WEB_WILDCARD = lazy_regex(r"(?<!\\)(?:\\\\)*\*")
 
 
 def path_scheme(path: str | None) -> str | None:
@@ -41,8 +45,8 @@ def path_normalize(path: str | None) -> str | None:
     Bare paths lose `./`, doubled slashes and inner `..`; `file://` is a bare path; other URIs get a lower
     case scheme and each segment percent-encoded once. Of web addresses only the scheme changes.
     """
-    if path is None:
-        return None
+    if path is None or _CANONICAL.fullmatch(path):
+        return path
     scheme = path_scheme(path)
     if scheme is None:
         return _normalize_bare(path)
@@ -55,8 +59,10 @@ def path_normalize(path: str | None) -> str | None:
 
 
 def _normalize_bare(path: str) -> str:
-    """Segments without empty ones, `.` and what `..` takes back; absolute paths and regexes stay."""
+    """The path without empty segments, `.` and `x/..`; a path that begins with a slash stays."""
     if path.startswith("/") or not path:
+        return path
+    if "//" not in path and "/." not in path and "./" not in path and not path.endswith("/"):
         return path
     kept: list[str] = []
     for segment in path.split("/"):
@@ -70,7 +76,7 @@ def _normalize_bare(path: str) -> str:
 
 
 def _encode_once(rest: str) -> str:
-    """`rest` percent-encoded whether it was before or not; glob characters stay, escaped ones escaped."""
+    """`rest` percent-encoded, but not twice; glob characters stay as they are, encoded or not."""
     pieces = _ESCAPES.split(rest)
     pieces[::2] = [quote(piece, safe=_COMPONENT + "/?[]{}", errors="replace") for piece in pieces[::2]]
     pieces[1::2] = [_encode_escapes(piece) for piece in pieces[1::2]]
@@ -78,7 +84,7 @@ def _encode_once(rest: str) -> str:
 
 
 def _encode_escapes(escapes: str) -> str:
-    """Escapes in canonical form; those that are no UTF-8 are ordinary text and are encoded themselves."""
+    """Percent escapes in canonical form; escapes that are not UTF-8 are ordinary text and encoded again."""
     try:
         text = bytes.fromhex(escapes.replace("%", "")).decode()
     except UnicodeDecodeError:
@@ -93,7 +99,13 @@ def path_slug(text: str | None) -> str | None:
     """
     if text is None:
         return None
-    cut = _SPACE.sub("_", text.strip()[:SLUG_LENGTH].rstrip()).replace(",", "/")
+    return _slug(text.strip()[:SLUG_LENGTH].rstrip())
+
+
+@lru_cache(maxsize=256)
+def _slug(text: str) -> str:
+    """`path_slug` of a text that is cut already. It is cached: an action needs that of its target several times."""
+    cut = _SPACE.sub("_", text).replace(",", "/")
     return "/".join(quote(part, safe=_COMPONENT, errors="replace") for part in cut.split("/") if part)
 
 
@@ -105,13 +117,13 @@ def path_error(path: str | None) -> str | None:
         return "path is empty: give the path of an entry"
     if len(path) > MAXIMUM_PATH:
         return f"path has {len(path)} characters, the limit is {MAXIMUM_PATH}: choose a shorter one"
-    if control := _CONTROL.search(path):
+    if not path.isprintable() and (control := _CONTROL.search(path)):
         return f"path has the control character U+{ord(control[0]):04X}: leave it out"
     return None if path_scheme(path) not in (None, "file") else _bare_error(path.removeprefix("file://"))
 
 
 def _bare_error(path: str) -> str | None:
-    """What is wrong with a bare path: it must name something inside the project, on any system."""
+    """What is wrong with a bare path, which must be inside the project on every system; None if nothing is."""
     if path.startswith(("/", "\\")) or _DRIVE.match(path):
         return f"path {path!r} is absolute: give it relative to the project root"
     depth = 0
@@ -134,12 +146,17 @@ def path_is_pattern(path: str | None) -> int | None:
     """
     if path is None:
         return None
+    if "*" not in path and "?" not in path and "[" not in path and "!" not in path:
+        return 0
     wildcard = _WEB_WILDCARD if path_scheme(path) in _WEB_SCHEMES else _WILDCARD
     return int(wildcard.search(path) is not None)
 
 
 def log_path(turn: int | None, action: str | None, target: str | None) -> str | None:
-    """Where the record of an action stands: `log://turn_N/ACTION/slug-of-the-target`, `_` where the slug is empty."""
+    """The path of the log entry of an action: `log://turn_N/ACTION/SLUG`, with the slug of its target, or `_` if that is ''.
+
+    NULL for a NULL turn or action.
+    """
     if turn is None or action is None:
         return None
     return f"log://turn_{turn}/{action}/{path_slug(target or '') or '_'}"

@@ -1,4 +1,4 @@
-"""Patterns over paths and texts: one notation for each kind, and the shape of a pattern says which it is.
+"""Patterns over paths and texts. Each kind has its own notation, by which it is recognised.
 
 `text` literal, `src/**/*.py` glob, `/expression/flags` regex, `$.name` JSONPath, `//element` XPath,
 `s/old/new/` sed.
@@ -7,74 +7,198 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from operator import methodcaller
+from collections.abc import Callable, Mapping
+from functools import cached_property, lru_cache
 
 from engine.functions import Function
 from engine.functions.globs import path_regex, text_regex, wildcard_runs
+from engine.functions.lazy import lazy_regex
 from engine.functions.paths import path_is_pattern
 from engine.functions.queries import jsonpath_error, jsonpath_finds, xpath_error, xpath_finds
-from engine.functions.regexes import Limited, limited
-from engine.functions.sed import apply_hits, find_hits, parse_sed
+from engine.functions.regexes import MAXIMUM_SOURCE, Limited, limited
+from engine.functions.sed import find_hits, parse_sed
 
-_SLASHED = re.compile(r"/(?!/)(.+)/([gimsuy]*)", re.DOTALL)
-_REGEX_EVIDENCE = re.compile(r"\\|[\^$|(){}\[]|\.[*+?]|[\w)\]][+?]|://")
-_INNER_SLASH = re.compile(r"(?<!\\)/")
-_JSONPATH = re.compile(r"\$(?:\.\.?[A-Za-z_*]|\.\.\[|\[)[^/]*")
-_XPATH = re.compile(r"//[A-Za-z_*@.]\S*.*", re.DOTALL)
-_ROOTED_XPATH = re.compile(
+_SLASHED = lazy_regex(r"/(?!/)(.+)/([gimsuy]*)", re.DOTALL)
+_REGEX_EVIDENCE = lazy_regex(r"\\|[\^$|(){}\[]|\.[*+?]|[\w)\]][+?]|://")
+_INNER_SLASH = lazy_regex(r"(?<!\\)/")
+_JSONPATH = lazy_regex(r"\$(?:\.\.?[A-Za-z_*]|\.\.\[|\[)[^/]*")
+_XPATH = lazy_regex(r"//[A-Za-z_*@.]\S*.*", re.DOTALL)
+_ROOTED_XPATH = lazy_regex(
     r"/.*(?:\b(?:ancestor|attribute|child|descendant|following|namespace|parent|preceding|self)[\w-]*::"
     r"|\[(?:@|\d+\]|(?:last|position|text|contains|starts-with|not|name|count|normalize-space)\())",
     re.DOTALL,
 )
-_BEFORE_WILDCARD = re.compile(r"[^*?\[\]!(){}\\]*")
-_BELOW = re.compile(r"([^*?\[\]!(){}\\]*/)\*\*|([^*?\[\]!(){}\\/]+://)\*")
+_BEFORE_WILDCARD = lazy_regex(r"[^*?\[\]!(){}\\]*")
+_BELOW = lazy_regex(r"([^*?\[\]!(){}\\]*/)\*\*|([^*?\[\]!(){}\\/]+://)\*")
 _LONGEST = 4096
-"""Anything longer is a passage of text, not a notation."""
+"""A longer pattern is literal text."""
 _QUICK_TEXT = 1024
 _QUICK_RUNS = 2
-"""Up to two wildcards and 1,024 characters the standard matcher is quick whatever it is given."""
+"""Up to two wildcards and 1,024 characters the standard matcher is quick on every text."""
+_SHORT = MAXIMUM_SOURCE // 6
+"""A glob becomes at most six times as long when it is translated for passages."""
 
 
-@dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern of one kind, ready to use."""
+    """A pattern over paths and texts. This one is literal text; the other kinds are its subclasses."""
 
-    kind: str
-    match: Callable[[str], object]
-    """Truthy if the whole of a path or text is meant."""
-    search: Callable[[str], int]
-    """1-based position of the first hit, 0 without one."""
-    replace: Callable[[str, str], str | None]
-    """From a replacement and a text the new text, None without a hit."""
-    error: Callable[[], str | None]
-    """What is wrong with it by now."""
+    kind = "literal"
+    prefix: str
+    """How every path begins that it can match; '' if nothing is known."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.prefix = pattern if self.kind == "literal" else ""
+
+    def match(self, text: str) -> object:
+        """Truthy if it matches a whole path or text."""
+        return text == self.pattern
+
+    def search(self, text: str) -> int:
+        """The 1-based position of the first hit, 0 without one."""
+        return _find_folded(self.pattern.casefold(), text)
+
+    def error(self) -> str | None:
+        """What is wrong with it: it is not valid, or took too long in an earlier match."""
+        return None
+
+
+class _Glob(Pattern):
+    kind = "glob"
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.prefix = _BEFORE_WILDCARD.match(pattern)[0]  # type: ignore[index]  # it matches ''
+        below = _BELOW.fullmatch(pattern)
+        self._below = below and (below[1] or below[2])
+
+    def match(self, text: str) -> object:
+        if self._below:
+            # `folder/**` and `scheme://*` match every path that begins so
+            return text.startswith(self._below)
+        if self._translated is None:
+            return super().match(text)
+        quick, slow, longest = self._translated
+        return quick.fullmatch(text) if len(text) <= longest else slow.fullmatch(text)
+
+    def search(self, text: str) -> int:
+        return super().search(text) if self._is_broken() else self._inside.search(text)
+
+    def error(self) -> str | None:
+        # its translation is always valid, but can be too long or too slow
+        if self._is_broken():
+            return None
+        failure = (self._translated and self._translated[1].failure) or self._inside_failure()
+        return failure and f"glob {self.pattern!r} is too complex: use fewer wildcards"
+
+    def _is_broken(self) -> bool:
+        """Whether it cannot be translated: then it is literal text."""
+        return not self._below and self._translated is None
+
+    def _inside_failure(self) -> str | None:
+        """Why it failed in passages of text; a short one without brackets cannot fail before it is first searched for."""
+        plain = len(self.pattern) <= _SHORT and "{" not in self.pattern and "[" not in self.pattern
+        return None if plain and "_inside" not in self.__dict__ else self._inside.failure
+
+    @cached_property
+    def _translated(self) -> tuple[re.Pattern[str], Limited, int] | None:
+        """The standard matcher, the one with a time limit, and the longest path for the standard one; None if broken."""
+        if self._below:
+            return None
+        try:
+            source = path_regex(self.pattern)
+            longest = _QUICK_TEXT if wildcard_runs(self.pattern) <= _QUICK_RUNS else 0
+            return re.compile(source), limited(source), longest
+        except (re.error, RecursionError, OverflowError):
+            return None
+
+    @cached_property
+    def _inside(self) -> Limited:
+        """The matcher of passages."""
+        return limited(text_regex(self.pattern), "i")
+
+
+class _Regex(Pattern):
+    kind = "regex"
+
+    def __init__(self, pattern: str) -> None:
+        super().__init__(pattern)
+        slashed = _SLASHED.fullmatch(pattern)
+        assert slashed is not None
+        self._expression = limited(slashed[1], "".join(sorted(set(slashed[2]))))
+
+    def match(self, text: str) -> object:
+        return self._expression.search(text)
+
+    def search(self, text: str) -> int:
+        return self._expression.search(text)
+
+    def error(self) -> str | None:
+        return self._expression.error()
+
+
+class _Query(Pattern):
+    """A query on a JSON or XML document. In any other text the pattern itself is searched for."""
+
+    finds: Callable[[str, str], bool | None]
+    """Whether the pattern selects anything in a text; None if the text is not a document."""
+    problem: Callable[[str], str | None]
+    """What is wrong with the pattern."""
+
+    def match(self, text: str) -> object:
+        return self.finds(self.pattern, text)
+
+    def search(self, text: str) -> int:
+        found = self.finds(self.pattern, text)
+        return super().search(text) if found is None else int(found)
+
+    def error(self) -> str | None:
+        return self.problem(self.pattern)
+
+
+class _JsonPath(_Query):
+    kind = "jsonpath"
+    finds = staticmethod(jsonpath_finds)
+    problem = staticmethod(jsonpath_error)
+
+
+class _XPath(_Query):
+    kind = "xpath"
+    finds = staticmethod(xpath_finds)
+    problem = staticmethod(xpath_error)
+
+
+class _Sed(Pattern):
+    kind = "sed"
+
+    def match(self, text: str) -> object:
+        return self.search(text)
+
+    def search(self, text: str) -> int:
+        substitutions = parse_sed(self.pattern) or []
+        return min((hits[0].start + 1 for each in substitutions if (hits := find_hits(each, text))), default=0)
+
+
+_KINDS: Mapping[str, type[Pattern]] = {each.kind: each for each in (Pattern, _Glob, _Regex, _JsonPath, _XPath, _Sed)}
 
 
 def pattern_kind(pattern: str | None) -> str | None:
     """The kind of `pattern`: literal, glob, regex, jsonpath, xpath or sed."""
-    return None if pattern is None else _kind(pattern, passage=False)
+    return None if pattern is None else _pattern(pattern, False).kind
 
 
 def pattern_prefix(pattern: str | None) -> str | None:
-    """How every path begins that `pattern` can match: the literal part of a glob before its first wildcard.
+    """How every path begins that `pattern` can match: for a glob the text before its first wildcard.
 
-    '' where nothing is known. An index over paths then has to be read only from there to the last path so begun.
+    '' if nothing is known. With it a query reads only this range of an index over paths.
     """
-    if pattern is None:
-        return None
-    kind = _kind(pattern, passage=False)
-    if kind == "literal":
-        return pattern
-    return _BEFORE_WILDCARD.match(pattern)[0] if kind == "glob" else ""  # type: ignore[index]
+    return None if pattern is None else _pattern(pattern, False).prefix
 
 
 def pattern_match(pattern: str | None, text: str | None) -> int | None:
-    """1 if `text` as a whole is what `pattern` means, else 0.
+    """1 if `pattern` matches `text` as a whole, else 0.
 
-    Literals are equal and globs match fully; a regex or sed hits anywhere, a query selects something.
+    A literal is equal and a glob matches all of `text`; a regex or sed hits anywhere in it, a query selects something.
     """
     if pattern is None or text is None:
         return None
@@ -82,36 +206,28 @@ def pattern_match(pattern: str | None, text: str | None) -> int | None:
 
 
 def pattern_search(pattern: str | None, text: str | None) -> int | None:
-    """The 1-based code point of `text` where `pattern` first hits, 0 if nowhere.
+    """The 1-based position, in code points, of the first hit of `pattern` in `text`; 0 without one.
 
-    Literals and globs are found in any case here; the result of a JSONPath or XPath is 1.
+    Literals and globs are found in any letter case. A JSONPath or XPath that selects something gives 1.
     """
     if pattern is None or text is None:
         return None
     return _pattern(pattern, True).search(text)
 
 
-def pattern_replace(pattern: str | None, replacement: str | None, text: str | None) -> str | None:
-    """`text` with each hit of `pattern` replaced; NULL if there is none.
-
-    The replacement is plain text. A sed pattern carries its own, and means one hit unless it has the flag g.
-    """
-    if pattern is None or text is None:
-        return None
-    return _pattern(pattern, True).replace(replacement or "", text)
-
-
 def pattern_error(pattern: str | None) -> str | None:
-    """What is wrong with `pattern`, as a sentence: it is not valid, or took too long before; else NULL."""
+    """What is wrong with `pattern`, as a sentence: it is not valid, or took too long earlier; else NULL."""
     if pattern is None:
         return None
     return _pattern(pattern, False).error() or _pattern(pattern, True).error()
 
 
 def _kind(pattern: str, *, passage: bool) -> str:
-    """The kind by shape; in a passage of text `/word/` is no folder but a regex."""
+    """The kind of a pattern by its form. In a passage of text `/word/` is a regex, else a folder."""
     if len(pattern) > _LONGEST:
         return "literal"
+    if not pattern.startswith(("/", "$", "s/")):  # as nearly every path
+        return "glob" if path_is_pattern(pattern) else "literal"
     if pattern.startswith("s/") and parse_sed(pattern):
         return "sed"
     if (slashed := _SLASHED.fullmatch(pattern)) and _is_regex(slashed, passage):
@@ -124,7 +240,7 @@ def _kind(pattern: str, *, passage: bool) -> str:
 
 
 def _is_regex(slashed: re.Match[str], passage: bool) -> bool:
-    """Whether what stands between slashes could not as well be an absolute path."""
+    """Whether it is a regex between slashes rather than an absolute path."""
     source, flags = slashed.groups()
     if _REGEX_EVIDENCE.search(source):
         return True
@@ -132,29 +248,19 @@ def _is_regex(slashed: re.Match[str], passage: bool) -> bool:
 
 
 def _pattern(pattern: str, passage: bool) -> Pattern:
-    """The compiled pattern; long literals would only fill the cache."""
-    return _cached_pattern(pattern, passage) if len(pattern) <= _LONGEST else _literal(pattern)
+    """The pattern, ready to use. Only one that begins with a slash can mean something else in a passage."""
+    if len(pattern) > _LONGEST:
+        return Pattern(pattern)  # not cached: it would keep a long text alive
+    return _cached_pattern(pattern, passage and pattern.startswith("/"))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
 def _cached_pattern(pattern: str, passage: bool) -> Pattern:
-    return _BUILDERS[_kind(pattern, passage=passage)](pattern)
-
-
-def _nothing_wrong() -> None:
-    return None
-
-
-def _literal(pattern: str) -> Pattern:
-    def replace(replacement: str, text: str) -> str | None:
-        return text.replace(pattern, replacement) if pattern and pattern in text else None
-
-    folded = pattern.casefold()
-    return Pattern("literal", pattern.__eq__, lambda text: _find_folded(folded, text), replace, _nothing_wrong)
+    return _KINDS[_kind(pattern, passage=passage)](pattern)
 
 
 def _find_folded(folded: str, text: str) -> int:
-    """Where `folded` stands in `text` in any case, 1-based; letters that grow when folded shift it."""
+    """The 1-based position of `folded` in `text` in any letter case; 0 without one. Folding can lengthen letters."""
     whole = text.casefold()
     index = whole.find(folded)
     if index <= 0 or len(whole) == len(text):
@@ -167,102 +273,10 @@ def _find_folded(folded: str, text: str) -> int:
     return len(text)
 
 
-def _glob(pattern: str) -> Pattern:
-    try:
-        match, whole = _path_matcher(pattern)
-    except (re.error, RecursionError, OverflowError):
-        return _literal(pattern)
-
-    @cache
-    def inside() -> Limited:
-        return limited(text_regex(pattern), "i")
-
-    def error() -> str | None:
-        # what a glob is translated to is valid, and can only be too long or too slow
-        failure = (whole and whole.failure) or inside().failure
-        return failure and f"glob {pattern!r} is too complex: use fewer wildcards"
-
-    return Pattern(
-        "glob",
-        match,
-        lambda text: inside().search(text),
-        lambda replacement, text: inside().replace_all(replacement, text),
-        error,
-    )
-
-
-def _path_matcher(pattern: str) -> tuple[Callable[[str], object], Limited | None]:
-    """The matcher of a glob: the standard one where it is quick, else one with a time limit, which is the second."""
-    if below := _BELOW.fullmatch(pattern):
-        # `folder/**` and `scheme://*` need no expression: every path that begins so
-        return methodcaller("startswith", below[1] or below[2]), None
-    source = path_regex(pattern)
-    quick = re.compile(source).fullmatch
-    slow = limited(source)
-    longest = _QUICK_TEXT if wildcard_runs(pattern) <= _QUICK_RUNS else 0
-
-    def match(text: str) -> object:
-        return quick(text) if len(text) <= longest else slow.fullmatch(text)
-
-    return match, slow
-
-
-def _regex(pattern: str) -> Pattern:
-    slashed = _SLASHED.fullmatch(pattern)
-    assert slashed is not None
-    expression = limited(slashed[1], "".join(sorted(set(slashed[2]))))
-    search = expression.search
-    return Pattern("regex", search, search, expression.replace_all, expression.error)
-
-
-def _query(
-    kind: str, finds: Callable[[str, str], bool | None], error: Callable[[str], str | None]
-) -> Callable[[str], Pattern]:
-    """A builder of patterns that ask a document; in a text that is none they are looked for as they stand."""
-
-    def build(pattern: str) -> Pattern:
-        def search(text: str) -> int:
-            found = finds(pattern, text)
-            return _find_folded(pattern.casefold(), text) if found is None else int(found)
-
-        return Pattern(
-            kind, lambda text: finds(pattern, text), search, lambda _new, _text: None, lambda: error(pattern)
-        )
-
-    return build
-
-
-def _sed(pattern: str) -> Pattern:
-    substitutions = parse_sed(pattern) or []
-
-    def search(text: str) -> int:
-        return min((hits[0].start + 1 for each in substitutions if (hits := find_hits(each, text))), default=0)
-
-    def replace(_replacement: str, text: str) -> str | None:
-        found = False
-        for each in substitutions:
-            hits = find_hits(each, text)
-            text = apply_hits(text, hits if each.everywhere else hits[:1])
-            found = found or bool(hits)
-        return text if found else None
-
-    return Pattern("sed", search, search, replace, _nothing_wrong)
-
-
-_BUILDERS: dict[str, Callable[[str], Pattern]] = {
-    "literal": _literal,
-    "glob": _glob,
-    "regex": _regex,
-    "jsonpath": _query("jsonpath", jsonpath_finds, jsonpath_error),
-    "xpath": _query("xpath", xpath_finds, xpath_error),
-    "sed": _sed,
-}
-
 FUNCTIONS = (
     Function("pattern_kind", 1, pattern_kind),
     Function("pattern_prefix", 1, pattern_prefix),
     Function("pattern_match", 2, pattern_match),
     Function("pattern_search", 2, pattern_search),
-    Function("pattern_replace", 3, pattern_replace),
     Function("pattern_error", 1, pattern_error),
 )

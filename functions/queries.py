@@ -1,7 +1,7 @@
 """Whether a JSONPath or an XPath finds anything in a text.
 
-Both are written by models and run on what the world sent: parsers reach for neither network nor entities, and
-queries whose cost grows with the square of the document are refused.
+Models write the queries and the documents come from anywhere: the parsers load nothing from the network and expand no
+entities, and queries that take quadratic time are refused.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.regexes import limited
 
 MAXIMUM_TEXT = 2_000_000
-"""Code points of a document that is still parsed."""
-_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
-_DECLARATION = re.compile(r"^\ufeff?\s*<\?xml[^>]*\?>")
-_HTML = re.compile(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
-_XPATH_WALK = re.compile(r"//|\b(?:descendant|ancestor|following|preceding)")
+"""Longest document that is parsed, in code points."""
+_QUOTED = lazy_regex(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_DECLARATION = lazy_regex(r"^\ufeff?\s*<\?xml[^>]*\?>")
+_HTML = lazy_regex(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+_XPATH_WALK = lazy_regex(r"//|\b(?:descendant|ancestor|following|preceding)")
 
 
 def jsonpath_error(pattern: str) -> str | None:
-    """What is wrong with a JSONPath, NULL if nothing."""
+    """What is wrong with a JSONPath; None if nothing is."""
     bare = _QUOTED.sub("''", pattern)
     if bare.count("..") > 2 or bare.count("$") > 1:
         return f"JSONPath {pattern!r} walks the document too often: use at most two `..` and one `$`"
@@ -33,7 +34,7 @@ def jsonpath_error(pattern: str) -> str | None:
 
 
 def jsonpath_finds(pattern: str, text: str) -> bool | None:
-    """Whether `pattern` selects anything in the JSON document `text`; None if `text` is none."""
+    """Whether `pattern` selects anything in the JSON document `text`; None if `text` is not one."""
     if len(text) > MAXIMUM_TEXT or not text.lstrip().startswith(("{", "[")):
         return None
     try:
@@ -53,7 +54,7 @@ def jsonpath_finds(pattern: str, text: str) -> bool | None:
 
 @lru_cache(maxsize=256)
 def _compile_jsonpath(pattern: str) -> Any:
-    """The compiled path, or a sentence that says why there is none."""
+    """The compiled path, or a sentence that says why it is not valid."""
     from jsonpath import JSONPathError
 
     try:
@@ -65,7 +66,7 @@ def _compile_jsonpath(pattern: str) -> Any:
 
 @lru_cache(maxsize=1)
 def _environment() -> Any:
-    """JSONPath whose `match` and `search` have the time limit of every other regex here."""
+    """JSONPath whose `match` and `search` have the time limit of all regular expressions from models."""
     from jsonpath import JSONPathEnvironment  # costs 80 ms, rarely needed
     from jsonpath.function_extensions import ExpressionType, FilterFunction
 
@@ -91,7 +92,7 @@ def _environment() -> Any:
 
 
 def xpath_error(pattern: str) -> str | None:
-    """What is wrong with an XPath, NULL if nothing."""
+    """What is wrong with an XPath; None if nothing is."""
     if len(_XPATH_WALK.findall(_QUOTED.sub("''", pattern))) > 2:
         return f"XPath {pattern!r} walks the document too often: use at most two `//`"
     compiled = _compile_xpath(pattern)
@@ -99,7 +100,7 @@ def xpath_error(pattern: str) -> str | None:
 
 
 def xpath_finds(pattern: str, text: str) -> bool | None:
-    """Whether `pattern` selects anything in the XML or HTML document `text`; None if `text` is none."""
+    """Whether `pattern` selects anything in the XML or HTML document `text`; None if `text` is not one."""
     document = _parse_markup(text)
     if document is None:
         return None
@@ -117,7 +118,7 @@ def xpath_finds(pattern: str, text: str) -> bool | None:
 
 @lru_cache(maxsize=256)
 def _compile_xpath(pattern: str) -> Any:
-    """The compiled path, or a sentence that says why there is none."""
+    """The compiled path, or a sentence that says why it is not valid."""
     from lxml import etree  # costs 50 ms, rarely needed
 
     try:
@@ -127,7 +128,7 @@ def _compile_xpath(pattern: str) -> Any:
 
 
 def _parse_markup(text: str) -> Any:
-    """The root element of XML, or of what calls itself HTML; None for anything else."""
+    """The root element of XML, or of a text that declares itself HTML; None for any other text."""
     if len(text) > MAXIMUM_TEXT or not text.lstrip("\ufeff \t\r\n").startswith("<"):
         return None
     from lxml import etree

@@ -1,7 +1,7 @@
 """Regular expressions that a model wrote: compiled with bounds, run with a time limit.
 
-Python's own matcher can be made to run for years. Here a match that takes too long ends in "no match", and
-the expression is refused from then on, so that a query over many entries pays for it once.
+With Python's own matcher an expression can run for years. Here a match that takes too long counts as no match, and the
+expression is refused from then on, so that a query over many entries waits only once.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from engine.functions.lazy import lazy_regex
+
 TIME_LIMIT = 0.4
 """Seconds one match may take."""
 MAXIMUM_SOURCE = 1000
 """Longest expression in code points."""
 _MAXIMUM_REPEATS = 50_000
-"""Nested counts are multiplied out when an expression is compiled, and take memory accordingly."""
-_COUNT = re.compile(r"\{(\d+)")
+"""Largest product of the counts in an expression: nested counts take that much memory when compiled."""
+_COUNT = lazy_regex(r"\{(\d+)")
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
 
 
 class Limited:
     """A regular expression with a time limit, compiled when it is first needed.
 
-    `failure` is a sentence once it has been found too long or not valid, or has run out of time; then nothing matches it
-    any more.
+    `failure` is None, or a sentence if it is too long, not valid or ran out of time. Then it matches nothing.
     """
 
     def __init__(self, source: str, flags: str) -> None:
@@ -40,7 +41,7 @@ class Limited:
             self.failure = f"regex {source!r} repeats too often: use smaller counts"
 
     def error(self) -> str | None:
-        """`failure`, after compiling it to see whether it is valid."""
+        """`failure`; compiles the expression to see whether it is valid."""
         self._compile()
         return self.failure
 
@@ -61,7 +62,7 @@ class Limited:
             self.failure = f"regex {self._source!r} is not valid: {problem or type(problem).__name__}; correct it"
 
     def _within_limit(self, run: Callable[[Any], Any]) -> Any:
-        """What `run` makes of the compiled expression; None if there is none or its time ran out."""
+        """The result of `run` on the compiled expression; None if it is not valid or its time ran out."""
         self._compile()
         if self.failure is not None:
             return None
@@ -89,13 +90,8 @@ class Limited:
 
         return self._within_limit(collect) or []
 
-    def replace_all(self, replacement: str, text: str) -> str | None:
-        """`text` with every hit replaced by `replacement` as it stands; NULL if nothing was hit."""
-        done = self._within_limit(lambda compiled: compiled.subn(lambda _: replacement, text, timeout=TIME_LIMIT))
-        return done[0] if done and done[1] else None
-
 
 @lru_cache(maxsize=256)
 def limited(source: str, flags: str = "") -> Limited:
-    """The shared `Limited` of an expression, so that one that ran out of time is known to."""
+    """The `Limited` of an expression, shared so that its failure is remembered."""
     return Limited(source, flags)

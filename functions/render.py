@@ -1,8 +1,8 @@
-"""Tool calls written as the markup that the parser reads: what a provider hands over as data becomes text.
+"""Writes tool calls that a provider returns as data in the markup that the parser reads.
 
-Each command is written so that nothing that stands before or behind it can change how it is read: a body that
-could be taken for markup becomes an attribute, whose value is escaped throughout. What markup cannot say at all
-(a tool that does not exist, an odd name of an argument) is written as a JSON call, which the parser knows too.
+Text before or behind a command cannot change how it is read: a body that could be taken for markup becomes an
+attribute, whose value is escaped. A call that markup cannot express (an unknown tool, an unusual argument name) is
+written as a JSON call, which the parser reads too.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from typing import Any
 
 from engine.functions import Function
 from engine.functions.compact import to_json
+from engine.functions.lazy import lazy_regex
 from engine.functions.markup import response_parse
 from engine.functions.markup_calls import TARGETS, Command, command_of_arguments
 
-_TOOL = re.compile(r"[a-z_][a-z0-9_-]*")
-_ATTRIBUTE = re.compile(r"[a-z_][\w.:-]*")
-_OPENER = re.compile(r"<<([A-Z][A-Za-z0-9_]*)")
-_CLOSER = re.compile(r"(?<!\S)[A-Z][A-Za-z0-9_]*(?=[\s<>]|\Z)")
-# Tools whose open tag, with a path, is taken for a whole command when another tag follows.
+_TOOL = lazy_regex(r"[a-z_][a-z0-9_-]*")
+_ATTRIBUTE = lazy_regex(r"[a-z_][\w.:-]*")
+_OPENER = lazy_regex(r"<<([A-Z][A-Za-z0-9_]*)")
+_CLOSER = lazy_regex(r"(?<!\S)[A-Z][A-Za-z0-9_]*(?=[\s<>]|\Z)")
+# Tools whose open tag with a path is a complete command when another tag follows.
 _BODILESS = frozenset({"get", "rm", "cp", "mv"})
 _ENTITIES = str.maketrans({"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;", "'": "&apos;"})
 _ALL = 1_000_000
@@ -30,8 +31,8 @@ _ALL = 1_000_000
 def render_command(name: str | None, arguments: str | None) -> str | None:
     """The call of tool `name` with `arguments`, a JSON object, as text that `response_parse` reads back.
 
-    Arguments that are null or false are left out. Arguments that are no JSON are kept as a call that the parser
-    reports. NULL for NULL; never raises.
+    Arguments that are null or false are left out. If `arguments` is not JSON, the result is a JSON call that the parser
+    reports as broken. NULL for NULL; never raises.
     """
     if name is None or arguments is None:
         return None
@@ -46,9 +47,9 @@ def render_command(name: str | None, arguments: str | None) -> str | None:
 def render_response(text: str | None, calls: str | None, tools: str | None) -> str | None:
     """An answer of `text` and of `calls`, a JSON array of ``{"name", "arguments"}``, as one text.
 
-    Arguments are an object, or the text of what should have been one. `tools` is a JSON array of the tools that
-    there are. The calls follow the text, unless it would swallow them (an open fence, an unclosed tag): then they
-    come first. NULL for NULL; never raises on what a model said.
+    Arguments are an object, or a text that should be the JSON of one. `tools` is a JSON array of the names of the tools.
+    The calls follow the text; but they come first if the text would hide them (an open fence, an unclosed tag). NULL for
+    NULL; never raises on a model's text.
     """
     if text is None or calls is None or tools is None:
         return None
@@ -74,7 +75,7 @@ def _sources(text: str, tools: str) -> list[str]:
 
 
 def _command(name: str, given: object) -> Command | None:
-    """The command that is meant, None where markup cannot say it."""
+    """The command of a call; None if markup cannot express it."""
     if not isinstance(given, dict):
         return None
     command = command_of_arguments(name.lower(), given, "")
@@ -102,7 +103,7 @@ def _element(command: Command) -> str:
 
 
 def _is_plain(name: str, body: str) -> bool:
-    """Is `body`, between tags of `name`, read as it is whatever stands around them?"""
+    """Is `body` between tags of `name` read unchanged, whatever stands around them?"""
     if re.search(rf"<[^\s<>]*{re.escape(name)}", body, re.IGNORECASE):
         return False
     if name == "set":
@@ -116,13 +117,10 @@ def _closes_its_markers(body: str) -> bool:
 
 
 def _call(name: str, arguments: str) -> str:
-    """A JSON call; `arguments` may be anything. No `<` in it, or it could hold a tag or end too early."""
+    """A JSON call; `arguments` may be anything. `<` is escaped: it could begin a tag or end the call."""
     return (
         "<tool_call>" + f'{{"name":{to_json(name)},"arguments":{arguments}}}'.replace("<", "\\u003c") + "</tool_call>"
     )
 
 
-FUNCTIONS = (
-    Function("render_command", 2, render_command),
-    Function("render_response", 3, render_response),
-)
+FUNCTIONS = (Function("render_response", 3, render_response),)

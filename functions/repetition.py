@@ -1,21 +1,21 @@
-"""A response that is stuck: it says the same over and over until it is cut off."""
+"""Detects a response that is stuck: it repeats the same text until it is cut off."""
 
 from __future__ import annotations
 
 from engine.functions import Function
 
 SPAN = 2000
-"""Characters that a repetition fills at least; below that it may be a table, a ruler, a list of zeros."""
+"""Least length of a repetition in characters; a shorter one may be a table, a ruler, a list of zeros."""
 COPIES = 4
-"""Copies in a row that make a repetition, whatever their length."""
+"""Least number of copies in a row."""
 _ANCHOR = 24
 
 
 def text_repetition(text: str | None) -> int | None:
-    """How much of `text` is there before it begins to repeat itself, in characters, the first copy included; else NULL.
+    """How many characters of `text` come before it repeats itself, the first copy included; NULL if it does not.
 
-    A text repeats itself when its end is one block, of up to 500 characters, four times or more in a row, over at
-    least 2,000 characters. What follows ends a repetition: a text that came to its own end is not stuck.
+    A text repeats itself when it ends with four or more copies of a block of up to 500 characters, together at least
+    2,000 characters. If other text follows them, the response is not stuck.
     """
     if text is None or len(text) < SPAN:
         return None
@@ -30,7 +30,7 @@ def text_repetition(text: str | None) -> int | None:
 
 
 def _end_of_first_copy(text: str, period: int) -> int:
-    """Where the first of the copies ends, found by going back from the end block by block, then character by character."""
+    """Where the first copy ends: goes back from the end block by block, then character by character."""
     start = len(text) - SPAN
     while start >= period and text[start - period : start] == text[start : start + period]:
         start -= period

@@ -1,4 +1,4 @@
-"""JSON Schemas of tools in the forms that providers want them in."""
+"""JSON Schemas of tools in the forms that providers expect."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from engine.functions.compact import to_json
 
 Schema = dict[str, Any]
 
-# What a strict schema may not say: it would have to be known beside the text that was generated so far.
+# Keywords that a strict schema may not have: they cannot be checked while the text is generated.
 _NOT_STRICT = ("default", "$schema")
 _UNIONS = ("anyOf", "oneOf", "allOf")
 
 
 def schema_openai(name: str | None, description: str | None, schema: str | None, strict: int | None) -> str | None:
-    """A tool as OpenAI's function calling wants it: JSON ``{"type": "function", "function": {…}}``.
+    """A tool for OpenAI's function calling: JSON ``{"type": "function", "function": {…}}``.
 
     With `strict` not 0 every object is closed and all of its properties are required; what was optional may be
     null instead. NULL for a NULL name or schema; raises `ValidationError` (400) where `schema` is no JSON object.
@@ -35,7 +35,7 @@ def schema_openai(name: str | None, description: str | None, schema: str | None,
 
 
 def schema_anthropic(name: str | None, description: str | None, schema: str | None) -> str | None:
-    """A tool as Anthropic's API wants it: JSON ``{"name", "description", "input_schema"}``.
+    """A tool for Anthropic's API: JSON ``{"name", "description", "input_schema"}``.
 
     NULL for a NULL name or schema; raises `ValidationError` (400) where `schema` is no JSON object.
     """
@@ -45,7 +45,7 @@ def schema_anthropic(name: str | None, description: str | None, schema: str | No
 
 
 def arguments_schema(schema: str) -> Schema:
-    """The schema of a tool's arguments; one that names no properties is that of a tool with a body and no more.
+    """The schema of a tool's arguments; one without properties gets the property `body`.
 
     Raises `ValidationError` (400) where `schema` is no JSON object.
     """

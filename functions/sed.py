@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
+from engine.functions.lazy import lazy_regex
 from engine.functions.regexes import limited
 
 MAXIMUM_HITS = 100_000
-_SUBSTITUTION = re.compile(r"s([/|#,:~!@%+])((?:\\.|(?!\1)[^\\\n])+)\1((?:\\.|(?!\1)[^\\\n])*)\1([gimsv]*)")
-_SEPARATOR = re.compile(r"(?:[ \t]*;[ \t]*|[ \t]*\r?\n[ \t]*)+|\s+(?=s[/|#,:~!@%+])")
-_ESCAPE = re.compile(r"\\(.)")
-_REGEX_SIGN = re.compile(r"[\\.*+?^$|()\[\]{}]")
+_SUBSTITUTION = lazy_regex(r"s([/|#,:~!@%+])((?:\\.|(?!\1)[^\\\n])+)\1((?:\\.|(?!\1)[^\\\n])*)\1([gimsv]*)")
+_SEPARATOR = lazy_regex(r"(?:[ \t]*;[ \t]*|[ \t]*\r?\n[ \t]*)+|\s+(?=s[/|#,:~!@%+])")
+_ESCAPE = lazy_regex(r"\\(.)")
+_REGEX_SIGN = lazy_regex(r"[\\.*+?^$|()\[\]{}]")
 _ESCAPED = {"n": "\n", "t": "\t"}
 
 
-@dataclass(frozen=True, slots=True)
-class Substitution:
-    """`old` is literal text or a regular expression, whichever is found; `new` still has its escapes."""
+class Substitution(NamedTuple):
+    """One substitution: `old` is literal text or, if that is not found, a regular expression; `new` has its escapes."""
 
     old: str
     new: str
@@ -25,13 +25,12 @@ class Substitution:
 
     @property
     def everywhere(self) -> bool:
-        """Whether every place is meant rather than one."""
+        """Whether it replaces every hit rather than one."""
         return "g" in self.flags
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A place in a text, from `start` up to `end`, and what goes there."""
+class Hit(NamedTuple):
+    """A place `text[start:end]` and its replacement."""
 
     start: int
     end: int
@@ -39,7 +38,7 @@ class Hit:
 
 
 def parse_sed(text: str) -> list[Substitution] | None:
-    """The substitutions of which `text` consists, NULL if it has anything else in it or none."""
+    """The substitutions of which `text` consists; None if it has none or anything else in it."""
     body = text.strip()
     found: list[Substitution] = []
     position = 0
@@ -61,12 +60,12 @@ def parse_sed(text: str) -> list[Substitution] | None:
 
 
 def plain_text(written: str) -> str:
-    """What a part of a substitution means as literal text."""
+    """A part of a substitution as literal text, its escapes resolved."""
     return _ESCAPE.sub(_plain, written)
 
 
 def find_hits(substitution: Substitution, text: str) -> list[Hit]:
-    """Every place in `text` that `substitution` means: as literal text if that is there, else as a regex."""
+    """Every hit of `substitution` in `text`: of its literal text, or without one of its regular expression."""
     if "i" not in substitution.flags:
         for old in dict.fromkeys((substitution.old, plain_text(substitution.old))):
             if found := _literal_hits(old, plain_text(substitution.new), text):
@@ -78,7 +77,7 @@ def find_hits(substitution: Substitution, text: str) -> list[Hit]:
 
 
 def apply_hits(text: str, hits: list[Hit]) -> str:
-    """`text` with all `hits` put in; they are in order and do not overlap."""
+    """`text` with all `hits` replaced; they are in order and do not overlap."""
     pieces: list[str] = []
     position = 0
     for hit in hits:
@@ -102,7 +101,7 @@ def _plain(escape: re.Match[str]) -> str:
 
 
 def _expand(new: str, groups: tuple[str | None, ...]) -> str:
-    """A replacement with `\\1` … `\\9` filled in; `&` is an ampersand, as models mean it."""
+    """A replacement with `\\1` … `\\9` filled in; `&` stays an ampersand, as models intend."""
 
     def fill(escape: re.Match[str]) -> str:
         number = int(escape[1]) if escape[1] in "123456789" else 0

@@ -9,8 +9,10 @@ from functools import cache
 from itertools import count
 from typing import Any
 
+from engine.functions.lazy import lazy_regex
+
 MAX_SYMBOLS = 300
-"""Definitions that are looked for: a summary shows fewer."""
+"""Most definitions that are collected; a summary shows fewer."""
 _MAX_DEPTH = 30
 _CHUNK = 4096
 _MAX_READS = 2000
@@ -34,7 +36,7 @@ _GRAMMARS = {
 }
 _MODULES = {suffix: module for module, suffixes in _GRAMMARS.items() for suffix in suffixes.split()}
 
-# What defines something, by the grammars' names for it; what is in a unit is not looked at, what is in a group is.
+# Node types of the grammars that define something. Definitions inside a unit are ignored, those inside a group are not.
 _UNITS = frozenset(
     re.findall(
         r"\w+",
@@ -68,7 +70,7 @@ _CALLABLE = frozenset({"arrow_function", "function_expression", "function", "gen
 _NEEDS_BODY = frozenset({"struct_specifier", "class_specifier", "union_specifier", "enum_specifier", "class", "module"})
 
 
-_HEADING = re.compile(
+_HEADING = lazy_regex(
     r"^[ \t]*(?:(?:export|default|declare|public|private|protected|internal|static|final|abstract|async"
     r"|inline|virtual|override|sealed|partial|open|data|unsafe|extern|pub(?:\([\w ]*\))?)[ \t]+)*"
     r"(?:function\*?|class|struct|interface|enum|trait|impl|fn|func|fun|def|defmodule|module|namespace|protocol)"
@@ -91,14 +93,14 @@ def code_symbols(suffix: str, body: str) -> list[str] | None:
     found: list[str] = []
     root = Parser(language).parse(_reader(source)).root_node
     _collect(root, source, 0, 0, found)
-    # a grammar that stumbles loses whole classes
+    # a grammar that meets an error loses whole classes
     if root.has_error and len(lines := code_headings(body)) > len(found):
         return lines
     return found or None
 
 
 def code_headings(body: str) -> list[str]:
-    """Lines that look like the beginning of a definition in one of the common languages."""
+    """Lines that look like the head of a definition in a common language."""
     found = []
     line, position = 1, 0
     for match in _HEADING.finditer(body):
@@ -109,12 +111,12 @@ def code_headings(body: str) -> list[str]:
 
 
 def _shorten(heading: str) -> str:
-    """A heading without what opens its block, cut to a readable length, its indentation kept."""
+    """A heading without the sign that opens its block, cut to a readable length; its indentation stays."""
     return heading.rstrip().rstrip("{:").rstrip()[:120]
 
 
 def _reader(source: bytes) -> Callable[[int, object], bytes]:
-    """What gives a parser its source, and no more of it to one that goes back over it thousands of times."""
+    """The function that reads the source for a parser; it gives no more to one that goes back thousands of times."""
     reads = count()
     return lambda offset, _: source[offset : offset + _CHUNK] if next(reads) < _MAX_READS else b""
 
@@ -142,7 +144,7 @@ def _collect(node: Any, source: bytes, nesting: int, depth: int, found: list[str
         kind = child.type
         body = child.child_by_field_name("body")
         if kind in _UNITS:
-            # a property is one line of many; what can be called is what one looks for
+            # leave out properties: a summary names what can be called
             if kind != "property_declaration" or body is not None:
                 found.append(_heading(child, body, source, nesting))
         elif kind in _GROUPS and (body is not None or kind not in _NEEDS_BODY):

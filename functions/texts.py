@@ -1,4 +1,4 @@
-"""Texts of entries: their digest, their lines, and the short form in which a summarized entry is shown."""
+"""Texts of entries: their digest, their lines, their summaries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.functions.paths import path_scheme
 from engine.functions.symbols import code_headings, code_symbols
 
 SUMMARY_LENGTH = 500
-"""Most code points of a summarized projection."""
+"""Longest summary in code points."""
 _TAIL_LINES = 20
 _TAIL_SCHEMES = frozenset({"sh", "env"})
 _PARSED_LENGTH = 100_000
@@ -33,7 +33,7 @@ def text_digest(text: str | None) -> str | None:
 
 
 def text_lines(text: str | None) -> int | None:
-    """How many lines `text` has: 0 for '', and a final newline ends a line rather than begin one."""
+    """How many lines `text` has: 0 for ''; a newline at the end begins no further line."""
     if text is None:
         return None
     return text.count("\n") + (text != "" and not text.endswith("\n"))
@@ -42,7 +42,7 @@ def text_lines(text: str | None) -> int | None:
 def text_slice(text: str | None, line: int | None, limit: int | None) -> str | None:
     """Lines of `text` as JSON ``{"text", "first", "last", "total"}``, counted from 1.
 
-    A negative `line` counts from the end, 0 and NULL are the first; `limit` is at least 1, NULL means to the
+    A negative `line` counts from the end; 0 and NULL are the first. A `limit` below 1 counts as 1; NULL means up to the
     end. A slice that begins behind the end is empty with `first` and `last` 0.
     """
     if text is None:
@@ -59,23 +59,15 @@ def text_slice(text: str | None, line: int | None, limit: int | None) -> str | N
 
 
 def text_clean(text: str | None) -> str | None:
-    """`text` with U+FFFD for each NUL: SQL ends a text there when it measures or cuts it, and Python does not."""
+    """`text` with U+FFFD for each NUL, at which SQL would end the text when it measures or cuts it."""
     return None if text is None else text.replace("\0", "\ufffd")
 
 
-def text_indent(text: str | None) -> str | None:
-    """`text` with a tab before each of its lines."""
-    if not text:
-        return text
-    body, end = (text[:-1], "\n") if text.endswith("\n") else (text, "")
-    return "\t" + body.replace("\n", "\n\t") + end
-
-
 def body_summary(path: str | None, body: str | None) -> str | None:
-    """The summarized projection of an entry, at most 500 code points.
+    """The summary of an entry, at most 500 code points.
 
-    Short bodies are shown whole; code by its symbols with line numbers, output of commands by its end,
-    everything else by its beginning. What was left out is counted in a line of its own. A NULL path is prose.
+    A short body is its own summary. Code is summarized by its symbols with line numbers, the output of commands by its
+    end, any other text by its beginning. A line counts what was left out. A NULL path is prose.
     """
     if body is None or len(body) <= SUMMARY_LENGTH:
         return body
@@ -89,9 +81,9 @@ def body_summary(path: str | None, body: str | None) -> str | None:
 
 
 def summary_cut(body: str | None, summary: str | None) -> int | None:
-    """How many code points of `body` its `summary` begins with, where it is its beginning and a line that counts the rest.
+    """How many code points of `body` stand in its `summary`, if that is its beginning and a line that counts the rest.
 
-    NULL where the summary is something else: the whole of a short body, symbols, the end of an output.
+    NULL if it is another summary: a whole short body, symbols, the end of an output.
     """
     if body is None or summary is None or summary == body:
         return None
@@ -104,7 +96,7 @@ def _counted(body: str, kept: int) -> str:
 
 
 def _beginning(body: str) -> str:
-    """The first lines, or failing that words, that fit together with the line that says how much follows."""
+    """The first lines that fit together with the line that counts the rest; words if the lines are too long."""
     room = SUMMARY_LENGTH - len(f"\n[… {len(body)} more characters]")
     cut = body.rfind("\n", room // 2, room + 1)
     if cut < 0:
@@ -126,7 +118,7 @@ def _tail(body: str) -> str:
 
 
 def _fit_symbols(symbols: list[str]) -> str:
-    """As many symbols as fit, and how many do not."""
+    """The symbols that fit, and the number of the others."""
     room = SUMMARY_LENGTH - len(f"[… {len(symbols)} more symbols]")
     kept: list[str] = []
     for symbol in symbols:
@@ -139,7 +131,7 @@ def _fit_symbols(symbols: list[str]) -> str:
 
 
 def _symbols(suffix: str, body: str) -> list[str]:
-    """What a source file defines, by the best means at hand."""
+    """What a source file defines, by the best parser there is for it."""
     if len(body) > _PARSED_LENGTH:
         return code_headings(body)
     if suffix in ("py", "pyi"):
@@ -148,7 +140,7 @@ def _symbols(suffix: str, body: str) -> list[str]:
 
 
 def _python_symbols(body: str) -> list[str]:
-    """Classes and functions of a Python file; of one that does not parse, whatever looks like them."""
+    """Classes and functions of a Python file; if it does not parse, lines that look like their heads."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -173,7 +165,7 @@ def _collect(statements: list[ast.stmt], indent: str, found: list[str]) -> None:
 
 
 def _arguments(arguments: ast.arguments) -> str:
-    """The names of a function's arguments; annotations and defaults would crowd out other symbols."""
+    """The names of a function's arguments, without annotations and defaults, which would take the room of symbols."""
     names = [argument.arg for argument in [*arguments.posonlyargs, *arguments.args]]
     if arguments.vararg:
         names.append(f"*{arguments.vararg.arg}")
@@ -188,7 +180,6 @@ FUNCTIONS = (
     Function("text_lines", 1, text_lines),
     Function("text_slice", 3, text_slice),
     Function("text_clean", 1, text_clean),
-    Function("text_indent", 1, text_indent),
     Function("body_summary", 2, body_summary),
     Function("summary_cut", 2, summary_cut),
 )

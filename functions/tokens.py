@@ -8,20 +8,25 @@ from engine.errors import ValidationError
 from engine.functions import Function
 
 DEFAULT_DIVISOR = 2
-"""Characters that make one token until the provider's own counts are known."""
+"""Characters per token until the provider's own counts are known."""
 
 
 def token_count(text: str | None, divisor: float | None = None) -> int:
-    """The estimated tokens of `text`: code points divided by `divisor` (2 when NULL), rounded up; 0 for NULL.
+    """The estimated tokens of `text` at `divisor` characters per token (NULL: 2), rounded up; 0 for NULL.
 
     Raises `ValidationError` for a divisor that is not positive.
     """
-    if not text:
-        return 0
-    rate = DEFAULT_DIVISOR if divisor is None else divisor
-    if rate <= 0:
-        raise ValidationError(f"token_count: divisor {rate!r} is not positive; give characters per token")
-    return math.ceil(len(text) / rate)
+    if divisor is not None and divisor <= 0 and text:
+        raise ValidationError(f"token_count: divisor {divisor!r} is not positive; give characters per token")
+    return token_estimate(len(text), divisor) if text else 0
 
 
-FUNCTIONS = (Function("token_count", -1, token_count),)
+def token_estimate(chars: int | None, divisor: float | None) -> int:
+    """The estimated tokens of a text of `chars` characters, rounded up; 0 for NULL. A divisor of NULL or 0 is 2."""
+    return math.ceil((chars or 0) / (divisor or DEFAULT_DIVISOR))
+
+
+FUNCTIONS = (
+    Function("token_count", -1, token_count),
+    Function("token_estimate", 2, token_estimate),
+)

@@ -6,19 +6,20 @@ import math
 import re
 
 from engine.functions import Function
+from engine.functions.lazy import lazy_regex
 
 _FLAGS = ("0", "1", "true", "false")
-_WHOLE = re.compile(r"[+-]?[0-9]{1,15}")
+_WHOLE = lazy_regex(r"[+-]?[0-9]{1,15}")
 _LARGEST = 2**53
-"""Up to here JSON and SQLite have every whole number, also where it stands as a float."""
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+"""Up to here a float represents every whole number."""
+_NUMBER = lazy_regex(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 
 
 def value_error(value: str | float | None, kind: str | None, least: float | None, most: float | None) -> str | None:
-    """What `value` has to be and is not, to be read behind the name of what it is for; NULL where it is fit, or NULL.
+    """What `value` must be and is not, as the rest of a sentence that begins with its name; NULL if it is valid, or NULL.
 
-    `kind` is flag (0, 1, true, false), whole (a whole number), number, or text, which may be anything. A number may stand
-    as text. `least` and `most` bound numbers, both included; NULL is no bound.
+    `kind` is flag (0, 1, true, false), whole (a whole number), number, or text, which may be anything. A number may be
+    given as text. `least` and `most` are the inclusive bounds of a number; NULL is no bound.
     """
     if value is None or kind not in ("flag", "whole", "number"):
         return None
@@ -31,7 +32,7 @@ def value_error(value: str | float | None, kind: str | None, least: float | None
 
 
 def _number(value: str | float, whole: bool) -> float | None:
-    """The finite number that `value` is or spells as SQLite reads it."""
+    """`value` as a finite number, as SQLite reads it; None if it is none."""
     if isinstance(value, str) and not (_WHOLE if whole else _NUMBER).fullmatch(value):
         return None
     number = float(value)

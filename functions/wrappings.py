@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
+from engine.functions.lazy import lazy_regex
 
-_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*[\w+.-]*\s*")
-_COMMAND = re.compile(r"(?P<command>[^\n<]*)<<-?[ \t]*(?P<quote>['\"]?)(?P<word>\w+)(?P=quote)(?:\s[^\n]*)?")
-_OWN = re.compile(r"NEW|PREPEND|APPEND|REPLACE|DELETE|SEARCH")
+_FENCE = lazy_regex(r"(`{3,}|~{3,})[ \t]*[\w+.-]*\s*")
+_COMMAND = lazy_regex(r"(?P<command>[^\n<]*)<<-?[ \t]*(?P<quote>['\"]?)(?P<word>\w+)(?P=quote)(?:\s[^\n]*)?")
+_OWN = lazy_regex(r"NEW|PREPEND|APPEND|REPLACE|DELETE|SEARCH")
 _LONGEST_COMMAND = 500
 _DEPTH = 4
 _LONGEST_HEAD = 8_192
 
 
 class BadPatch(Exception):  # noqa: N818 - an outcome, not a defect
-    """The patch cannot be read; the message is for its writer."""
+    """The patch cannot be read; the message tells the model what to correct."""
 
 
 def head_inside(text: str) -> str:
-    """How `text` begins inside of its wrappings."""
+    """The beginning of `text` inside its wrappings."""
     head = text.lstrip("\ufeff \t\r\n")[:_LONGEST_HEAD]
     for _ in range(_DEPTH):
         line, _, rest = head.partition("\n")
@@ -52,7 +52,7 @@ def written_by_command(text: str) -> bool:
 
 
 def _word(line: str) -> str | None:
-    """The word that ends the here document which `line` begins; a marker of a set begins none."""
+    """The word that ends the here document that `line` begins; None if it begins none, as an edit marker does not."""
     found = _COMMAND.fullmatch(line)
     if found is None or (not found["command"].strip() and not found["quote"] and _OWN.match(found["word"])):
         return None
@@ -67,7 +67,7 @@ def _inside_document(rest: str, word: str) -> str:
 
 
 def _inside_fence(rest: str, mark: str) -> str:
-    """What stands between fences; several fenced texts, one after another, are joined."""
+    """The text between fences; several fenced texts, one after another, are joined."""
     lines = rest.rstrip().split("\n")
     if not _closes(lines[-1], mark):
         raise BadPatch(f"the fence has no {mark!r} alone on its last line")

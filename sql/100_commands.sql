@@ -1,25 +1,29 @@
--- Commands: the one door. Whatever anybody asks of the engine is a row here.
--- A command of the model is recorded with its turn and performed when the turn is dispatched; one of a client, a plugin or
--- the system is performed at once. On its way it may be refused, finds the entries that it is about, may be faulted, and is
--- performed: a file each, below. To add a tool: a row in tools and a trigger on commands that go to 'performing'.
--- spec: @commands @dispatch_path
+-- Commands: whatever anybody asks of the engine is a row here.
+-- A command of the model is recorded with its turn and performed when the turn is dispatched. A command of a client, a
+-- plugin or the system is performed at once. perform_command (107) performs it.
+-- spec: @commands @dispatch_path @record
 
 -- tables
 
+-- All requests: who asked for what, and what came of it.
 create table if not exists commands (
     id integer primary key,
-    -- chosen by the caller; the same one again is the same command
+    -- chosen by the caller; a second command with the same one is ignored
     request_id text,
     run_id integer not null constraint commands_run references runs (id) on delete cascade,
     loop_id integer,
+    -- null: from outside a turn
     turn_id integer constraint commands_turn references turns (id) on delete cascade,
+    -- its place in the response
     ordinal integer not null default 0,
     writer text not null constraint commands_writer references writer_tiers (name),
     action text not null,
     path text,
+    -- the argument "to" of cp and mv
     destination text,
     body text,
-    -- where a long body stands in the response, once its turn is judged and 'body' is given up; see command_bodies
+    -- where a long body stands in the response of its turn: 'body' is emptied when the turn is judged; see
+    -- command_bodies
     body_at integer,
     body_chars integer,
     attributes text not null default '{}' constraint commands_attributes_json check (json_valid(attributes)),
@@ -27,23 +31,36 @@ create table if not exists commands (
     outcome text,
     -- what came of it, for people and for the model
     message text,
-    -- where the model reads it
+    -- the path of its log entry, in which the model reads the message
     log_path text,
-    -- 1: kept out of the model's view
+    -- 1: its log entry is archived
     quiet integer not null default 0,
-    created_at integer not null default 0
+    created_at integer not null default 0,
+    -- set when it is performed; 1: its path is a pattern, whose matches are in _matched_entries; 0: entry_id is the
+    -- entry of its path
+    is_pattern integer not null default 0,
+    entry_id integer
 ) strict;
 
 create index if not exists idx_commands_turn_id_ordinal on commands (turn_id, ordinal);
+
 create unique index if not exists idx_commands_request_id on commands (request_id) where request_id is not null;
-create index if not exists idx_commands_unfinished on commands (turn_id)
-where state in ('performing', 'proposed', 'accepting', 'accepted');
+
 create index if not exists idx_commands_failed on commands (turn_id) where state in ('failed', 'cancelled');
+
+-- Commands that a plugin forbids. Its trigger 'after insert on commands' adds a row here; the command then fails
+-- instead of being performed.
+create table if not exists vetoes (
+    command_id integer primary key constraint vetoes_command references commands (id) on delete cascade,
+    outcome text not null default 'permission' constraint vetoes_outcome references outcomes (name),
+    message text not null
+) strict;
 
 -- views
 
 create view command_bodies as
--- The body of every command, wherever it is kept.
+-- The body of each command. A long body is kept only in the response once its turn is judged; this view cuts it out of
+-- there.
 select
     c.id as command_id,
     coalesce(c.body, substr(t.response, c.body_at, c.body_chars)) as body
@@ -51,7 +68,7 @@ from commands as c
 left join turns as t on t.id = c.turn_id;
 
 create view command_results as
--- What came of each command: select * from command_results where request_id = 'mine'.
+-- The state, outcome, status and message of each command: select * from command_results where request_id = 'mine'.
 select
     r.alias as run,
     c.id as command_id,
@@ -78,10 +95,54 @@ left join turns as t on t.id = c.turn_id;
 
 -- triggers
 
--- A request that was made before is the same command: nothing is done again.
-create trigger commands__forget_repeats
+-- A request_id that was used before is the same command: the new row is ignored.
+create trigger commands__ignore_repeats
 before insert on commands
 when new.request_id is not null and exists (select 1 from commands where request_id = new.request_id)
 begin
     select raise(ignore);
+end;
+
+-- Choose the path of the log entry; a path that the turn already has gets the ordinal appended.
+create trigger commands__name_the_log
+after insert on commands
+when new.turn_id is not null and new.log_path is null
+begin
+    update commands
+    set log_path = (
+        select
+            p.path || case
+                when exists (select 1 from commands as o where o.turn_id = new.turn_id and o.log_path = p.path)
+                    then '_' || new.ordinal
+                else ''
+            end
+        from (
+            select log_path(t.sequence, new.action, coalesce(new.path, new.body)) as path
+            from turns as t
+            where t.id = new.turn_id
+        ) as p
+    )
+    where id = new.id;
+end;
+
+-- A command that comes from outside a turn is performed at once.
+create trigger commands__perform_now
+after insert on commands
+when new.turn_id is null and new.state = 'queued'
+begin
+    insert into perform_command (command_id) values (new.id);
+end;
+
+-- Raise an error when a veto comes after its command was performed; the error undoes the whole statement. This happens
+-- to a command from outside a turn when commands__perform_now runs before the trigger of the plugin: SQLite does not
+-- say which of the two is first.
+create trigger vetoes__undo
+after insert on vetoes
+when (select turn_id is null and state <> 'queued' from commands where id = new.command_id)
+begin
+    select fail(
+        (select status from outcomes where name = new.outcome), action || ' ' || coalesce(path, '') || ': ' || new.message
+    )
+    from commands
+    where id = new.command_id;
 end;

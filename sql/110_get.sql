@@ -1,73 +1,89 @@
--- get: read. What it finds becomes visible in the next packet; a slice or a manifest is answered in the log instead.
+-- get: read entries.
+-- What it finds becomes visible in the next packet; a slice (line, limit) and a list are told in the log instead.
 -- spec: @verb_get
+
+-- seeds
+
+insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema, meaning) values
+    ('get', 10, 1, 1, '["ask","act"]', '[]',
+        json('{"type": "object", "properties": {
+            "path": {"type": "string", "description": "a file, an entry such as known://topic, or a glob over them"},
+            "body": {"type": "string", "description": "keep those whose text holds these words"},
+            "line": {"type": "integer", "description": "first line of a slice; negative counts from the end"},
+            "limit": {"type": "integer", "description": "lines of the slice"},
+            "manifest": {"type": "boolean", "description": "only list what the path finds, with its tokens"},
+            "tags": {"type": "string", "description": "keep those with each of these tags, separated by commas"},
+            "visibility": {
+                "type": "string", "enum": ["visible", "summarized", "archived"],
+                "description": "how much to show; visible where nothing is said"}
+        }, "required": ["path"]}'),
+        'read: make entries visible')
+on conflict (name) do update
+    set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised,
+        modes = excluded.modes, hidden_by = excluded.hidden_by, schema = excluded.schema, meaning = excluded.meaning;
+
+insert into _entry_actions (action, needs, example, forbidden) values
+    ('get', 'a path or tags', '<get path="notes.md"/>', 'may not hide')
+on conflict (action) do update
+    set needs = excluded.needs, example = excluded.example, forbidden = excluded.forbidden;
 
 -- views
 
--- Commands being performed; an insert performs one.
-create view performing_get as
-select *
-from commands
-where state = 'performing' and action = 'get';
-
--- The lines of one entry that a get asks for, as they are told.
-create view get_slices as
+-- The message of a get with line or limit: the lines that it asks for.
+create view _slices as
 select
-    command_id,
-    path || char(10) || '[lines ' || json_extract(slice, '$.first') || '-' || json_extract(slice, '$.last') || ' / '
-    || json_extract(slice, '$.total') || ' total]' || char(10) || json_extract(slice, '$.text') as message
-from (
-    select
-        c.id as command_id,
-        c.path,
-        text_slice(
-            coalesce(b.body, ''),
-            cast(json_extract(c.attributes, '$.line') as integer),
-            cast(json_extract(c.attributes, '$.limit') as integer)
-        ) as slice
-    from commands as c
-    cross join command_targets as t on t.command_id = c.id
-    cross join entry_bodies as b on b.run_id = c.run_id and b.entry_id = t.entry_id
-    where coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, '$.limit')) is not null
-);
+    c.id as command_id,
+    (
+        select
+            c.path || char(10) || '[lines ' || json_extract(s.slice, '$.first') || '-' || json_extract(s.slice, '$.last')
+            || ' / ' || json_extract(s.slice, '$.total') || ' total]' || char(10) || json_extract(s.slice, '$.text')
+        from (
+            select
+                text_slice(
+                    coalesce(b.body, ''),
+                    cast(json_extract(c.attributes, '$.line') as integer),
+                    cast(json_extract(c.attributes, '$.limit') as integer)
+                ) as slice
+            from _command_entries as t
+            cross join _entry_bodies as b on b.run_id = c.run_id and b.entry_id = t.entry_id
+            where t.command_id = c.id
+            -- limit 1 keeps SQLite from calling the function more than once
+            limit 1
+        ) as s
+    ) as message
+from commands as c
+where coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, '$.limit')) is not null;
 
 -- triggers
 
-create trigger commands__perform_get
-after update of state on commands
-when new.state = 'performing' and new.action = 'get'
-begin
-    insert into performing_get
-    select *
-    from commands
-    where id = new.id;
-end;
-
-create trigger performing_get__perform
-instead of insert on performing_get
+-- A slice settles the command. Otherwise its entries get the visibility that it asks for, and a pattern lists them too.
+create trigger _run_command__get
+instead of insert on _run_command
+when new.action = 'get'
 begin
     update commands
     set state = 'resolved', message = s.message
-    from get_slices as s
+    from _slices as s
     where s.command_id = new.id and commands.id = new.id;
-    -- promotion: no write, but it moves 'touched'
-    update run_views
-    set visibility = coalesce(json_extract(new.attributes, '$.visibility'), 'visible'),
-        since = case
-            when visibility = coalesce(json_extract(new.attributes, '$.visibility'), 'visible') then since
-            else (select max(id) + 1 from events)
-        end,
-        touched = coalesce((select sequence from turns where id = new.turn_id), touched)
-    where run_id = new.run_id
-        and entry_id in (select entry_id from command_targets where command_id = new.id)
-        and not exists (select 1 from unreadable_entries as u where u.entry_id = run_views.entry_id)
+    insert into _show_entry (run_id, entry_id, visibility, turn)
+    select
+        new.run_id, t.entry_id, coalesce(json_extract(new.attributes, '$.visibility'), 'visible'),
+        (select sequence from turns where id = new.turn_id)
+    from _command_entries as t
+    where t.command_id = new.id
+        and not exists (select 1 from _unreadable_files as u where u.entry_id = t.entry_id)
         and (select state from commands where id = new.id) = 'performing';
+    insert into _list_entries (command_id)
+    select id
+    from commands
+    where id = new.id and state = 'performing' and is_pattern;
     update commands
     set state = 'resolved',
         message = case
-            when exists (select 1 from command_patterns as p where p.command_id = new.id and not p.is_pattern)
-                then ''
-            else 'get path="' || coalesce(new.path, '**') || '"' || coalesce(' filter="' || nullif(new.body, '') || '"', '')
-                || ': ' || (select listing from target_listings where command_id = new.id)
+            when is_pattern
+                then 'get path="' || coalesce(path, '**') || '"' || coalesce(' filter="' || nullif(body, '') || '"', '')
+                    || ': ' || message
+            else ''
         end
     where id = new.id and state = 'performing';
 end;

@@ -1,10 +1,11 @@
--- Proposals: what a command would do to the world, until somebody decided on it.
--- One command may make several; while one is open it waits, and it is settled when all are. Where a plan stands together, a
--- move or a patch, all is done or nothing.
+-- Proposals: what a command would do to the world, until somebody has decided on it.
+-- A command may open several. It waits while one is undecided, and is settled when all are settled. The proposals of a
+-- move or of a patch are done together or not at all.
 -- spec: @proposals @yolo_mode
 
 -- tables
 
+-- All proposals, those that are settled too.
 create table if not exists proposals (
     id integer primary key,
     command_id integer not null constraint proposals_command references commands (id) on delete cascade,
@@ -12,30 +13,34 @@ create table if not exists proposals (
     turn_id integer,
     loop_id integer,
     ordinal integer not null,
-    -- the log entry by which it is addressed
+    -- the log path of the command, by which decisions name the proposal
     path text not null,
     -- what would happen: file_write, file_delete, process, question, or a plugin's effect
     kind text not null,
+    -- the action of the command
     action text not null,
     -- the file, the command line or the question
     target text,
     -- the new text of a file
     content_id integer constraint proposals_content references contents (id),
+    -- what the effect needs and what a person is shown: a diff, a command line, a question and its answer
     detail text not null default '{}' constraint proposals_detail_json check (json_valid(detail)),
     state text not null constraint proposals_state references states (name),
     outcome text,
+    -- what is told of how it ended
     reason text,
     created_at integer not null,
     decided_at integer
 ) strict;
 
 create index if not exists idx_proposals_command_id on proposals (command_id);
+
 create index if not exists idx_proposals_open on proposals (run_id) where state = 'proposed';
 
 -- views
 
 create view open_proposals as
--- What waits for a decision: accept or reject it with 'engine resolve', or insert into resolutions.
+-- The proposals that wait for a decision: accept or reject them with 'engine resolve', or insert into resolutions.
 select
     r.alias as run,
     t.sequence as turn,
@@ -51,21 +56,22 @@ join runs as r on r.id = p.run_id
 left join turns as t on t.id = p.turn_id
 where p.state = 'proposed';
 
--- Commands whose proposals stand together: all are done or none.
-create view joint_commands as
+create view open_proposal as
+-- Propose an effect for a command that is performing: insert into open_proposal (command_id, kind, target, body,
+-- detail). 'body' is the new text of a file. Nothing happens for a command that has failed.
+select command_id, kind, target, null as body, detail
+from proposals
+where false;
+
+-- Commands whose proposals are done together or not at all: moves and patches.
+create view _atomic_commands as
 select id as command_id
 from commands
 where action = 'mv' or json_extract(attributes, '$.together') = 1;
 
--- Open a proposal for a command: insert into proposal_openings (command_id, kind, target, content_id, detail).
-create view proposal_openings as
-select command_id, kind, target, content_id, detail
-from proposals
-where false;
-
--- What to tell of a command when the last of its proposals is settled: where one failed, the first that did and what was
--- done before it; else what was answered.
-create view proposal_ends as
+-- How a command ends when all of its proposals are settled. The message is that of the first one that failed, with what
+-- was done before; else the answer to a question; else the command's own.
+create view _proposal_ends as
 select
     m.id as command_id,
     case when f.id is null then 'resolved' else 'failed' end as state,
@@ -75,7 +81,7 @@ select
             char(10) || 'Done before it failed: ' || (
                 select group_concat(d.target, ', ')
                 from proposals as d
-                join joint_commands as j on j.command_id = d.command_id
+                join _atomic_commands as j on j.command_id = d.command_id
                 where d.command_id = m.id and d.state = 'resolved'
             ), ''
         ),
@@ -98,17 +104,51 @@ where m.state in ('proposed', 'accepted')
         select 1 from proposals as o where o.command_id = m.id and o.state in ('proposed', 'accepting', 'accepted')
     );
 
--- A proposal failed: insert into proposal_failures (command_id).
-create view proposal_failures as
+-- Accepted proposals that have no effect yet and may get one. For a move or a patch none of the command's proposals may
+-- be undecided.
+create view _due_effects as
+select
+    p.run_id,
+    p.turn_id,
+    p.command_id,
+    p.id as proposal_id,
+    p.kind,
+    p.ordinal,
+    json_set(p.detail, '$.path', p.target, '$.diff', null) as detail
+from proposals as p
+where p.state = 'accepted'
+    and not exists (select 1 from effects as f where f.command_id = p.command_id and f.proposal_id = p.id)
+    and not exists (
+        select 1
+        from _atomic_commands as j
+        cross join proposals as o on o.command_id = j.command_id and o.state in ('proposed', 'accepting')
+        where j.command_id = p.command_id
+    );
+
+-- Act on a proposal that was decided or whose effect has ended: insert into _settle_proposal (proposal_id). Its effect
+-- is created, or its command ends.
+create view _settle_proposal as
+select id as proposal_id
+from proposals
+where false;
+
+-- Cancel the undecided proposals of a command of which one has failed: insert into _cancel_proposals (command_id).
+create view _cancel_proposals as
 select command_id
 from proposals
-where state = 'failed';
+where false;
 
 -- triggers
 
-create trigger proposal_openings__open
-instead of insert on proposal_openings
+-- The command becomes proposed. The proposal is accepted at once in a loop with yolo, and for a client, a plugin or the
+-- system; a question never is.
+create trigger open_proposal__open
+instead of insert on open_proposal
+when (select state from commands where id = new.command_id) <> 'failed'
 begin
+    insert into store_content (path, body)
+    select new.target, new.body
+    where new.body is not null;
     insert into proposals (
         command_id, run_id, turn_id, loop_id, ordinal, path, kind, action, target, content_id, detail, state, created_at
     )
@@ -116,89 +156,108 @@ begin
         c.id, c.run_id, c.turn_id, c.loop_id,
         (select count(*) from proposals as o where o.command_id = c.id),
         coalesce(c.log_path, 'log://commands/' || c.id),
-        new.kind, c.action, new.target, new.content_id, new.detail, 'proposed', now()
+        new.kind, c.action, new.target,
+        case when new.body is not null then (select max(id) from contents) end,
+        new.detail, 'proposed', now()
     from commands as c
     where c.id = new.command_id;
-end;
-
--- A command that failed at one of its proposals proposes no more.
-create trigger proposals__end_with_the_command
-before insert on proposals
-when (select state from commands where id = new.command_id) = 'failed'
-begin
-    select raise(ignore);
-end;
-
--- An open proposal makes its command wait, unless the one who asked may decide for himself.
-create trigger proposals__wait_or_accept
-after insert on proposals
-begin
     update commands
     set state = 'proposed'
     where id = new.command_id and state = 'performing';
     insert into events (at, run_id, turn_id, kind, detail)
-    values (new.created_at, new.run_id, new.turn_id, 'proposal.opened',
-        json_object('path', new.path, 'action', new.action, 'target', new.target));
+    select
+        p.created_at, p.run_id, p.turn_id, 'proposal.opened',
+        json_object('path', p.path, 'action', p.action, 'target', p.target)
+    from proposals as p
+    where p.id = (select max(id) from proposals);
+    -- a decision that needs no person is taken at once
     insert into resolutions (run_id, path, proposal_id, decision, decided_by, created_at)
-    select new.run_id, new.path, new.id, 'accept', case c.writer when 'model' then 'yolo' else c.writer end, now()
-    from commands as c
-    where c.id = new.command_id
-        and new.kind <> 'question'
+    select
+        p.run_id, p.path, p.id, 'accept', case c.writer when 'model' then 'yolo' else c.writer end, p.created_at
+    from proposals as p
+    join commands as c on c.id = p.command_id
+    where p.id = (select max(id) from proposals)
+        and p.kind <> 'question'
         and (
             c.writer <> 'model'
             or exists (select 1 from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo')
         );
 end;
 
--- What was accepted is to be done; what was refused or done settles its command.
-create trigger proposals__follow_the_decision
-after update of state on proposals
-when new.state <> old.state and new.state in ('accepted', 'failed', 'cancelled', 'resolved')
+-- An accepted proposal gets its effect; for a move or a patch all get theirs with the last acceptance. A failed
+-- proposal cancels the others. The command becomes accepted when nothing is undecided, and ends when all are settled.
+create trigger _settle_proposal__settle
+instead of insert on _settle_proposal
 begin
-    insert into effects (run_id, turn_id, command_id, proposal_id, kind, detail)
-    select run_id, turn_id, command_id, proposal_id, kind, detail
-    from due_effects
-    where command_id = new.command_id
-        and new.state = 'accepted'
-        and (proposal_id = new.id or exists (select 1 from joint_commands as j where j.command_id = new.command_id))
-    order by ordinal;
     insert into events (at, run_id, turn_id, kind, detail)
-    values (now(), new.run_id, new.turn_id, 'proposal.' || new.state, json_object('path', new.path, 'outcome', new.outcome));
-    insert into proposal_failures (command_id)
-    select new.command_id
-    where new.state = 'failed';
-    update commands
-    set state = e.state, outcome = e.outcome, message = e.message
-    from proposal_ends as e
-    where e.command_id = new.command_id and commands.id = new.command_id;
+    select now(), run_id, turn_id, 'proposal.' || state, json_object('path', path, 'outcome', outcome)
+    from proposals
+    where id = new.proposal_id;
+    insert into effects (run_id, turn_id, command_id, proposal_id, kind, detail)
+    select d.run_id, d.turn_id, d.command_id, d.proposal_id, d.kind, d.detail
+    from proposals as p
+    cross join _due_effects as d on d.command_id = p.command_id
+    where p.id = new.proposal_id
+        and p.state = 'accepted'
+        and (d.proposal_id = p.id or exists (select 1 from _atomic_commands as j where j.command_id = p.command_id))
+    order by d.ordinal;
+    insert into _open_channels (effect_id)
+    select f.id
+    from proposals as p
+    join effects as f on f.command_id = p.command_id and f.proposal_id = p.id and f.kind = 'process'
+    where p.id = new.proposal_id and p.state = 'accepted';
+    insert into _cancel_proposals (command_id)
+    select command_id
+    from proposals
+    where id = new.proposal_id and state = 'failed';
     update commands
     set state = 'accepted'
-    where id = new.command_id
+    where id = (select command_id from proposals where id = new.proposal_id)
         and state = 'proposed'
-        and not exists (
-            select 1 from proposals where command_id = new.command_id and state in ('proposed', 'accepting')
-        );
+        and exists (select 1 from proposals where command_id = commands.id and state = 'accepted')
+        and not exists (select 1 from proposals where command_id = commands.id and state in ('proposed', 'accepting'));
+    insert into _end_command (command_id, state, outcome, message)
+    select e.command_id, e.state, e.outcome, e.message
+    from proposals as p
+    join _proposal_ends as e on e.command_id = p.command_id
+    where p.id = new.proposal_id;
 end;
 
--- What was not yet decided of a command that failed in part is off. Half a move would lose a file, half a patch would break
--- a program: of what stands together none is done when one cannot be.
-create trigger proposal_failures__cancel
-instead of insert on proposal_failures
+-- Of a move or a patch, accepted proposals whose effects have not started are cancelled too: half a move would lose a
+-- file, half a patch would break a program.
+create trigger _cancel_proposals__cancel
+instead of insert on _cancel_proposals
 begin
-    update proposals
-    set state = 'cancelled', outcome = 'aborted'
-    where command_id = new.command_id and state = 'proposed';
     update effects
     set state = 'cancelled', ended_at = now()
     where command_id = new.command_id
         and state = 'pending'
-        and exists (select 1 from joint_commands as j where j.command_id = new.command_id);
+        and exists (select 1 from _atomic_commands as j where j.command_id = new.command_id);
+    insert into events (at, run_id, turn_id, kind, detail)
+    select now(), run_id, turn_id, 'proposal.cancelled', json_object('path', path, 'outcome', 'aborted')
+    from proposals
+    where command_id = new.command_id
+        and (
+            state = 'proposed'
+            or (
+                state = 'accepted'
+                and exists (select 1 from _atomic_commands as j where j.command_id = new.command_id)
+                and not exists (
+                    select 1 from effects as f where f.proposal_id = proposals.id and f.state in ('pending', 'started')
+                )
+            )
+        );
     update proposals
     set state = 'cancelled', outcome = 'aborted'
     where command_id = new.command_id
-        and state = 'accepted'
-        and exists (select 1 from joint_commands as j where j.command_id = new.command_id)
-        and not exists (
-            select 1 from effects as f where f.proposal_id = proposals.id and f.state in ('pending', 'started')
+        and (
+            state = 'proposed'
+            or (
+                state = 'accepted'
+                and exists (select 1 from _atomic_commands as j where j.command_id = new.command_id)
+                and not exists (
+                    select 1 from effects as f where f.proposal_id = proposals.id and f.state in ('pending', 'started')
+                )
+            )
         );
 end;

@@ -1,10 +1,11 @@
--- Resolutions: what was decided, by a person, a client, or yolo.
--- A decision is a row; it is taken proposal by proposal. One that is accepted is asked for vetoes first, while it is
--- 'accepting': whoever has one fails it there.
+-- Resolutions: decisions on proposals, by a person, a client or yolo.
+-- A resolution decides on one proposal, on those under a path, or on all that are open in a run, one after the other.
+-- An accepted proposal is 'accepting' while vetoes are checked: a veto is a trigger that sets it to 'failed'.
 -- spec: @resolutions @file_constraints
 
 -- tables
 
+-- All decisions. An insert carries the decision out.
 create table if not exists resolutions (
     id integer primary key,
     run_id integer not null constraint resolutions_run references runs (id) on delete cascade,
@@ -12,10 +13,12 @@ create table if not exists resolutions (
     path text,
     -- null: every proposal under that path
     proposal_id integer,
+    -- error: the command fails with the outcome error
     decision text not null constraint resolutions_decision check (decision in ('accept', 'reject', 'error')),
-    -- an answer, or a text in place of the proposed one
+    -- the answer to a question, or a text in place of the proposed one
     body text,
     reason text,
+    -- yolo, a tier of writers, or the name of a person
     decided_by text not null default 'client',
     created_at integer not null default 0
 ) strict;
@@ -24,8 +27,8 @@ create index if not exists idx_resolutions_run_id on resolutions (run_id);
 
 -- views
 
--- The open proposals that a resolution is about.
-create view resolved_proposals as
+-- The open proposals that a resolution decides on.
+create view _proposals_to_decide as
 select s.id as resolution_id, p.id as proposal_id, p.kind
 from resolutions as s
 cross join proposals as p on p.run_id = s.run_id
@@ -33,36 +36,39 @@ where p.state = 'proposed'
     and (s.path is null or p.path = s.path)
     and (s.proposal_id is null or p.id = s.proposal_id);
 
--- Decide on one proposal: insert into decisions (proposal_id, decision, body, reason).
-create view decisions as
+-- Decide on one proposal: insert into _decide_proposal (proposal_id, decision, body, reason).
+create view _decide_proposal as
 select id as proposal_id, null as decision, null as body, reason
 from proposals
 where false;
 
 -- triggers
 
+-- Refuse a decision where nothing is proposed, and one text for several files. Otherwise decide on each proposal.
 create trigger resolutions__decide
 after insert on resolutions
 begin
     select fail(404, coalesce(new.path, 'run ' || (select alias from runs where id = new.run_id))
         || ': nothing is proposed there; see ''engine proposals''')
-    where not exists (select 1 from resolved_proposals where resolution_id = new.id);
+    where not exists (select 1 from _proposals_to_decide where resolution_id = new.id);
     select fail(400, coalesce(new.path, 'run ' || (select alias from runs where id = new.run_id))
         || ': several files are proposed there; say by proposal_id which of them the text is for')
     where new.decision = 'accept'
         and new.body is not null
-        and (select count(*) from resolved_proposals where resolution_id = new.id and kind = 'file_write') > 1;
-    insert into decisions (proposal_id, decision, body, reason)
+        and (select count(*) from _proposals_to_decide where resolution_id = new.id and kind = 'file_write') > 1;
+    insert into _decide_proposal (proposal_id, decision, body, reason)
     select proposal_id, new.decision, new.body, new.reason
-    from resolved_proposals
+    from _proposals_to_decide
     where resolution_id = new.id;
 end;
 
-create trigger decisions__take
-instead of insert on decisions
+-- Plugins check their vetoes when the proposal becomes 'accepting'; the constraint readonly is checked after them. A
+-- proposal that nothing failed becomes accepted, a question is resolved.
+create trigger _decide_proposal__decide
+instead of insert on _decide_proposal
 begin
     -- a text in place of the proposed one
-    insert into content_writes (path, body)
+    insert into store_content (path, body)
     select p.target, new.body
     from proposals as p
     where p.id = new.proposal_id and p.kind = 'file_write' and new.body is not null and new.decision = 'accept';
@@ -97,4 +103,5 @@ begin
     update proposals
     set state = case kind when 'question' then 'resolved' else 'accepted' end
     where id = new.proposal_id and state = 'accepting';
+    insert into _settle_proposal (proposal_id) values (new.proposal_id);
 end;

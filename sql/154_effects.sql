@@ -1,16 +1,20 @@
--- Effects: what was decided, to be done in the world.
--- The driver marks an effect as started before it touches the world and reports its end; the end settles proposal and
--- command. What was started and has no end is never started again without a look.
+-- Effects: what the driver does in the world once it is decided.
+-- The driver marks an effect as started before it touches the world, and reports its end, which settles the proposal
+-- and the command. An effect that was started and has no end is never simply done again: a process is reported as
+-- interrupted, and a file is first compared with the text that it had before.
 -- spec: @effects
 
 -- tables
 
+-- What the driver has to do, and has done, one row each.
 create table if not exists effects (
     id integer primary key,
     run_id integer not null constraint effects_run references runs (id) on delete cascade,
     turn_id integer,
     command_id integer not null constraint effects_command references commands (id) on delete cascade,
+    -- null: nobody had to decide on it
     proposal_id integer constraint effects_proposal references proposals (id),
+    -- that of the proposal: file_write, file_delete, process, or a kind of a plugin
     kind text not null,
     detail text not null constraint effects_detail_json check (json_valid(detail)),
     state text not null default 'pending'
@@ -22,9 +26,10 @@ create table if not exists effects (
 ) strict;
 
 create index if not exists idx_effects_open on effects (run_id) where state in ('pending', 'started');
+
 create index if not exists idx_effects_command_id on effects (command_id);
 
--- What the performer of an effect reports: the end of it.
+-- How an effect ended, as the driver reports it; an insert settles the effect.
 create table if not exists effect_results (
     id integer primary key,
     effect_id integer not null constraint effect_results_effect references effects (id) on delete cascade,
@@ -32,34 +37,15 @@ create table if not exists effect_results (
     outcome text,
     message text,
     detail text not null default '{}' constraint effect_results_detail_json check (json_valid(detail)),
+    -- the token of the driver's lease; null: driven without a lease
     lease text,
     constraint effect_results_once unique (effect_id)
 ) strict;
 
 -- views
 
--- Proposals that are to become effects: what was accepted, as soon as all that it stands together with was.
-create view due_effects as
-select
-    p.run_id,
-    p.turn_id,
-    p.command_id,
-    p.id as proposal_id,
-    p.kind,
-    p.ordinal,
-    json_set(p.detail, '$.path', p.target, '$.diff', null) as detail
-from proposals as p
-where p.state = 'accepted'
-    and not exists (select 1 from effects as f where f.command_id = p.command_id and f.proposal_id = p.id)
-    and not exists (
-        select 1
-        from joint_commands as j
-        cross join proposals as o on o.command_id = j.command_id and o.state in ('proposed', 'accepting')
-        where j.command_id = p.command_id
-    );
-
--- What the driver has to do in the world, with the text where there is one.
 create view pending_effects as
+-- The effects that the driver has to perform, or that were started and have no end; with the text of a file.
 select
     f.id as effect_id,
     f.run_id,
@@ -72,12 +58,6 @@ select
     c.body as text,
     j.root,
     m.action,
-    min(
-        cast(coalesce(
-            json_extract(m.attributes, '$.timeout'), (select value from settings where name = 'process_timeout')
-        ) as real),
-        coalesce((select max(c.seconds_left, 1.0) from loop_seconds as c where c.loop_id = m.loop_id), 9e9)
-    ) as timeout_s,
     (select cast(value as integer) from settings where name = 'process_output_bytes') as max_output
 from effects as f
 join commands as m on m.id = f.command_id
@@ -87,36 +67,73 @@ left join proposals as p on p.id = f.proposal_id
 left join contents as c on c.id = p.content_id
 where f.state in ('pending', 'started');
 
--- Effects that are done together or not at all, as long as none of them was begun: the driver looks at all of them first.
-create view joint_effects as
+-- The seconds after which a process is stopped: its own limit or the setting, and no longer than its loop may go on.
+create view _effect_timeouts as
+select
+    f.id as effect_id,
+    min(
+        cast(coalesce(
+            json_extract(m.attributes, '$.timeout'), (select value from settings where name = 'process_timeout')
+        ) as real),
+        coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = m.loop_id), 9e9)
+    ) as timeout_s
+from effects as f
+join commands as m on m.id = f.command_id;
+
+create view atomic_effects as
+-- The pending effects of moves and patches of which none has started: the driver checks all of them before it performs
+-- the first.
 select p.*
 from pending_effects as p
-join joint_commands as j on j.command_id = p.command_id
+join _atomic_commands as j on j.command_id = p.command_id
 where not exists (select 1 from effects as o where o.command_id = p.command_id and o.state <> 'pending');
 
+-- Processes that were started and have no end. Where a driver asks what comes next, the one that started them is dead.
+create view _leftover_processes as
+select id as effect_id, run_id, identity
+from effects
+where state = 'started' and kind = 'process';
+
 -- The lease that is in force on the run of an effect.
-create view effect_leases as
+create view _effect_leases as
 select f.id as effect_id, l.token
 from effects as f
 cross join leases as l on l.run_id = f.run_id
 where l.expires_at > now();
 
--- Say that an effect is about to touch the world: insert into effect_starts (effect_id, identity, lease).
-create view effect_starts as
+create view start_effect as
+-- Mark an effect as started, before it touches the world: insert into start_effect (effect_id, identity, lease).
 select id as effect_id, identity, null as lease
 from effects
-where state = 'started';
+where false;
+
+create view finish_effect as
+-- Report how an effect ended: insert into finish_effect (effect_id, state, outcome, message, detail, lease). Nothing
+-- happens where it is over: an abort may have cancelled it in the meantime.
+select effect_id, state, outcome, message, detail, lease
+from effect_results
+where false;
 
 -- triggers
 
-create trigger effect_starts__start
-instead of insert on effect_starts
+-- Refused without the token of the lease in force. A driver that takes over may mark a started effect again.
+create trigger start_effect__start
+instead of insert on start_effect
 begin
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
-    from effect_leases
+    from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
     update effects
     set state = 'started', identity = new.identity, started_at = now()
+    where id = new.effect_id and state in ('pending', 'started');
+end;
+
+create trigger finish_effect__finish
+instead of insert on finish_effect
+begin
+    insert into effect_results (effect_id, state, outcome, message, detail, lease)
+    select id, new.state, new.outcome, new.message, coalesce(new.detail, '{}'), new.lease
+    from effects
     where id = new.effect_id and state in ('pending', 'started');
 end;
 
@@ -124,13 +141,13 @@ create trigger effect_results__guard
 before insert on effect_results
 begin
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
-    from effect_leases
+    from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
     select fail(409, 'effect ' || new.effect_id || ': is over already')
     where not exists (select 1 from effects where id = new.effect_id and state in ('pending', 'started'));
 end;
 
--- The end of an effect settles its proposal; a file's entry becomes what the file is now.
+-- First the entry of a file takes its new text and the output of a process is closed; then the proposal is settled.
 create trigger effect_results__settle
 after insert on effect_results
 begin
@@ -142,11 +159,11 @@ begin
         end,
         ended_at = now()
     where id = new.effect_id;
-    insert into file_ends (effect_id)
-    select id
-    from effects
-    where id = new.effect_id and kind in ('file_write', 'file_delete') and new.state = 'resolved';
-    insert into process_ends (effect_id)
+    insert into _take_file
+    select *
+    from _file_effects
+    where effect_id = new.effect_id and new.state = 'resolved';
+    insert into _close_channels (effect_id)
     select id
     from effects
     where id = new.effect_id and kind = 'process';
@@ -156,12 +173,18 @@ begin
     update proposals
     set state = new.state, outcome = new.outcome, reason = coalesce(new.message, reason)
     where id = (select proposal_id from effects where id = new.effect_id);
-    -- an effect that nobody had to decide on settles its command itself
-    update commands
-    set state = new.state, outcome = new.outcome, message = coalesce(message, '')
-    where id = (select command_id from effects where id = new.effect_id and proposal_id is null)
-        and state = 'accepted'
+    insert into _settle_proposal (proposal_id)
+    select proposal_id
+    from effects
+    where id = new.effect_id and proposal_id is not null;
+    -- an effect without a proposal settles its command, as soon as no other effect of it is open
+    insert into _end_command (command_id, state, outcome, message)
+    select c.id, new.state, new.outcome, coalesce(c.message, '')
+    from effects as f
+    join commands as c on c.id = f.command_id and c.state = 'accepted'
+    where f.id = new.effect_id
+        and f.proposal_id is null
         and not exists (
-            select 1 from effects as o where o.command_id = commands.id and o.state in ('pending', 'started')
+            select 1 from effects as o where o.command_id = c.id and o.state in ('pending', 'started')
         );
 end;

@@ -1,6 +1,7 @@
 -- The verbs for people and apps: insert into verb_set, verb_get, verb_rm, verb_cp, verb_mv, verb_update.
--- All are write-only views over commands with one contract: run, path, "to", body, visibility, state, outcome, attributes,
--- append, pattern, filter, request_id. What came of it is read from command_results by request_id.
+-- All are write-only views with the same columns: run, path, "to", body, visibility, state, outcome, attributes,
+-- append, pattern, filter, request_id. An insert becomes a command of a client; its result is the row of
+-- command_results under its request_id.
 -- spec: @verb_views @write_contract @surfaces
 
 -- views
@@ -17,23 +18,24 @@ create view verb_get as
 select * from verb_set;
 
 create view verb_rm as
--- Remove entries from a run's view.
+-- Remove entries from a run's view: insert into verb_rm (run, path) values ('demo', 'known://fact').
 select * from verb_set;
 
 create view verb_cp as
--- Copy an entry to the path "to".
+-- Copy an entry to the path "to": insert into verb_cp (run, path, "to") values ('demo', 'notes.md', 'known://notes').
 select * from verb_set;
 
 create view verb_mv as
--- Move an entry to the path "to", or with a visibility and no "to" change what is seen.
+-- Move an entry to the path "to"; without "to" change only its visibility.
 select * from verb_set;
 
 create view verb_update as
--- Record a signal; the status stands in attributes.
+-- Record an update, whose status stands in attributes: insert into verb_update (run, body, attributes) values ('demo',
+-- 'done', '{"status": 200}').
 select * from verb_set;
 
--- What the six views have in common: insert into verb_calls (action, …).
-create view verb_calls as
+-- Record what a verb asks for as a command: insert into _call_verb (action, …), then the columns of the verbs.
+create view _call_verb as
 select
     null as action, null as run, null as path, null as destination, null as body, null as visibility, null as state,
     null as outcome, null as attributes, null as append, null as pattern, null as filter, null as request_id
@@ -41,8 +43,10 @@ where false;
 
 -- triggers
 
-create trigger verb_calls__call
-instead of insert on verb_calls
+-- Check the arguments, make the run that a path run://alias names where it is new, and record the command. A request_id
+-- that was used before does nothing.
+create trigger _call_verb__call
+instead of insert on _call_verb
 when new.request_id is null or not exists (select 1 from commands where request_id = new.request_id)
 begin
     select fail(400, new.action || ': attributes are a JSON object, not ' || quote(new.attributes))
@@ -58,7 +62,7 @@ begin
     where new.action = 'set'
         and json_extract(new.attributes, '$.fork') is not null
         and alias = case when new.path like 'run://_%' then substr(new.path, 7) end;
-    insert into run_openings (alias, attributes)
+    insert into _ensure_run (alias, attributes)
     select substr(new.path, 7), coalesce(new.attributes, '{}')
     where new.action = 'set' and new.path like 'run://_%' and new.state is null;
     select fail(
@@ -93,55 +97,61 @@ begin
     where r.alias = case when new.path like 'run://_%' then substr(new.path, 7) else new.run end;
 end;
 
+-- Pass the row on as the action set.
 create trigger verb_set__call
 instead of insert on verb_set
 begin
-    insert into verb_calls values (
+    insert into _call_verb values (
         'set', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );
 end;
 
+-- Pass the row on as the action get.
 create trigger verb_get__call
 instead of insert on verb_get
 begin
-    insert into verb_calls values (
+    insert into _call_verb values (
         'get', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );
 end;
 
+-- Pass the row on as the action rm.
 create trigger verb_rm__call
 instead of insert on verb_rm
 begin
-    insert into verb_calls values (
+    insert into _call_verb values (
         'rm', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );
 end;
 
+-- Pass the row on as the action cp.
 create trigger verb_cp__call
 instead of insert on verb_cp
 begin
-    insert into verb_calls values (
+    insert into _call_verb values (
         'cp', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );
 end;
 
+-- Pass the row on as the action mv.
 create trigger verb_mv__call
 instead of insert on verb_mv
 begin
-    insert into verb_calls values (
+    insert into _call_verb values (
         'mv', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );
 end;
 
+-- Pass the row on as the action update.
 create trigger verb_update__call
 instead of insert on verb_update
 begin
-    insert into verb_calls values (
+    insert into _call_verb values (
         'update', new.run, new.path, new."to", new.body, new.visibility, new.state, new.outcome, new.attributes, new.append,
         new.pattern, new.filter, new.request_id
     );

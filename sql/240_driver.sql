@@ -1,10 +1,11 @@
 -- The driver: what has to be done next for each run.
--- The shell asks next_steps and does what it says, one step after the other; it never decides. That is also how a run goes
--- on after a kill: the first step of the new process is the one that the old one did not finish.
+-- The driver reads next_steps and does what it says, one step after the other; it decides nothing itself. A run also
+-- continues in this way after a kill: the first step of the new process is the one that the old one did not finish.
 -- spec: @next_steps @model_calls @model_failures
 
 -- tables
 
+-- The calls of models, one row an attempt, inserted before the call is made.
 create table if not exists model_calls (
     id integer primary key,
     run_id integer not null constraint model_calls_run references runs (id) on delete cascade,
@@ -13,19 +14,20 @@ create table if not exists model_calls (
     model text not null,
     started_at integer not null,
     ended_at integer,
-    -- open, answered, failed, or interrupted by the end of the process that made it
+    -- interrupted: the process that made the call ended before the answer
     state text not null default 'open'
         constraint model_calls_state check (state in ('open', 'answered', 'failed', 'interrupted')),
-    -- HTTP status of a failure
+    -- the HTTP status of a failure
     status integer,
     message text
 ) strict;
 
 create index if not exists idx_model_calls_turn_id on model_calls (turn_id);
 
--- What a failed call means for the loop: a status that ends it, or null for a strike.
+-- What a model call that failed for good means for the loop.
 create table if not exists model_failures (
     status integer primary key constraint model_failures_status references statuses (code),
+    -- the status with which the loop ends; null: the loop does not end by this failure alone
     loop_status integer constraint model_failures_loop_status references statuses (code),
     meaning text not null
 ) strict;
@@ -50,8 +52,7 @@ on conflict (status) do update set loop_status = excluded.loop_status, meaning =
 -- views
 
 create view next_steps as
--- What the driver has to do next: begin, scan, render, ask, dispatch, perform,
--- recover, wait for a decision, or end.
+-- What the driver has to do next: begin, scan, render, ask, dispatch, perform, recover, wait (for a decision) or end.
 select
     r.id as run_id,
     r.alias as run,
@@ -61,12 +62,11 @@ select
         when t.id is null and exists (select 1 from loops as l where l.run_id = r.id and l.status in (100, 102))
             then 'begin'
         when t.id is null then 'end'
-        when t.phase = 'assembling' and exists (select 1 from scan_requests as q where q.turn_id = t.id) then 'scan'
+        when t.phase = 'assembling' and exists (select 1 from _scan_requests as q where q.turn_id = t.id) then 'scan'
         when t.phase = 'assembling' then 'render'
         when t.phase = 'asking' then 'ask'
         when t.phase = 'answered' then 'dispatch'
-        when exists (select 1 from effects as f where f.run_id = r.id and f.state = 'started' and f.kind = 'process')
-            then 'recover'
+        when exists (select 1 from _leftover_processes as f where f.run_id = r.id) then 'recover'
         when exists (select 1 from effects as f where f.run_id = r.id and f.state in ('pending', 'started'))
             then 'perform'
         when exists (select 1 from proposals as p where p.run_id = r.id and p.state = 'proposed')
@@ -76,16 +76,22 @@ select
 from runs as r
 left join turns as t on t.run_id = r.id and t.phase <> 'judged';
 
--- Runs that a resume takes up: a queued prompt, an active loop without a driver, or a decided wait. Not what was aborted.
 create view resumable_runs as
+-- Runs that a resume drives: those without a driver that have a queued prompt or an active loop, and do not wait for a
+-- decision. An aborted loop is not resumed.
 select r.id as run_id, r.alias as run, r.status, n.step
 from runs as r
 join next_steps as n on n.run_id = r.id
 where n.step not in ('end', 'wait')
-    and not exists (select 1 from leases as l where l.run_id = r.id and l.expires_at > now());
+    and not exists (
+        select 1
+        from leases as l
+        -- the time in milliseconds, told by SQLite: stock tools can read this view
+        where l.run_id = r.id and l.expires_at > (julianday('now') - 2440587.5) * 86400000
+    );
 
--- The call that is open for a turn, with all that the adapter needs.
-create view model_requests as
+-- What the adapter needs to make the model call of a turn.
+create view _model_requests as
 select
     t.id as turn_id,
     t.run_id,
@@ -94,37 +100,38 @@ select
     coalesce(m.actual, l.model, r.model) as actual,
     coalesce(m.profile, 'full') as profile,
     coalesce(m.tool_calling, 'xml') as tool_calling,
-    -- a local model can be held to what can be read; a compact packet brings a narrower grammar
+    -- a local model is held to a grammar, so that the parser can read its answer; a compact packet brings a narrower
+    -- one
     case
         when coalesce(m.profile, 'full') = 'full'
             and substr(coalesce(m.actual, l.model, r.model) || '/', 1, 6) = 'local/'
-            then (select g.gbnf from loop_grammars as g where g.loop_id = t.loop_id)
+            then (select g.gbnf from _loop_grammars as g where g.loop_id = t.loop_id)
     end as grammar,
     coalesce(r.temperature, (select cast(value as real) from settings where name = 'temperature')) as temperature,
-    -- a provider refuses a limit above its own, so it is told one only where that is known; what runs here would go on
-    -- until its context is full
+    -- a provider refuses a limit above its own, so one is sent only where that is known; a local model always gets one,
+    -- or it would write until its context is full
     case
         when m.max_output is not null or substr(coalesce(m.actual, l.model, r.model) || '/', 1, 6) = 'local/'
             then min(max(b.ceiling - coalesce(t.context_tokens, 0), 1024), coalesce(m.max_output, 9e9))
     end as max_tokens,
     r.responses as position,
-    -- no longer than the loop may go on
+    -- not longer than the loop may last
     min(
         (select cast(value as real) from settings where name = 'model_timeout'),
-        coalesce((select max(c.seconds_left, 1.0) from loop_seconds as c where c.loop_id = l.id), 9e9)
+        coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = l.id), 9e9)
     ) as timeout_s,
     min(
         (select cast(value as real) from settings where name = 'model_deadline'),
-        coalesce((select max(c.seconds_left, 1.0) from loop_seconds as c where c.loop_id = l.id), 9e9)
+        coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = l.id), 9e9)
     ) as deadline_s
 from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id
-join loop_ceilings as b on b.loop_id = l.id
+join _loop_ceilings as b on b.loop_id = l.id
 left join models as m on m.alias = coalesce(l.model, r.model);
 
--- The tools of a turn, for an adapter that calls them natively; in the order in which the model is told of them.
 create view turn_tools as
+-- The tools of a turn, for an adapter that calls tools natively, in the order in which the model is told of them.
 select
     t.id as turn_id,
     o.ordinal,
@@ -134,38 +141,71 @@ select
 from turns as t
 join loop_tools as o on o.loop_id = t.loop_id;
 
--- Report that a turn's call failed for good: insert into call_failures (turn_id, status, message).
-create view call_failures as
+create view open_call as
+-- Say that the model is about to be asked: insert into open_call (turn_id). A turn that is not 'asking' opens no call.
+select turn_id
+from model_calls
+where false;
+
+create view fail_call as
+-- Report that the model call of a turn failed for good: insert into fail_call (turn_id, status, message).
 select turn_id, status, message
 from model_calls
-where state = 'failed';
+where false;
+
+create view record_crash as
+-- Fail a command whose rules raised an error, and continue its turn: insert into record_crash (command_id, message,
+-- lease).
+select id as command_id, message, null as lease
+from commands
+where false;
+
+create view next_commands as
+-- The command that each run performs next: the first queued one of its turn, unless another one is under way or waits.
+select r.alias as run, t.id as turn_id, min(c.ordinal) as ordinal, c.id as command_id
+from turns as t
+join runs as r on r.id = t.run_id
+join commands as c on c.turn_id = t.id and c.state = 'queued'
+where t.phase = 'dispatching'
+    and not exists (
+        select 1
+        from commands as u
+        where u.turn_id = t.id and u.state in ('performing', 'proposed', 'accepting', 'accepted')
+    )
+group by t.id;
+
+create view answer_proposal as
+-- Decide on one proposal: insert into answer_proposal (proposal_id, decision, body, reason, decided_by). Nothing happens
+-- where somebody has decided on it in the meantime.
+select id as proposal_id, null as decision, null as body, reason, null as decided_by
+from proposals
+where false;
 
 -- triggers
 
--- A turn has at most one open call: one left over from a process that died was interrupted.
-create trigger model_calls__replace_the_open_one
-before insert on model_calls
+-- A turn has at most one open call: one that a process left open when it died is interrupted.
+create trigger open_call__open
+instead of insert on open_call
 begin
     update model_calls
     set state = 'interrupted', ended_at = now()
     where turn_id = new.turn_id and state = 'open';
+    insert into model_calls (run_id, turn_id, attempt, model, started_at)
+    select
+        q.run_id,
+        q.turn_id,
+        1 + (select count(*) from model_calls as c where c.turn_id = q.turn_id),
+        q.model,
+        now()
+    from turns as t
+    cross join _model_requests as q on q.turn_id = t.id
+    where t.id = new.turn_id and t.phase = 'asking';
 end;
 
-create trigger turns__answer_the_call
-after update of response on turns
-when old.response is null and new.response is not null
-begin
-    update model_calls
-    set state = 'answered', ended_at = now()
-    where turn_id = new.id and state = 'open';
-    update runs
-    set responses = responses + 1
-    where id = new.run_id;
-end;
-
--- A call that failed for good: told in the log; too long a packet is demoted and sent once more.
-create trigger call_failures__take
-instead of insert on call_failures
+-- The error is told in the log and the turn is judged. After a 413 the ladder takes a step instead, and the packet is
+-- sent once more.
+create trigger fail_call__fail
+instead of insert on fail_call
 begin
     update model_calls
     set state = 'failed',
@@ -183,15 +223,14 @@ begin
     order by c.id desc
     limit 1;
     update turns
-    set phase = case new.status when 413 then 'assembling' else 'judging' end,
-        fingerprint = case when new.status <> 413 then substr(text_digest(''), 1, 16) end,
+    set phase = case new.status when 413 then 'assembling' else phase end,
         ms_model = (select sum(c.ended_at - c.started_at) from model_calls as c where c.turn_id = new.turn_id)
     where id = new.turn_id and phase = 'asking';
-    insert into ladder_steps (turn_id, from_step)
+    insert into _take_ladder_step (turn_id, from_step)
     select id, case when refused then 3 else ladder end
     from turns
     where id = new.turn_id and new.status = 413;
-    -- the model never read it: the packet that is sent in its place is the one that is kept
+    -- the model did not read this packet; the one that is sent instead is kept
     delete from packets
     where turn_id = new.turn_id
         and new.status = 413
@@ -199,4 +238,32 @@ begin
     update turns
     set refused = 1
     where id = new.turn_id and new.status = 413;
+    insert into _judge_turn (turn_id)
+    select id
+    from turns
+    where id = new.turn_id and phase = 'asking';
+end;
+
+-- dispatch with 0 performs no command: it judges the turn if this was the last one.
+create trigger record_crash__record
+instead of insert on record_crash
+begin
+    insert into _end_command (command_id, state, outcome, message)
+    select id, 'failed', 'error', new.message
+    from commands
+    where id = new.command_id and state = 'queued';
+    insert into dispatch (run, lease, only)
+    select r.alias, new.lease, 0
+    from commands as c
+    join runs as r on r.id = c.run_id
+    where c.id = new.command_id;
+end;
+
+create trigger answer_proposal__answer
+instead of insert on answer_proposal
+begin
+    insert into resolutions (run_id, path, proposal_id, decision, body, reason, decided_by, created_at)
+    select run_id, path, id, new.decision, new.body, new.reason, coalesce(new.decided_by, 'client'), now()
+    from proposals
+    where id = new.proposal_id and state = 'proposed';
 end;

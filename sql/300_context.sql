@@ -1,12 +1,13 @@
 -- Context: what a run has in view, as the text that the packet prints.
--- An entry is shown as a header of metadata, its path and its body. The views below give each form with its length, so the
--- figures of the budget are those of the very text that is sent.
+-- An entry is shown as a header of metadata, its path and its body. The views below give each form with its length, so
+-- the figures of the budget are those of the very text that is sent. A row's version is made without its text: the
+-- renderer reads the text of a version once.
 -- spec: @context @token_accounting
 
 -- views
 
 -- What is in context, with its metadata up to the figures. Proposed entries wait outside.
-create view context_views as
+create view _context_views as
 select
     v.run_id,
     v.entry_id,
@@ -15,30 +16,31 @@ select
     s.category,
     v.visibility,
     v.turn,
-    v.touched,
+    v.last_used_turn,
     -- its places: in the summary, which a promotion leaves as it is, and among what is visible
-    max(v.placed, coalesce(e.since, 0)) as placed,
+    max(v.context_order, coalesce(e.since, 0)) as context_order,
     max(v.since, coalesce(e.since, 0)) as shown,
     coalesce(v.content_id, e.content_id) as content_id,
-    -- what has no label is as usual, or has the attributes of its head
+    -- what has no metadata of its own is resolved, without attributes, or has those of its head
     coalesce(
         b.head,
         case
             when e.attributes is null and v.state = 'resolved' and v.outcome is null then '{"turn":' || v.turn
-            else (select h.head from entry_heads as h where h.run_id = v.run_id and h.entry_id = v.entry_id)
+            else (select h.head from _entry_heads as h where h.run_id = v.run_id and h.entry_id = v.entry_id)
         end
     ) as start,
     l.id as loop_id,
-    l.divisor
+    l.chars_per_token
 from run_views as v indexed by idx_run_views_in_context
 join loops as l on l.run_id = v.run_id and l.status = 102
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind and s.model_visible
-left join labels as b on b.id = v.label_id
+left join _entry_metadata as b on b.id = v.metadata_id
 where v.visibility <> 'archived' and v.state <> 'proposed';
 
--- What is in context, with the parts of its text. tokens= is what making an entry visible costs and what demoting it frees.
-create view context_texts as
+-- What is in context, with the parts of its text. tokens= is what making an entry visible costs and what demoting it
+-- frees.
+create view _context_texts as
 select
     v.run_id,
     v.entry_id,
@@ -47,8 +49,8 @@ select
     v.category,
     v.visibility,
     v.turn,
-    v.touched,
-    v.placed,
+    v.last_used_turn,
+    v.context_order,
     v.shown,
     -- the content whose beginning the summary is, and how much of it
     case when c.symbols is null then c.id end as prefix_of,
@@ -59,8 +61,7 @@ select
     coalesce(c.summary, '') as summary,
     v.start || case
         when v.category = 'logging' then ''
-        else ',"lines":' || coalesce(c.lines, 0) || ',"tokens":' || token_estimate(
-            case v.category
+        else ',"lines":' || coalesce(c.lines, 0) || ',"tokens":' || cast(ceil((case v.category
                 -- 32: the fixed words of its row; its own digits are left out
                 when 'data'
                     then length(v.start) + 2 * length(v.path) + coalesce(c.chars, 0) + length(coalesce(c.lines, 0)) + 32
@@ -68,10 +69,11 @@ select
                 when 'prompt'
                     then coalesce(length(replace(c.body, char(10), '  ')) - length(replace(c.summary, char(10), '  ')), 0)
                 else coalesce(c.chars - c.summary_chars, 0)
-            end, v.divisor
-        )
+            end) / v.chars_per_token) as integer)
     end || '} <<:::' || v.path as head,
     ':::' || v.path as foot,
+    -- within a loop, two texts of one entry have different versions
+    v.start || ' ' || v.visibility || ' ' || coalesce(v.content_id, '') as version,
     coalesce(c.summary_chars, 0) as summary_chars,
     -- the prompt of the loop, which has a section of its own
     case
@@ -79,16 +81,16 @@ select
             then v.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = v.loop_id)
         else 0
     end as is_task,
-    v.divisor
-from context_views as v
-left join content_texts as c on c.id = v.content_id;
+    v.chars_per_token
+from _context_views as v
+left join _content_texts as c on c.id = v.content_id;
 
--- What each entry in context costs, in characters of the very text that is sent, envelope included: while it is summarized,
--- what showing it whole adds to that, and both together. Texts of the log are indented, a tab a line.
-create view context_costs as
+-- What each entry in context costs, in characters of the very text that is sent, envelope included: while it is
+-- summarized, what showing it whole adds to that, and both together. Texts of the log are indented, a tab a line.
+create view _context_costs as
 select
     *,
-    summarized + premium as visible
+    summarized + expansion as visible
 from (
     select
         run_id,
@@ -98,7 +100,7 @@ from (
         category,
         visibility,
         turn,
-        touched,
+        last_used_turn,
         is_task,
         case
             when is_task then summary_chars
@@ -111,8 +113,8 @@ from (
             when chars = summary_chars then 0
             when is_indented then chars + breaks - summary_chars - summary_breaks
             else chars - summary_chars
-        end as premium,
-        divisor
+        end as expansion,
+        chars_per_token
     from (
         select
             *,
@@ -121,68 +123,63 @@ from (
             case when category in ('logging', 'prompt') then chars - length(replace(body, char(10), '')) end as breaks,
             case when category in ('logging', 'prompt') then summary_chars - length(replace(summary, char(10), '')) end
                 as summary_breaks
-        from context_texts
+        from _context_texts
         where category in ('data', 'logging', 'unknown', 'prompt')
     )
 );
 
-create view packet_prompt as
+create view _packet_prompt as
 -- The task: the prompt of the active loop.
 select
     t.id as turn_id,
     l.mode,
     case c.visibility when 'visible' then c.body else c.summary end as text,
     case when l.mode = 'ask' then ' warn="File editing disallowed."' else '' end as warning,
-    -- padded, so that the length of the packet which they tell does not depend on them
-    case
-        when (select value from settings where name = 'prompt_figures') = '1'
-            then (
-                select ' tokenUsage="' || b.usage || '" tokensFree="' || b.free || '"'
-                    || substr('                    ', 1, 20 - length(b.usage) - length(b.free))
-                from packet_budget as b
-                where b.turn_id = t.id
-            )
-        else ''
-    end as figures
+    -- 1: with figures of the packet's size
+    (select value = '1' from settings where name = 'prompt_figures') as has_figures
 from turns as t
 join loops as l on l.id = t.loop_id
-join context_texts as c on c.run_id = t.run_id and c.category = 'prompt'
-where c.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id);
+join _run_paths as p
+    on p.run_id = t.run_id and p.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id)
+join _context_texts as c on c.run_id = p.run_id and c.entry_id = p.entry_id;
 
-create view packet_summary as
--- What the model knows to exist: a line of metadata and a short text for each entry of data. What came into context or was
--- written last stands last, so that what stands before it is what the model was sent before.
+create view _packet_summary as
+-- What the model knows to exist: a line of metadata and a short text for each entry of data. What came into context or
+-- was written last stands last, so that what stands before it is what the model was sent before.
 select
     t.id as turn_id,
     c.entry_id,
+    c.version,
     c.head || char(10) || c.summary || char(10) || c.foot as text,
     c.prefix_of as content_id,
     length(c.head) + 1 as body_at,
     c.prefix_chars as body_chars
 from turns as t
-join context_texts as c on c.run_id = t.run_id
+join _context_texts as c on c.run_id = t.run_id
 where c.category = 'data'
-order by c.kind <> 'skill', c.placed, c.entry_id;
+order by c.kind <> 'skill', c.context_order, c.entry_id;
 
-create view packet_visible as
+create view _packet_visible as
 -- What the model is reading: the whole bodies, the latest last.
 select
     t.id as turn_id,
     c.entry_id,
+    c.version,
     c.head || char(10) || c.body || char(10) || c.foot as text,
     c.content_id,
     length(c.head) + 1 as body_at,
     c.chars as body_chars
 from turns as t
-join context_texts as c on c.run_id = t.run_id
+join _context_texts as c on c.run_id = t.run_id
 where c.category = 'data' and c.visibility = 'visible'
 order by c.kind <> 'skill', c.shown, c.entry_id;
 
-create view packet_log as
+create view _packet_log as
 -- What has happened, in order, and the prompts before this one. Texts of the model are indented.
 select
     t.id as turn_id,
     c.entry_id,
+    c.version,
     c.head || case
         when c.body = '' then ''
         else char(10) || char(9) || replace(
@@ -190,7 +187,7 @@ select
         )
     end || char(10) || c.foot as text
 from turns as t
-join context_texts as c on c.run_id = t.run_id
+join _context_texts as c on c.run_id = t.run_id
 where c.category = 'logging'
     or (
         c.category = 'prompt'
@@ -198,13 +195,14 @@ where c.category = 'logging'
     )
 order by c.turn, c.entry_id;
 
-create view packet_unknowns as
+create view _packet_unknowns as
 -- The questions that are open.
 select
     t.id as turn_id,
     c.entry_id,
+    c.version,
     c.head || char(10) || case c.visibility when 'visible' then c.body else c.summary end || char(10) || c.foot as text
 from turns as t
-join context_texts as c on c.run_id = t.run_id
+join _context_texts as c on c.run_id = t.run_id
 where c.category = 'unknown'
 order by c.turn, c.entry_id;

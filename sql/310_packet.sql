@@ -1,7 +1,8 @@
--- Packet: what a message to the model is made of, section by section.
+-- Packets: what a message to the model is made of, section by section, and what was sent, byte for byte.
 -- The renderer lays out the rows of each section's view with the template of that name: no filtering, no arithmetic, no
--- state. To add a section: a row, a view, a template.
--- spec: @packet_structure @prefix_stability
+-- state. To add a section: a row, a view, a template. Each part of a text is kept once, and a packet is a list of lists
+-- of parts, so that one that is much like the packet before it costs little more than what is new in it.
+-- spec: @packet_structure @prefix_stability @packets @storage
 
 -- tables
 
@@ -13,33 +14,71 @@ create table if not exists packet_sections (
     -- the view that gives its rows: turn_id and whatever the template names; null: a fixed text
     source text,
     template text not null,
-    -- 1: rendered last, because it tells the size of all the others
-    -- 2: rendered as often, and at first with the others, because it tells the size and is a part of it; it stays as long
+    -- 1, 2: tells the size of the whole packet, itself included, so it is rendered once to be measured and again with the
+    -- size, and must be as long both times; 1: after the others, at the rate that their tokens were counted at; 2: with
+    -- them
     live integer not null default 0 constraint packet_sections_live_flag check (live in (0, 1, 2)),
     -- 1: up to its last row it is often what it was, so a provider may cache up to there
     cached integer not null default 0 constraint packet_sections_cached_flag check (cached in (0, 1)),
     primary key (profile, role, name)
 ) strict, without rowid;
 
+-- Parts of packets, each once. A part that shows a body refers to it: its text is the head, the first 'body_chars'
+-- characters of the content, and the foot.
+create table if not exists chunks (
+    id integer primary key,
+    -- the first 16 bytes of the SHA-256 of its text
+    hash blob not null constraint chunks_hash_unique unique,
+    head text not null,
+    content_id integer constraint chunks_content references contents (id),
+    body_chars integer,
+    foot text
+) strict;
+
+-- Stretches of messages: ids of chunks in order, as JSON; [first, last] stands for a run of ids. A message that changes
+-- in one place shares all its stretches but that one with the message before.
+create table if not exists chunk_lists (
+    id integer primary key,
+    chunks text not null constraint chunk_lists_json check (json_valid(chunks))
+) strict;
+
+-- A message as sent: the ids of its stretches in order, as JSON.
+create table if not exists packets (
+    id integer primary key,
+    turn_id integer not null constraint packets_turn references turns (id) on delete cascade,
+    ordinal integer not null,
+    role text not null,
+    sha256 blob not null,
+    chars integer not null,
+    parts text not null constraint packets_parts_json check (json_valid(parts)),
+    -- where it was cut for a provider to cache: at the ends of sections, as JSON, and up to 'kept' as the packet before
+    -- it, which is of this run or of one that it came from; null where nothing is cached
+    cuts text constraint packets_cuts_json check (cuts is null or json_valid(cuts)),
+    kept integer,
+    before_id integer,
+    constraint packets_ordinal_per_turn unique (turn_id, ordinal)
+) strict;
+
 -- seeds
 
+-- the views of the engine's own sections may be renamed with the engine
 insert into packet_sections (name, profile, role, ordinal, source, template, live, cached) values
-    ('system', 'full', 'system', 10, 'packet_tools', 'system', 0, 0),
-    ('prompt', 'full', 'user', 30, 'packet_prompt', 'prompt', 0, 0),
-    ('summary', 'full', 'user', 50, 'packet_summary', 'rows', 0, 1),
-    ('visible', 'full', 'user', 75, 'packet_visible', 'rows', 0, 1),
-    ('log', 'full', 'user', 100, 'packet_log', 'rows', 0, 1),
-    ('unknowns', 'full', 'user', 150, 'packet_unknowns', 'rows', 0, 0),
+    ('system', 'full', 'system', 10, '_packet_tools', 'system', 0, 0),
+    ('prompt', 'full', 'user', 30, '_packet_prompt', 'prompt', 0, 0),
+    ('summary', 'full', 'user', 50, '_packet_summary', 'rows', 0, 1),
+    ('visible', 'full', 'user', 75, '_packet_visible', 'rows', 0, 1),
+    ('log', 'full', 'user', 100, '_packet_log', 'rows', 0, 1),
+    ('unknowns', 'full', 'user', 150, '_packet_unknowns', 'rows', 0, 0),
     ('instructions', 'full', 'user', 165, null, 'instructions', 0, 0),
-    ('budget', 'full', 'user', 175, 'packet_budget', 'budget', 1, 0),
+    ('budget', 'full', 'user', 175, '_packet_budget', 'budget', 1, 0),
     ('system', 'compact', 'system', 10, null, 'compact', 0, 0),
-    ('compact', 'compact', 'user', 30, 'packet_compact', 'compact', 0, 0)
-on conflict (profile, role, name) do nothing;
+    ('compact', 'compact', 'user', 30, '_packet_compact', 'compact', 0, 0)
+on conflict (profile, role, name) do update set source = excluded.source;
 
 -- views
 
 -- The tools that a turn's model is told of.
-create view packet_tools as
+create view _packet_tools as
 select
     t.id as turn_id,
     o.name,
@@ -57,7 +96,7 @@ left join personas as p on p.name = r.persona
 order by o.ordinal;
 
 -- The sections to render for a turn, in order; one whose plugin is not installed any more is passed over.
-create view turn_sections as
+create view _turn_sections as
 select
     t.id as turn_id,
     s.name,
@@ -78,8 +117,47 @@ join packet_sections as s on s.profile = coalesce(m.profile, 'full')
 where s.source is null or s.source in (select name from sqlite_schema)
 order by s.role = 'user', s.ordinal, s.name;
 
--- Make a turn ready for its packet: insert into packet_preparations (turn_id).
-create view packet_preparations as
+-- Turns whose packet was taken and is not stored.
+create view _unstored_packets as
 select id as turn_id
 from turns
-where phase = 'assembling';
+where phase = 'asking' and id not in (select turn_id from packets);
+
+create view prepare_packet as
+-- Make a turn ready for its packet: insert into prepare_packet (turn_id).
+select id as turn_id
+from turns
+where false;
+
+-- Every part with its text.
+create view _chunk_texts as
+select
+    k.id,
+    case when k.content_id is null then k.head else k.head || substr(c.body, 1, k.body_chars) || k.foot end as text
+from chunks as k
+left join contents as c on c.id = k.content_id;
+
+create view packet_texts as
+-- Every message as it was sent, byte for byte.
+select
+    r.alias as run,
+    t.sequence as turn,
+    p.role,
+    lower(hex(p.sha256)) as sha256,
+    (
+        select group_concat(k.text, '')
+        from (
+            select c.text
+            from json_each(p.parts) as s
+            cross join chunk_lists as l on l.id = s.value
+            cross join json_each(l.chunks) as j
+            join _chunk_texts as c
+                on c.id between case j.type when 'array' then j.value ->> 0 else j.value end
+                and case j.type when 'array' then j.value ->> 1 else j.value end
+            order by s.key, j.key, c.id
+        ) as k
+    ) as text,
+    p.ordinal
+from packets as p
+join turns as t on t.id = p.turn_id
+join runs as r on r.id = t.run_id;

@@ -6,18 +6,18 @@
 
 -- The context window of a loop, the smaller of its run's own limit and its model's, and the share of it that a packet may
 -- fill; both in tokens.
-create view loop_ceilings as
+create view _loop_ceilings as
 select
     loop_id,
     run_id,
-    divisor,
+    chars_per_token,
     context_size,
     cast(context_size * (select cast(value as real) from settings where name = 'budget_ceiling') as integer) as ceiling
 from (
     select
         l.id as loop_id,
         l.run_id,
-        l.divisor,
+        l.chars_per_token,
         min(
             coalesce(r.context_limit, m.context_length, cast(s.value as integer)),
             coalesce(m.context_length, r.context_limit, cast(s.value as integer))
@@ -29,11 +29,11 @@ from (
 );
 
 -- Characters a token as a loop's model has counted them in this run, and in the runs that it was forked from up to there;
--- null before it has. The least of what the last packets had and of what they grew by from the smallest to the largest, less
--- a margin: a packet grows by what is read, and a language or a log of numbers that is read more and more takes more tokens
--- than the packets so far, which began with our own words. What fell out of the packets is forgotten after a while, and
--- reports that no tokenizer would give (of a cache's misses alone, of several calls together) are no measure.
-create view loop_rates as
+-- null before it has. The least of what the last packets had and of what they grew by from the smallest to the largest,
+-- less a margin: a packet grows by what is read, and a language or a log of numbers that is read more and more takes more
+-- tokens than the packets so far, which began with our own words. What fell out of the packets is forgotten after a
+-- while, and reports that no tokenizer would give (of a cache's misses alone, of several calls together) are no measure.
+create view _loop_rates as
 select
     l.id as loop_id,
     (
@@ -77,48 +77,36 @@ select
                 ) as w
             ) as m
         ) as u
-    ) as divisor
+    ) as chars_per_token
 from loops as l;
 
--- The figures of the open turn's packet by scheme, in characters: floor (what its entries cost in short, whether they are
--- shown so or whole) and premium (what showing the visible ones whole adds).
-create view packet_schemes as
-select
-    t.id as turn_id,
-    c.kind,
-    sum(c.visibility = 'visible') as visible,
-    sum(c.visibility = 'summarized') as summarized,
-    sum(case c.visibility when 'visible' then c.premium else 0 end) as premium,
-    sum(c.summarized) as floor
-from turns as t indexed by idx_turns_one_open
-cross join context_costs as c on c.run_id = t.run_id
-where t.phase <> 'judged' and t.phase = 'assembling'
-group by t.id, c.kind;
-
--- The same in tokens. The floor is counted first, then the premiums, the greatest first, and a scheme's tokens are what the
--- sum converts to with it less what it converts to without it: so the lines of the table add up.
-create view premium_sums as
+-- What the entries of an open turn's packet take by scheme, in characters: floor (all of them in short) and expansion
+-- (what showing the visible ones whole adds).
+create view _packet_schemes as
+-- materialized: what is sorted to be grouped are figures, not texts
+with costs as materialized (
+    select
+        t.id as turn_id,
+        c.kind,
+        c.visibility = 'visible' as is_visible,
+        c.summarized as floor,
+        case c.visibility when 'visible' then c.expansion else 0 end as expansion
+    from turns as t indexed by idx_turns_one_open
+    cross join _context_costs as c on c.run_id = t.run_id
+    where t.phase <> 'judged' and t.phase = 'assembling'
+)
 select
     turn_id,
     kind,
-    visible,
-    summarized,
-    premium,
-    floor,
-    token_estimate(up_to, divisor) - token_estimate(up_to - premium, divisor) as tokens
-from (
-    select
-        s.*,
-        coalesce(t.divisor, l.divisor) as divisor,
-        sum(s.floor) over (partition by s.turn_id)
-        + sum(s.premium) over (partition by s.turn_id order by s.premium desc, s.kind) as up_to
-    from packet_schemes as s
-    join turns as t on t.id = s.turn_id
-    join loops as l on l.id = t.loop_id
-);
+    sum(is_visible) as visible,
+    sum(not is_visible) as summarized,
+    sum(expansion) as expansion,
+    sum(floor) as floor
+from costs
+group by turn_id, kind;
 
 -- The turns that a loop may have, and which one an open turn is, counted from 1.
-create view turn_steps as
+create view _turn_steps as
 select
     turn_id,
     step,
@@ -137,99 +125,97 @@ from (
     join loops as l on l.id = t.loop_id
 );
 
--- The sums that the budget states, in tokens, and the length of all that stands before it. Tokens are counted from the
--- bottom up, each sum converted once, so that floor, premium and the rest make up the usage exactly.
-create view packet_accounts as
--- materialized: what is in context is gone through once
-with sums as materialized (
-    select * from premium_sums
-)
-select
-    f.turn_id,
-    f.context_chars,
-    f.divisor,
-    f.ceiling,
-    f.visible,
-    f.summarized,
-    token_estimate(f.floor, f.divisor) as floor,
-    token_estimate(f.floor + f.premium, f.divisor) - token_estimate(f.floor, f.divisor) as premium,
-    '| scheme | visible | tokens | % |' || char(10) || '|---|---|---|---|' || char(10) || coalesce(
-        (
-            select group_concat(o.line, '')
-            from (
-                select
-                    '| ' || s.kind || ' | ' || s.visible || ' | ' || s.tokens || ' | '
-                    || (100 * s.tokens / max(f.ceiling, 1)) || ' |' || char(10) as line
-                from sums as s
-                where s.turn_id = f.turn_id and s.visible > 0
-                order by s.premium desc, s.kind
-            ) as o
-        ), ''
-    ) as lines,
-    case
-        when w.steps_left <= max(w.steps / 4, 1)
-            then 'Turns: ' || w.steps_left || ' of ' || w.steps
-                || ' left, this one included. Finish now: give the answer that you have.' || char(10)
-        when w.steps_left <= w.steps / 2
-            then 'Turns: ' || w.steps_left || ' of ' || w.steps
-                || ' left, this one included. More than half are used: head for the result.' || char(10)
-        else ''
-    end as warning
-from (
+-- What the budget states of an open turn's packet beside its size: a row for each scheme of which something is visible,
+-- the one that takes most first; what holds of all of them stands in each row. Tokens are counted from the bottom up, the
+-- floor first and then the expansions, and each sum is converted once: so the lines of the table add up to the token.
+create view _packet_budget as
+-- materialized: what is in context is read once
+with schemes as materialized (
+    select * from _packet_schemes
+),
+sums as materialized (
     select
         t.id as turn_id,
-        coalesce(t.context_chars, 0) as context_chars,
-        coalesce(t.divisor, b.divisor) as divisor,
+        coalesce(t.chars_per_token, b.chars_per_token) as chars_per_token,
         b.ceiling,
+        w.steps,
+        w.steps_left,
         coalesce(sum(s.visible), 0) as visible,
         coalesce(sum(s.summarized), 0) as summarized,
         coalesce(sum(s.floor), 0) as floor,
-        coalesce(sum(s.premium), 0) as premium
+        coalesce(sum(s.expansion), 0) as expansion
     from turns as t indexed by idx_turns_one_open
-    join loop_ceilings as b on b.loop_id = t.loop_id
-    left join sums as s on s.turn_id = t.id
-    where t.phase <> 'judged'
+    join _loop_ceilings as b on b.loop_id = t.loop_id
+    join _turn_steps as w on w.turn_id = t.id
+    left join schemes as s on s.turn_id = t.id
+    where t.phase <> 'judged' and t.phase = 'assembling'
     group by t.id
-) as f
-join turn_steps as w on w.turn_id = f.turn_id
--- one row each: grouped, so that each figure is made once
-group by f.turn_id;
+),
+lines as (
+    select
+        turn_id,
+        kind,
+        visible,
+        expansion,
+        sum(expansion) over (partition by turn_id order by expansion desc, kind) as up_to
+    from schemes
+    where visible > 0
+)
+select
+    turn_id,
+    kind,
+    kind_visible,
+    tokens,
+    100 * tokens / max(ceiling, 1) as share,
+    visible,
+    summarized,
+    floor_tokens,
+    100 * floor_tokens / max(ceiling, 1) as floor_share,
+    ceiling,
+    steps,
+    steps_left,
+    -- null: nothing is said of the turns that are left
+    case
+        when steps_left <= max(steps / 4, 1) then 'last quarter'
+        when steps_left <= steps / 2 then 'second half'
+    end as urgency,
+    entry_chars
+from (
+    select
+        u.turn_id,
+        n.kind,
+        n.visible as kind_visible,
+        cast(ceil((u.floor + n.up_to) / u.chars_per_token) as integer)
+        - cast(ceil((u.floor + n.up_to - n.expansion) / u.chars_per_token) as integer) as tokens,
+        u.visible,
+        u.summarized,
+        cast(ceil(u.floor / u.chars_per_token) as integer) as floor_tokens,
+        u.ceiling,
+        u.steps,
+        u.steps_left,
+        u.floor + u.expansion as entry_chars,
+        n.up_to,
+        n.expansion
+    from sums as u
+    left join lines as n on n.turn_id = u.turn_id
+)
+order by expansion desc, kind;
 
-create view packet_budget as
--- The live accounting: how full the context is, what fills it, and how many turns are left once half of them are used. What
--- depends on its own length is padded, so that this is known beforehand.
+-- The size of an open turn's packet in tokens, once its length is known: what it takes of its ceiling, what is free, and
+-- how much of it shows no entries.
+create view _packet_sizes as
 select
     turn_id,
     usage,
-    free,
-    '<budget tokenUsage="' || usage || '" tokensFree="' || free || '"'
-    || substr('                    ', 1, 20 - length(usage) - length(free)) || '>' || char(10)
-    || lines
-    || 'Summarized: ' || summarized || ' entries, ' || floor || ' tokens (' || (100 * floor / max(ceiling, 1))
-    || '% of budget).' || char(10)
-    || 'System: ' || (usage - floor - premium) || ' tokens (' || (100 * (usage - floor - premium) / max(ceiling, 1))
-    || '% of budget).'
-    || substr(
-        '                    ', 1,
-        20 - length(usage - floor - premium) - length(100 * (usage - floor - premium) / max(ceiling, 1))
-    ) || char(10)
-    || 'Total: ' || visible || ' visible + ' || summarized || ' summarized entries; tokenUsage ' || usage || ' / ceiling '
-    || ceiling || '. ' || free || ' tokens free.'
-    || substr('                    ', 1, 20 - length(usage) - length(free)) || char(10)
-    || warning
-    || '</budget>' as text
+    max(ceiling - usage, 0) as free,
+    usage - entry_tokens as system,
+    100 * (usage - entry_tokens) / max(ceiling, 1) as system_share
 from (
     select
-        *,
-        token_estimate(chars, divisor) as usage,
-        max(ceiling - token_estimate(chars, divisor), 0) as free
-    from (
-        select
-            *,
-            -- 260: the fixed words and paddings of the text above, and the line feed behind it
-            context_chars + 260 + length(lines) + length(warning) + 2 * length(summarized) + length(floor)
-            + length(100 * floor / max(ceiling, 1)) + length(visible) + length(ceiling) as chars
-        from packet_accounts
-    )
-    group by turn_id
+        t.id as turn_id,
+        b.ceiling,
+        cast(ceil(t.context_chars / coalesce(t.chars_per_token, b.chars_per_token)) as integer) as usage,
+        cast(ceil(t.entry_chars / coalesce(t.chars_per_token, b.chars_per_token)) as integer) as entry_tokens
+    from turns as t
+    join _loop_ceilings as b on b.loop_id = t.loop_id
 );

@@ -1,39 +1,44 @@
--- Ladder: what is taken out of sight of a packet that is too long.
--- A rendered packet is offered with its length. One that fits is taken; of one that does not, the next step of the ladder
--- puts something in short, and it is rendered again. Nothing is lost: whatever was demoted can be read again.
+-- Ladder: what is demoted when a packet is too long.
+-- A rendered packet is submitted with its length. One that fits is taken; for one that does not, the next step of the
+-- ladder summarizes entries, and the packet is rendered again. Nothing is lost: a demoted entry can be read again.
 -- spec: @budget_enforcement
 
 -- tables
 
--- What was taken out of sight to make a packet smaller: by condensing (step 1) or by the ladder (steps 2 and 3).
+-- The entries that were summarized to make a packet smaller: by condensing (step 1) or by the ladder (steps 2 and 3).
 create table if not exists demotions (
     turn_id integer not null constraint demotions_turn references turns (id) on delete cascade,
     entry_id integer not null,
     step integer not null,
     path text not null,
+    -- the turn that wrote the entry
     turn integer not null,
+    -- what it frees
     tokens integer not null,
     primary key (turn_id, entry_id)
 ) strict, without rowid;
 
 -- views
 
--- Offer a rendered packet: insert into packet_offers (turn_id, chars, lease). It is taken, or made smaller.
-create view packet_offers as
+create view submit_packet as
+-- Submit a rendered packet: insert into submit_packet (turn_id, chars, lease). One that fits is taken; otherwise
+-- entries are demoted, and it has to be rendered again.
 select id as turn_id, context_chars as chars, lease
 from turns
 where false;
 
--- The same with its tokens and what becomes of it: 'take', 'condense', 'demote', or 'stop' where the loop's time is over.
-create view judged_offers as
+-- Carry out the decision on a packet: insert into _decide_packet (turn_id, chars, lease, tokens, decision). 'decision'
+-- is take, condense, demote, or stop where the loop's time is over.
+create view _decide_packet as
 select id as turn_id, context_chars as chars, lease, context_tokens as tokens, null as decision
 from turns
 where false;
 
--- What each step of the ladder puts in short: first what the turn before brought into view; then the prompt of the loop and,
--- where that alone would not do and there is enough of it, what has been in view for longer, the oldest first, with a tenth
--- of the ceiling to spare, so that the next turn does not stand before the same.
-create view ladder_candidates as
+-- The visible entries that each step of the ladder summarizes, as far as that makes them shorter. Step 2: those that
+-- the turn before wrote or made visible, prompts excepted. Step 3: the prompt of the loop and, where the prompt alone
+-- frees too little and all others free enough, the other entries, the oldest first, until a tenth of the ceiling is
+-- free. Without that tenth the next turn would overflow again.
+create view _ladder_candidates as
 select turn_id, case place when 1 then 2 else 3 end as step, entry_id, path, turn, tokens
 from (
     select
@@ -45,20 +50,24 @@ from (
     from (
         select
             t.id as turn_id,
-            case when c.is_task then 2 when c.touched = t.sequence - 1 and c.category <> 'prompt' then 1 else 3 end as place,
-            max(c.touched, c.turn) as since,
+            case
+                when c.is_task then 2
+                when c.last_used_turn = t.sequence - 1 and c.category <> 'prompt' then 1
+                else 3
+            end as place,
+            max(c.last_used_turn, c.turn) as since,
             c.entry_id,
             c.path,
             c.turn,
-            token_estimate(c.premium, c.divisor) as tokens,
+            cast(ceil(c.expansion / c.chars_per_token) as integer) as tokens,
             t.context_tokens - b.ceiling as overflow,
             b.ceiling
         from turns as t indexed by idx_turns_one_open
-        join loop_ceilings as b on b.loop_id = t.loop_id
-        cross join context_costs as c on c.run_id = t.run_id
+        join _loop_ceilings as b on b.loop_id = t.loop_id
+        cross join _context_costs as c on c.run_id = t.run_id
         where t.phase <> 'judged' and t.phase = 'assembling'
             and c.visibility = 'visible'
-            and c.premium > 0
+            and c.expansion > 0
     )
 )
 where place < 3
@@ -68,19 +77,21 @@ where place < 3
         and freed_before < overflow - freed_by_prompt + ceiling / 10
     );
 
--- Take the next step of the ladder: insert into ladder_steps (turn_id, from_step), the step that was taken before it.
-create view ladder_steps as
+-- Take the next step of the ladder: insert into _take_ladder_step (turn_id, from_step). from_step is the last step
+-- taken, 0 for none.
+create view _take_ladder_step as
 select id as turn_id, ladder as from_step
 from turns
 where false;
 
--- Carry out a step: insert into demotion_steps (turn_id, step). What demotions lists for it is put in short.
-create view demotion_steps as
-select distinct turn_id, step
-from demotions;
+-- Summarize the entries that demotions lists for a step: insert into _demote (turn_id, step).
+create view _demote as
+select turn_id, step
+from demotions
+where false;
 
--- What a step took away, as the model is told.
-create view demotion_notes as
+-- What each step demoted, as the model is told: totals, and a line for each of up to 50 entries.
+create view _demotion_notes as
 select
     turn_id,
     step,
@@ -98,8 +109,9 @@ from (
 )
 group by turn_id, step;
 
--- What the model is told of the ladder: what was demoted, or that nothing is left to demote, which ends the loop.
-create view ladder_reports as
+-- What the model is told of the ladder: what was demoted, or that nothing is left to demote, which ends the loop (soft
+-- is 0).
+create view _ladder_reports as
 select
     t.id as turn_id,
     t.ladder < 4 as soft,
@@ -126,33 +138,33 @@ select
         else ' Raise the context limit, archive entries, or shorten the prompt.'
     end as message
 from turns as t
-join loop_ceilings as b on b.loop_id = t.loop_id
+join _loop_ceilings as b on b.loop_id = t.loop_id
 left join (
     select
         turn_id,
         sum(entries) as entries,
         sum(tokens) as tokens,
         group_concat(lines, char(10)) as lines
-    from demotion_notes
+    from _demotion_notes
     where step > 1
     group by turn_id
 ) as n on n.turn_id = t.id;
 
 -- triggers
 
--- Condensing changes the log in its middle, where a provider's cache ends then: after the first time in a loop it waits
--- until it frees a sixteenth of the ceiling, unless the packet is too long.
-create trigger packet_offers__judge
-instead of insert on packet_offers
+-- Condensing changes the log in its middle, and a provider's cache of the packet ends there. So after the first time in
+-- a loop it waits until it frees a sixteenth of the ceiling, unless the packet is too long.
+create trigger submit_packet__submit
+instead of insert on submit_packet
 begin
-    insert into judged_offers (turn_id, chars, lease, tokens, decision)
+    insert into _decide_packet (turn_id, chars, lease, tokens, decision)
     select
         id, new.chars, new.lease, tokens,
         case
-            when exists (select 1 from loop_seconds as c where c.loop_id = o.loop_id and c.seconds_left <= 0) then 'stop'
+            when exists (select 1 from _loop_seconds as c where c.loop_id = o.loop_id and c.seconds_left <= 0) then 'stop'
             when not condensed
-                and tokens > ceiling * (select q.ratio from condense_ratios as q where q.turn_id = o.id)
-                and (select sum(c.tokens) from condensable_results as c where c.turn_id = o.id) >= case
+                and tokens > ceiling * (select q.ratio from _condense_ratios as q where q.turn_id = o.id)
+                and (select sum(c.tokens) from _condensable_results as c where c.turn_id = o.id) >= case
                     when tokens <= ceiling
                         and exists (select 1 from turns as p where p.loop_id = o.loop_id and p.condensed)
                         then ceiling / 16
@@ -164,71 +176,79 @@ begin
         end
     from (
         select
-            t.id, t.loop_id, t.condensed, b.ceiling, token_estimate(new.chars, coalesce(t.divisor, b.divisor)) as tokens
+            t.id, t.loop_id, t.condensed, b.ceiling,
+            cast(ceil(new.chars / coalesce(t.chars_per_token, b.chars_per_token)) as integer) as tokens
         from turns as t
-        join loop_ceilings as b on b.loop_id = t.loop_id
+        join _loop_ceilings as b on b.loop_id = t.loop_id
         where t.id = new.turn_id and t.phase = 'assembling'
     ) as o;
 end;
 
-create trigger judged_offers__carry_out
-instead of insert on judged_offers
+-- 'take' moves the turn to asking and stores its clock, 'stop' judges the turn; after 'condense' and 'demote' the
+-- packet is rendered again.
+create trigger _decide_packet__decide
+instead of insert on _decide_packet
 begin
     -- seen_at is the clock of the event that follows
     update turns
     set context_chars = new.chars,
         context_tokens = new.tokens,
         lease = new.lease,
-        phase = case new.decision when 'take' then 'asking' when 'stop' then 'judging' else phase end,
+        phase = case new.decision when 'take' then 'asking' else phase end,
         seen_at = case new.decision when 'take' then (select coalesce(max(id), 0) + 1 from events) end
     where id = new.turn_id;
     insert into events (at, run_id, turn_id, kind)
     select now(), run_id, id, 'turn.asked'
     from turns
     where id = new.turn_id and new.decision = 'take';
-    insert into condensations (turn_id)
+    insert into _condense (turn_id)
     select new.turn_id
     where new.decision = 'condense';
-    insert into ladder_steps (turn_id, from_step)
+    insert into _take_ladder_step (turn_id, from_step)
     select id, ladder
     from turns
     where id = new.turn_id and new.decision = 'demote';
+    insert into _judge_turn (turn_id)
+    select new.turn_id
+    where new.decision = 'stop';
 end;
 
-create trigger demotion_steps__carry_out
-instead of insert on demotion_steps
+-- The step is one event, whatever the number of its entries.
+create trigger _demote__demote
+instead of insert on _demote
 begin
     insert into events (at, run_id, turn_id, kind, detail)
     select
         now(), t.run_id, t.id, case n.step when 1 then 'context.condensed' else 'context.demoted' end,
         json_object('entries', n.entries, 'tokens', n.tokens)
     from turns as t
-    join demotion_notes as n on n.turn_id = t.id and n.step = new.step
+    join _demotion_notes as n on n.turn_id = t.id and n.step = new.step
     where t.id = new.turn_id;
-    update run_views
-    set visibility = 'summarized', since = (select max(id) from events)
-    where run_id = (select run_id from turns where id = new.turn_id)
-        and visibility = 'visible'
-        and entry_id in (select entry_id from demotions where turn_id = new.turn_id and step = new.step);
+    insert into _show_entry (run_id, entry_id, visibility)
+    select t.run_id, d.entry_id, 'summarized'
+    from turns as t
+    join demotions as d on d.turn_id = t.id and d.step = new.step
+    join run_views as v on v.run_id = t.run_id and v.entry_id = d.entry_id and v.visibility = 'visible'
+    where t.id = new.turn_id;
 end;
 
--- The next step that frees something; 4 where none does. What is said of it stands in this turn's packet, once: a further
--- step replaces what the one before said.
-create trigger ladder_steps__take
-instead of insert on ladder_steps
+-- The next step is the first one that has candidates; where none has, it is 4, and the turn is judged. One error in the
+-- log tells of all steps for this packet: each step replaces it.
+create trigger _take_ladder_step__take
+instead of insert on _take_ladder_step
 begin
     update turns
     set ladder = coalesce(
-            (select min(c.step) from ladder_candidates as c where c.turn_id = new.turn_id and c.step > new.from_step), 4
+            (select min(c.step) from _ladder_candidates as c where c.turn_id = new.turn_id and c.step > new.from_step), 4
         )
     where id = new.turn_id;
-    -- what was condensed and shown again since is listed anew
+    -- replace: an entry may have been condensed in this turn and made visible again
     insert or replace into demotions (turn_id, entry_id, step, path, turn, tokens)
     select c.turn_id, c.entry_id, c.step, c.path, c.turn, c.tokens
     from turns as t
-    join ladder_candidates as c on c.turn_id = t.id and c.step = t.ladder
+    join _ladder_candidates as c on c.turn_id = t.id and c.step = t.ladder
     where t.id = new.turn_id;
-    insert into demotion_steps (turn_id, step)
+    insert into _demote (turn_id, step)
     select id, ladder
     from turns
     where id = new.turn_id and ladder < 4;
@@ -236,9 +256,10 @@ begin
     where turn_id = new.turn_id and slug = 'budget';
     insert into turn_errors (turn_id, status, message, slug, soft, detail)
     select turn_id, 413, message, 'budget', soft, '{"source":"budget"}'
-    from ladder_reports
+    from _ladder_reports
     where turn_id = new.turn_id;
-    update turns
-    set phase = 'judging'
+    insert into _judge_turn (turn_id)
+    select id
+    from turns
     where id = new.turn_id and ladder = 4;
 end;

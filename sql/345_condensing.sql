@@ -1,12 +1,13 @@
--- Condensing: old results of tools put in short before a packet is too long, where a ratio of the ceiling asks for it.
--- It is step 1 of what is demoted; bodies are kept, and what is read again is shown whole again.
+-- Condensing: old results of tools are summarized before a packet is too long.
+-- It happens where condense_ratio, a share of the ceiling, is set. It is step 1 in demotions. Bodies are kept, and a
+-- result that is read again is visible again.
 -- spec: @condensation
 
 -- views
 
--- The share of the ceiling above which an open turn's packet is condensed; a row only where one is set. A run with a parent
--- that it was not forked from was delegated to.
-create view condense_ratios as
+-- The share of the ceiling above which the packet of an open turn is condensed; no row where none is set. A run with a
+-- parent that is not its fork was delegated to: delegated_condense_ratio holds for it.
+create view _condense_ratios as
 select turn_id, ratio
 from (
     select
@@ -29,9 +30,9 @@ from (
 )
 where ratio > 0;
 
--- What condensing an open turn's packet puts in short: results of tools, that is their records in the log and their
--- channels, which are shown whole and are shorter in short; all but the newest four. What was read again is new again.
-create view condensable_results as
+-- The results of tools that condensing summarizes in the packet of an open turn: log entries and output channels that
+-- are visible and shorter when summarized, all but the newest four. A result that was read again counts as new.
+create view _condensable_results as
 select turn_id, step, entry_id, path, turn, tokens
 from (
     select
@@ -40,16 +41,16 @@ from (
         c.entry_id,
         c.path,
         c.turn,
-        token_estimate(c.premium, c.divisor) as tokens,
-        row_number() over (partition by t.id order by max(c.touched, c.turn) desc, c.entry_id desc) as place
+        cast(ceil(c.expansion / c.chars_per_token) as integer) as tokens,
+        row_number() over (partition by t.id order by max(c.last_used_turn, c.turn) desc, c.entry_id desc) as place
     from turns as t indexed by idx_turns_one_open
-    cross join context_costs as c on c.run_id = t.run_id
+    cross join _context_costs as c on c.run_id = t.run_id
     where t.phase <> 'judged' and t.phase = 'assembling'
         and c.visibility = 'visible'
-        and c.premium > 0
+        and c.expansion > 0
         and (
             c.kind in (select name from tools)
-            -- what stands behind log://turn_N/ names the tool; errors and what the engine says are no results
+            -- log://turn_N/ is followed by the action; updates, errors and messages of the budget are no results
             or (
                 c.category = 'logging'
                 and substr(c.path, 7 + instr(substr(c.path, 7), '/')) not glob 'update/*'
@@ -60,25 +61,25 @@ from (
 )
 where place > 4;
 
--- Put old results of tools in short: insert into condensations (turn_id).
-create view condensations as
+-- Summarize old results of tools: insert into _condense (turn_id).
+create view _condense as
 select id as turn_id
 from turns
-where condensed;
+where false;
 
 -- triggers
 
--- Once a turn, and the model is told once.
-create trigger condensations__condense
-instead of insert on condensations
+-- submit_packet does this once a turn; one log entry tells the model which results were summarized.
+create trigger _condense__condense
+instead of insert on _condense
 begin
-    -- what was demoted and shown again since is listed anew
+    -- replace: an entry may have been demoted in this turn and made visible again
     insert or replace into demotions (turn_id, entry_id, step, path, turn, tokens)
     select turn_id, entry_id, step, path, turn, tokens
-    from condensable_results
+    from _condensable_results
     where turn_id = new.turn_id;
-    insert into demotion_steps (turn_id, step) values (new.turn_id, 1);
-    insert into entry_writes (run_id, path, body, attributes, state, writer, turn, loop_id)
+    insert into _demote (turn_id, step) values (new.turn_id, 1);
+    insert into write_entry (run_id, path, body, attributes, state, writer, turn, loop_id)
     select
         t.run_id,
         'log://turn_' || t.sequence || '/budget/condensed',
@@ -90,7 +91,7 @@ begin
         t.sequence,
         t.loop_id
     from turns as t
-    join demotion_notes as n on n.turn_id = t.id and n.step = 1
+    join _demotion_notes as n on n.turn_id = t.id and n.step = 1
     where t.id = new.turn_id;
     update turns
     set condensed = 1

@@ -1,12 +1,12 @@
--- The compact packet, for a small local model: the one file that fits the question best, and the question.
--- A small model cannot choose well among files, so the full-text index chooses for it. What it chooses is made visible like
--- anything else that is read.
+-- The compact packet, for a small local model: the file that matches the prompt best, and the prompt.
+-- A small model cannot choose well among files, so the full-text index chooses one. That file becomes visible like any
+-- other that is read.
 -- spec: @compact_profile
 
 -- views
 
--- How well the files of a run's project match the prompt of its active loop; rank is more negative for better ones.
-create view file_matches as
+-- How well the files of a run match the prompt of a turn's loop; the lower the rank, the better.
+create view _file_matches as
 select
     t.id as turn_id,
     v.entry_id,
@@ -17,31 +17,31 @@ join loops as l on l.id = t.loop_id
 join content_search (search_query(l.prompt)) as f
 join run_views as v on v.run_id = t.run_id
 join entries as e
-    -- not null: the full-text index takes rowid = null for any row
+    -- never null: the full-text index would take rowid = null for any row
     on e.id = v.entry_id and e.kind = 'file' and coalesce(e.content_id, -1) = f.rowid;
 
-create view packet_compact as
--- One row a part: the file that is read, the one touched last; what happened; the prompt.
+-- The compact packet, one row a part: the visible data entry that was used last, the log, the prompt.
+create view _packet_compact as
 select
     t.id as turn_id,
     case c.category when 'data' then 'file' when 'prompt' then 'prompt' else 'log' end as part,
     c.path,
     case when c.visibility = 'visible' then c.body else c.summary end as body
 from turns as t
-join context_texts as c on c.run_id = t.run_id
+join _context_texts as c on c.run_id = t.run_id
 where c.entry_id = (
         select f.entry_id
-        from context_texts as f
+        from _context_texts as f
         where f.run_id = t.run_id and f.category = 'data' and f.visibility = 'visible'
-        order by f.touched desc, f.entry_id desc
+        order by f.last_used_turn desc, f.entry_id desc
         limit 1
     )
     or (c.category = 'logging' and c.body <> '' and c.path not like 'log://turn_0/%')
     or c.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id)
 order by part <> 'file', part = 'prompt', c.turn, c.entry_id;
 
--- The files that a run may read, for a grammar that offers their paths.
-create view readable_paths as
+-- The text files of a run's project, for a grammar that offers their paths.
+create view _readable_paths as
 select
     r.id as run_id,
     f.path
@@ -52,9 +52,9 @@ order by f.path;
 
 -- triggers
 
--- On a loop's first turn the best match becomes visible, in place of what earlier loops read.
-create trigger packet_preparations__choose_file
-instead of insert on packet_preparations
+-- On the first turn of a loop the files in context are archived and the best match becomes visible.
+create trigger prepare_packet__choose_file
+instead of insert on prepare_packet
 when exists (
         select 1
         from turns as t
@@ -65,21 +65,17 @@ when exists (
             and not exists (select 1 from turns as o where o.loop_id = t.loop_id and o.sequence < t.sequence)
     )
 begin
-    update run_views
-    set visibility = 'archived', since = (select max(id) + 1 from events)
-    where run_id = (select run_id from turns where id = new.turn_id)
-        and visibility <> 'archived'
-        and entry_id in (select id from entries where kind = 'file');
-    update run_views
-    set visibility = 'visible',
-        since = (select max(id) + 1 from events),
-        touched = (select sequence from turns where id = new.turn_id)
-    where run_id = (select run_id from turns where id = new.turn_id)
-        and entry_id = (
-            select m.entry_id
-            from file_matches as m
-            where m.turn_id = new.turn_id
-            order by m.rank, m.path
-            limit 1
-        );
+    insert into _show_entry (run_id, entry_id, visibility)
+    select v.run_id, v.entry_id, 'archived'
+    from turns as t
+    join run_views as v on v.run_id = t.run_id and v.visibility <> 'archived'
+    join entries as e on e.id = v.entry_id and e.kind = 'file'
+    where t.id = new.turn_id;
+    insert into _show_entry (run_id, entry_id, visibility, turn)
+    select t.run_id, m.entry_id, 'visible', t.sequence
+    from turns as t
+    join _file_matches as m on m.turn_id = t.id
+    where t.id = new.turn_id
+    order by m.rank, m.path
+    limit 1;
 end;

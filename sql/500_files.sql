@@ -1,17 +1,19 @@
 -- Files: the project's files as entries of project scope.
--- The driver reports what it finds on disk; what differs becomes the head of the entry that every run of the project
--- follows. A file is archived until the model asks for it, so a large project costs nothing but its manifest.
+-- The driver lists the files on disk, reads those that are new or changed, and reports each. Its text becomes the head of
+-- the file's entry, which every run of the project follows. A file is archived until the model reads it, so a large
+-- project costs nothing but its manifest.
 -- spec: @files @project_manifest @filesystem_freshness
 
 -- tables
 
--- What the last look at the disk found; unchanged size and time mean that nothing is read again.
+-- What was on disk when each file was last read. A file of the same size and time is not read again.
 create table if not exists file_stats (
     project_id integer not null constraint file_stats_project references projects (id) on delete cascade,
     path text not null,
     kind text not null
         constraint file_stats_kind check (kind in ('text', 'binary', 'too_large', 'unreadable', 'missing')),
     size integer not null,
+    -- -1: the file is new or changed, and is to be read
     mtime_ns integer not null,
     sha256 text,
     primary key (project_id, path)
@@ -20,7 +22,7 @@ create table if not exists file_stats (
 -- views
 
 create view project_files as
--- The files of each project, as the last scan found them, with the constraint that holds.
+-- The files of each project, as the last scan found them. chars and lines are null for a file without text.
 select
     p.name as project,
     p.root,
@@ -36,8 +38,8 @@ left join entries as e on e.scope = 'project:' || p.id and e.path = f.path
 left join contents as c on c.id = e.content_id
 where f.kind <> 'missing';
 
--- Files that are there and cannot be shown, and why.
-create view unreadable_entries as
+-- Files without a text that can be shown, and why.
+create view _unreadable_files as
 select
     e.id as entry_id,
     case f.kind when 'too_large' then 'overflow' when 'missing' then 'not_found' else 'unsupported' end as outcome,
@@ -47,7 +49,7 @@ select
         when 'missing' then ' not found'
         else ': cannot be read'
     end as message,
-    -- in a list
+    -- for a line of a list
     case f.kind
         when 'too_large' then 'too large, ' || f.size || ' bytes'
         when 'binary' then 'binary, ' || f.size || ' bytes'
@@ -58,55 +60,34 @@ from entries as e
 cross join file_stats as f on f.project_id = cast(substr(e.scope, 9) as integer) and f.path = e.path
 where e.kind = 'file' and f.kind <> 'text';
 
--- Report a file: insert into file_reads (project_id, path, kind, size, mtime_ns, sha256, text).
-create view file_reads as
+create view report_listing as
+-- Report which files of a project are on disk: insert into report_listing (project_id, listing). 'listing' is a JSON
+-- object from path to [size, mtime_ns]. New and changed files are then in unread_files; what is not listed is missing.
+select id as project_id, null as listing
+from projects
+where false;
+
+create view unread_files as
+-- Files that are new or changed on disk, until report_file reports them.
+select project_id, path
+from file_stats
+where mtime_ns = -1;
+
+create view report_file as
+-- Report a file as it is on disk: insert into report_file (project_id, path, kind, size, mtime_ns, sha256, text).
 select project_id, path, kind, size, mtime_ns, sha256, null as text
-from file_stats;
+from file_stats
+where false;
 
--- Bring a run's views in line with the project's files: insert into file_syncs (run_id, turn_id).
-create view file_syncs as
+create view sync_files as
+-- Give a run a view of each file of its project, and take away those of missing files: insert into sync_files (run_id,
+-- turn_id).
 select run_id, id as turn_id
-from turns;
+from turns
+where false;
 
--- A file effect that succeeded: insert into file_ends (effect_id).
-create view file_ends as
-select id as effect_id
-from effects;
-
--- The effects on files, with all that is to be known of them when they are done.
-create view file_effects as
-select
-    f.id as effect_id,
-    f.kind,
-    f.run_id,
-    r.project_id,
-    'project:' || r.project_id as scope,
-    p.target as path,
-    p.content_id,
-    p.detail,
-    x.detail as result,
-    m.action,
-    m.path as source,
-    m.writer,
-    m.loop_id,
-    t.sequence as turn
-from effects as f
-cross join proposals as p on p.id = f.proposal_id
-cross join runs as r on r.id = f.run_id
-cross join commands as m on m.id = f.command_id
-cross join effect_results as x on x.effect_id = f.id
-left join turns as t on t.id = f.turn_id
-where f.kind in ('file_write', 'file_delete');
-
--- One that wrote, one that removed; an insert takes it in.
-create view file_writes as
-select * from file_effects where false;
-
-create view file_deletions as
-select * from file_effects where false;
-
--- Files that a run has in context: those are looked at before each packet.
-create view watched_files as
+-- The files that a run has in context. The driver checks them on disk before each packet.
+create view _watched_files as
 select
     v.run_id,
     r.project_id,
@@ -119,8 +100,8 @@ join entries as e on e.id = v.entry_id and e.kind = 'file'
 join file_stats as f on f.project_id = r.project_id and f.path = e.path
 where v.visibility <> 'archived';
 
--- Turns before whose packet the whole project has to be looked at: a loop's first, and those after a process ran.
-create view scan_requests as
+-- Turns before whose packet the whole project is scanned: the first of a loop, and one after a turn that ran a process.
+create view _scan_requests as
 select
     t.id as turn_id,
     t.run_id,
@@ -145,13 +126,30 @@ where t.phase = 'assembling'
 
 -- triggers
 
-create trigger file_reads__take
-instead of insert on file_reads
+create trigger report_listing__compare
+instead of insert on report_listing
+begin
+    insert into report_file (project_id, path, kind, size, mtime_ns)
+    select project_id, path, 'missing', 0, 0
+    from file_stats
+    where project_id = new.project_id
+        and (kind <> 'missing' or mtime_ns = -1)
+        and path not in (select key from json_each(new.listing));
+    insert into file_stats (project_id, path, kind, size, mtime_ns)
+    select new.project_id, d.key, 'missing', 0, -1
+    from json_each(new.listing) as d
+    left join file_stats as s on s.project_id = new.project_id and s.path = d.key and s.kind <> 'missing'
+    where s.path is null or json_array(s.size, s.mtime_ns) <> d.value
+    on conflict (project_id, path) do update set mtime_ns = -1;
+end;
+
+create trigger report_file__take
+instead of insert on report_file
 begin
     insert into entries (scope, path, scheme, kind)
     values ('project:' || new.project_id, new.path, null, 'file')
     on conflict (scope, path) do nothing;
-    insert into content_writes (path, body)
+    insert into store_content (path, body)
     select new.path, new.text
     from entries as e
     where e.scope = 'project:' || new.project_id
@@ -177,8 +175,10 @@ begin
     values (new.project_id, new.path, new.kind, new.size, new.mtime_ns, new.sha256);
 end;
 
-create trigger file_syncs__sync
-instead of insert on file_syncs
+-- A new view has the default visibility of files. The first time, a log entry is written that lists all files with
+-- their tokens (the manifest).
+create trigger sync_files__sync
+instead of insert on sync_files
 begin
     update turns
     set scanned = 1
@@ -192,7 +192,7 @@ begin
             join entries as e on e.scope = 'project:' || f.project_id and e.path = f.path
             where f.kind = 'missing'
         );
-    insert into run_views (run_id, entry_id, visibility, state, writer, turn, touched, since)
+    insert into run_views (run_id, entry_id, visibility, state, writer, turn, last_used_turn, since)
     select
         new.run_id, e.id, s.default_visibility, 'resolved', 'system', 0, 0,
         (select coalesce(max(id), 0) + 1 from events)
@@ -202,7 +202,7 @@ begin
     join schemes as s on s.name = 'file'
     where r.id = new.run_id
         and not exists (select 1 from run_views as v where v.run_id = new.run_id and v.entry_id = e.id);
-    insert into entry_writes (run_id, path, body, attributes, visibility, state, writer, turn)
+    insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn)
     select
         new.run_id,
         'log://turn_0/repo/manifest',
@@ -217,10 +217,15 @@ begin
         from (
             select
                 '* ' || f.path || ' - ' || coalesce(
-                    (select u.short from unreadable_entries as u where c.id is null and u.entry_id = e.id),
+                    (select u.short from _unreadable_files as u where c.id is null and u.entry_id = e.id),
                     token_estimate(
                         c.chars,
-                        (select divisor from loops where id = (select loop_id from turns where id = new.turn_id))
+                        (
+                            select l.chars_per_token
+                            from turns as t
+                            join loops as l on l.id = t.loop_id
+                            where t.id = new.turn_id
+                        )
                     ) || ' tokens'
                 ) as line
             from runs as r
@@ -233,73 +238,6 @@ begin
     ) as m
     where m.body is not null
         and not exists (
-            select 1 from run_paths where run_id = new.run_id and path = 'log://turn_0/repo/manifest'
+            select 1 from _run_paths where run_id = new.run_id and path = 'log://turn_0/repo/manifest'
         );
-end;
-
-create trigger file_ends__take
-instead of insert on file_ends
-begin
-    insert into file_writes
-    select *
-    from file_effects
-    where effect_id = new.effect_id and kind = 'file_write';
-    insert into file_deletions
-    select *
-    from file_effects
-    where effect_id = new.effect_id and kind = 'file_delete';
-end;
-
--- A file that was written is its entry's head; one that is new belongs to the project from now on.
-create trigger file_writes__take
-instead of insert on file_writes
-begin
-    insert into file_constraints (project_id, pattern, visibility, created_at)
-    select new.project_id, new.path, 'add', now()
-    where not coalesce(json_extract(new.detail, '$.exists'), 0)
-    on conflict (project_id, pattern) do nothing;
-    insert into entry_writes (run_id, path, content_id, attributes, visibility, state, writer, turn, loop_id)
-    values (
-        new.run_id,
-        new.path,
-        new.content_id,
-        json_patch(coalesce(json_extract(new.detail, '$.attributes'), '{}'), '{"kind":null}'),
-        json_extract(new.detail, '$.visibility'),
-        'resolved',
-        new.writer,
-        new.turn,
-        new.loop_id
-    );
-    -- an entry that was moved into a file goes now that the file is there
-    delete from run_views
-    where new.action = 'mv'
-        and run_id = new.run_id
-        and entry_id in (
-            select o.entry_id from run_paths as o where o.run_id = new.run_id and o.path = new.source and o.kind <> 'file'
-        );
-    update entries
-    set hash = json_extract(new.result, '$.sha256')
-    where scope = new.scope and path = new.path;
-    insert or replace into file_stats (project_id, path, kind, size, mtime_ns, sha256)
-    values (
-        new.project_id, new.path, 'text', coalesce(json_extract(new.result, '$.size'), 0),
-        coalesce(json_extract(new.result, '$.mtime_ns'), 0), json_extract(new.result, '$.sha256')
-    );
-end;
-
--- A file that was removed is no run's any more; its entry stays, for what was seen.
-create trigger file_deletions__take
-instead of insert on file_deletions
-begin
-    insert or replace into file_stats (project_id, path, kind, size, mtime_ns)
-    values (new.project_id, new.path, 'missing', 0, 0);
-    update entries
-    set content_id = null,
-        hash = null,
-        attributes = '{"kind":"missing"}',
-        since = (select max(id) + 1 from events)
-    where scope = new.scope and path = new.path;
-    delete from run_views
-    where run_id = new.run_id
-        and entry_id in (select id from entries where scope = new.scope and path = new.path);
 end;

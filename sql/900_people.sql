@@ -1,11 +1,11 @@
 -- Views for people: runs, logs and timelines for any program that can read SQLite.
--- They call no function of the engine's own, so the stock shell answers them.
+-- They call no function of the engine, so the stock sqlite3 shell can read them.
 -- spec: @people_views @run_state_view
 
 -- views
 
 create view run_overview as
--- One row a run: select * from run_overview.
+-- One row a run, with its status, latest answer and cost: select * from run_overview.
 select
     r.alias as run,
     p.name as project,
@@ -23,7 +23,7 @@ from runs as r
 join projects as p on p.id = r.project_id;
 
 create view run_log as
--- What was asked for and what came of it, in order: select * from run_log where run = 'demo'.
+-- The commands and errors of a run in their order, with what came of each: select * from run_log where run = 'demo'.
 select
     r.alias as run,
     t.sequence as turn,
@@ -50,7 +50,7 @@ left join turns as t on t.id = c.turn_id
 union all
 select
     r.alias, t.sequence,
-    -- what was done to a packet stands before what was said to it
+    -- what was demoted for a packet comes before the commands of the answer to it
     case e.slug
         when 'budget' then -1 else 1000 + e.id - (select min(x.id) from turn_errors as x where x.turn_id = t.id)
     end,
@@ -73,7 +73,7 @@ join runs as r on r.id = t.run_id
 order by 1, 2, 3, 12;
 
 create view turn_timeline as
--- One row a turn with what it did, how full its packet was and what it cost.
+-- One row a turn: how many commands and errors it had, how long its packet was, what it cost and how long it took.
 select
     r.alias as run,
     l.sequence as loop,
@@ -101,7 +101,7 @@ join loops as l on l.id = t.loop_id
 order by 1, 3;
 
 create view loop_list as
--- One row a prompt: what was asked, how it ended, the answer.
+-- One row a prompt: the prompt, its status, the reason and the answer.
 select
     r.alias as run,
     l.sequence as loop,
@@ -118,7 +118,8 @@ join runs as r on r.id = l.run_id
 order by 1, 2;
 
 create view run_state as
--- One row a run, as a program wants it: turn, status, latest answer, and history, unknowns and telemetry as JSON.
+-- One row a run, for programs: turn, status and latest answer; as JSON the history, the open questions (unknowns), and
+-- the usage (telemetry).
 select
     r.alias as run,
     r.next_turn - 1 as turn,
@@ -146,7 +147,7 @@ select
             'context_size', (
                 select b.context_size
                 from loops as l
-                join loop_ceilings as b on b.loop_id = l.id
+                join _loop_ceilings as b on b.loop_id = l.id
                 where l.run_id = r.id
                 order by l.sequence desc
                 limit 1
@@ -166,7 +167,8 @@ select
 from runs as r;
 
 create view audit_entries as
--- Runs, packets and responses in the form of entries, under their paths.
+-- The prompts, packets, responses and reasoning of runs as entries: run://, system://, user://, assistant:// and
+-- reasoning://.
 select r.alias as run, 'run://' || r.alias as path, null as turn, l.prompt as body, r.status
 from runs as r
 left join loops as l on l.run_id = r.id and l.sequence = r.next_loop - 1
@@ -185,7 +187,7 @@ join runs as r on r.id = t.run_id
 where t.reasoning is not null;
 
 create view loop_results as
--- How each prompt ended, or 202 while its run waits, with what it used.
+-- How each prompt ended and what it used; status 202 while its run waits for a decision.
 select
     r.alias as run,
     l.sequence as loop,
@@ -204,7 +206,8 @@ left join turns as t on t.loop_id = l.id
 group by l.id;
 
 create view model_choices as
--- The model that a prompt takes when none is named: the run's own, else the setting.
+-- The model that a prompt gets where it names none: that of its run, else the setting 'model'. The row whose run is
+-- null is that of a run that does not exist yet.
 select r.alias as run, coalesce(r.model, s.value) as model
 from runs as r
 join settings as s on s.name = 'model'

@@ -1,11 +1,11 @@
--- Progress: the events of a run as a person at a terminal wants to see them.
+-- Progress: what happens in a run, event by event, for a person who watches it.
 -- spec: @run_progress
 
 -- views
 
 create view run_progress as
--- What happened since: select * from run_progress where run = 'demo' and event_id > :last order by event_id.
--- Joined from the few events that are new, not from the many entries of the run.
+-- What happened in a run after an event: select * from run_progress where run = 'demo' and event_id > :last order by
+-- event_id. It reads the new events, not all entries of the run.
 select
     r.alias as run, ev.id as event_id, 'turn' as type, t.sequence as turn, t.context_tokens,
     b.ceiling,
@@ -14,7 +14,7 @@ select
 from events as ev
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id
-join loop_ceilings as b on b.loop_id = t.loop_id
+join _loop_ceilings as b on b.loop_id = t.loop_id
 where ev.kind = 'turn.asked'
 union all
 select
@@ -31,7 +31,7 @@ join command_results as k on k.command_id = c.id
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id
 where ev.kind in ('entry.created', 'entry.written') and c.state in ('resolved', 'failed', 'cancelled')
-    -- what was put out of sight since was not written again
+    -- only the last write of the entry; a later change of visibility is no write
     and not exists (
         select 1
         from events as x
@@ -44,12 +44,12 @@ select
 from events as ev
 cross join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since >= ev.id
 join entries as e on e.id = ev.entry_id and e.kind = 'log'
-join labels as a on a.id = v.label_id
+join _entry_metadata as a on a.id = v.metadata_id
 left join contents as b on b.id = v.content_id
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id
 where ev.kind in ('entry.created', 'entry.written') and json_extract(a.attributes, '$.action') = 'error'
-    -- what a step of the ladder wrote on is told as it ended
+    -- an error that a later step of the ladder replaced is told once, in its last form
     and not exists (
         select 1
         from events as x
@@ -70,7 +70,7 @@ select
     r.alias, ev.id, 'strike', t.sequence, null, null, null, null, null, null, null,
     'strike ' || t.streak || ' of ' || s.value
     || case
-        when exists (select 1 from turn_faults as f where f.turn_id = t.id) then ''
+        when exists (select 1 from _turn_faults as f where f.turn_id = t.id) then ''
         else ': it does what the turns before it did'
     end,
     null

@@ -1,10 +1,10 @@
--- Invariants: what must always hold. Each view returns the rows that break one, so each must be empty.
+-- Invariants: what must always hold. Each view returns the rows that break its rule, so it must be empty.
 -- spec: @invariants
 
 -- views
 
 create view invariant_one_view_per_path as
--- A run sees a path once.
+-- A run sees each path once.
 select v.run_id, e.path, count(*) as views
 from run_views as v
 join entries as e on e.id = v.entry_id
@@ -12,7 +12,8 @@ group by v.run_id, e.path
 having count(*) > 1;
 
 create view invariant_pins as
--- Entries of run scope are pinned; entries of project and global scope follow their head.
+-- A view of an entry of run scope is pinned to a content, unless it is streaming; a view of any other entry follows the
+-- head.
 select v.run_id, e.path
 from run_views as v
 join entries as e on e.id = v.entry_id
@@ -20,20 +21,20 @@ where (e.scope like 'run:%') <> (v.content_id is not null)
     and not (e.scope like 'run:%' and v.content_id is null and v.state = 'streaming');
 
 create view invariant_history as
--- The past of a view ends where its present begins, without gaps before it.
+-- Each version of a view begins before it ends, and ends no later than the present view begins.
 select h.run_id, h.entry_id
 from run_view_versions as h
 join run_views as v on v.run_id = h.run_id and v.entry_id = h.entry_id
 where h.ended > v.since or h.began >= h.ended;
 
 create view invariant_loop_of_a_run as
--- A run that is at work has an active loop; one that is not has none.
+-- A run that is running (102) or waits (202) has an active loop; any other has none.
 select r.alias, r.status
 from runs as r
 where (r.status in (102, 202)) <> exists (select 1 from loops as l where l.run_id = r.id and l.status = 102);
 
 create view invariant_judged_turns as
--- A judged turn has no command under way, and its status is that of its verdict.
+-- All commands of a judged turn are settled.
 select t.id
 from turns as t
 join commands as c on c.turn_id = t.id
@@ -47,40 +48,40 @@ join loops as l on l.id = t.loop_id
 where t.phase <> 'judged' and l.status <> 102;
 
 create view invariant_settled_commands as
--- A command is settled when none of its proposals is open, and waits while one is.
+-- A settled command has no proposal that is undecided or whose effect has not ended.
 select c.id
 from commands as c
 join proposals as p on p.command_id = c.id
 where p.state in ('proposed', 'accepting', 'accepted') and c.state in ('resolved', 'failed', 'cancelled');
 
 create view invariant_settled_effects as
--- An effect is open only while its proposal is.
+-- The proposal of an effect that has not ended is accepted.
 select f.id
 from effects as f
 join proposals as p on p.id = f.proposal_id
 where f.state in ('pending', 'started') and p.state <> 'accepted';
 
 create view invariant_content_figures as
--- The lengths that are kept are the lengths that are.
+-- The lengths stored with a content are those of its body and of its summary.
 select id
-from content_texts
+from _content_texts
 where chars <> length(body) or summary_chars <> length(summary);
 
 create view invariant_heads as
--- What is in context has a place, and what is not has none. A label is that of a run's own entry and has the head that the
--- row makes; what has no label is as usual.
+-- A view has a place in the packet (context_order) while it is not archived, and only then. The metadata stored for an
+-- entry of run scope is what its view yields; entries of project and global scope have none.
 select v.run_id, v.entry_id
 from run_views as v
 join entries as e on e.id = v.entry_id
-join entry_heads as h on h.run_id = v.run_id and h.entry_id = v.entry_id
-left join labels as b on b.id = v.label_id
-where (v.placed is null) <> (v.visibility = 'archived')
+join _entry_heads as h on h.run_id = v.run_id and h.entry_id = v.entry_id
+left join _entry_metadata as b on b.id = v.metadata_id
+where (v.context_order is null) <> (v.visibility = 'archived')
     or (e.scope like 'run:%' and coalesce(b.head, '{"turn":' || v.turn) <> h.head)
-    or (e.scope not like 'run:%' and v.label_id is not null);
+    or (e.scope not like 'run:%' and v.metadata_id is not null);
 
 create view invariant_scratch as
--- Nothing is left of what commands worked on.
+-- _matched_entries has no row of a settled command.
 select command_id
-from command_targets as t
+from _matched_entries as t
 join commands as c on c.id = t.command_id
 where c.state in ('resolved', 'failed', 'cancelled');

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # tests/engine would hide the package `engine` if this folder stood before the project's on the path.
 sys.path.insert(0, str(Path(__file__).parent))
@@ -16,6 +18,13 @@ from audit import audit
 from sqltest import SqlFile
 
 import engine
+
+# Processes that tests start keep what they compile, which takes longer than most of what they do.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# What hypothesis measures by the clock on the wall says more of what else the machine does.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SqlFile | None:

@@ -16,6 +16,10 @@ import engine
 
 _numbers = count(1)
 
+GO_ON = '<update status="102">on</update>'
+DONE = '<update status="200">Done.</update>'
+"""How an answer says that the run goes on, or that it is done."""
+
 START_MS = 1_767_225_600_000
 """2026-01-01 00:00:00 UTC, where test clocks start."""
 

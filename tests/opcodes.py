@@ -5,8 +5,8 @@ from __future__ import annotations
 import apsw
 
 HOT = {
-    "begin a turn": "insert into begin_turns (run, lease) values ('demo', 'token')",
-    "offer a packet": "insert into packet_offers (turn_id, chars, lease) values (1, 100, 'token')",
+    "begin a turn": "insert into begin_turn (run, lease) values ('demo', 'token')",
+    "offer a packet": "insert into submit_packet (turn_id, chars, lease) values (1, 100, 'token')",
     "store a response": "update turns set response = 'said', native = 0, reasoning = null, prompt_tokens = 1, "
     "cached_tokens = 1, completion_tokens = 1, reasoning_tokens = 1, cost = 0.1, ms_model = 1, lease = 'token' where id = 1",
     "dispatch": "insert into dispatch (run, lease) values ('demo', 'token')",

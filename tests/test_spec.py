@@ -1,4 +1,8 @@
-"""SPEC.md and the tests name each other: an anchor without a test, or the reverse, is a hole.
+"""SPEC.md: the examples of its guide run, and it and the tests name each other.
+
+1. The blocks of the guide run in their order in a fresh folder, and print what stands below them.
+2. The contract has a section for each SQL file, in their order.
+3. An anchor without a test, or a citation without an anchor, is a hole.
 
 A file cites an anchor on a line ``spec: @anchor @anchor``: in a comment of a `.test` or SQL file, in
 a comment or docstring of a Python test.
@@ -6,22 +10,97 @@ a comment or docstring of a Python test.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from audit import audit
+
+import engine
 
 ROOT = Path(__file__).parent.parent
+SPEC = ROOT / "SPEC.md"
 ANCHOR = re.compile(r"\{#([a-z0-9_-]+)\}")
 CITATION = re.compile(r"^[\s#*\"-]*spec:((?: @[a-z0-9_-]+)+)\s*(?:\"\"\")?$", re.MULTILINE)
 # These hold citations as examples of the form.
 ABOUT_THE_FORM = {"test_sqltest.py", "test_lint_sql.py"}
 
+BLOCK = re.compile(r"^```(python|sql)\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"(?:#|--) (\w+\.(?:py|sql))\n")
+DATABASE = "agent.db"
+SECONDS = 60
+
+
+def test_the_guide_runs_and_prints_what_it_says(tmp_path: Path) -> None:
+    blocks = list(guide())
+    assert len(blocks) > 10
+    for language, text, expected in blocks:
+        if name := FILE.match(text):
+            (tmp_path / name[1]).write_text(text, encoding="utf-8")
+        else:
+            printed = run_python(text, tmp_path) if language == "python" else run_sql(text, tmp_path / DATABASE)
+            assert printed == expected, text
+    for path in tmp_path.glob("*.db"):
+        audit(path)
+
+
+def guide() -> Iterator[tuple[str, str, str]]:
+    """The blocks of the guide: their language, their text, and what they print."""
+    text = SPEC.read_text(encoding="utf-8")
+    yield from BLOCK.findall(text[: text.index("\n# Contract\n")])
+
+
+def run_python(program: str, folder: Path) -> str:
+    """What `program` prints, run in `folder` by a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": "."}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, f"{program}\n{done.stderr}"
+    return done.stdout
+
+
+def run_sql(script: str, path: Path) -> str:
+    """The rows of the last statement of `script`, a line each, in the form of `.test` files."""
+    rows: list[tuple[object, ...]] = []
+    with closing(sqlite3.connect(path)) as connection:
+        engine.register(connection)
+        with connection:
+            for statement in statements(script):
+                rows = connection.execute(statement).fetchall()
+    return "".join("  ".join(shown(value) for value in row) + "\n" for row in rows)
+
+
+def statements(script: str) -> Iterator[str]:
+    """The statements of `script`, each with its semicolon."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+def shown(value: object) -> str:
+    """A value as `.test` files show it."""
+    return "NULL" if value is None else str(value) or "(empty)"
+
 
 def anchors() -> list[str]:
     """The anchors of SPEC.md in their order, headings shown in fenced blocks left out."""
-    text = (ROOT / "SPEC.md").read_text(encoding="utf-8")
+    text = SPEC.read_text(encoding="utf-8")
     return ANCHOR.findall(re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))
 
 
@@ -61,3 +140,9 @@ def test_every_citation_is_an_anchor(where: str) -> None:
 def test_every_sql_file_cites_an_anchor() -> None:
     silent = [path.name for path in (ROOT / "sql").glob("*.sql") if not citations([path])]
     assert not silent
+
+
+def test_the_contract_follows_the_sql_files() -> None:
+    headings = re.findall(r"^## (\d{3} .*)$", SPEC.read_text(encoding="utf-8"), re.MULTILINE)
+    numbers = [number for heading in headings for number in re.findall(r"\b\d{3}\b", heading)]
+    assert numbers == sorted(path.name[:3] for path in (ROOT / "sql").glob("*.sql"))

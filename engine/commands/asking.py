@@ -1,4 +1,4 @@
-"""Asks the person at the terminal about what a run proposes."""
+"""Asks the person at the terminal about the proposals of a run."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def at_terminal() -> bool:
-    """Whether there is someone to ask: stdin and stderr are a terminal."""
+    """Whether a person can be asked: stdin and stderr are a terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def accept_all(proposal: dict[str, Any]) -> bool | None:
-    """Accept everything but questions, which no one can answer unasked."""
+    """Accept every proposal except a question, which needs an answer."""
     return None if proposal["kind"] == "question" else True
 
 
 def show_proposal(proposal: dict[str, Any]) -> None:
-    """Show a proposal on stderr: what it is, then a change as a coloured diff, a command or a question as it is."""
+    """Show a proposal on stderr: its action, then the coloured diff of a change, or the text of a command or question."""
     lines = visible(proposal["detail"] or "").splitlines()
     if proposal["kind"] == "question":
         say(f"{proposal['action']}: " + "\n".join(lines), "cyan")
@@ -39,7 +39,7 @@ def show_proposal(proposal: dict[str, Any]) -> None:
 
 
 def options_of(db: Database, proposal: dict[str, Any]) -> list[str]:
-    """The answers that a question offers."""
+    """The answers that a question offers; none for another proposal."""
     given = db.value("select json_extract(detail, '$.options') from proposals where id = ?", (proposal["proposal_id"],))
     return [option.strip() for option in str(given or "").split(";") if option.strip()]
 
@@ -52,9 +52,7 @@ class Asker:
         self._interrupt = interrupt
 
     def __call__(self, proposal: dict[str, Any]) -> bool | str | None:
-        """Ask about one proposal; one that has been settled by the decision on another is passed over."""
-        if not self._db.value("select state = 'proposed' from proposals where id = ?", (proposal["proposal_id"],)):
-            return False
+        """Ask about one proposal."""
         say()
         show_proposal(proposal)
         try:
@@ -76,14 +74,11 @@ class Asker:
 
     def _reject(self, proposal: dict[str, Any], reason: str) -> None:
         self._db.insert(
-            "resolutions",
-            run_id=self._db.value("select run_id from proposals where id = ?", (proposal["proposal_id"],)),
-            path=proposal["path"],
+            "answer_proposal",
             proposal_id=proposal["proposal_id"],
             decision="reject",
             reason=None if reason in {"", "\x04"} else reason,
             decided_by="client",
-            created_at=self._db.clock(),
         )
 
     def _answer(self, proposal: dict[str, Any]) -> str | None:
@@ -103,7 +98,7 @@ class Asker:
 
 
 def _line(question: str) -> str:
-    """A line from the terminal; the question goes to stderr, since stdout is for the answer. Its end is '\\x04'."""
+    """A line from the terminal, '\\x04' at its end. The question goes to stderr, because stdout is for the run's answer."""
     sys.stderr.write(paint(question, "yellow", stream=sys.stderr))
     sys.stderr.flush()
     return sys.stdin.readline() or "\x04"

@@ -1,4 +1,4 @@
-"""`engine config`: how a run is set up, and changes to that."""
+"""`engine config`: shows and changes the configuration of a run."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def config(
     run: RunArgument = None,
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Use this model from now on.")] = None,
     temperature: Annotated[
-        float | None, typer.Option("--temperature", metavar="N", min=0, max=2, help="Of the sampling.")
+        float | None, typer.Option("--temperature", metavar="N", min=0, max=2, help="Sampling temperature, 0 to 2.")
     ] = None,
     context_limit: Annotated[
-        int | None, typer.Option("--context-limit", metavar="N", min=256, help="In tokens.")
+        int | None, typer.Option("--context-limit", metavar="N", min=256, help="Context window in tokens.")
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show how a run is set up, after changing what the options name. Prompts queued already keep their model.
+    """Show or change the configuration of a run. Queued prompts keep their model.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Prints what differs between two texts, as git does: unified, coloured at a terminal."""
+"""Prints the unified diff of two texts, coloured at a terminal."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def difference(before: str, after: str, old: str, new: str) -> list[str]:
-    """The lines of the unified diff of two texts that are named `old` and `new`; none where they are the same.
+    """The lines of the unified diff of two texts under the names `old` and `new`; none where they are the same.
 
-    That a text does not end in a line feed is told where the other does.
+    Where only one text ends in a line feed, a line says so, as in git.
     """
     if not (before.endswith("\n") or after.endswith("\n")):
         before, after = (f"{text}\n" if text else "" for text in (before, after))
@@ -36,7 +36,7 @@ def print_difference(lines: Iterable[str]) -> None:
 
 
 def print_title(text: str) -> None:
-    """Print on stdout what the lines that follow are about."""
+    """Print a title line on stdout."""
     _print(text, "yellow")
 
 
@@ -45,5 +45,5 @@ def _print(line: str, colour: str | None) -> None:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text with their line feeds; other characters that end a line somewhere do not here."""
+    """The lines of a text with their line feeds; no other character ends a line."""
     return list(StringIO(text, newline="\n"))

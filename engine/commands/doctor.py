@@ -1,4 +1,4 @@
-"""`engine doctor`: what works here, what is missing, and how to get it."""
+"""`engine doctor`: checks what is installed and configured, and says how to get what is missing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ State = Literal["ok", "optional", "missing"]
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at: `missing` keeps the engine from working, `optional` from one thing; `fix` says how to get it."""
+    """One check: without a `missing` thing no prompt runs, without an `optional` one a feature; `fix` says how to get it."""
 
     name: str
     state: State
@@ -34,7 +34,9 @@ class Check:
 
 
 def doctor(as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Say what works here and what is missing. Exits 0 when a prompt could be run, else 1. Asks no network, shows no key.
+    """Check the installation and say what is missing. Exits 0 where a prompt can be run, else 1.
+
+    It uses no network and shows no key.
 
     \b
     Examples:
@@ -92,7 +94,7 @@ def _weights() -> Check:
 
 
 def _keys() -> Check:
-    """Which providers have a key: names of variables only."""
+    """The variables that hold a provider's key, by name."""
     import os
 
     from engine.models.providers import PROVIDERS
@@ -148,7 +150,7 @@ def _database(given: Path | None) -> Check:
 
 
 def _model(given: Path | None) -> Check:
-    """Whether a prompt that names no model would find one."""
+    """Whether there is a model for a prompt that names none."""
     import engine
     from engine.errors import EngineError
     from engine.locate import find_database

@@ -1,4 +1,4 @@
-"""Drives a run from the terminal: tells what happens, asks, stops on Ctrl-C, prints the answer."""
+"""Drives a run from the terminal: shows its progress, asks about proposals, stops on Ctrl-C, prints the answer."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 def drive(
     db: Database, run: str, loop: int | None, *, given: Path | None, yolo: bool = False, as_json: bool = False
 ) -> None:
-    """Drive `run` until it ends or waits, print how its prompt `loop` ended, and exit with the code for that.
+    """Drive `run` until it ends or waits, print the result of its loop `loop`, and exit with the code for it.
 
-    `given` is the --db of the command line, for the commands that are shown when the run waits.
+    `given` is the --db of the command line; the commands that are shown while the run waits repeat it.
     """
     from engine import runs
     from engine.errors import Conflict, EngineError
@@ -61,7 +61,7 @@ def _print_result(db: Database, result: Result, as_json: bool) -> None:
 
 
 def say_how_to_resolve(db: Database, run: str, given: Path | None) -> None:
-    """Say what a run waits for, and by which commands that is decided."""
+    """Show the open proposals of a run, with the commands that decide on them."""
     proposals = db.rows("select * from open_proposals where run = ? order by proposal_id", (run,))
     flag = db_flag(given)
     if not proposals:

@@ -1,4 +1,4 @@
-"""Exit codes: what a command tells the shell about how it went.
+"""Exit codes of the commands:
 
 0 answered (200, 204) · 1 failed or refused (500, 409, …) · 2 wrong usage, or no such run, model or folder (400, 404)
 · 3 cannot be done (422) · 4 aborted (499) · 5 too large (413) · 6 waits for a decision (202).

@@ -1,4 +1,4 @@
-"""`engine files`: which files of a folder belong to its project, and which may not be written."""
+"""`engine files`: lists the files of a project; adds, ignores and protects files by patterns."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ Patterns = Annotated[
 def files(context: typer.Context, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List or choose the files that a run can see.
 
-    What git tracks belongs to a project, without git all but hidden files; 'add' takes more in, 'readonly' protects from
-    being written, 'ignore' keeps out.
+    A project has the files that git tracks, without git all files that are not hidden. 'add' includes more files,
+    'ignore' excludes files, 'readonly' protects files from changes.
 
     \b
     Examples:
@@ -57,9 +57,9 @@ def files(context: typer.Context, root: RootOption = None, as_json: JsonOption =
 
 @app.command()
 def add(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
-    """Take files into the project that git does not track.
+    """Include files that git does not track.
 
-    Files that hold keys (.env, *.pem, id_rsa, …) come in by their whole name only.
+    A file that holds keys (.env, *.pem, id_rsa, …) has to be named by its whole path.
 
     \b
     Example:
@@ -70,9 +70,9 @@ def add(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> Non
 
 @app.command()
 def readonly(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
-    """Protect files from being written or removed.
+    """Protect files from changes.
 
-    They stay as they are whatever is proposed and accepted.
+    They are neither written nor removed, even where a proposal to do so is accepted.
 
     \b
     Example:
@@ -83,7 +83,7 @@ def readonly(patterns: Patterns, root: RootOption = None, db: DbOption = None) -
 
 @app.command()
 def ignore(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
-    """Keep files out of the project.
+    """Exclude files from the project.
 
     \b
     Example:
@@ -137,7 +137,7 @@ def _root(given: Path | None) -> Path:
 
 
 def _pattern(root: Path, pattern: str) -> str:
-    """The pattern as it is kept: a folder stands for all that is in it; `ValidationError` for what leads out of the root."""
+    """The pattern to store: of a folder, all files in it. Raises `ValidationError` (400) for a path outside of the root."""
     from engine.errors import ValidationError
 
     parts = Path(pattern).parts
@@ -155,7 +155,7 @@ def _project(db: Database, root: Path) -> int:
 
 
 def _known(root: Path | None, db: Path | None) -> tuple[Path, list[Row], Path | None]:
-    """The folder, the patterns kept for it, and the database that keeps them; none where there is none yet."""
+    """The folder, the patterns stored for it, and the database with them; no patterns and None without a database."""
     from engine.locate import find_database
 
     place = _root(root)

@@ -1,4 +1,4 @@
-"""Ctrl-C while a run is driven."""
+"""Handles Ctrl-C while a run is driven."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Interrupt:
-    """While it is entered, the first Ctrl-C stops the driver cleanly and the second ends the process."""
+    """A context manager in which the first Ctrl-C stops the driver and the second one ends the process."""
 
     def __init__(self) -> None:
         self._driver: Driver | None = None
@@ -22,12 +22,12 @@ class Interrupt:
         self._before: Any = None
 
     def take(self, driver: Driver) -> None:
-        """Stop this driver."""
+        """Make Ctrl-C stop this driver."""
         self._driver = driver
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """While a person is asked, Ctrl-C also breaks the waiting off, with `KeyboardInterrupt`."""
+        """A context manager for a question to a person, in which Ctrl-C also raises `KeyboardInterrupt`."""
         self._asking = True
         try:
             yield
@@ -36,7 +36,7 @@ class Interrupt:
 
     def __enter__(self) -> Interrupt:
         self._before = signal.getsignal(signal.SIGINT)
-        if self._before is not signal.SIG_IGN:  # started in the background: not ours to change
+        if self._before is not signal.SIG_IGN:  # a process in the background ignores Ctrl-C
             signal.signal(signal.SIGINT, self._stop)
         return self
 
@@ -47,7 +47,7 @@ class Interrupt:
 
     def _stop(self, _: int, __: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        # The streams of Python may be in the middle of a write of their own.
+        # Not through sys.stderr: the signal may have come during a write to it.
         os.write(2, b"\nstopping; Ctrl-C again ends at once\n")
         if self._driver:
             self._driver.stop()

@@ -1,4 +1,4 @@
-"""`engine resume`, `abort`, `fork`: what happens to a run that is there."""
+"""`engine resume`, `abort`, `fork` and `purge`: commands about an existing run."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 def resume(
     run: Annotated[str | None, typer.Argument(metavar="RUN", help="The run; default: the latest unfinished.")] = None,
-    yolo: Annotated[bool, typer.Option("--yolo", help="Accept all that is proposed.")] = False,
+    yolo: Annotated[bool, typer.Option("--yolo", help="Accept all proposals.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Go on with a run that stopped before its end.
 
-    Such a run was interrupted, had a proposal decided, or has prompts queued. What was aborted stays aborted.
+    Such a run was interrupted, had a proposal decided, or has prompts queued. An aborted prompt stays aborted.
 
     \b
     Examples:
@@ -43,11 +43,11 @@ def resume(
 def abort(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run to stop.")],
     reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why; it is kept with the prompt.")
+        str, typer.Option("--reason", metavar="TEXT", help="Why; stored as the reason of the prompt's end.")
     ] = "aborted",
     db: DbOption = None,
 ) -> None:
-    """Stop what a run is doing, also in another process. Prompts queued behind stay queued.
+    """Abort the active prompt of a run, also in another process. Queued prompts stay.
 
     \b
     Example:
@@ -71,7 +71,7 @@ def fork(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Make a new run that knows what another knew. Neither sees what the other does from then on. Prints its name.
+    """Make a new run from another one, and print its name. From then on neither sees what the other does.
 
     \b
     Examples:
@@ -95,9 +95,10 @@ def purge(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Remove a run for good: what it said, did, kept and was sent. There is no way back.
+    """Remove a run for good. This cannot be undone.
 
-    Files that it wrote in its folder stay, and so does what other runs share with it.
+    Its prompts, responses, commands, entries and packets are removed. The files that it wrote stay, and so does
+    what other runs use.
 
     \b
     Examples:
@@ -123,14 +124,14 @@ def purge(
 
 
 def _existing(given: Path | None) -> Database:
-    """The database that is there; a command about a run that exists makes none."""
+    """The existing database: a command about a run does not create one."""
     from engine.locate import database_to_read
 
     return open_to_write(database_to_read(given, Path.cwd()))
 
 
 def _step(db: Database, run: str) -> str | None:
-    """What comes next for a run; None where it is at its end."""
+    """The next step of a run; None where it has ended."""
     step = db.value("select step from next_steps where run = ?", (run,))
     return None if step == "end" else str(step)
 

@@ -1,4 +1,4 @@
-"""`engine runs`, `show`, `log`: what runs did and what came of it."""
+"""`engine runs`, `show` and `log`: show runs, their prompts, turns and commands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from .printing import one_line, print_json, print_table, print_text
 from .shared import DbOption, JsonOption, RunArgument, open_to_read, run_or_latest
 
-# What the table of turns shows, under names that leave it narrow: tokens, dollars, milliseconds.
+# The columns of the table of turns under short names; in tokens, US dollars and milliseconds.
 _FIGURES = {
     "turn": "turn",
     "status": "status",
@@ -45,7 +45,9 @@ def runs(as_json: JsonOption = False, db: DbOption = None) -> None:
 
 
 def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Show a run: prompts, answers, and what each turn took.
+    """Show a run: its prompts, answers and turns.
+
+    Each turn has its tokens, its cost in US dollars and its time in milliseconds.
 
     \b
     Examples:
@@ -81,7 +83,7 @@ def log(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Print what was asked for and what came of it, in order.
+    """Print the commands of a run with their results.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`engine models`: what is configured, what is installed, what is missing."""
+"""`engine models`: lists the models, adds and removes aliases, installs the local model."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = N
     """List the models, and whether each can be used here.
 
     An alias comes from 'engine models add' or from the environment: ENGINE_MODEL_<alias>=provider/name,
-    ENGINE_CONTEXT_<alias>=TOKENS and ENGINE_TOOLS_<alias>=native. Any provider/name can also be given to --model as it is.
-    Keys are never shown.
+    ENGINE_CONTEXT_<alias>=TOKENS and ENGINE_TOOLS_<alias>=native. --model also takes any provider/name. Keys are
+    never shown.
 
     \b
     Examples:
@@ -54,9 +54,9 @@ def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = N
 def install(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The model: local.")] = "local",
 ) -> None:
-    """Fetch the small model that runs here, without a key.
+    """Install a small model that runs on this machine, without a key.
 
-    It is about 94 MB and goes into the user's cache; then --model local runs it in this process.
+    About 94 MB are fetched into the user's cache; then --model local runs it in this process.
 
     \b
     Example:
@@ -89,7 +89,7 @@ def add(
         typer.Option("--max-output", metavar="N", min=1, help="Longest answer in tokens; default: the provider's."),
     ] = None,
     native: Annotated[
-        bool, typer.Option("--native", help="Commands as tool calls of the provider's API, not as markup.")
+        bool, typer.Option("--native", help="The model uses tool calls of the provider's API, not markup.")
     ] = False,
     db: DbOption = None,
 ) -> None:
@@ -125,9 +125,9 @@ def add(
 
 @app.command()
 def rm(
-    alias: Annotated[str, typer.Argument(metavar="ALIAS", help="The alias to forget.")], db: DbOption = None
+    alias: Annotated[str, typer.Argument(metavar="ALIAS", help="The alias to remove.")], db: DbOption = None
 ) -> None:
-    """Forget an alias. Runs that used it keep their history.
+    """Remove an alias. Runs that used it keep their history.
 
     \b
     Example:
@@ -148,7 +148,7 @@ def rm(
 
 @contextmanager
 def with_environment(db: Database) -> Iterator[Database]:
-    """The models of `db` and of the environment, and the setting that chooses one, in a database of their own in memory."""
+    """A database in memory with the models of `db` and of the environment, and with the setting `model` of `db`."""
     import engine
     from engine.runs import sync_environment_models
 
@@ -164,7 +164,7 @@ def with_environment(db: Database) -> Iterator[Database]:
 
 
 def listed(db: Database) -> list[Row]:
-    """The rows of `models`, those of the environment included, each with `usable` (yes, no) and a `hint` what is missing."""
+    """The rows of `models`, with those of the environment, each with `usable` (yes, no) and a `hint` of what is missing."""
     with with_environment(db) as beside:
         rows = beside.rows(
             "select alias, actual, context_length, max_output, tool_calling, origin from models order by alias"
@@ -176,7 +176,7 @@ def listed(db: Database) -> list[Row]:
 
 
 def problem(actual: str) -> str | None:
-    """What keeps a model from being used here, and what to do about it; None when nothing does. No call is made."""
+    """Why a model cannot be used here, and what to do about it; None where it can be. The model is not called."""
     from engine.errors import EngineError
     from engine.models import LOCAL_NAMES, resolve_model
 
@@ -202,7 +202,7 @@ def _problem_of_local() -> str | None:
 
 @contextmanager
 def _database(given: Path | None) -> Iterator[Database]:
-    """The database, or one in memory where there is none: listing creates no file."""
+    """The database, or one in memory where there is none, because listing creates no file."""
     import engine
     from engine.locate import find_database
 
@@ -216,7 +216,7 @@ def _database(given: Path | None) -> Iterator[Database]:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Tells how far a download is: a bar on a terminal, else a line for each tenth."""
+    """Shows the progress of a download: a bar on a terminal, else a line for each tenth."""
     if not sys.stderr.isatty():
         yield _Tenths().tell
         return
@@ -229,7 +229,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 
 class _Tenths:
-    """Says a download's progress whenever another tenth has arrived."""
+    """Prints a line whenever another tenth of a download has arrived."""
 
     def __init__(self) -> None:
         self._told = -1

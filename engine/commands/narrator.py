@@ -1,4 +1,4 @@
-"""Tells on stderr what a run does while it does it: a line for each turn and each command."""
+"""Shows the progress of a run on stderr: a line for each turn and each command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Narrator:
-    """Takes the events of `engine.progress`; on a terminal a spinner turns while the model thinks."""
+    """Prints the events of `engine.progress`; on a terminal a spinner turns while the model works."""
 
     def __init__(self) -> None:
         self._on_terminal = sys.stderr.isatty()
@@ -39,7 +39,7 @@ class Narrator:
         self._rest()
 
     def __call__(self, event: Mapping[str, Any]) -> None:
-        """Tell one event."""
+        """Print one event."""
         if event["type"] == "delta":
             self._delta(event)
             return

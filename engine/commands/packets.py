@@ -1,4 +1,4 @@
-"""`engine packet`: what the model was sent, to the byte."""
+"""`engine packet`: prints, compares and verifies the packets that a run sent."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def packet(
         int | None, typer.Option("--turn", metavar="N", help="The turn, where RUN is left out.")
     ] = None,
     role: Annotated[
-        str | None, typer.Option("--role", metavar="ROLE", help="Only this message, system or user, and nothing added.")
+        str | None, typer.Option("--role", metavar="ROLE", help="Only the text of this message: system or user.")
     ] = None,
     diff: Annotated[
-        int | None, typer.Option("--diff", metavar="M", help="Only what differs from the packet of turn M.")
+        int | None, typer.Option("--diff", metavar="M", help="Only the unified diff from the packet of turn M.")
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Check that what is kept is what was sent, of all turns or of TURN.")
+        bool, typer.Option("--verify", help="Check the stored packets against their hashes, of all turns or of TURN.")
     ] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -71,7 +71,7 @@ def packet(
 
 
 def _messages(database: Database, alias: str, turn: int | None, role: str | None) -> list[Row]:
-    """The messages of a turn's packet, the latest where it is None; raises `NotFound` (404) where none was sent."""
+    """The messages of a turn's packet, by default the latest; raises `NotFound` (404) where none was sent."""
     rows = database.rows(
         f"{_SENT} and p.turn = coalesce(:turn, "  # noqa: S608 - ours
         "(select max(o.turn) from past_turns as o join packets as s on s.turn_id = o.turn_id where o.run = :run)) "
@@ -91,7 +91,7 @@ def _not_sent(alias: str, turn: int | None, role: str | None) -> EngineError:
 
 
 def _print_difference(before: Row, after: Row, *, as_json: bool) -> None:
-    """Print a unified diff of two messages, or on stderr that they are the same."""
+    """Print the unified diff of two messages; on stderr, where they are the same."""
     old, new = (f"turn {row['turn']}, {row['role']}" for row in (before, after))
     lines = difference(before["text"], after["text"], old, new)
     if as_json:
@@ -103,12 +103,12 @@ def _print_difference(before: Row, after: Row, *, as_json: bool) -> None:
 
 
 def _verify(database: Database, alias: str, turn: int | None, role: str | None, *, as_json: bool) -> None:
-    """Compare what is kept of packets with the hashes of what was sent; raises `EngineError` (500) where they differ.
+    """Compare the stored packets, those that a fork inherited included, with the hashes of the sent ones.
 
-    Of a fork those that it inherited are among them. Raises `NotFound` (404) where there is none to compare.
+    Raises `EngineError` (500) where they differ, `NotFound` (404) where there are none.
     """
     from engine.errors import EngineError
-    from engine.kept import digest
+    from engine.packet_store import digest
 
     rows = database.rows(
         f"{_SENT} and p.turn = coalesce(:turn, p.turn) order by k.turn, k.ordinal",

@@ -1,4 +1,4 @@
-"""`engine context` and `diff`: what runs saw, now and at any of their turns, and how it changed."""
+"""`engine context` and `diff`: show the context of a run, now or at a turn, and compare two turns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CHANGES = (
     f"where run = :run and from_turn = :before and to_turn = :after and {_WANTED} order by change, path"
 )
 _TOLD = ("visibility", "state", "outcome", "attributes")
-"""What a diff tells of an entry besides its text."""
+"""The columns that a diff of an entry compares besides its text."""
 
 
 def context(
@@ -47,10 +47,10 @@ def context(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List what is in a run's context, or was when a turn was sent.
+    """List the entries in a run's context, now or at a turn.
 
-    With the PATH of an entry its text is printed, as it is or was. The options that name patterns change first what
-    the next packet shows.
+    With the PATH of an entry its text is printed. --visible, --summarized and --archived first change how the next packet
+    shows the entries that a pattern matches.
 
     \b
     Examples:
@@ -99,10 +99,10 @@ def diff(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List what differs between what two turns saw.
+    """Compare the context of two turns.
 
-    That is the entries that appeared, disappeared, changed, or moved in visibility. With a PATH it is printed how
-    that entry changed. JSON has the bodies.
+    It lists the entries that appeared, disappeared, changed, or moved in visibility. With a PATH the change of that entry
+    is printed. JSON has the bodies.
 
     \b
     Examples:
@@ -131,7 +131,7 @@ def diff(
 
 
 def _print_change(row: Row, before: int, after: int) -> None:
-    """Print how one entry changed: what is told of it, old and new, then the unified diff of its text."""
+    """Print the change of one entry: its columns that differ, then the unified diff of its text."""
     print_title(f"diff {row['path']} ({row['change']})")
     if row["change"] in ("changed", "moved"):
         for name in _TOLD:
@@ -143,7 +143,7 @@ def _print_change(row: Row, before: int, after: int) -> None:
 
 
 def _move(row: Row) -> str:
-    """The visibility of an entry before and after, or the one that it has."""
+    """The visibility of an entry before and after, once where it is the same."""
     return " → ".join(dict.fromkeys(filter(None, (row["visibility_before"], row["visibility"]))))
 
 

@@ -1,4 +1,4 @@
-"""Prints: lines, tables and JSON, plain where no one sits at a terminal."""
+"""Prints lines, tables and JSON: coloured at a terminal, plain elsewhere."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, TextIO
 
 import typer
 
-# What moves the cursor, colours, or turns the direction of writing: a model's text must not play with the terminal.
+# Characters that move the cursor, set colours or turn the writing direction. A model's text must not control the terminal.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
-# Of a table at a terminal: cells of a column that is not the last, and those between two columns.
+# In terminal cells: the widest column of a table, the last one excepted, and the gap between two columns.
 _WIDEST = 40
 _GAP = 2
 
@@ -25,14 +25,14 @@ def say(text: str = "", colour: str | None = None, *, dim: bool = False) -> None
 
 
 def paint(text: str, colour: str | None = None, *, dim: bool = False, stream: TextIO) -> str:
-    """`text` in a colour, if `stream` shows colours and NO_COLOR is not set."""
+    """`text` in a colour where `stream` is a terminal and NO_COLOR is not set; else `text` itself."""
     if not (colour or dim) or not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return typer.style(text, fg=colour, dim=dim or None)
 
 
 def visible(text: str) -> str:
-    """`text` with characters that would act on a terminal written as escapes; line feeds and tabs stay."""
+    """`text` with characters that control a terminal written as escapes; line feeds and tabs stay."""
     return _UNSEEN.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
 
 
@@ -44,7 +44,7 @@ def one_line(value: Any, width: int = 100) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value of a row as text: numbers as they are, bytes as SQL writes them, NULL as nothing."""
+    """A value of a row as text: NULL is empty, and bytes are an SQL literal."""
     if value is None:
         return ""
     if isinstance(value, bytes):
@@ -53,22 +53,22 @@ def shown(value: Any) -> str:
 
 
 def print_text(text: str) -> None:
-    """Print a text on stdout: as it is for a program, with what would act on the terminal escaped for a person."""
+    """Print a text on stdout; at a terminal with the characters escaped that control it."""
     typer.echo(visible(text) if sys.stdout.isatty() else text)
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON on stdout; bytes become text as SQL writes them."""
+    """Print a value as JSON on stdout; bytes become the text of an SQL literal."""
     print_json_text(json.dumps(value, ensure_ascii=False, indent=2, default=shown))
 
 
 def print_json_text(text: str) -> None:
-    """Print a JSON text on stdout, with what would act on a terminal as escapes of JSON: it means the same."""
+    """Print a JSON text on stdout, with JSON escapes for characters that control a terminal; its meaning is the same."""
     typer.echo(_UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text))
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], columns: Iterable[str], empty: str) -> None:
-    """Print the named columns of `rows`, a line each, or on stderr what it means that there are none."""
+    """Print the named columns of `rows`, one row a line; where there are no rows, print `empty` on stderr."""
     names = list(columns)
     if not rows:
         say(empty)
@@ -79,7 +79,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Iterable[str], empty
 
 
 def _print_rich(names: list[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """A table as wide as the terminal: the last column gets what the others leave, and is cut there."""
+    """Print a table as wide as the terminal; the last column is cut to the width that the others leave."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""`engine proposals` and `resolve`: what waits for a decision, and the decision."""
+"""`engine proposals` and `resolve`: list the open proposals, and decide on them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def proposals(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List what waits for a decision.
+    """List the open proposals, which wait for a decision.
 
-    Changes are shown as diffs, commands and questions as they are.
+    A change is shown as a diff, a command or a question as its text.
 
     \b
     Examples:
@@ -51,19 +51,19 @@ def proposals(
 
 def resolve(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run.")],
-    path: Annotated[str | None, typer.Argument(metavar="PATH", help="The log:// path of what is proposed.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All that is open in the run.")] = False,
+    path: Annotated[str | None, typer.Argument(metavar="PATH", help="The log:// path of the proposal.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All open proposals of the run.")] = False,
     accept: Annotated[bool | None, typer.Option("--accept/--reject", help="Yes or no.", show_default=False)] = None,
     reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; the model is told.")] = None,
     answer: Annotated[str | None, typer.Option("--answer", metavar="TEXT", help="The answer to a question.")] = None,
     go_on: Annotated[bool, typer.Option("--continue", help="Then go on with the run.")] = False,
-    yolo: Annotated[bool, typer.Option("--yolo", help="With --continue: accept what comes after, too.")] = False,
+    yolo: Annotated[bool, typer.Option("--yolo", help="With --continue: accept later proposals, too.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Accept or reject what a run proposes. The effect happens when the run goes on: --continue, or 'engine resume'.
+    """Accept or reject proposals of a run. An accepted one takes effect when the run goes on: --continue or 'engine resume'.
 
-    PATH may be left out when one proposal is open.
+    PATH may be left out where one command has open proposals.
 
     \b
     Examples:
@@ -98,7 +98,7 @@ def _decision(accept: bool | None, answer: str | None) -> bool:
 
 
 def _chosen(db: Database, run: str, path: str | None, everything: bool) -> list[Row]:
-    """The open proposals that are meant; raises `NotFound` (404) when there are none, 400 when it is not clear."""
+    """The open proposals that the arguments name; raises `NotFound` (404), or `ValidationError` (400) for several paths."""
     from engine.errors import NotFound, ValidationError
 
     rows = db.rows(

@@ -1,4 +1,4 @@
-"""`engine run`: give a prompt to a run and drive it."""
+"""`engine run`: gives a prompt to a run and drives it."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def run(
         bool,
         typer.Option(
             "--yolo",
-            help="Accept all that is proposed, also commands; with --ask an env command is trusted to only read.",
+            help="Accept all proposals, also shell commands; with --ask an env command is trusted to only read.",
         ),
     ] = False,
-    persona: Annotated[str | None, typer.Option("--persona", metavar="NAME", help="Who the model is to be.")] = None,
+    persona: Annotated[str | None, typer.Option("--persona", metavar="NAME", help="The persona of the model.")] = None,
     max_turns: Annotated[
-        int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop after so many turns.")
+        int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop after this many turns.")
     ] = None,
     max_seconds: Annotated[
         float | None,
-        typer.Option("--max-seconds", metavar="N", min=0, help="Stop after so many seconds; 0: whatever it takes."),
+        typer.Option("--max-seconds", metavar="N", min=0, help="Stop after this many seconds; 0: no limit."),
     ] = None,
     context_limit: Annotated[
         int | None, typer.Option("--context-limit", metavar="N", min=256, help="Context window in tokens.")
@@ -55,20 +55,19 @@ def run(
             metavar="N",
             min=0,
             max=1,
-            help="Put old results of tools in short above this share of what a packet may be; 0: never.",
+            help="Shorten old tool results where a packet takes more than this share of its ceiling; 0: never.",
         ),
     ] = None,
     temperature: Annotated[
-        float | None, typer.Option("--temperature", metavar="N", min=0, max=2, help="Of the sampling.")
+        float | None, typer.Option("--temperature", metavar="N", min=0, max=2, help="Sampling temperature, 0 to 2.")
     ] = None,
-    no_repo: Annotated[bool, typer.Option("--no-repo", help="Do not look at the folder's files.")] = False,
-    no_web: Annotated[bool, typer.Option("--no-web", help="No searching and fetching.")] = False,
+    no_repo: Annotated[bool, typer.Option("--no-repo", help="The run sees no files of the folder.")] = False,
+    no_web: Annotated[bool, typer.Option("--no-web", help="No search and no fetching of web pages.")] = False,
     no_interaction: Annotated[bool, typer.Option("--no-interaction", help="The model may not ask questions.")] = False,
-    no_proposals: Annotated[
-        bool, typer.Option("--no-proposals", help="Nothing that would have to be decided.")
-    ] = False,
+    no_proposals: Annotated[bool, typer.Option("--no-proposals", help="No command that needs a decision.")] = False,
     fork: Annotated[
-        str | None, typer.Option("--fork", metavar="RUN[@N]", help="Start as that run is, or as its turn N was sent.")
+        str | None,
+        typer.Option("--fork", metavar="RUN[@N]", help="Start from that run as it is, or as it was at its turn N."),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -133,7 +132,7 @@ def _fork_point(fork: str | None) -> tuple[str | None, int | None]:
 
 
 def _rehearse(db: Path | None, text: str, run: str | None, options: Options) -> None:
-    """Give the prompt to a database in memory where there is none on disk yet: a prompt that is refused makes no file."""
+    """Where there is no database yet, try the prompt in one in memory: a prompt that is refused creates no file."""
     import engine
     from engine.locate import database_to_write
 
@@ -143,7 +142,7 @@ def _rehearse(db: Path | None, text: str, run: str | None, options: Options) -> 
 
 
 def _prompt(db: Database, text: str, run: str | None, options: Options) -> tuple[str, int]:
-    """Give the prompt to the run; the folder of a new one is the present folder unless another was named."""
+    """Give the prompt to the run. The folder of a new run is the current one unless --root names another."""
     from dataclasses import replace
 
     from engine import runs

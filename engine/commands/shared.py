@@ -1,4 +1,4 @@
-"""What the commands share: their options, the file they open, the run they mean."""
+"""Shared by the commands: options, opening the database, finding the run."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ RunArgument = Annotated[str | None, typer.Argument(metavar="RUN", help="The run;
 
 
 def open_to_read(given: Path | None) -> Database:
-    """The database that is there already, open for reading only; a line on stderr tells where it differs from this build.
+    """The existing database, open for reading; where it differs from this build, a line on stderr says so.
 
-    Raises `NotFound` (404) when there is none, else what `engine.open` raises.
+    Raises `NotFound` (404) where there is none, and what `look_at` raises.
     """
     from engine.locate import database_to_read
 
@@ -39,19 +39,19 @@ def open_to_read(given: Path | None) -> Database:
 
 
 def look_at(path: Path) -> Database:
-    """The database at `path`, open for reading only."""
+    """The database at `path`, open for reading; raises what `engine.open` raises, and `Conflict` (409) for no database."""
     import engine
     from engine.errors import Conflict, ValidationError
 
     try:
         return engine.open(path, read_only=True)
     except ValidationError as error:
-        # a refused file is not a mistake in how the command was written
+        # 409, because 400 would exit as a usage error
         raise Conflict(error.message) from error
 
 
 def open_to_write(given: Path | None) -> Database:
-    """The database, created with its folder where there is none; what its user trusts in it may act."""
+    """The database, created with its folder where there is none; objects in it that the user trusts are allowed."""
     import engine
     from engine.errors import Conflict, ValidationError
     from engine.locate import database_to_write, make_folder, passed_over
@@ -71,7 +71,7 @@ def open_to_write(given: Path | None) -> Database:
 
 
 def run_or_latest(db: Database, run: str | None) -> str:
-    """`run` if there is such a run, the latest where it is None; raises `NotFound` (404)."""
+    """`run`, or the latest run where it is None; raises `NotFound` (404) where there is no such run."""
     from engine.errors import NotFound
 
     found = db.value(
@@ -85,9 +85,9 @@ def run_or_latest(db: Database, run: str | None) -> str:
 
 
 def absolute_model(name: str) -> str:
-    """A model's name with the path of its script or recording made absolute, so that it holds in any folder.
+    """A model's name, with an absolute path to its script or recording, so that it is valid in any folder.
 
-    Raises `NotFound` (404) for a file that is not there.
+    Raises `NotFound` (404) where that file is missing.
     """
     from engine.errors import NotFound
 
@@ -101,7 +101,7 @@ def absolute_model(name: str) -> str:
 
 
 def db_flag(given: Path | None) -> str:
-    """` --db PATH` for a command line that is shown to a person, or nothing where it is not needed."""
+    """` --db PATH` for a command line that is shown to a person; empty for the default database."""
     import shlex
 
     return "" if given is None else f" --db {shlex.quote(str(given))}"

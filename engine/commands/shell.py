@@ -1,4 +1,4 @@
-"""`engine shell`: read-only SQL, statement by statement."""
+"""`engine shell`: runs read-only SQL statements that a person types."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .sql import LIMIT, print_answer
 if TYPE_CHECKING:
     from engine.api import Database
 
-_HELP = """.tables         tables and views
+_HELP = """.tables         views, tables, and doors, which take rows
 .schema [NAME]  how one, or each, was created, with what it promises
 .quit           leave
 Anything else is SQL, up to a semicolon; only reading is allowed."""
 
 
 def shell(db: DbOption = None) -> None:
-    """Ask the database in SQL, statement by statement.
+    """Type SQL statements and see their rows. Only reading is allowed.
 
-    Only reading is allowed. At a terminal, lines are remembered between sessions.
+    At a terminal, lines are kept in a history.
 
     \b
     Examples:
@@ -45,7 +45,7 @@ def shell(db: DbOption = None) -> None:
 
 
 def _statements(interactive: bool) -> Iterator[str]:
-    """Dot-commands and whole statements from stdin, until its end or .quit."""
+    """Dot commands and whole statements from stdin, until its end or .quit."""
     import apsw
 
     lines: list[str] = []
@@ -71,7 +71,7 @@ def _statements(interactive: bool) -> Iterator[str]:
 
 
 def _perform(db: Database, text: str) -> bool:
-    """Carry out one line of the shell; False, with the reason on stderr, when it failed."""
+    """Run a dot command or a statement; False, with the error on stderr, where it failed."""
     from engine.errors import EngineError
     from engine.query import answer
 
@@ -95,10 +95,12 @@ def _dot_command(db: Database, text: str) -> None:
     name, _, argument = text.partition(" ")
     if name == ".tables":
         rows = db.rows(
-            "select group_concat(name, '  ') as names, type from (select name, type from sqlite_schema "
-            "where type in ('table', 'view') and name not like 'sqlite_%' order by name) group by type order by type desc"
+            "select group_concat(name, '  ') as names, kind from (select s.name, case when exists (select 1 from "
+            "sqlite_schema as t where t.type = 'trigger' and t.tbl_name = s.name and s.type = 'view') "
+            "then 'doors' else s.type || 's' end as kind from sqlite_schema as s where s.type in ('table', 'view') "
+            "and s.name not glob 'sqlite_*' and s.name not glob '_*' order by s.name) group by kind order by kind desc"
         )
-        print_text("\n\n".join(f"{row['type']}s\n{row['names']}" for row in rows))
+        print_text("\n\n".join(f"{row['kind']}\n{row['names']}" for row in rows))
     elif name == ".schema":
         rows = db.rows(
             "select sql from sqlite_schema where sql is not null "
@@ -116,7 +118,7 @@ def _dot_command(db: Database, text: str) -> None:
 
 @contextmanager
 def _history() -> Iterator[None]:
-    """Line editing with a history in the user's state folder, where there is a terminal and readline."""
+    """Switch on line editing, with a history in the user's state folder, at a terminal with readline."""
     if not sys.stdin.isatty():
         yield
         return
@@ -131,7 +133,7 @@ def _history() -> Iterator[None]:
         path.touch(mode=0o600)
         readline.read_history_file(path)
     except OSError:
-        yield  # a history is a comfort: without a home there is none
+        yield  # no history where its file cannot be used
         return
     readline.set_history_length(1_000)
     try:

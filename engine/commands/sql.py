@@ -1,4 +1,4 @@
-"""`engine sql`: one read-only statement."""
+"""`engine sql`: runs one read-only statement."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sql(
     seconds: Annotated[float, typer.Option("--timeout", metavar="N", min=0.001, help="Seconds at most.")] = 10.0,
     db: DbOption = None,
 ) -> None:
-    """Run one read-only SQL statement. Nothing that would change the file, or reach another, is let through.
+    """Run one read-only SQL statement. One that would write, or use another file, is refused.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`engine trust`: let objects of others in a file act."""
+"""`engine trust`: shows and trusts objects of others in a file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .shared import DbOption, JsonOption, look_at
 
 def trust(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Trust them without asking.")] = False,
-    forget: Annotated[bool, typer.Option("--forget", help="Trust nothing of the file any more.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Trust nothing in the file any more.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show and trust what others put on the engine's tables.
+    """Show and trust objects of others in the file.
 
-    That is what neither the engine nor an installed plugin made. What is trusted is kept with your settings, for this
-    file and these objects only.
+    These are objects on the engine's tables, such as triggers, that neither the engine nor an installed plugin made. Your
+    decision is stored in your configuration folder, for this file and these objects only.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Options of `engine context` that change what a run sees."""
+"""Options of `engine context` that change the visibility of entries."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ def _patterns(name: str, says: str) -> typer.models.OptionInfo:
     return option
 
 
-VisibleOption = Annotated[list[str] | None, _patterns("visible", "Show these whole from now on.")]
-SummarizedOption = Annotated[list[str] | None, _patterns("summarized", "Show these in short from now on.")]
-ArchivedOption = Annotated[list[str] | None, _patterns("archived", "Put these out of sight.")]
+VisibleOption = Annotated[list[str] | None, _patterns("visible", "Show these entries whole from now on.")]
+SummarizedOption = Annotated[list[str] | None, _patterns("summarized", "Show a summary of these entries from now on.")]
+ArchivedOption = Annotated[list[str] | None, _patterns("archived", "Do not show these entries any more.")]
 
 
 def move(database: Database, run: str, moves: Mapping[str, Sequence[str] | None]) -> None:
-    """Change what `run` sees as an app does: `moves` has the patterns or paths to move by visibility.
+    """Change the visibility of entries in the context of `run`; `moves` has paths or patterns by visibility.
 
-    All of them are moved or none. Raises what the database refuses, `NotFound` (404) for what finds nothing.
+    All of them are changed or none. Raises the error of the command that fails, such as `NotFound` (404) for a path that
+    matches nothing.
     """
     from engine.errors import error_for
 

@@ -1,1 +1,1 @@
-"""Effects: what the world must see."""
+"""Performs effects: writes and removes files, runs processes."""

@@ -1,4 +1,4 @@
-"""The text of one output channel of a process: decoded as it comes, passed on in batches, cut at a limit."""
+"""One output channel of a process: decodes its bytes, passes the text on in batches, and stops at a limit."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ BATCH_SECONDS = 0.2
 
 
 class Channel:
-    """Channel `number` (1 stdout, 2 stderr); the first `room` bytes are passed on to `on_output` as text.
+    """Channel `number` (1 stdout, 2 stderr). The first `room` bytes go to `on_output` as text, the rest is dropped.
 
-    A batch is passed on after 0.2 s or 64 KB. `truncated` says that bytes were dropped.
+    A batch is passed on after 0.2 s or 64 KB. `truncated` says whether bytes were dropped.
     """
 
     def __init__(self, number: int, room: int, on_output: OnOutput) -> None:
@@ -29,7 +29,7 @@ class Channel:
         self._batch_began = 0.0
 
     def feed(self, data: bytes) -> None:
-        """Take in what was read, at most 64 KB of it at a time."""
+        """Take bytes that were read from the channel, at most 64 KB at a time."""
         kept = data[: self._room]
         self._room -= len(kept)
         self.truncated = self.truncated or len(kept) < len(data)
@@ -41,18 +41,18 @@ class Channel:
         self._batch_bytes += len(kept)
 
     def flush_if_due(self) -> None:
-        """Pass on a batch that has waited long enough."""
+        """Pass on a batch that is 0.2 s old."""
         if self._batch and time.monotonic() - self._batch_began >= BATCH_SECONDS:
             self.flush()
 
     def finish(self) -> None:
-        """Pass on the rest; half a character is shown as such, unless it was our own cut that halved it."""
+        """Pass on the rest. Half a character at the end becomes U+FFFD, unless the limit cut it in half."""
         if not self.truncated:
             self._batch.append(self._decoder.decode(b"", True))
         self.flush()
 
     def flush(self) -> None:
-        """Pass on what has been gathered."""
+        """Pass on the batch."""
         # SQLite's text functions stop at a NUL; no terminal shows one either.
         text = "".join(self._batch).replace("\0", "\ufffd")
         self._batch.clear()

@@ -1,4 +1,4 @@
-"""The project's files: looked at before a packet, written and removed when that was accepted."""
+"""The project's files: read before a packet, and written or removed once a proposal of that is accepted."""
 
 from __future__ import annotations
 
@@ -13,50 +13,33 @@ if TYPE_CHECKING:
     from engine.database import Row, Store
 
 
-_DIFFERENCES = """
-with found as (select key as path, value as stats from json_each(:listing))
-select f.path, 0 as gone
-from found as f
-left join file_stats as s on s.project_id = :project and s.path = f.path and s.kind <> 'missing'
-where s.path is null or json_array(s.size, s.mtime_ns) <> f.stats
-union all
-select path, 1
-from file_stats
-where project_id = :project and kind <> 'missing' and path not in (select path from found)
-order by gone, path
-"""
-"""What is new, changed or gone since the last look; `listing` is a JSON object of [size, mtime_ns] by path."""
-
-
 def scan(db: Store, request: Row) -> None:
-    """Look at the whole project of a row of `scan_requests` and report what differs from the last look.
+    """List the whole project of a row of `_scan_requests`, read what `unread_files` names, and report it.
 
-    The disk is read outside of any transaction; what was found is written in one.
+    The disk is read outside of any transaction; what was read is reported in one.
     """
     workspace = Workspace.at(request["root"], db.place)
     project = request["project_id"]
-    patterns = db.rows("select pattern, visibility from file_constraints where project_id = ?", (project,))
     members = workspace.members(
-        added=[row["pattern"] for row in patterns if row["visibility"] != "ignore"],
-        ignored=[row["pattern"] for row in patterns if row["visibility"] == "ignore"],
+        added=_patterns(db, project, ignored=False),
+        ignored=_patterns(db, project, ignored=True),
         limit=int(_setting(db, "scan_max_files")),
     )
     listing = to_json({member.path: (member.size, member.mtime_ns) for member in members})
+    db.insert("report_listing", project_id=project, listing=listing)
     limit = int(_setting(db, "file_max_bytes"))
-    reads = [
-        (row["path"], FileRead("missing") if row["gone"] else workspace.read(row["path"], limit))
-        for row in db.rows(_DIFFERENCES, {"listing": listing, "project": project})
-    ]
+    unread = db.rows("select path from unread_files where project_id = ? order by path", (project,))
+    reads = [(row["path"], workspace.read(row["path"], limit)) for row in unread]
     with db.transaction():
         for path, read in reads:
             _report(db, project, path, read)
-        db.insert("file_syncs", run_id=request["run_id"], turn_id=request["turn_id"])
+        db.insert("sync_files", run_id=request["run_id"], turn_id=request["turn_id"])
 
 
 def look_at_watched(db: Store, run_id: int) -> None:
-    """Read again those files in a run's context that changed on disk."""
+    """Read and report those files in a run's context whose size or time on disk has changed."""
     watched = db.rows(
-        "select w.project_id, w.path, w.size, w.mtime_ns, p.root from watched_files as w "
+        "select w.project_id, w.path, w.size, w.mtime_ns, p.root from _watched_files as w "
         "join projects as p on p.id = w.project_id where w.run_id = ?",
         (run_id,),
     )
@@ -68,7 +51,10 @@ def look_at_watched(db: Store, run_id: int) -> None:
 
 
 def write(db: Store, effect: Row) -> dict[str, Any]:
-    """Write an accepted file: atomically, inside the root, and only over what was there when it was proposed."""
+    """Write the file of an accepted proposal; returns the columns of its `finish_effect`.
+
+    The write is atomic, inside the root, and fails where the file has changed since it was proposed.
+    """
     detail = json.loads(effect["detail"])
     try:
         workspace = _workspace(db, effect, detail["path"])
@@ -80,7 +66,10 @@ def write(db: Store, effect: Row) -> dict[str, Any]:
 
 
 def delete(db: Store, effect: Row) -> dict[str, Any]:
-    """Remove an accepted file, if it still is what it was when that was proposed; one that is gone already is fine."""
+    """Remove the file of an accepted proposal; returns the columns of its `finish_effect`.
+
+    It fails where the file has changed since; a file that is gone already counts as removed.
+    """
     detail = json.loads(effect["detail"])
     try:
         _workspace(db, effect, detail["path"]).delete(detail["path"], before=detail.get("before"))
@@ -90,7 +79,7 @@ def delete(db: Store, effect: Row) -> dict[str, Any]:
 
 
 def may_be_done(db: Store, effect: Row) -> bool:
-    """Whether a file is still what it was when its change was proposed, or already what it is to become."""
+    """Whether the file of an effect is as it was when the change was proposed, or already as the change would leave it."""
     detail = json.loads(effect["detail"])
     text = effect["text"] if effect["kind"] == "file_write" else None
     try:
@@ -101,26 +90,22 @@ def may_be_done(db: Store, effect: Row) -> bool:
 
 
 def _workspace(db: Store, effect: Row, path: str) -> Workspace:
-    """The workspace of an effect on the file `path`; `PermissionDenied` (403) where that is one of keys."""
+    """The workspace of an effect on the file `path`; raises `PermissionDenied` (403) for a file that holds keys."""
     workspace = Workspace.at(effect["root"], db.place)
-    added = db.rows(
-        "select k.pattern from file_constraints as k join runs as r on r.project_id = k.project_id "
-        "where r.id = ? and k.visibility <> 'ignore'",
-        (effect["run_id"],),
-    )
-    workspace.expect_no_keys(path, [row["pattern"] for row in added])
+    project = db.value("select project_id from runs where id = ?", (effect["run_id"],))
+    workspace.expect_no_keys(path, _patterns(db, project, ignored=False))
     return workspace
 
 
 def failure(error: EngineError) -> dict[str, Any]:
-    """The result row of an effect that was refused."""
+    """The columns of `finish_effect` for an effect that raised `error`."""
     outcome = {403: "permission", 404: "not_found", 409: "conflict"}.get(error.status, f"status:{error.status}")
     return {"state": "failed", "outcome": outcome, "message": error.message}
 
 
 def _report(db: Store, project_id: int, path: str, read: FileRead) -> None:
     db.insert(
-        "file_reads",
+        "report_file",
         project_id=project_id,
         path=path,
         kind=read.kind,
@@ -129,6 +114,15 @@ def _report(db: Store, project_id: int, path: str, read: FileRead) -> None:
         sha256=read.sha256,
         text=read.text,
     )
+
+
+def _patterns(db: Store, project_id: int, *, ignored: bool) -> list[str]:
+    """The patterns of files that a person ignores, or of those that a person adds."""
+    rows = db.rows(
+        "select pattern from file_constraints where project_id = ? and (visibility = 'ignore') = ?",
+        (project_id, ignored),
+    )
+    return [row["pattern"] for row in rows]
 
 
 def _setting(db: Store, name: str) -> str:

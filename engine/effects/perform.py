@@ -23,7 +23,10 @@ Output = Callable[[int, str], None]
 
 
 class Performer:
-    """Performs effects for the driver that holds `token`; `stopped` cuts a running process off."""
+    """Performs effects for the driver whose lease has the token `token`; when `stopped` is set, a running process ends.
+
+    `on_output` gets the channel (1 stdout, 2 stderr) and the text of what a process prints.
+    """
 
     def __init__(self, db: Store, token: str | None, stopped: threading.Event, on_output: Output | None = None) -> None:
         self._db = db
@@ -47,22 +50,21 @@ class Performer:
             return
         if effect["kind"] != "process":
             self._mark_started(effect["effect_id"], None)
-        self._report(effect, self._handle(effect))
+        self._report(effect["effect_id"], self._handle(effect))
 
     def _hopeless(self, run_id: int) -> Row | None:
-        """An effect that will be refused, of those that are done together or not at all: it fails before one is done."""
-        together = self._db.rows("select * from joint_effects where run_id = ? order by effect_id", (run_id,))
+        """One of the joint effects that the disk would refuse now: it is performed first, so that it fails before the others
+        have changed anything.
+        """
+        together = self._db.rows("select * from atomic_effects where run_id = ? order by effect_id", (run_id,))
         return next((effect for effect in together if not files.may_be_done(self._db, effect)), None)
 
     def recover(self, run_id: int) -> None:
-        """Record the processes that were cut off with another driver as interrupted; they are never started again."""
-        for effect in self._db.rows(
-            "select * from pending_effects where run_id = ? and state = 'started' and kind = 'process'",
-            (run_id,),
-        ):
-            if effect["identity"]:
-                kill_leftover(ProcessIdentity.from_json(effect["identity"]))
-            self._report(effect, {"state": "failed", "outcome": "interrupted"})
+        """Kill the processes of a driver that died and record them as interrupted; they are never started again."""
+        for process in self._db.rows("select * from _leftover_processes where run_id = ?", (run_id,)):
+            if process["identity"]:
+                kill_leftover(ProcessIdentity.from_json(process["identity"]))
+            self._report(process["effect_id"], {"state": "failed", "outcome": "interrupted"})
 
     def _handle(self, effect: Row) -> Mapping[str, Any]:
         handler = self._handlers.get(effect["kind"])
@@ -82,11 +84,13 @@ class Performer:
             return {"state": "failed", "outcome": "error", "message": f"{type(error).__name__}: {error}"}
 
     def _process(self, effect: Row) -> dict[str, Any]:
-        """Run an accepted command in the project's root; it is recorded as started before it can do anything."""
+        """Run an accepted shell command in the project's root; its start is recorded before it can do anything."""
         result = run_process(
             json.loads(effect["detail"])["command"],
             cwd=Path(effect["root"] or "."),
-            timeout_s=effect["timeout_s"],
+            timeout_s=self._db.value(
+                "select timeout_s from _effect_timeouts where effect_id = ?", (effect["effect_id"],)
+            ),
             on_start=lambda identity: self._mark_started(effect["effect_id"], identity.to_json()),
             on_output=lambda channel, text: self._append(effect["effect_id"], channel, text),
             cancelled=self._stopped,
@@ -95,24 +99,23 @@ class Performer:
         return _process_row(result)
 
     def _mark_started(self, effect_id: int, identity: str | None) -> None:
-        """Record that the world is about to be touched; raises `Conflict` (409) when another process drives the run."""
-        self._db.insert("effect_starts", effect_id=effect_id, identity=identity, lease=self._token)
+        """Record the start of an effect; raises `Conflict` (409) while another process drives its run."""
+        self._db.insert("start_effect", effect_id=effect_id, identity=identity, lease=self._token)
 
     def _append(self, effect_id: int, channel: int, text: str) -> None:
-        self._db.insert("effect_output", effect_id=effect_id, channel=channel, text=text, lease=self._token)
+        self._db.insert("append_output", effect_id=effect_id, channel=channel, text=text, lease=self._token)
         if self._on_output:
             self._on_output(channel, text)
 
-    def _report(self, effect: Row, result: Mapping[str, Any]) -> None:
-        if self._db.value("select state in ('pending', 'started') from effects where id = ?", (effect["effect_id"],)):
-            columns = {**result}
-            if not isinstance(columns.get("detail", ""), str):
-                columns["detail"] = json.dumps(columns["detail"])
-            self._db.insert("effect_results", effect_id=effect["effect_id"], lease=self._token, **columns)
+    def _report(self, effect_id: int, result: Mapping[str, Any]) -> None:
+        columns = {**result}
+        if not isinstance(columns.get("detail", ""), str):
+            columns["detail"] = json.dumps(columns["detail"])
+        self._db.insert("finish_effect", effect_id=effect_id, lease=self._token, **columns)
 
 
 def _process_row(result: ProcessResult) -> dict[str, Any]:
-    """The result row of a process: resolved for exit code 0, else failed with the code, the time-out or the reason."""
+    """The columns of `finish_effect` for a process: resolved for exit code 0, else failed or cancelled with an outcome."""
     notes = [note for note in (result.message, "output was cut" if result.truncated else "") if note]
     detail = {
         "exit_code": result.exit_code,

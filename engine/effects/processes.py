@@ -1,7 +1,7 @@
-"""Run a shell command: recorded before it can act, watched while it runs, ended for certain.
+"""Runs a shell command: its start is recorded before it can act, and it is always ended.
 
-The child starts blocked: a tiny shell waits for one line from this process and only then becomes the command.
-So "started" is committed first, and a command whose engine has died in between never runs.
+The child starts blocked: a small shell waits for one line from this process before it executes the command. So the start is
+committed first, and where the engine dies in between, the command never runs.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _LINGER_SECONDS = 0.5
 class ProcessResult:
     """How a command ended after `duration_s` seconds of running.
 
-    `exit_code` is 0-255 when it `exited` (128 + N when signal N killed it), else None. `truncated` says that
-    a channel gave more than was passed on. `message` is for people, empty when there is nothing to add.
+    `exit_code` is 0-255 where it `exited` (128 + N where signal N killed it), else None. `truncated` says whether output
+    above the limit was dropped. `message` is for people and may be empty.
     """
 
     exit_code: int | None
@@ -61,12 +61,13 @@ def run_process(
 ) -> ProcessResult:
     """Run `command` in bash (sh where there is none) in the folder `cwd` for at most `timeout_s` seconds.
 
-    `on_start` is called before the command can have any effect, `on_output` with the channel (1 stdout, 2
-    stderr) and text, both in the calling thread; of each channel at most `max_output` bytes are passed on.
-    The command gets `environment` as it is, by default this process's own without secrets. On time-out or
-    when `cancelled` is set its process group is ended; so is what outlives the shell and holds its output
-    open, while a background process that has closed its output lives on. What a callback raises ends the
-    command and is raised; a command that cannot start is a result.
+    `on_start` is called with the identity of the process before the command can act, `on_output` with the channel (1
+    stdout, 2 stderr) and text. Both run in the calling thread. At most `max_output` bytes of each channel are passed on.
+    The command gets `environment`, by default this process's own without secrets.
+
+    The process group is ended after the time-out or when `cancelled` is set. Processes that outlive the shell and hold its
+    output open are ended too; a background process that has closed its output stays. An error of a callback ends the
+    command and is raised. A command that cannot start is a result, not an error.
     """
     cancelled = cancelled or threading.Event()
     environment = clean_environment(os.environ) if environment is None else environment
@@ -87,12 +88,12 @@ def run_process(
 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """`environ` without variables whose names look like secrets: no command sees a provider's key."""
+    """`environ` without variables whose names look like secrets, so that no command sees a provider's key."""
     return {name: value for name, value in environ.items() if not any(w in name.upper() for w in _SECRET_WORDS)}
 
 
 def kill_leftover(identity: ProcessIdentity) -> bool:
-    """Kill the process group of a command whose engine died; False, and no signal, if it is gone."""
+    """Kill the process group of a command whose engine died; False, without a signal, where it is gone."""
     stat = process_stat(identity.pid)
     if stat is None or stat.group != identity.pid or not is_same_process(identity):
         return False
@@ -115,7 +116,7 @@ def _start_blocked(command: str, cwd: Path, environment: Mapping[str, str]) -> s
 
 
 def _identity_of(pid: int) -> ProcessIdentity:
-    """The identity of our own child; only its number where /proc hides it."""
+    """The identity of our child; only its number where /proc hides it."""
     try:
         return of(pid)
     except NotFound:
@@ -132,9 +133,9 @@ def _signal_group(group: int, number: signal.Signals) -> bool:
 
 
 class _Running:
-    """A started child, its pipes and its process group.
+    """A started child with its pipes and its process group.
 
-    The child is reaped last: while it is a zombie, its number cannot be given to another group.
+    The child is waited for last: as long as it is a zombie, no other group can get its number.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], on_output: OnOutput, max_output: int) -> None:
@@ -147,7 +148,7 @@ class _Running:
             self._pipes.register(pipe, selectors.EVENT_READ, channel)
 
     def result(self, timeout_s: float, cancelled: threading.Event) -> ProcessResult:
-        """Let the command run, pass its output on, and say how it ended."""
+        """Let the command run for at most `timeout_s` seconds, pass its output on, and return how it ended."""
         began = time.monotonic()
         self._open_gate()
         ended = self._watch(began + timeout_s, cancelled)
@@ -165,7 +166,7 @@ class _Running:
         return ProcessResult(code if code >= 0 else 128 - code, ended, duration, "; ".join(notes), truncated)
 
     def close(self) -> None:
-        """Leave nothing behind: a child that has not been waited for is killed with its group."""
+        """Close the pipes; kill a child that has not been waited for, with its group."""
         if self._process.returncode is None:
             _signal_group(self._process.pid, signal.SIGKILL)
         self._pipes.close()
@@ -190,7 +191,7 @@ class _Running:
         return "exited"
 
     def _settle(self) -> bool:
-        """Take in the rest after the shell's exit; False if what held the pipes had to be killed."""
+        """Read the rest of the output after the shell's exit; False where processes that held the pipes were killed."""
         if self._pump_until(_LINGER_SECONDS, lambda: self._silent):
             return True
         self._kill()
@@ -204,7 +205,7 @@ class _Running:
 
     def _kill(self) -> None:
         _signal_group(self._process.pid, signal.SIGKILL)
-        # A process that left the group may hold the pipes for ever: what is in them is taken, no more.
+        # A process that left the group may hold the pipes open for ever: read only what is in them now.
         self._pump_until(_TICK_SECONDS, lambda: self._silent)
 
     def _exited(self) -> bool:
@@ -218,7 +219,7 @@ class _Running:
         return not self._pipes.get_map()
 
     def _pump_until(self, seconds: float, done: Callable[[], bool]) -> bool:
-        """Pass output on until `done`; False when that takes longer than `seconds`."""
+        """Pass output on until `done`; False where that takes longer than `seconds`."""
         deadline = time.monotonic() + seconds
         while not done():
             if time.monotonic() >= deadline:

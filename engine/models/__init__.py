@@ -1,4 +1,4 @@
-"""Models: one adapter a file behind the `Model` protocol, found by name.
+"""Finds the adapter of a model by the model's name. Each adapter is in a file of its own.
 
 | name | adapter |
 |---|---|
@@ -6,9 +6,9 @@
 | `replay:DB#RUN` | the answers that a run of another engine file recorded |
 | `local`, `local/smollm2` | a small model in this process, without key or network |
 | `provider/name` | a model of openai, anthropic, openrouter, ollama, xai, cerebras or google |
-| anything else | whatever a plugin answers to the hook `engine_model` |
+| anything else | the adapter that a plugin returns from the hook `engine_model` |
 
-Adapters and their libraries are imported when a name asks for them.
+An adapter and its libraries are imported at the first use of such a name.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ LOCAL_NAMES = ("local", "local/smollm2")
 
 
 def resolve_model(name: str) -> Model:
-    """The model that `name` stands for.
+    """The model with this name.
 
-    Raises `NotFound` (404) for a name of no known form, and `ModelError` (auth, 401) for a provider without
-    its key.
+    Raises `NotFound` (404) for a name of no known form, `ModelError` (auth, 401) where the provider's key is not set, and
+    `EngineError` (500) where the provider libraries are not installed.
     """
     if name.startswith("scripted:") and (path := name.removeprefix("scripted:")):
         from engine.models.scripted import ScriptedModel

@@ -1,14 +1,14 @@
-"""Tokenizers: how many tokens a text takes, counted where a tokenizer is at hand instead of estimated.
+"""Counts the tokens of a text with a tokenizer. Where there is none, the engine estimates them.
 
 | setting `tokenizer` | counts with |
 |---|---|
-| empty | what a plugin gives for the model, the local model's own for `local`, else nothing: tokens are estimated |
-| `none` | nothing |
-| `local` | the local model's own |
-| `tiktoken`, `tiktoken:ENCODING` | tiktoken, by the model's name or the encoding's; it may fetch its tables once |
+| empty | the tokenizer that a plugin has for the model, or for `local` the local model's own; else tokens are estimated |
+| `none` | no tokenizer: tokens are estimated |
+| `local` | the local model's own tokenizer |
+| `tiktoken`, `tiktoken:ENCODING` | tiktoken with the model's encoding or the one named; it may download its tables once |
 | `tokenizers:FILE` | a tokenizer.json, read by the package tokenizers |
 
-Their libraries are imported when the setting asks for them.
+A library is imported only where the setting names it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from engine.errors import NotFound, ValidationError
 from engine.models import LOCAL_NAMES
 
 Count = Callable[[str], int]
-"""The tokens of a text."""
+"""Returns the number of tokens of a text."""
 
 
 def counter(setting: str, model: str) -> Count | None:
-    """What counts tokens for the model with the actual name `model`, or None where they are estimated.
+    """The token counter for the model with the actual name `model`; None where tokens are estimated.
 
-    Raises `ValidationError` (400) for a setting of no known form, `NotFound` (404) for a library, table or file that is not
-    there.
+    Raises `ValidationError` (400) for a setting of no known form, `NotFound` (404) where its library, tables or file are
+    missing.
     """
     kind, _, detail = setting.strip().partition(":")
     match kind.lower():

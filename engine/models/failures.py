@@ -1,4 +1,4 @@
-"""What a provider's failure is to the engine: the library's exceptions, translated into `ModelError`."""
+"""Translates the exceptions of the provider library into `ModelError`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OVERFLOW_OF_A_REJECTION = re.compile(
     r"|too.many.{0,20}token|(prompt|input).{0,20}length",
     re.IGNORECASE | re.DOTALL,
 )
-# A complaint about how much may be answered: a shorter packet would not help.
+# These are about the length of the answer, where a shorter packet does not help.
 _ABOUT_THE_ANSWER = re.compile(
     r"(max_(completion_|output_|new_)?tokens\W.{0,20}(too large|must be)|completion tokens, whereas)", re.I
 )
@@ -25,10 +25,9 @@ _KEY_SHAPED = re.compile(r"\b(sk|xai|csk|gsk|pk|AIza)[-_]?[\w*.-]{8,}|(?<=Bearer
 
 
 def translated(error: Exception, who: str, at: Endpoint) -> ModelError | None:
-    """The `ModelError` that `error` stands for; None for one that is no failure of the provider.
+    """The `ModelError` for an exception; None for one that is no failure of the provider.
 
-    Its message never holds the key: a refused key is reported in our own words, since providers quote parts
-    of it.
+    Its message never holds the key. A refused key is reported in our own words, because providers quote parts of it.
     """
     from pydantic_ai import exceptions as library
 

@@ -1,8 +1,8 @@
-"""GBNF for small models: what they may answer, so that they cannot answer it in a wrong form.
+"""Makes GBNF grammars that limit the answers of a small model.
 
-A small model that may do two things does both: it asks for a file and invents, beside the request, what the
-file says. The grammar leaves it one of the two. It also garbles figures that it repeats in words of its own;
-so an answer can be held to lines of the file that it was shown.
+Without a grammar a small model asks for a file and, in the same answer, invents what the file says. The grammar allows only
+one of the two. A small model also changes figures when it repeats them in its own words; so an answer can be limited to
+lines of the files in its packet.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-# The form that templates/sections/compact.j2 gives to a file.
+# A file as templates/sections/compact.j2 renders it.
 _SHOWN = re.compile(r'^<file path="([^"\n]*)">\n(.*?)\n</file>$', re.DOTALL | re.MULTILINE)
 _MOST_LINES = 200
 _LONG_LINE = 160
-# Words of a question that say nothing of where its answer stands.
+# Words of a question that do not help to find its answer.
 _FUNCTION_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -23,15 +23,15 @@ _FUNCTION_WORDS = frozenset(
     )
 )
 _HEADING = ("#", "[", ";", "//")
-# A sentence without tags; a full stop may only stand inside a figure, or the model goes on and on.
+# A sentence without tags. A full stop is allowed only inside a figure, because the model would write on after it.
 _SENTENCE = r'sentence ::= [^<\n. ] [^<\n.]* ("." [0-9] [^<\n.]*)* "."?'
 
 
 def packet_grammar(packet: str, paths: Sequence[str] = ()) -> str:
     """The grammar of the answers to `packet`, a user message as sections/compact.j2 renders it.
 
-    The last paragraph of `packet` is the question. An answer quotes a line of the files shown, a read asks
-    for one of `paths` that is not shown. Without a file shown an answer is a sentence.
+    The last paragraph of `packet` is the question. The model may read one of `paths` that the packet does not show, or
+    answer with a line of the files in it; where it shows no file, the answer is a sentence.
     """
     shown = {match[1]: match[2] for match in _SHOWN.finditer(packet)}
     question = packet.rpartition("\n\n")[2]
@@ -42,8 +42,8 @@ def packet_grammar(packet: str, paths: Sequence[str] = ()) -> str:
 def compact_grammar(paths: Sequence[str], lines: Sequence[str] = ()) -> str:
     """A grammar of *either* a read of one of `paths` with status 102 *or* an answer with status 200.
 
-    Without `paths` only an answer is possible. With `lines` (see `quotable_lines`) an answer is one of them,
-    word for word; without, it is a sentence. Paths that an attribute cannot hold are left out.
+    Without `paths` only an answer is allowed. With `lines` (see `quotable_lines`) the answer is one of them, word for word;
+    without, it is a sentence. Paths that cannot stand in an attribute are left out.
     """
     choices = [path for path in paths if path and not set('"<&\n\r') & set(path)]
     rules = [
@@ -62,10 +62,9 @@ def compact_grammar(paths: Sequence[str], lines: Sequence[str] = ()) -> str:
 def quotable_lines(text: str, question: str = "") -> list[str]:
     """The lines of `text` that an answer to `question` may quote: at most 200, none of them twice.
 
-    Headings, comments and lines with tags are left out, list marks are cut off, and long lines are taken
-    sentence by sentence. Of these only the lines remain that share most with the question, a shared word
-    weighing the more the fewer lines have it; of equals those with a figure. All remain when nothing
-    is shared.
+    Headings, comments and lines with tags are left out, list marks are cut off, and long lines are split into sentences.
+    Of the lines only those with the highest score remain: the words they share with the question, where a word that fewer
+    lines have counts more. Among them, lines with a figure are preferred. Where no line shares a word, all remain.
     """
     lines = _lines(text)
     asked = _words(question) - _FUNCTION_WORDS
@@ -95,7 +94,7 @@ def _words(text: str) -> set[str]:
 
 
 def _mentions(line: str, word: str) -> bool:
-    """Whether `line` has `word` or one that begins alike: four letters in common stand for inflection."""
+    """Whether `line` has `word`, or a word with the same first four letters, such as an inflected form."""
     return any(other == word or other[:4] == word[:4] for other in _words(line))
 
 

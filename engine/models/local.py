@@ -1,8 +1,8 @@
 """`local`: SmolLM2-135M-Instruct in this process, without a key and without a network.
 
-It answers short questions over one small file and is no coding agent. The runtime is xllamacpp; it is loaded
-once for each process, at the first call. Measured with the wheel's portable code: each idle core reads 140
-tokens of a prompt in a second, and an answer is written at 40 to 60 tokens a second.
+It answers short questions about one small file and is no coding agent. The runtime is xllamacpp; a process loads it once, at
+the first call. Measured with the wheel's portable code: an idle core reads 140 tokens of a prompt a second, and an answer
+is written at 40 to 60 tokens a second.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["LocalModel", "install_weights", "is_installed", "weights_path"]
 
 _CONTEXT = 4096
 _MAX_TOKENS = 256
-# Prompts are read in pieces of this many tokens; between two of them a call can be stopped.
+# A prompt is read in pieces of this many tokens; a call can be stopped between two pieces.
 _BATCH = 128
 _MOST_THREADS = 8
 _EXIT_S = 20.0
@@ -50,8 +50,9 @@ class LocalModel:
         on_delta: Callable[[str], None] | None = None,
         cancelled: threading.Event | None = None,
     ) -> Completion:
-        """Answer in this process; raises `ModelError` (not_found, 404) without weights, `EngineError`
-        without runtime.
+        """Answer in this process.
+
+        Raises `ModelError`, with (not_found, 404) where there are no weights, and `EngineError` (500) without the runtime.
         """
 
         def work(emit: Emit, stop: threading.Event) -> Completion:
@@ -83,7 +84,7 @@ def _body(request: Request) -> dict[str, Any]:
 
 
 class _Answer:
-    """What the runtime streams, gathered; an exception must not leave `take`, which is called from C++."""
+    """Gathers what the runtime streams. `take` is called from C++, so it must not raise."""
 
     def __init__(self, emit: Emit, stop: threading.Event) -> None:
         self._emit = emit
@@ -126,7 +127,7 @@ def _refused(error: Mapping[str, Any]) -> ModelError:
 
 
 def socket_path() -> str:
-    """The socket on which the runtime of this process answers HTTP; loads the model if need be. Raises like a call."""
+    """The path of the socket on which the runtime answers HTTP; loads the model at first. Raises like a call."""
     if _server.cache_info().currsize:
         return str(_server(weights_path()).listening_address).removeprefix("unix://")
     with _one_call:
@@ -135,7 +136,7 @@ def socket_path() -> str:
 
 @cache
 def _server(weights: Path) -> Any:
-    """The loaded model; called under the lock, so that it is loaded once."""
+    """The loaded model. The caller holds the lock, so that it is loaded once."""
     try:
         import xllamacpp  # type: ignore[import-untyped]
     except ImportError as error:
@@ -161,7 +162,7 @@ def _parameters(xllamacpp: Any, weights: Path, folder: str) -> Any:
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = _threads()
     parameters.warmup = False
     parameters.verbosity = 3 if os.environ.get("ENGINE_DEBUG") else -1
-    # The runtime always serves HTTP besides: on a socket in a private folder it opens no port.
+    # The runtime always serves HTTP too; with a socket in a private folder it opens no port.
     parameters.hostnames = [f"{folder}/socket.sock"]
     parameters.n_threads_http = 1
     parameters.ui = False
@@ -169,10 +170,10 @@ def _parameters(xllamacpp: Any, weights: Path, folder: str) -> Any:
 
 
 def _threads() -> int:
-    """The cores that are idle, at least one.
+    """The number of idle cores, from 1 to 8.
 
-    Measured on two cores: two threads are twice as fast as one on an idle machine, and half as fast on a
-    busy one, where they wait for each other in a loop.
+    Measured on two cores: two threads are twice as fast as one on an idle machine, and half as fast on a busy one, where
+    they wait for each other in a loop.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
@@ -180,7 +181,7 @@ def _threads() -> int:
 
 
 def _close(folder: str) -> None:
-    """Let a running call end before the interpreter does, or the runtime calls back into what is no more."""
+    """Wait up to 20 s for a running call: after the interpreter has ended, the runtime must not call back into it."""
     _closing.set()
     if _one_call.acquire(timeout=_EXIT_S):
         _one_call.release()

@@ -1,4 +1,4 @@
-"""The local model's own tokenizer, asked over the socket of its runtime."""
+"""Counts tokens with the local model's own tokenizer, over the socket of its runtime."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from engine.models.protocol import Message
 
 
 def count_local(text: str) -> int:
-    """The tokens that the local model makes of `text`."""
+    """The number of tokens of `text`; raises `EngineError` (500) where the runtime does not answer."""
     return len(_ask_local("/tokenize", {"content": text})["tokens"])
 
 
 def count_local_prompt(messages: Sequence[Message]) -> int:
-    """The tokens of the whole prompt that the local model makes of `messages`, its chat template included."""
+    """The number of tokens of `messages` in the model's chat template; raises like `count_local`."""
     given = [{"role": message.role, "content": message.content} for message in messages]
     prompt = _ask_local("/apply-template", {"messages": given})["prompt"]
     return len(_ask_local("/tokenize", {"content": prompt, "add_special": True})["tokens"])

@@ -1,4 +1,4 @@
-"""What a model is to the engine: messages in, text and figures out, and one kind of error."""
+"""The interface of a model: requests, completions, and the one error that a call raises."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ _LENGTH = frozenset(
     {"max_tokens", "max_output_tokens", "max_completion_tokens", "max_length", "model_length", "token_limit"}
     | {"model_context_window_exceeded", "context_length_exceeded"}
 )
-"""What providers call it when an answer reached the output limit; the engine's word is ``length``."""
+"""The providers' words for an answer that reached the output limit; the engine's word is ``length``."""
 
 
 @dataclass(frozen=True)
 class Message:
     """One message of a packet; `role` is ``system``, ``user`` or ``assistant``.
 
-    `cuts` are offsets at which it may be cut into blocks, so that the blocks of an earlier message come again; `cache_to`
-    are the ones among them up to which a provider may cache. An adapter whose provider caches by itself ignores both.
+    `cuts` are offsets (in characters) at which the message is cut into blocks; blocks of the message before it come again
+    unchanged. `cache_to` are those cuts up to which a provider may cache. An adapter of a provider that caches by itself
+    ignores both.
     """
 
     role: str
@@ -56,7 +57,7 @@ class ToolSpec:
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A native call of a tool; `arguments` are a text where the model did not write an object."""
+    """A native call of a tool; `arguments` are a text where the model wrote no JSON object."""
 
     name: str
     arguments: Mapping[str, Any] | str
@@ -66,10 +67,10 @@ class ToolCall:
 class Request:
     """One call of a model.
 
-    `temperature` and `max_tokens` of None leave the choice to the model; `grammar` is GBNF, and an adapter
-    that cannot constrain its output ignores it; `timeout_s` bounds the whole call, streaming included.
-    `position` counts the responses that the run `run` has stored so far: a scripted or replayed model
-    answers by it. `tools` are those to call natively, none for a model that answers in markup.
+    Where `temperature` or `max_tokens` is None, the model chooses. `grammar` is GBNF; an adapter that cannot constrain its
+    output ignores it. `timeout_s` is the limit in seconds for the whole call, streaming included. `position` is the number
+    of responses that the run `run` has stored so far; scripted and replayed models choose their answer by it. `tools` are
+    the tools to call natively; there are none for a model that answers in markup.
     """
 
     messages: tuple[Message, ...]
@@ -84,7 +85,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Usage:
-    """What a call took: tokens, and `cost` in US dollars; None is unknown.
+    """The tokens of a call, and its `cost` in US dollars; None means unknown.
 
     `cached_tokens` are part of `prompt_tokens`, `reasoning_tokens` are part of `completion_tokens`.
     """
@@ -98,10 +99,11 @@ class Usage:
 
 @dataclass(frozen=True)
 class Completion:
-    """What a model said; `finish_reason` is ``stop``, ``tool_call``, ``length`` where it reached the output limit,
-    ``content_filter`` where a filter stopped it, ``incomplete`` where it broke off, or None where nobody says.
+    """The answer of a model.
 
-    `calls` are what it called natively. `native` says that it did, also where `text` holds the calls already.
+    `finish_reason` is ``stop``, ``tool_call``, ``length`` (it reached the output limit), ``content_filter`` (a filter
+    stopped it), ``incomplete`` (it broke off), or None where it is not known. `calls` are its native tool calls. `native`
+    says whether it made any; a replayed answer has them in `text` already.
     """
 
     text: str
@@ -113,7 +115,7 @@ class Completion:
 
 
 class Model(Protocol):
-    """Anything that answers a request."""
+    """An adapter that answers requests."""
 
     def complete(
         self,
@@ -121,10 +123,9 @@ class Model(Protocol):
         on_delta: Callable[[str], None] | None = None,
         cancelled: threading.Event | None = None,
     ) -> Completion:
-        """Answer `request`, handing text to `on_delta` in the caller's thread as it arrives.
+        """Answer `request`; text goes to `on_delta`, in the caller's thread, as it arrives.
 
-        Raises `ModelError`; its category is ``aborted`` within 0.2 s after `cancelled` has been set, and
-        ``timeout`` when `timeout_s` is over.
+        Raises `ModelError`: category ``aborted`` within 0.2 s after `cancelled` is set, ``timeout`` after `timeout_s`.
         """
         ...
 
@@ -132,8 +133,8 @@ class Model(Protocol):
 class ModelError(EngineError):
     """A model call failed.
 
-    `category` is a key of `STATUS_BY_CATEGORY` and gives the status unless one is passed. `retry_after_s`
-    is how long the provider asked to wait. A `final` error is never retried, whatever its category.
+    `category` is a key of `STATUS_BY_CATEGORY`, which gives the status unless one is passed. `retry_after_s` is the wait
+    in seconds that the provider asked for. A `final` error is never retried.
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class ModelError(EngineError):
 
 
 def finish_reason(name: str | None) -> str | None:
-    """The engine's word for what a provider says of an answer's end; a word that it has none for, as it is."""
+    """The engine's word for a provider's finish reason; an unknown reason is returned in lower case."""
     word = (name or "").strip().lower()
     return "length" if word in _LENGTH else "incomplete" if word == "error" else word or None
 
@@ -163,9 +164,7 @@ def storable(text: str) -> str:
 
 
 def category_of_status(status: int, message: str = "") -> str:
-    """The category that an HTTP `status` of a provider stands for; `message` tells a warm-up from other
-    503s.
-    """
+    """The category of a provider's HTTP `status`; of a 503, `message` says whether the server is loading its model."""
     if status == 503:
         return "warmup" if "Loading model" in message else "server"
     if status in (502, 504):

@@ -1,4 +1,4 @@
-"""The providers behind `provider/name`: where each one is, and which variables configure it."""
+"""The providers of models named `provider/name`: their addresses, and the variables that configure them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Provider:
-    """A provider: the variables its key may stand in, the variable and the default of its address."""
+    """A provider: the variables that may hold its key, the variable of its address, and its default address."""
 
     name: str
     keys: tuple[str, ...]
@@ -47,9 +47,7 @@ PROVIDERS = {
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where to send a call of `provider`: the address, whether it is the provider's own, and the key (never
-    shown).
-    """
+    """Where calls of `provider` go: the address, whether it is the provider's own, and the key, which no message shows."""
 
     provider: Provider
     url: str
@@ -58,10 +56,9 @@ class Endpoint:
 
 
 def endpoint(provider: Provider, environment: Mapping[str, str] = os.environ) -> Endpoint:
-    """The endpoint that `environment` configures; raises `ModelError` (auth, 401) naming the variable that
-    is missing.
+    """The endpoint that `environment` configures; raises `ModelError` (auth, 401) where no key is set.
 
-    A compatible server at an address of one's own (`OPENAI_BASE_URL`) may do without a key.
+    A compatible server at another address (`OPENAI_BASE_URL`) needs no key.
     """
     url = environment.get(provider.url_variable, "").strip().rstrip("/")
     is_own = not url or url == provider.url
@@ -70,20 +67,20 @@ def endpoint(provider: Provider, environment: Mapping[str, str] = os.environ) ->
     if not key and not may_lack_key:
         raise ModelError("auth", f"no key for {provider.name}: set {' or '.join(provider.keys)}")
     if provider.name == "ollama" and url and not url.endswith("/v1"):
-        url += "/v1"  # Ollama's own tools name the server without the path of its OpenAI-compatible side.
+        url += "/v1"  # Ollama's own tools use the address without the path of its OpenAI-compatible API
     return Endpoint(provider, url or provider.url, is_own, key)
 
 
 def missing_library() -> EngineError:
-    """The error of an installation without the provider libraries."""
+    """The error where the provider libraries are not installed."""
     return EngineError("the provider libraries are not installed; run: pip install 'engine[models]'")
 
 
 def library_model(at: Endpoint, name: str, http: httpx2.AsyncClient) -> LibraryModel[Any]:
-    """The library's model `name` at an endpoint, speaking through `http`; raises `EngineError` when it is
-    missing.
+    """The library's model `name` at an endpoint, with the client `http`.
 
-    The library retries nothing itself: `complete_with_retry` decides, and can be cancelled.
+    The library retries nothing: `complete_with_retry` does, and can be cancelled. Raises `EngineError` (500) where the
+    library is not installed.
     """
     try:
         if at.provider.name == "anthropic":

@@ -1,4 +1,4 @@
-"""`provider/name`: a model behind a provider's API, or behind a server that speaks OpenAI's."""
+"""`provider/name`: a model of a provider's API, or of a server with OpenAI's API."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ if TYPE_CHECKING:
 _CONNECT_S = 10.0
 _POLL_S = 0.05
 _ANTHROPIC_MAX_TOKENS = 8192
-"""Its API wants to be told how long an answer may be, and all of its models write as much as this."""
+"""Anthropic's API requires a limit for the answer; all of its models can write this many tokens."""
 _MESSAGE_MARKS = 3
-"""Anthropic takes four marks a request; the first is the system text's."""
+"""Anthropic accepts four cache marks in a request; one of them is for the system text."""
 
 
 class RemoteModel:
     """Model `name` of a provider, configured by environment variables.
 
-    Raises `ModelError` (auth, 401) when the provider's key is missing, `EngineError` when the libraries
-    are. Calls are streamed; `timeout_s` bounds a call as a whole, whether the server never answers or sends
-    a byte now and then; connecting may take 10 s of it.
+    Raises `ModelError` (auth, 401) where the provider's key is not set, `EngineError` (500) where the libraries are not
+    installed. Calls are streamed. `timeout_s` of the request is the limit for the whole call; connecting may take 10 s.
     """
 
     def __init__(self, provider: str, name: str) -> None:
@@ -50,9 +49,7 @@ class RemoteModel:
         on_delta: Callable[[str], None] | None = None,
         cancelled: threading.Event | None = None,
     ) -> Completion:
-        """Ask the provider once; raises `ModelError`, and `EngineError` when the libraries are not
-        installed.
-        """
+        """Ask the provider once; raises `ModelError`."""
 
         def work(emit: Emit, stop: threading.Event) -> Completion:
             return asyncio.run(self._until_stopped(request, emit, stop))
@@ -107,7 +104,7 @@ class RemoteModel:
                         thoughts.hear(text)
                     case PartDeltaEvent(delta=ToolCallPartDelta(args_delta=str() as text)):
                         arguments.hear(text)
-                # what is no text reaches nobody who could hang up
+                # thoughts and arguments do not reach `on_delta`, so their repetitions are detected here
                 if thoughts.stuck or arguments.stuck:
                     text = arguments.text if arguments.stuck else ""
                     return Completion(text, thoughts.text, Usage(), "repetition")
@@ -117,9 +114,9 @@ class RemoteModel:
         settings: dict[str, Any] = {
             "temperature": request.temperature,
             "max_tokens": request.max_tokens or self._own_max_tokens,
-            # the system text; of the other messages the blocks that are marked
+            # the library marks the system text, not the messages: their cache points are in _user_content
             "cache": {"messages": False} if self._caches_where_told else None,
-            # llama.cpp's server takes GBNF; the providers' own APIs would refuse the field.
+            # llama.cpp's server accepts GBNF; the providers' own APIs refuse the field
             "extra_body": {"grammar": request.grammar} if self._takes_grammar(request) else None,
         }
         return {key: value for key, value in settings.items() if value is not None}  # type: ignore[return-value]
@@ -130,7 +127,7 @@ class RemoteModel:
 
     @property
     def _caches_where_told(self) -> bool:
-        """Anthropic's models cache only up to marks in the request, wherever they are reached."""
+        """Whether the model caches only up to marks in the request, as Anthropic's do through any provider."""
         return self._at.provider.name == "anthropic" or (
             self._at.provider.name == "openrouter" and self.name.startswith("anthropic/")
         )
@@ -165,9 +162,7 @@ class RemoteModel:
         )
 
     def _cost(self, response: ModelResponse) -> float | None:
-        """US dollars: what the provider says that it charged, else by the price list that the library
-        brings.
-        """
+        """The cost in US dollars: the provider's own figure, or else that of the library's price list."""
         from genai_prices import calc_price
 
         charged = (response.provider_details or {}).get("cost")
@@ -181,9 +176,9 @@ class RemoteModel:
 
 
 def _finish_reason(response: ModelResponse) -> str:
-    """How the answer ended; ``incomplete`` where its stream ended and the provider had not said that it is over."""
+    """How the answer ended; ``incomplete`` where its stream ended without a finish reason of the provider."""
     said = (response.provider_details or {}).get("finish_reason")
-    # where nothing was said, the library makes it a stop
+    # the library says stop where the provider said nothing
     assumed = response.finish_reason == "stop" and said is None
     return finish_reason(None if assumed else response.finish_reason or said) or "incomplete"
 
@@ -197,7 +192,7 @@ def _http_client(timeout_s: float) -> httpx2.AsyncClient:
 
 
 def _library_messages(messages: Sequence[Message], marks: int = 0) -> list[ModelMessage]:
-    """The messages in the library's form, with at most `marks` marks up to which to cache in each message of the user."""
+    """The messages in the library's form; a message of the user gets at most `marks` cache marks."""
     from pydantic_ai import messages as library
 
     result: list[ModelMessage] = []
@@ -217,7 +212,7 @@ def _library_messages(messages: Sequence[Message], marks: int = 0) -> list[Model
 
 
 def _user_content(message: Message, marks: int) -> str | list[UserContent]:
-    """The text of a message, in blocks where it is to be cached."""
+    """The text of a message; in blocks, with cache points between them, where it is to be cached."""
     from pydantic_ai.messages import CachePoint
 
     if not marks or not message.cuts:

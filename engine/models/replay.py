@@ -1,4 +1,4 @@
-"""`replay:DB#RUN`: the answers that a run recorded in another engine file, given again in their order."""
+"""`replay:DB#RUN`: gives the answers again that a run of another engine file stored, in their order."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ class ReplayModel:
         on_delta: Callable[[str], None] | None = None,
         cancelled: threading.Event | None = None,
     ) -> Completion:
-        """The response at `request.position`, with the figures recorded then; raises `ModelError` (script,
-        400).
+        """The stored response at `request.position`, with its tokens and cost.
+
+        Raises `ModelError` (script, 400) where the file cannot be read or holds too few responses.
         """
         if cancelled is not None and cancelled.is_set():
             raise ModelError("aborted", f"the replay of run {self.run!r} was cancelled")
@@ -51,8 +52,8 @@ class ReplayModel:
         if not self.path.is_file():
             raise ModelError("script", f"replay file {self.path} does not exist; name an engine file")
         try:
-            # Not with the standard library: it is another SQLite, and two of them in one process break each other's
-            # locks where the file is also the one that the run is written to.
+            # Not with sqlite3: that is another SQLite library, and two of them in one process break each other's locks
+            # where this file is also the one that the run is stored in.
             connection = apsw.Connection(str(self.path.resolve()), flags=apsw.SQLITE_OPEN_READONLY)
             try:
                 row: tuple[Any, ...] | None = connection.execute(_RESPONSE, (self.run, position)).fetchone()

@@ -1,13 +1,13 @@
-"""Asking again after a failure that may pass, for as long as its kind deserves.
+"""Repeats a model call after a failure that may pass. The category says how long.
 
-| category | for | first wait | longest wait |
+| category | retried for | first wait | longest wait |
 |---|---|---|---|
 | gateway | 30 s | 0.5 s | 5 s |
 | server | 60 s | 1 s | 10 s |
 | rate_limit | the deadline | 1 s | 30 s |
 | warmup | the deadline | 2 s | 30 s |
 
-Waits double. Any other category, and any error marked final, is raised at once.
+Waits double. An error of another category or a final one is raised at once.
 """
 
 from __future__ import annotations
@@ -24,16 +24,14 @@ _SLICE_S = 0.1
 
 @dataclass(frozen=True)
 class Policy:
-    """How long to go on, and the first and the longest wait, all in seconds; `window_s` of None is the
-    deadline.
-    """
+    """How long calls are repeated, and the first and the longest wait, in seconds. `window_s` None means the deadline."""
 
     window_s: float | None
     first_s: float
     longest_s: float
 
     def wait_s(self, failures: int) -> float:
-        """The wait after so many failures in a row, counted from 1."""
+        """The wait in seconds after this many failures in a row, counted from 1."""
         return min(self.first_s * 2.0 ** min(failures - 1, 32), self.longest_s)
 
 
@@ -56,13 +54,12 @@ def complete_with_retry(
     clock: Callable[[], float] = time.monotonic,
     on_retry: Callable[[ModelError, int, float], None] | None = None,
 ) -> Completion:
-    """Call `model` until it answers or its failure should not, or no longer, be retried; then raise that
-    failure.
+    """Call `model` until it answers; raise the `ModelError` that is not, or no longer, retried.
 
-    The windows count from the first failure, so a long call that breaks off is asked again at least once. A
-    provider's Retry-After replaces the wait; one that ends after the window is not waited for. Before each
-    wait `on_retry` gets the error, the number of failures so far and the wait in seconds; deltas then start
-    over.
+    The time of a policy starts at the first failure, so a long call that breaks off is repeated at least once. A
+    provider's Retry-After replaces the wait; where the wait would end after that time, the error is raised. Before each
+    wait `on_retry` gets the error, the number of failures so far and the wait in seconds; the deltas of the next call begin
+    anew. `deadline_s` is the longest time in seconds for all categories.
     """
     failures, first_failure = 0, 0.0
     while True:
@@ -80,7 +77,7 @@ def complete_with_retry(
 
 
 def _wait_s(error: ModelError, failures: int, elapsed: float, deadline_s: float) -> float | None:
-    """Seconds to wait before the next try; None when there should be none."""
+    """Seconds to wait before the next call; None where the error is not retried."""
     policy = POLICIES.get(error.category)
     if policy is None or error.final:
         return None
@@ -90,7 +87,7 @@ def _wait_s(error: ModelError, failures: int, elapsed: float, deadline_s: float)
 
 
 def _pause(wait: float, cancelled: threading.Event | None, sleep: Callable[[float], None]) -> None:
-    """Sleep in slices short enough that a cancellation is seen at once."""
+    """Sleep in slices of 0.1 s; raises `ModelError` (aborted) soon after `cancelled` is set."""
     slept = 0.0
     while slept < wait:
         if cancelled is not None and cancelled.is_set():

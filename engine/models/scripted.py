@@ -7,9 +7,8 @@ A line is a string, the text of the answer, or an object::
     {"text": "…", "calls": [{"name": "get", "arguments": {"path": "a"}}]}
     {"error": {"status": 429, "message": "slow down"}}
 
-An error line takes a position like any other. Asked again for that position the script would only say the
-same, so its errors are final: they keep the status and the category that a provider's would have, and no
-one retries them.
+An error line is a response like any other. It has the status and category of a provider's error, but it is final: a retry
+would ask for the same line again.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _CATEGORIES = {499: "aborted", 504: "timeout"}
 
 
 class ScriptedModel:
-    """Answers from the JSON lines of `path`; the file is read at each call, so a test may append to it."""
+    """Answers from the JSON lines of `path`. Each call reads the file, so a test may append to it."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -41,8 +40,9 @@ class ScriptedModel:
         on_delta: Callable[[str], None] | None = None,
         cancelled: threading.Event | None = None,
     ) -> Completion:
-        """The answer at `request.position`; raises `ModelError` for an error line, a broken line, or none
-        left.
+        """The answer at `request.position`.
+
+        Raises the `ModelError` of an error line, and `ModelError` (script, 400) for a broken line or where none is left.
         """
         answer = self._answer(request.position)
 
@@ -92,9 +92,7 @@ def _completion(answer: Mapping[str, Any], emit: Callable[[str], None]) -> Compl
 
 
 def _checked(answer: Any) -> Mapping[str, Any]:
-    """`answer` as an object of known keys and types; raises ValueError, json's included, saying what is
-    wrong.
-    """
+    """`answer` as an object with known keys and types; raises ValueError for anything else."""
     if isinstance(answer, str):
         return {"text": answer}
     if not isinstance(answer, dict):

@@ -1,4 +1,4 @@
-"""Listens to a response while it arrives, and hangs up on one that repeats itself."""
+"""Listens to a response while it arrives, and cuts it off where it repeats itself."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from engine.models.protocol import ModelError
 OnRetry = Callable[[ModelError, int, float], None]
 
 _STEP = 500
-"""Characters that arrive between two looks."""
+"""The text is checked again after this many more characters."""
 
 
 class Listener(threading.Event):
-    """What a call is cancelled by: `cancelled` is set, or the text that was heard is stuck in a repetition."""
+    """The event that cancels a call: it is set where `cancelled` is, or where the text heard so far repeats itself."""
 
     def __init__(self, cancelled: threading.Event | None = None, on_delta: Callable[[str], None] | None = None) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Listener(threading.Event):
         self._unseen = 0
 
     def starting_over(self, on_retry: OnRetry) -> OnRetry:
-        """`on_retry`, which also makes this one forget what it heard: the call failed and is made again."""
+        """`on_retry` with one step before it: the listener forgets its text, because the call is made again."""
 
         def retry(error: ModelError, failures: int, wait_s: float) -> None:
             self._pieces, self._unseen = [], 0
@@ -50,10 +50,10 @@ class Listener(threading.Event):
 
     @property
     def stuck(self) -> bool:
-        """Whether it is the repetition that cut it off."""
+        """Whether a repetition cut the call off."""
         return super().is_set()
 
     @property
     def text(self) -> str:
-        """What was heard so far."""
+        """The text heard so far."""
         return "".join(self._pieces)

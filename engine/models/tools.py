@@ -1,6 +1,6 @@
-"""Native tool calling: the engine's tools as a provider's API takes them, and its calls as the text that is kept.
+"""Native tool calling: gives the engine's tools to a provider's API, and writes native calls as markup.
 
-The text is what the file stores and what the commands are made of, whichever way a model asked for them.
+The file stores that markup as the response, and reads commands from it, as from a response that was written in markup.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def response_text(completion: Completion, tools: str) -> str:
-    """What is stored of an answer: its text, and its calls as markup. `tools` is a JSON array of all tools' names."""
+    """The response to store: an answer's text, then its calls as markup. `tools` is a JSON array of all tools' names."""
     calls = to_json([{"name": call.name, "arguments": call.arguments} for call in completion.calls])
     return render_response(completion.text, calls, tools) or ""
 
 
 def library_parameters(tools: Sequence[ToolSpec], provider: str) -> ModelRequestParameters:
-    """`tools` as the library hands them to `provider`; OpenAI's own API holds a model to their schemas."""
+    """`tools` in the library's form for `provider`; for OpenAI's own API the schemas are strict."""
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.tools import ToolDefinition
 
@@ -55,7 +55,7 @@ def _parameters(tool: ToolSpec, provider: str) -> dict[str, Any]:
 
 
 def library_calls(response: ModelResponse) -> tuple[ToolCall, ...]:
-    """The calls in an answer of the library, in their order."""
+    """The tool calls in an answer of the library, in their order."""
     from pydantic_ai.messages import ToolCallPart
 
     return tuple(
@@ -64,7 +64,7 @@ def library_calls(response: ModelResponse) -> tuple[ToolCall, ...]:
 
 
 def _arguments(given: str | Mapping[str, object] | None) -> Mapping[str, Any] | str:
-    """The arguments as an object; as they are where they are none, such as those of an answer that was cut off."""
+    """The arguments as an object; the text itself where it is no JSON object, as in an answer that was cut off."""
     if not isinstance(given, str):
         return given or {}
     try:

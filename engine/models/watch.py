@@ -1,8 +1,7 @@
-"""Work that may hang, done in a thread while the caller watches the clock and the cancel button.
+"""Runs work that may hang in a thread, while the caller watches the time limit and the cancellation.
 
-A socket that is never answered, a name server that is gone and a C++ loop have one thing in common: they
-cannot be stopped from outside. So the caller never does such work itself; it waits for news of it and walks
-away in time.
+A socket without an answer, a name server that is gone, and a loop in C++ cannot be stopped from outside. So the caller does
+not do such work itself: it waits for its results, and leaves the thread behind when the time is over.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ def watched(
 ) -> Completion:
     """Run ``work(emit, stop)`` in a thread; return its completion or raise its error.
 
-    What `work` emits goes to `on_delta` in the caller's thread. When `cancelled` is set or `timeout_s`
-    seconds are over, `stop` is set, the thread is left to notice it, and `ModelError` (aborted or timeout)
-    is raised; `who` names the model in it. A completion that has already arrived is returned, however late.
+    The text that `work` emits goes to `on_delta` in the caller's thread. When `cancelled` is set or `timeout_s` seconds are
+    over, `stop` is set for the thread and `ModelError` (aborted or timeout) is raised; `who` names the model in it. A
+    completion that has arrived by then is returned.
     """
     news: queue.SimpleQueue[str | Completion | BaseException] = queue.SimpleQueue()
     stop = threading.Event()
@@ -66,7 +65,7 @@ def _perform(work: Work, news: queue.SimpleQueue[str | Completion | BaseExceptio
     try:
         news.put(work(news.put, stop))
     except BaseException as error:
-        # The thread has no one to raise to: its caller is the one who waits at the other end of the queue.
+        # the caller, at the other end of the queue, raises it
         news.put(error)
 
 

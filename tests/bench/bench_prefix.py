@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import mean
 
 import engine
-from engine.kept import split
+from engine.packet_store import split
 
 from .notes import ACTS, Act, common, fill, write_script
 from .table import Line
@@ -84,10 +84,15 @@ def _best(before: str, after: str) -> int:
     size = 0
     for old, new in zip(_SECTION.split(before), _SECTION.split(after), strict=False):
         if old != new:
-            rows = Counter(split(old)) & Counter(split(new)[:-1])
+            rows = Counter(_pieces(old)) & Counter(_pieces(new)[:-1])
             return size + sum(len(row) * count for row, count in rows.items())
         size += len(new)
     return size
+
+
+def _pieces(section: str) -> list[str]:
+    opening, entries, closing = split(section)
+    return [piece for piece in (opening, *(entry + "\n" for entry in entries), closing) if piece]
 
 
 def _budget_first(packet: str) -> str:

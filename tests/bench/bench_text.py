@@ -95,7 +95,7 @@ def _fill(db: engine.Database) -> None:
         for number in range(ENTRIES):
             body = f"needle {number} of topic {number % 1000} {_FILLER}"[:BYTES]
             db.insert(
-                "entry_writes",
+                "write_entry",
                 run_id=1,
                 path=f"https://docs.example/{number % 1000}/{number}",
                 body=body,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tarfile
@@ -47,6 +48,11 @@ class _Finder(MetaPathFinder):
         if folder is None:
             return None
         return spec_from_file_location(fullname, folder / "__init__.py", submodule_search_locations=[str(folder)])
+
+
+def compiled_once() -> dict[str, str]:
+    """The environment for processes that keep what they compile, as those of a person do."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def use(tree: Path) -> None:

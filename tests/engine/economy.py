@@ -51,7 +51,7 @@ COMMANDS = st.one_of(
     st.builds("<sh>yes output | head -{}</sh>".format, st.sampled_from([1, 80, 400])),
     st.builds("<think>{}</think>".format, TEXTS),
 )
-SHOWN = ("packet_summary", "packet_visible", "packet_log", "packet_unknowns")
+SHOWN = ("_packet_summary", "_packet_visible", "_packet_log", "_packet_unknowns")
 FIGURES = re.compile(r'<budget tokenUsage="(\d+)".*entries, (\d+) tokens.*\nSystem: (\d+) tokens', re.DOTALL)
 STATED = re.compile(r'"tokens":(\d+)\} <<:::')
 AGREED = "path, visibility, coalesce(body, '') as body, state, outcome"
@@ -78,7 +78,7 @@ def in_context(db: engine.Database, run: str) -> list[tuple[Any, ...]]:
 def stock(db: engine.Database, run: str) -> dict[str, tuple[Any, ...]]:
     """All that a run knows and how the ladder would treat it, but for entries of shared scope: these follow their head."""
     rows = db.rows(
-        "select k.path, k.body, k.visibility, k.state, k.outcome, k.attributes, k.turn, v.touched "
+        "select k.path, k.body, k.visibility, k.state, k.outcome, k.attributes, k.turn, v.last_used_turn "
         "from known_entries as k join runs as r on r.alias = k.run "
         "join entries as e on e.scope = k.scope and e.path = k.path "
         "join run_views as v on v.run_id = r.id and v.entry_id = e.id where k.run = ? and k.scope like 'run:%'",
@@ -98,16 +98,16 @@ def sent(db: engine.Database, run: str) -> dict[int, list[str]]:
 def check_sums(db: engine.Database, turn_id: int, messages: Sequence[Message]) -> None:
     """Floor, premium and system are what the budget says, and what the packet's text takes."""
     text = "".join(message.content for message in messages)
-    divisor = db.value("select divisor from turns where id = ?", (turn_id,))
+    chars_per_token = db.value("select chars_per_token from turns where id = ?", (turn_id,))
     found = FIGURES.search(text)
     assert found
     usage, floor, system = map(int, found.groups())
-    sums = db.row("select sum(floor) as f, sum(premium) as p from packet_schemes where turn_id = ?", (turn_id,))
+    sums = db.row("select sum(floor) as f, sum(expansion) as p from _packet_schemes where turn_id = ?", (turn_id,))
     assert sums is not None
     both = (sums["f"] or 0) + (sums["p"] or 0)
-    assert usage == math.ceil(len(text) / divisor)
-    assert floor == math.ceil((sums["f"] or 0) / divisor)
-    assert system == usage - math.ceil(both / divisor) > 0
+    assert usage == math.ceil(len(text) / chars_per_token)
+    assert floor == math.ceil((sums["f"] or 0) / chars_per_token)
+    assert system == usage - math.ceil(both / chars_per_token) > 0
     assert both == shown_chars(db, turn_id, messages[-1].content)
 
 
@@ -115,7 +115,7 @@ def shown_chars(db: engine.Database, turn_id: int, text: str) -> int:
     """Characters of the entries in the user's message, each of which takes what is said of it."""
     costs: dict[int, int] = {}
     place = task = 0
-    for view in ("packet_prompt", *SHOWN):
+    for view in ("_packet_prompt", *SHOWN):
         for row in db.rows(f"select * from {view} where turn_id = ?", (turn_id,)):
             place = text.index(row["text"], place) + len(row["text"])
             if "entry_id" in row:
@@ -124,27 +124,28 @@ def shown_chars(db: engine.Database, turn_id: int, text: str) -> int:
             else:
                 task = len(row["text"])
     said = db.rows(
-        "select c.* from context_costs as c join turns as t on t.run_id = c.run_id where t.id = ?", (turn_id,)
+        "select c.* from _context_costs as c join turns as t on t.run_id = c.run_id where t.id = ?", (turn_id,)
     )
     for row in said:
-        premium = row["premium"] if row["visibility"] == "visible" else 0
-        assert row["summarized"] + premium == (task if row["is_task"] else costs.pop(row["entry_id"])), row
+        expansion = row["expansion"] if row["visibility"] == "visible" else 0
+        assert row["summarized"] + expansion == (task if row["is_task"] else costs.pop(row["entry_id"])), row
     assert not costs, "nothing is shown that is not accounted for"
     check_stated(db, turn_id)
-    return sum(row["summarized"] + (row["premium"] if row["visibility"] == "visible" else 0) for row in said)
+    return sum(row["summarized"] + (row["expansion"] if row["visibility"] == "visible" else 0) for row in said)
 
 
 def check_stated(db: engine.Database, turn_id: int) -> None:
     """`tokens` in a head is what showing the entry adds, its own digits left out."""
     rows = db.rows(
-        "select x.head, x.category, c.premium, x.divisor from context_costs as c join turns as t on t.run_id = c.run_id "
-        "join context_texts as x on x.run_id = c.run_id and x.entry_id = c.entry_id where t.id = ? and not c.is_task",
+        "select x.head, x.category, c.expansion, x.chars_per_token from _context_costs as c "
+        "join turns as t on t.run_id = c.run_id "
+        "join _context_texts as x on x.run_id = c.run_id and x.entry_id = c.entry_id where t.id = ? and not c.is_task",
         (turn_id,),
     )
     for row in rows:
         if found := STATED.search(row["head"]):
             own = len(found[1]) if row["category"] == "data" else 0
-            assert int(found[1]) == math.ceil((row["premium"] - own) / row["divisor"]), row
+            assert int(found[1]) == math.ceil((row["expansion"] - own) / row["chars_per_token"]), row
 
 
 def check_shown(db: engine.Database, run: str, text: str) -> None:
@@ -183,8 +184,8 @@ def check_told(db: engine.Database, turn_id: int, text: str) -> None:
 def recent(db: engine.Database, turn_id: int) -> set[str]:
     """What the turn before brought into view and is shorter in short."""
     rows = db.rows(
-        "select c.path from context_costs as c join turns as t on t.run_id = c.run_id where t.id = ? "
-        "and c.visibility = 'visible' and c.premium > 0 and c.category <> 'prompt' and c.touched = t.sequence - 1",
+        "select c.path from _context_costs as c join turns as t on t.run_id = c.run_id where t.id = ? "
+        "and c.visibility = 'visible' and c.expansion > 0 and c.category <> 'prompt' and c.last_used_turn = t.sequence - 1",
         (turn_id,),
     )
     return {row["path"] for row in rows}

@@ -47,8 +47,13 @@ def engine(
 
 def engine_process(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Run a command line in `folder` as a process of its own, without a terminal."""
+    return run_command(folder, *ENGINE, *arguments, stdin=stdin)
+
+
+def run_command(folder: Path, *command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run any command in `folder`, without a terminal and what is the tester's own."""
     return subprocess.run(
-        [*ENGINE, *arguments],
+        command,
         cwd=folder,
         env=environment(folder.parent),
         input=stdin,

@@ -8,25 +8,16 @@ import shlex
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
-from audit import audit
-from engine_cli import ENGINE, READ_AND_ANSWER, SECONDS, database, engine, environment, script
+from engine_cli import ENGINE, READ_AND_ANSWER, database, engine, run_command, script
 
 import engine as library
-
-
-@pytest.fixture
-def folder(workspace_dir: Path) -> Iterator[Path]:
-    """A folder with files; a database that the test leaves in it is audited."""
-    yield workspace_dir
-    if database(workspace_dir).exists():
-        audit(database(workspace_dir))
 
 
 @pytest.fixture
@@ -54,16 +45,7 @@ def without_power(folder: Path, *arguments: str) -> subprocess.CompletedProcess[
             "--bounding-set=-dac_override,-dac_read_search",
             "--inh-caps=-dac_override,-dac_read_search",
         ]
-    return subprocess.run(
-        [*prefix, *ENGINE, *arguments],
-        cwd=folder,
-        env=environment(folder.parent),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+    return run_command(folder, *prefix, *ENGINE, *arguments)
 
 
 def assert_refused(done: subprocess.CompletedProcess[str], code: int, *said: str) -> None:
@@ -143,30 +125,14 @@ def test_a_refused_prompt_leaves_an_existing_run_as_it_was(folder: Path, reading
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
 def test_a_closed_stream_keeps_no_prompt_from_its_answer(folder: Path, reading: str, closed: str) -> None:
     command = shlex.join([*ENGINE, "run", "--model", reading, "--run", "demo", "Go"])
-    done = subprocess.run(
-        ["bash", "-c", f"{command} {closed}"],
-        cwd=folder,
-        env=environment(folder.parent),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+    done = run_command(folder, "bash", "-c", f"{command} {closed}")
     assert (done.returncode, done.stdout) == (0, "" if closed == ">&-" else "The port is 8080.\n"), done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
     command = f"mkdir gone && cd gone && rmdir ../gone && {shlex.join([*ENGINE, 'runs'])}"
-    done = subprocess.run(
-        ["bash", "-c", command],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+    done = run_command(tmp_path, "bash", "-c", command)
     assert_refused(done, 2, "is gone")
 
 

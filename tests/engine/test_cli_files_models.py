@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from audit import audit
-from engine_cli import READ_AND_ANSWER, database, engine, script
+from engine_cli import READ_AND_ANSWER, engine, script
 
 WRITE = [
     '<set path="src/main.py">x = 1\n</set><update status="102">written</update>',
     '<update status="200">End.</update>',
 ]
-
-
-@pytest.fixture
-def folder(workspace_dir: Path) -> Iterator[Path]:
-    """A folder with files; the database that the test leaves in it is audited."""
-    yield workspace_dir
-    if database(workspace_dir).exists():
-        audit(database(workspace_dir))
 
 
 def listed(folder: Path) -> dict[str, str | None]:

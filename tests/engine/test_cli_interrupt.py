@@ -7,27 +7,20 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from audit import audit
-from engine_cli import ENGINE, SECONDS, database, engine, environment, script
+from engine_cli import ENGINE, SECONDS, database, engine, environment, run_command, script
+from timing import wait_until
 
 import engine as library
 
 Started = Callable[..., subprocess.Popen[str]]
 
 THINKING: list[str | Mapping[str, Any]] = [{"text": '<update status="200">Late.</update>', "delay_s": 30}]
-
-
-@pytest.fixture
-def folder(workspace_dir: Path) -> Iterator[Path]:
-    """A folder with files; the database that the test leaves in it is audited."""
-    yield workspace_dir
-    audit(database(workspace_dir))
 
 
 @pytest.fixture
@@ -58,13 +51,12 @@ def start(folder: Path) -> Iterator[Started]:
 
 def wait_for(folder: Path, query: str) -> None:
     """Wait until a query on the folder's database gives something true."""
-    deadline = time.monotonic() + SECONDS
-    while time.monotonic() < deadline:
+
+    def found() -> object:
         with contextlib.suppress(library.EngineError), library.open(database(folder)) as db:
-            if db.value(query):
-                return
-        time.sleep(0.05)
-    pytest.fail(f"this stayed false: {query}")
+            return db.value(query)
+
+    wait_until(found)
 
 
 def test_ctrl_c_aborts_the_prompt_at_499(folder: Path, tmp_path: Path, start: Started) -> None:
@@ -92,8 +84,7 @@ def test_ctrl_c_ends_the_command_that_runs(folder: Path, tmp_path: Path, start: 
     model = script(tmp_path / "s.jsonl", ['<sh>echo $$ > pid; sleep 30</sh><update status="102">slept</update>'])
     process = start("run", "--yolo", "--model", model, "Sleep")
     wait_for(folder, "select 1 from effects where state = 'started'")
-    while not (folder / "pid").exists() or not (folder / "pid").read_text().strip():
-        time.sleep(0.05)
+    wait_until(lambda: (folder / "pid").exists() and (folder / "pid").read_text().strip())
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=SECONDS)
     assert process.returncode == 4
@@ -103,14 +94,16 @@ def test_ctrl_c_ends_the_command_that_runs(folder: Path, tmp_path: Path, start: 
 
 def test_a_second_ctrl_c_ends_the_process_at_once(folder: Path, tmp_path: Path, start: Started) -> None:
     # the command ignores being asked to end, so that stopping cleanly takes a while
-    model = script(tmp_path / "s.jsonl", ["<sh>trap '' TERM; sleep 30</sh><update status=\"102\">slept</update>"])
+    model = script(
+        tmp_path / "s.jsonl", ["<sh>trap '' TERM; touch ready; sleep 30</sh><update status=\"102\">slept</update>"]
+    )
     process = start("run", "--yolo", "--model", model, "--run", "demo", "Sleep")
-    wait_for(folder, "select 1 from effects where state = 'started'")
-    time.sleep(0.3)
+    wait_until((folder / "ready").exists)
     process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
+    assert process.stderr is not None
+    assert any("stopping" in line for line in process.stderr)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=2)
+    process.communicate(timeout=SECONDS)
     assert process.returncode == -signal.SIGINT
     audit(database(folder))
     # the file is as a kill leaves it: the next driver takes up what was cut off
@@ -151,13 +144,5 @@ def test_a_reader_that_stops_early_is_no_error(folder: Path, tmp_path: Path) -> 
     engine(folder, "run", "--model", script(tmp_path / "s.jsonl", ['<update status="200">Yes.</update>']), "Go")
     numbers = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 50000) select i from n"
     line = " ".join(f"'{part}'" for part in [*ENGINE, "sql", "--limit", "0", numbers])
-    done = subprocess.run(
-        ["bash", "-c", f"{line} | head -n 1"],
-        cwd=folder,
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+    done = run_command(folder, "bash", "-c", f"{line} | head -n 1")
     assert (done.stdout, done.stderr) == ("i\n", "")

@@ -10,25 +10,14 @@ spec: @surfaces @step_budget @clock_limit @cycle_detection @repeated_commands @s
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from audit import audit
+from driving import DONE, GO_ON
 from engine_cli import database, engine, script
 
 import engine as library
-
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
-
-
-@pytest.fixture
-def folder(workspace_dir: Path) -> Iterator[Path]:
-    yield workspace_dir
-    if database(workspace_dir).exists():
-        audit(database(workspace_dir))
 
 
 def run(folder: Path, answers: list[object], *options: str) -> subprocess.CompletedProcess[str]:

@@ -221,12 +221,14 @@ def test_sql_changes_nothing(folder: Path, query: str) -> None:
 
 
 def test_shell_answers_statements_and_dot_commands(folder: Path) -> None:
-    typed = ".tables\nselect run,\n  status from run_overview;\n.schema next_loops\n.help\n.quit\nselect 1;\n"
+    typed = ".tables\nselect run,\n  status from run_overview;\n.schema next_steps\n.help\n.quit\nselect 1;\n"
     done = engine(folder, "shell", stdin=typed)
     assert done.returncode == 0
     assert "run_overview" in done.stdout
     assert "run   status\ndemo  200" in done.stdout
-    assert "CREATE VIEW next_loops" in done.stdout
+    assert "CREATE VIEW next_steps" in done.stdout
+    assert "\ndoors\n" in done.stdout
+    assert "  _" not in done.stdout.partition("run   status")[0]
     assert ".quit" in done.stdout
 
 

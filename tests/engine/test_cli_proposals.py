@@ -13,15 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from audit import audit
 from engine_cli import EDIT_AND_RUN, ENGINE, QUESTION, SECONDS, database, engine, environment, script
-
-
-@pytest.fixture
-def folder(workspace_dir: Path) -> Iterator[Path]:
-    """A folder with files; the database that the test leaves in it is audited."""
-    yield workspace_dir
-    audit(database(workspace_dir))
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,6 @@ from audit import audit
 from engine_cli import EDIT_AND_RUN, READ_AND_ANSWER, database, engine, engine_process, script
 
 import engine as library
-
-
-@pytest.fixture
-def folder(workspace_dir: Path) -> Iterator[Path]:
-    """A folder with files; the database that the test leaves in it is audited."""
-    yield workspace_dir
-    if database(workspace_dir).exists():
-        audit(database(workspace_dir))
 
 
 @pytest.fixture

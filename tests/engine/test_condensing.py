@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import fresh, script
+from driving import DONE, GO_ON, fresh, script
 
 import engine
 
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 LONG = "word " * 200
 NOTES = "".join(f'<set path="known://{number}" visibility="summarized">{number} {LONG}</set>' for number in range(9))
 
@@ -51,7 +49,7 @@ def test_results_of_every_turn_are_condensed_in_steps(db: engine.Database, tmp_p
     found = condensed(db)
     assert len(found) >= 2, "it goes on"
     assert len(found) <= turns / 3, "not with each turn: that would end the provider's cache with each turn"
-    ceiling = db.value("select max(ceiling) from loop_ceilings")
+    ceiling = db.value("select max(ceiling) from _loop_ceilings")
     freed = db.rows("select sum(tokens) as tokens from demotions where step = 1 group by turn_id order by turn_id")
     assert all(row["tokens"] >= ceiling // 16 for row in freed[1:])
     assert db.value("select count(*) from known_entries where path like '%/budget/condensed'") == len(found)
@@ -78,12 +76,10 @@ def test_what_the_engine_says_takes_no_place_of_a_result(db: engine.Database, tm
     results = [f"log://turn_1/get/{number}" for number in range(5)]
     said = ["log://turn_1/error/budget", "log://turn_1/budget/condensed", "log://turn_1/update/long"]
     for path in [*results, *said]:
-        db.insert(
-            "entry_writes", run_id=run, path=path, body=path + LONG, writer="system", turn=1, visibility="visible"
-        )
+        db.insert("write_entry", run_id=run, path=path, body=path + LONG, writer="system", turn=1, visibility="visible")
     db.insert("verb_set", run="demo", path="run://demo", body="On", attributes="{}")
-    db.insert("begin_turns", run="demo")
-    assert [row["path"] for row in db.rows("select path from condensable_results")] == results[:1]
+    db.insert("begin_turn", run="demo")
+    assert [row["path"] for row in db.rows("select path from _condensable_results")] == results[:1]
 
 
 def test_a_result_that_is_condensed_at_once_was_told_all_the_same(db: engine.Database, tmp_path: Path) -> None:
@@ -109,7 +105,7 @@ def test_a_packet_that_is_still_too_long_goes_down_the_ladder(db: engine.Databas
     assert steps == [{"step": 1, "entries": 5}, {"step": 2, "entries": 4}]
     packet = db.value("select text from packet_texts where turn = 3 and role = 'user'")
     assert packet.count("Condensed: 5 old results") == packet.count("Context overflow: ") == 1
-    assert db.value("select context_tokens <= (select ceiling from loop_ceilings) from turns where sequence = 3")
+    assert db.value("select context_tokens <= (select ceiling from _loop_ceilings) from turns where sequence = 3")
 
 
 @pytest.mark.parametrize(
@@ -124,9 +120,9 @@ def test_a_run_that_was_delegated_to_has_a_ratio_of_its_own(
     db.execute("update runs set parent_run_id = 1, forked_at = 1 where alias = 'fork'")
     db.execute("update settings set value = ? where name = 'delegated_condense_ratio'", (setting,))
     for run in ("parent", "child", "fork"):
-        db.insert("begin_turns", run=run)
+        db.insert("begin_turn", run=run)
     found = db.rows(
-        "select r.alias, q.ratio from condense_ratios as q join turns as t on t.id = q.turn_id "
+        "select r.alias, q.ratio from _condense_ratios as q join turns as t on t.id = q.turn_id "
         "join runs as r on r.id = t.run_id"
     )
     assert found == ([] if ratio is None else [{"alias": "child", "ratio": ratio}])

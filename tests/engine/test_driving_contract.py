@@ -3,6 +3,7 @@
 1. `on_proposal` answers with True, False, a text or None; anything else is a TypeError, and nothing is decided.
 2. A decision is dated by the clock of the database.
 3. A run is not driven inside a transaction.
+4. A proposal that the decision on another one has settled is not asked about.
 
 spec: @python_contract @driver_loop
 """
@@ -13,11 +14,10 @@ import math
 from pathlib import Path
 
 import pytest
-from driving import START_MS, Clock, begin, fresh, script
+from driving import DONE, START_MS, Clock, begin, fresh, script
 
 import engine
 
-DONE = '<update status="200">Done.</update>'
 WRITE = '<set path="a.txt">x</set>'
 
 
@@ -57,3 +57,21 @@ def test_a_run_is_not_driven_inside_a_transaction(db: engine.Database, tmp_path:
         db.resume("demo")
     assert db.value("select count(*) from turns") == 0
     assert db.resume("demo").status in (200, 202)
+
+
+def test_a_proposal_that_another_decision_settled_is_not_asked_about(
+    db: engine.Database, tmp_path: Path, workspace_dir: Path
+) -> None:
+    asked = []
+
+    def reject_all(proposal: dict[str, object]) -> bool:
+        asked.append(proposal["target"])
+        db.resolve("demo", accept=False)
+        return False
+
+    (workspace_dir / "c.txt").write_text("c")
+    (workspace_dir / "d.txt").write_text("d")
+    model = script(tmp_path, '<rm path="*.txt"/>', DONE)
+    db.run("Remove", run="demo", model=model, root=workspace_dir, on_proposal=reject_all)
+    assert asked == ["c.txt"]
+    assert db.value("select count(*) from resolutions") == 1

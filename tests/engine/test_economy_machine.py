@@ -32,7 +32,7 @@ from economy import (
     sent,
     stock,
 )
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -85,7 +85,7 @@ class Economy(RuleBasedStateMachine):
         if not self.send(run, turn_id):
             return
         for _ in range(refusals):
-            self.step(lambda: self.db.insert("call_failures", turn_id=turn_id, status=413, message="too long"))
+            self.step(lambda: self.db.insert("fail_call", turn_id=turn_id, status=413, message="too long"))
             if self.db.value("select phase = 'assembling' from turns where id = ?", (turn_id,)):
                 self.forget(run, turn_id)
             if not self.send(run, turn_id, refused=True):
@@ -118,7 +118,7 @@ class Economy(RuleBasedStateMachine):
     def begin_turn(self, run: str) -> int:
         if self.next(run) == "end":
             begin(self.db, run, "And then this", **self.loop)
-        self.step(lambda: self.db.insert("begin_turns", run=run))
+        self.step(lambda: self.db.insert("begin_turn", run=run))
         return int(self.db.value("select max(id) from turns"))
 
     def next(self, run: str) -> str:
@@ -126,7 +126,7 @@ class Economy(RuleBasedStateMachine):
 
     def send(self, run: str, turn_id: int, refused: bool = False) -> bool:
         """Render and offer until the packet goes out or the loop ends; check what must hold on the way."""
-        for request in self.db.rows("select * from scan_requests where turn_id = ?", (turn_id,)):
+        for request in self.db.rows("select * from _scan_requests where turn_id = ?", (turn_id,)):
             files.scan(self.db, request)
         files.look_at_watched(self.db, self.db.value("select run_id from turns where id = ?", (turn_id,)))
         before, brought = self.contents(run), recent(self.db, turn_id)
@@ -154,7 +154,7 @@ class Economy(RuleBasedStateMachine):
     def check_end(self, turn_id: int, phase: str, refused: bool) -> None:
         row = self.db.row(
             "select t.context_tokens as tokens, b.ceiling, l.status from turns as t join loops as l on l.id = t.loop_id "
-            "join loop_ceilings as b on b.loop_id = l.id where t.id = ?",
+            "join _loop_ceilings as b on b.loop_id = l.id where t.id = ?",
             (turn_id,),
         )
         assert row is not None
@@ -314,7 +314,5 @@ class Economy(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-Economy.TestCase.settings = settings(
-    max_examples=16, stateful_step_count=16, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+Economy.TestCase.settings = settings(max_examples=16, stateful_step_count=16)
 TestEconomy = Economy.TestCase

@@ -8,12 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from driving import script
+from driving import DONE, GO_ON, script
 
 import engine
-
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 
 
 def known(db: engine.Database, run: str) -> dict[str, str]:

@@ -108,7 +108,7 @@ def by_model(operation: tuple[str, str, str]) -> str:
 
 def write_file(db: engine.Database, text: str) -> None:
     db.insert(
-        "file_reads",
+        "report_file",
         project_id=1,
         path="notes.md",
         kind="text",
@@ -121,15 +121,15 @@ def write_file(db: engine.Database, text: str) -> None:
 
 def one_turn(db: engine.Database, run: str, response: str, too_large: bool) -> tuple[int, View]:
     """Take one turn; returns its number and what was in view when its packet was taken."""
-    db.insert("begin_turns", run=run)
+    db.insert("begin_turn", run=run)
     row: Any = db.row(
         "select t.id, t.sequence from turns as t join runs as r on r.id = t.run_id "
         "where r.alias = ? and t.phase = 'assembling'",
         (run,),
     )
     if too_large:
-        db.insert("packet_offers", turn_id=row["id"], chars=1_000_000)
-    db.insert("packet_offers", turn_id=row["id"], chars=10)
+        db.insert("submit_packet", turn_id=row["id"], chars=1_000_000)
+    db.insert("submit_packet", turn_id=row["id"], chars=10)
     seen = seen_by(db, run)
     db.execute("update turns set response = ? where id = ? and phase = 'asking'", (response, row["id"]))
     if db.value("select phase = 'answered' from turns where id = ?", (row["id"],)):
@@ -156,13 +156,13 @@ def start(db: engine.Database) -> None:
     begin(db, "demo")
     write_file(db, "first text")
     db.execute(
-        "insert into run_views (run_id, entry_id, visibility, state, writer, turn, touched, since) "
+        "insert into run_views (run_id, entry_id, visibility, state, writer, turn, last_used_turn, since) "
         "select 1, id, 'archived', 'resolved', 'system', 0, 0, (select max(id) + 1 from events) "
         "from entries where path = 'notes.md'"
     )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(turns=TURNS)
 def test_each_turn_is_remembered_as_it_was(turns: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
@@ -173,7 +173,7 @@ def test_each_turn_is_remembered_as_it_was(turns: list[Any]) -> None:
             assert seen_at(db, "demo", number) == past[number], f"turn {number}"
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(turns=TURNS, later=TURNS, data=st.data())
 def test_a_fork_of_any_turn_sees_what_it_saw_and_the_two_part(
     turns: list[Any], later: list[Any], data: st.DataObject

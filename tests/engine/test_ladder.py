@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import begin, fresh, script, turn
+from driving import DONE, GO_ON, begin, fresh, script, turn
 
 import engine
 
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 LONG = "word " * 200
 
 
@@ -23,7 +21,7 @@ def notes(count: int) -> str:
 
 
 def ceiling_of(db: engine.Database) -> int:
-    return int(db.value("select ceiling from loop_ceilings order by loop_id desc"))
+    return int(db.value("select ceiling from _loop_ceilings order by loop_id desc"))
 
 
 def sent(db: engine.Database) -> list[int]:
@@ -144,8 +142,8 @@ def test_a_provider_that_counts_far_less_is_believed_within_reason(db: engine.Da
             model = script(tmp_path, {"text": DONE, "usage": {"prompt_tokens": prompt_tokens}})
             other.run("Go", model=model, run="demo")
             begin(other, "demo", "On", model=model)
-            other.insert("begin_turns", run="demo")
-            assert other.value("select divisor from loops where sequence = 2") == pytest.approx(rate, abs=0.1)
+            other.insert("begin_turn", run="demo")
+            assert other.value("select chars_per_token from loops where sequence = 2") == pytest.approx(rate, abs=0.1)
 
 
 @pytest.mark.parametrize("refusals", [1, 2])
@@ -220,14 +218,14 @@ def test_a_kill_between_two_steps_goes_on_from_there(tmp_path: Path, refused: bo
             "verb_set", run="demo", path="run://demo", body="Go", attributes=f'{{"model":"m","context_limit":{limit}}}'
         )
         turn(db, "demo", notes(8) + GO_ON)
-        db.insert("begin_turns", run="demo")
+        db.insert("begin_turn", run="demo")
         turn_id = db.value("select id from turns where phase = 'assembling'")
         if refused:
-            db.insert("packet_offers", turn_id=turn_id, chars=20000)
-            db.execute("insert into model_calls (run_id, turn_id, attempt, model, started_at) values (1, 2, 1, 'm', 1)")
-            db.insert("call_failures", turn_id=turn_id, status=413, message="too long")
+            db.insert("submit_packet", turn_id=turn_id, chars=20000)
+            db.insert("open_call", turn_id=turn_id)
+            db.insert("fail_call", turn_id=turn_id, status=413, message="too long")
         else:
-            db.insert("packet_offers", turn_id=turn_id, chars=4 * limit)
+            db.insert("submit_packet", turn_id=turn_id, chars=4 * limit)
         assert db.row("select phase, ladder from turns where id = ?", (turn_id,)) == {
             "phase": "assembling",
             "ladder": 2,

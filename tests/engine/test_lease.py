@@ -8,25 +8,24 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import Clock, begin, fresh, script
+from driving import DONE, Clock, begin, fresh, script
+from timing import wait_until
 
 import engine
 from engine import identity
 from engine.errors import Conflict, LeaseLost
 from engine.lease import Lease
 
-DONE = '<update status="200">Done.</update>'
 ELSEWHERE = identity.ProcessIdentity("another boot", 1, "1", "another machine", "").to_json()
 
 
 def claim(db: engine.Database, token: str, **columns: Any) -> None:
-    db.insert("lease_claims", run="demo", token=token, holder=columns.pop("holder", ELSEWHERE), **columns)
+    db.insert("claim_lease", run="demo", token=token, holder=columns.pop("holder", ELSEWHERE), **columns)
 
 
 def test_a_second_driver_is_refused_while_the_first_is_there(tmp_path: Path) -> None:
@@ -56,14 +55,14 @@ def test_a_lease_is_given_back_when_driving_breaks(db: engine.Database, tmp_path
 
 
 DOORS: dict[str, Callable[[engine.Database, str | None], None]] = {
-    "begin_turns": lambda db, token: db.insert("begin_turns", run="demo", lease=token),
-    "packet_offers": lambda db, token: db.insert("packet_offers", turn_id=1, chars=100, lease=token),
+    "begin_turn": lambda db, token: db.insert("begin_turn", run="demo", lease=token),
+    "submit_packet": lambda db, token: db.insert("submit_packet", turn_id=1, chars=100, lease=token),
     "turns.response": lambda db, token: db.execute(
         "update turns set response = '<sh>ls</sh>', lease = ? where id = 1", (token,)
     ),
     "dispatch": lambda db, token: db.insert("dispatch", run="demo", lease=token),
-    "effect_starts": lambda db, token: db.insert("effect_starts", effect_id=1, identity=None, lease=token),
-    "effect_output": lambda db, token: db.insert("effect_output", effect_id=1, channel=1, text="out", lease=token),
+    "start_effect": lambda db, token: db.insert("start_effect", effect_id=1, identity=None, lease=token),
+    "append_output": lambda db, token: db.insert("append_output", effect_id=1, channel=1, text="out", lease=token),
     "effect_results": lambda db, token: db.insert("effect_results", effect_id=1, state="resolved", lease=token),
 }
 
@@ -84,19 +83,19 @@ def test_a_stale_token_is_refused_at_every_door(db: engine.Database, door: str, 
 def test_who_has_been_replaced_is_refused(db: engine.Database) -> None:
     begin(db, "demo")
     claim(db, "first")
-    db.insert("begin_turns", run="demo", lease="first")
+    db.insert("begin_turn", run="demo", lease="first")
     claim(db, "second", replaces="first")
     with pytest.raises(Conflict):
-        db.insert("packet_offers", turn_id=1, chars=10, lease="first")
-    db.insert("packet_offers", turn_id=1, chars=10, lease="second")
+        db.insert("submit_packet", turn_id=1, chars=10, lease="first")
+    db.insert("submit_packet", turn_id=1, chars=10, lease="second")
     assert db.row("select phase, lease from turns") == {"phase": "asking", "lease": "second"}
 
 
 def test_a_late_answer_of_a_replaced_driver_changes_nothing(db: engine.Database) -> None:
     begin(db, "demo")
     claim(db, "first")
-    db.insert("begin_turns", run="demo", lease="first")
-    db.insert("packet_offers", turn_id=1, chars=10, lease="first")
+    db.insert("begin_turn", run="demo", lease="first")
+    db.insert("submit_packet", turn_id=1, chars=10, lease="first")
     claim(db, "second", replaces="first")
     with pytest.raises(Conflict, match="409 run demo: the lease is lost"):
         db.execute("update turns set response = 'late', lease = 'first' where id = 1")
@@ -112,11 +111,17 @@ def test_an_expired_lease_is_taken_and_one_in_force_is_not(tmp_path: Path) -> No
         clock.now += 29_999
         with pytest.raises(Conflict, match="409 run demo: another process drives it"):
             claim(db, "second")
-        assert db.rows("select run from resumable_runs") == []
         clock.now += 1
-        assert db.rows("select run from resumable_runs") == [{"run": "demo"}]
         claim(db, "second")
         assert db.value("select token from leases") == "second"
+
+
+def test_a_run_with_a_lease_in_force_is_not_resumable(db: engine.Database) -> None:
+    begin(db, "demo")
+    claim(db, "first")
+    assert db.rows("select run from resumable_runs") == []
+    db.execute("update leases set expires_at = expires_at - 31000")
+    assert db.rows("select run from resumable_runs") == [{"run": "demo"}]
 
 
 def test_a_dead_holder_is_replaced_at_once(db: engine.Database, tmp_path: Path) -> None:
@@ -142,10 +147,7 @@ def test_a_lease_is_renewed_while_it_is_held(tmp_path: Path) -> None:
         begin(db, "demo")
         with Lease(db, "demo"):
             first = db.value("select expires_at from leases")
-            until = time.monotonic() + 5
-            while db.value("select expires_at from leases") == first and time.monotonic() < until:
-                time.sleep(0.05)
-            assert db.value("select expires_at from leases") > first
+            wait_until(lambda: db.value("select expires_at from leases") > first)
 
 
 def test_who_loses_the_lease_learns_of_it(tmp_path: Path) -> None:
@@ -153,8 +155,18 @@ def test_who_loses_the_lease_learns_of_it(tmp_path: Path) -> None:
         begin(db, "demo")
         with Lease(db, "demo") as lease:
             claim(db, "another", replaces=lease.token)
-            assert lease.stopped.wait(5)
+            assert lease.stopped.wait(60)
         assert db.value("select token from leases") == "another", "what belongs to another is left alone"
+
+
+def test_a_file_that_is_removed_before_its_lease_is_renewed_does_not_come_back(tmp_path: Path) -> None:
+    with fresh(tmp_path) as db:
+        begin(db, "demo")
+        lease = Lease(db, "demo")
+        for file in tmp_path.glob(f"{db.path.name}*"):
+            file.unlink()
+        lease._keep()
+        assert not db.path.exists()
 
 
 def test_a_run_that_nobody_has_heard_of_cannot_be_leased(db: engine.Database) -> None:

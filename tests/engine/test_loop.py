@@ -6,19 +6,16 @@ spec: @driver_loop @verdict @pause_and_resume @model_failures @cycle_detection @
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from audit import audit
-from driving import fresh, script
+from driving import GO_ON, fresh, script
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import engine
 
-GO_ON = '<update status="102">on</update>'
 DONE = '<update status="200">Done it.</update>'
 
 
@@ -301,25 +298,14 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(answers=st.lists(st.lists(PIECES | st.text(max_size=20), max_size=8).map("".join), min_size=1, max_size=4))
-def test_no_text_of_a_model_breaks_a_run(broken_runs: Path, answers: list[str]) -> None:
-    db = engine.open(broken_runs, synchronous="NORMAL")
-    try:
-        result = db.run("Go", model=script(broken_runs.parent, *answers, *[DONE] * 4))
-        assert result.status in (200, 202, 204, 422, 499, 500)
-        assert (db.value("select step from next_steps where run = ?", (result.run,)) == "end") is (result.status != 202)
-        if result.status == 202:
-            db.abort(result.run)
-    finally:
-        db.close()
-
-
-@pytest.fixture
-def broken_runs(tmp_path: Path) -> Iterator[Path]:
-    path = tmp_path / "broken.db"
-    yield path
-    audit(path)
+def test_no_text_of_a_model_breaks_a_run(db: engine.Database, tmp_path: Path, answers: list[str]) -> None:
+    result = db.run("Go", model=script(tmp_path, *answers, *[DONE] * 4))
+    assert result.status in (200, 202, 204, 422, 499, 500)
+    assert (db.value("select step from next_steps where run = ?", (result.run,)) == "end") is (result.status != 202)
+    if result.status == 202:
+        db.abort(result.run)
 
 
 def test_a_rule_that_breaks_fails_its_command_only(db: engine.Database, tmp_path: Path) -> None:

@@ -16,14 +16,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from driving import script
+from driving import DONE, script
 from engine_cli import engine as command_line
 
 import engine
 from engine import EngineError
 from engine.workspace import Workspace
-
-DONE = '<update status="200">Done.</update>'
 
 
 @pytest.fixture

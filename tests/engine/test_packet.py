@@ -19,17 +19,16 @@ from threading import Event
 from typing import Any
 
 import pytest
-from driving import Clock, begin, fresh, script
+from driving import DONE, GO_ON, Clock, begin, fresh, script
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import engine
 from engine import plugins
 from engine.models.protocol import Completion, Message, Request, Usage
+from engine.packet import Renderer
 
 GOLDEN = Path(__file__).parent.parent / "golden"
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 
 
 class Listener:
@@ -133,12 +132,12 @@ ENTRIES = st.lists(
 def write_entries(db: engine.Database, entries: list[tuple[str, str, str, str]]) -> None:
     for number, (pattern, body, visibility, attributes) in enumerate(entries):
         db.execute(
-            "insert into entry_writes (run_id, path, body, visibility, attributes, writer) values (1, ?, ?, ?, ?, 'plugin')",
+            "insert into write_entry (run_id, path, body, visibility, attributes, writer) values (1, ?, ?, ?, ?, 'plugin')",
             (pattern.format(number), body, visibility, attributes),
         )
 
 
-@settings(max_examples=18, deadline=None)
+@settings(max_examples=18)
 @given(
     entries=ENTRIES,
     prompt=BODIES.filter(str.strip),
@@ -156,13 +155,18 @@ def test_the_figures_of_the_budget_are_those_of_the_packet(
         write_entries(db, entries)
         db.resume("demo")
         db.run(prompt, run="demo")
-        rows = db.rows("select id, sequence, divisor, context_tokens, context_chars from turns where seen_at > 0")
+        rows = db.rows(
+            "select id, sequence, chars_per_token, context_tokens, context_chars from turns where seen_at > 0"
+        )
         for row in rows:
             texts = db.rows("select text from packet_texts where turn = ? order by ordinal", (row["sequence"],))
             chars = sum(len(text["text"]) for text in texts)
             figures = budget(texts[-1]["text"])
             assert (
-                figures["usage"] == figures["usage_again"] == row["context_tokens"] == math.ceil(chars / row["divisor"])
+                figures["usage"]
+                == figures["usage_again"]
+                == row["context_tokens"]
+                == math.ceil(chars / row["chars_per_token"])
             )
             premiums = premiums_of(texts[-1]["text"])
             assert figures["floor"] + sum(premiums) + figures["system"] == figures["usage"], (
@@ -188,7 +192,7 @@ def test_the_figures_of_the_prompt_are_those_of_the_packet(db: engine.Database, 
         assert figures["usage"] == row["context_tokens"] == math.ceil(sum(len(text["text"]) for text in texts) / 2)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(entries=ENTRIES)
 def test_the_counts_of_the_budget_are_those_of_the_context(entries: list[tuple[str, str, str, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
@@ -203,24 +207,24 @@ def test_the_counts_of_the_budget_are_those_of_the_context(entries: list[tuple[s
 def test_an_entry_states_what_it_costs(db: engine.Database) -> None:
     begin(db, "demo")
     db.insert("verb_set", run="demo", path="known://a", body="x" * 400)
-    db.insert("begin_turns", run="demo")
-    text = db.value("select text from packet_visible where turn_id = 1")
+    db.insert("begin_turn", run="demo")
+    text = db.value("select text from _packet_visible where turn_id = 1")
     stated = re.search(r'"tokens":(\d+)\}', text)
     assert stated
     assert abs(int(stated[1]) - math.ceil(len(text) / 2)) <= 10
 
 
-SECTIONS = ("packet_summary", "packet_visible", "packet_log", "packet_unknowns")
+SECTIONS = ("_packet_summary", "_packet_visible", "_packet_log", "_packet_unknowns")
 
 
 def rendered_entries(db: engine.Database, turn_id: int) -> int:
     """Characters of all that the open packet shows of entries: their rows, a line feed each, and the text of the prompt."""
     rows = [row for view in SECTIONS for row in db.rows(f"select text from {view} where turn_id = ?", (turn_id,))]
-    prompt = db.rows("select text from packet_prompt where turn_id = ?", (turn_id,))
+    prompt = db.rows("select text from _packet_prompt where turn_id = ?", (turn_id,))
     return sum(len(row["text"]) + 1 for row in rows) + sum(len(row["text"]) for row in prompt)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(entries=ENTRIES, logged=BODIES, prompts=st.lists(BODIES.filter(str.strip), min_size=1, max_size=2))
 def test_what_an_entry_costs_is_what_its_text_measures(
     entries: list[tuple[str, str, str, str]], logged: str, prompts: list[str]
@@ -232,19 +236,19 @@ def test_what_an_entry_costs_is_what_its_text_measures(
             begin(db, "demo", prompt)
         entries += [("log://turn_9/x/{}", logged, "visible", "{}"), ("log://turn_9/y/{}", "", "summarized", "{}")]
         write_entries(db, entries)
-        db.insert("begin_turns", run="demo")
+        db.insert("begin_turn", run="demo")
         turn_id = db.value("select id from turns where phase = 'assembling'")
-        costs = db.rows("select * from context_costs")
+        costs = db.rows("select * from _context_costs")
         whole = rendered_entries(db, turn_id)
         assert whole == sum(c[c["visibility"]] for c in costs)
-        assert all(c["visible"] - c["summarized"] == c["premium"] for c in costs)
-        floor, premium = (db.value(f"select sum({name}) from packet_schemes") for name in ("floor", "premium"))
-        assert whole == floor + premium
+        assert all(c["visible"] - c["summarized"] == c["expansion"] for c in costs)
+        floor, expansion = (db.value(f"select sum({name}) from _packet_schemes") for name in ("floor", "expansion"))
+        assert whole == floor + expansion
         for cost in costs:
             other = "summarized" if cost["visibility"] == "visible" else "visible"
             db.execute("update run_views set visibility = ? where entry_id = ?", (other, cost["entry_id"]))
             sign = 1 if other == "visible" else -1
-            assert rendered_entries(db, turn_id) == whole + sign * cost["premium"], cost
+            assert rendered_entries(db, turn_id) == whole + sign * cost["expansion"], cost
             db.execute("update run_views set visibility = ? where entry_id = ?", (cost["visibility"], cost["entry_id"]))
 
 
@@ -286,3 +290,41 @@ def test_the_compact_packet_reads_as_it_did(tmp_path: Path, workspace_dir: Path)
         )
         assert db.run("Who is the owner?", model="small", root=workspace_dir).status == 200
         compare("compact_packet.txt", show(db, 2))
+
+
+CHANGES = st.lists(
+    st.tuples(
+        st.integers(0, 119),
+        st.sampled_from(["body", "tags", "summarized", "visible", "archived", "remove", "loop"]),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(changes=CHANGES)
+def test_a_packet_of_remembered_rows_is_the_one_that_is_read_anew(changes: list[tuple[int, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
+        begin(db, "demo", "Go", context_limit=500_000)
+        write_entries(db, [("known://{}", f"{number} {'x' * 600}", "visible", "{}") for number in range(120)])
+        db.insert("begin_turn", run="demo")
+        renderer = Renderer(db)
+        for step, (number, change) in enumerate([(0, "none"), *changes]):
+            path = f"known://{number}"
+            if change == "body":
+                db.insert("verb_set", run="demo", path=path, body=f"new {step}")
+            elif change == "tags":
+                db.insert("verb_set", run="demo", path=path, attributes=json.dumps({"tags": f"t{step}"}))
+            elif change == "remove":
+                db.insert("verb_rm", run="demo", path=path)
+            elif change == "loop":
+                renderer.offer(db.value("select id from turns where phase = 'assembling'"), None)
+                db.execute("update turns set response = ? where phase = 'asking'", (DONE,))
+                db.insert("dispatch", run="demo")
+                begin(db, "demo", f"Go on {step}", context_limit=500_000)
+                db.insert("begin_turn", run="demo")
+            elif change != "none":
+                db.insert("verb_set", run="demo", path=path, visibility=change)
+            turn_id = db.value("select id from turns where phase = 'assembling'")
+            assert [m.content for m in renderer.render(turn_id)] == [m.content for m in Renderer(db).render(turn_id)]

@@ -21,9 +21,9 @@ def prepare(db: engine.Database) -> None:
     begin(db, "demo", yolo=True)
     for path, text in FILES.items():
         kind = "binary" if text is None else "text"
-        db.insert("file_reads", project_id=1, path=path, kind=kind, size=9, mtime_ns=1, sha256=path, text=text)
+        db.insert("report_file", project_id=1, path=path, kind=kind, size=9, mtime_ns=1, sha256=path, text=text)
     db.insert("file_constraints", project_id=1, pattern="ro.py", visibility="readonly", created_at=0)
-    db.insert("file_syncs", run_id=1)
+    db.insert("sync_files", run_id=1)
 
 
 def patch(*sections: str) -> str:

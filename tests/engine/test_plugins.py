@@ -17,13 +17,11 @@ from typing import Any
 
 import pytest
 from audit import audit
-from driving import begin, script
+from driving import DONE, GO_ON, begin, script
 
 import engine
 
 PLUGIN = Path(__file__).parent.parent / "examples" / "plugin"
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 PROGRAM = """
 import json, sys
 import engine
@@ -119,7 +117,7 @@ def test_a_file_is_still_good_when_the_plugin_is_gone(run: Any, tmp_path: Path) 
         assert "weather>" not in db.value(
             "select text from packet_texts where run = 'after' and role = 'system' limit 1"
         )
-        with pytest.raises(engine.ValidationError, match="400 weather : no rule performs it"):
+        with pytest.raises(engine.ValidationError, match=r"400 weather : No rule performs <weather>\."):
             db.execute("insert into commands (run_id, writer, action) values (1, 'client', 'weather')")
     audit(tmp_path / "p.db")
     run(["<weather>Chur</weather>"])

@@ -16,17 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import script
-from hypothesis import given, settings
+from driving import DONE, GO_ON, script
+from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Answer, Handler, saying, serving
 
 import engine
 from engine.cuts import blocks_of, cuts_of, kept_of, message_of
 from engine.models.protocol import Message
-
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 
 
 def users(db: engine.Database, run: str = "demo") -> list[str]:
@@ -89,7 +86,7 @@ def test_the_summary_stays_whatever_is_shown_or_put_in_short(
     (workspace_dir / "notes.md").write_text(long)
     begin_in(db, workspace_dir)
     for scheme in ("known", "skill", "unknown"):
-        db.insert("entry_writes", run_id=1, path=f"{scheme}://long", body=long, visibility="visible")
+        db.insert("write_entry", run_id=1, path=f"{scheme}://long", body=long, visibility="visible")
     flips = [f'<set path="{path}" visibility="{way}"/>{GO_ON}' for way in ("summarized", "visible", "summarized")]
     model = script(tmp_path, '<get path="notes.md"/>' + GO_ON, "<think>hm</think>" + GO_ON, *flips, DONE)
     assert db.run("Look", run="demo", model=model, max_turns=9).status == 200
@@ -152,7 +149,6 @@ PARTS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(packets=st.lists(PARTS, min_size=1, max_size=6), most=st.integers(0, 3))
 def test_blocks_are_the_message_cut(packets: list[list[tuple[str, bool]]], most: int) -> None:
     before: Message | None = None
@@ -167,7 +163,6 @@ def test_blocks_are_the_message_cut(packets: list[list[tuple[str, bool]]], most:
         before, parts_before = message, [text for text, _ in parts]
 
 
-@settings(deadline=None)
 @given(packets=st.lists(PARTS, min_size=1, max_size=8))
 def test_cuts_are_made_again_of_what_is_stored(packets: list[list[tuple[str, bool]]]) -> None:
     before: Message | None = None

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import begin, script
+from driving import DONE, GO_ON, begin, script
 from engine_cli import engine as command
 
 import engine
 from engine.errors import Conflict, NotFound
 from engine.purging import sweep
 
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 SECRET = "the vault opens with swordfish"
 
 
@@ -74,7 +72,7 @@ def test_full_text_search_finds_it_no_more(two: engine.Database) -> None:
     for run in ("keep", "gone"):
         number = two.value("select id from runs where alias = ?", (run,))
         path = f"https://example.test/{run}"
-        two.insert("entry_writes", run_id=number, path=path, body=f"{run}: {SECRET}", visibility="visible")
+        two.insert("write_entry", run_id=number, path=path, body=f"{run}: {SECRET}", visibility="visible")
     query = "select count(*) from content_search('swordfish')"
     assert two.value(query) == 2
     two.purge("gone")
@@ -101,7 +99,7 @@ def test_a_parent_stays_while_its_forks_do(two: engine.Database) -> None:
 
 def test_what_is_driven_or_not_there_is_refused(db: engine.Database) -> None:
     begin(db, "busy")
-    db.insert("lease_claims", run="busy", token="t", holder="{}", replaces=None)
+    db.insert("claim_lease", run="busy", token="t", holder="{}", replaces=None)
     with pytest.raises(Conflict, match="409 run busy: is being driven; abort it first"):
         db.purge("busy")
     with pytest.raises(NotFound, match="404 run 'none': there is no such run"):
@@ -112,19 +110,19 @@ def test_what_is_driven_or_not_there_is_refused(db: engine.Database) -> None:
 
 
 def test_a_kill_between_purge_and_sweep_leaves_only_what_is_swept_later(two: engine.Database) -> None:
-    two.insert("run_purges", run="gone")
+    two.insert("purge_run", run="gone")
     assert two.value("select count(*) from known_entries where run = 'gone'") == 0
-    assert two.value("select count(*) from purges") == 1
+    assert two.value("select count(*) from _purges") == 1
     sweep(two)
-    assert two.value("select count(*) from purges") == 0
+    assert two.value("select count(*) from _purges") == 0
     assert two.value("select count(*) from entries where scope like 'purged:%'") == 0
 
 
 def test_what_a_kill_left_is_swept_by_the_next_purge(two: engine.Database) -> None:
-    two.insert("run_purges", run="gone")
+    two.insert("purge_run", run="gone")
     with pytest.raises(NotFound):
         two.purge("gone")
-    assert two.value("select count(*) from purges") == 0
+    assert two.value("select count(*) from _purges") == 0
     two.execute("pragma wal_checkpoint(truncate)")
     assert b"gone: the vault" not in two.path.read_bytes()
 

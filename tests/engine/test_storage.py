@@ -9,16 +9,15 @@ import json
 from itertools import pairwise
 from pathlib import Path
 
-from driving import script
-from hypothesis import example, given, settings
+from driving import DONE, script
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import engine
-from engine.kept import runs_of, stretches_of
+from engine.packet_store import runs_of, stretches_of
 
 ENTRIES = 150
 BODY = 1000
-DONE = '<update status="200">Done.</update>'
 TURNS = 40
 
 
@@ -32,7 +31,7 @@ def fill(db: engine.Database, count: int, model: str = "scripted:none") -> None:
     with db.transaction():
         for number in range(count):
             body = f"{number} ".ljust(BODY, "x")
-            db.insert("entry_writes", run_id=1, path=f"known://{number}", body=body, visibility="visible")
+            db.insert("write_entry", run_id=1, path=f"known://{number}", body=body, visibility="visible")
 
 
 def test_a_turn_grows_the_file_by_its_text_and_at_most_8_kilobytes(db: engine.Database, tmp_path: Path) -> None:
@@ -71,7 +70,16 @@ def test_a_fork_copies_views_only(db: engine.Database, tmp_path: Path) -> None:
     text = '<set path="known://1">new</set><set path="known://*" tags="many,words"/>'
     fill(db, 1000, script(tmp_path, text + '<update status="102">on</update>', "done"))
     db.run("Go", run="demo")
-    tables = ("contents", "labels", "chunks", "chunk_lists", "packets", "entries", "turns", "run_view_versions")
+    tables = (
+        "contents",
+        "_entry_metadata",
+        "chunks",
+        "chunk_lists",
+        "packets",
+        "entries",
+        "turns",
+        "run_view_versions",
+    )
     before, bytes_before = [db.value(f"select count(*) from {name}") for name in tables], size(db)
     for at in (None, 1, 2):
         db.fork("demo", at=at)
@@ -83,7 +91,6 @@ def test_a_fork_copies_views_only(db: engine.Database, tmp_path: Path) -> None:
 IDS = st.lists(st.integers(1, 10_000), max_size=200)
 
 
-@settings(deadline=None)
 @given(ids=IDS, at=st.integers(0, 200), new=st.integers(1, 10_000))
 @example(ids=list(range(1, 400)), at=100, new=5000)
 def test_a_change_in_one_place_changes_the_stretch_that_it_stands_in(ids: list[int], at: int, new: int) -> None:
@@ -96,7 +103,6 @@ def test_a_change_in_one_place_changes_the_stretch_that_it_stands_in(ids: list[i
         assert changed[len(changed) - rest :] == stretches[len(stretches) - rest :]
 
 
-@settings(deadline=None)
 @given(ids=IDS)
 def test_runs_stand_for_consecutive_ids(ids: list[int]) -> None:
     spread = [

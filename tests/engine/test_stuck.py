@@ -9,12 +9,11 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
+from driving import DONE
 
 import engine
 from engine import plugins
 from engine.models.protocol import Completion, ModelError, Request, Usage
-
-DONE = '<update status="200">Done.</update>'
 
 
 class Stutterer:

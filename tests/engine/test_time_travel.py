@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import script
+from driving import DONE, GO_ON, script
 from engine_cli import ENGINE, environment
 from engine_cli import engine as command
 from jinja2 import FunctionLoader
@@ -25,9 +25,7 @@ from engine import plugins, texts
 from engine.commands.differences import difference
 from engine.commands.exits import FAILED, exit_code
 
-GO_ON = '<update status="102">on</update>'
 NOT_FOUND = exit_code(404)
-DONE = '<update status="200">Done.</update>'
 TURNS = (
     '<set path="known://a">one</set><set path="known://b">bee</set><set path="known://d" visibility="archived">dee</set>'
     + GO_ON,

@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import begin, fresh, script
+from driving import DONE, GO_ON, begin, fresh, script
 
 import engine
 
 CORPUS = Path(__file__).parent.parent / "fixtures" / "packets.jsonl"
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 
 
 def recorded_runs() -> dict[str, list[dict[str, Any]]]:
@@ -36,9 +34,9 @@ def replay(db: engine.Database, packets: list[dict[str, Any]]) -> list[dict[str,
     for loop in range(1, last + 1):
         begin(db, "demo", "Go on", context_limit=10_000_000)
         for packet in (packet for packet in packets if packet["loop"] == loop):
-            db.insert("begin_turns", run="demo")
+            db.insert("begin_turn", run="demo")
             turn_id = db.value("select max(id) from turns")
-            db.insert("packet_offers", turn_id=turn_id, chars=packet["chars"])
+            db.insert("submit_packet", turn_id=turn_id, chars=packet["chars"])
             text = DONE if packet["turn"] % 7 == 0 else f"<update status='102'>{packet['turn']}</update>"
             db.execute(
                 "update turns set response = ?, prompt_tokens = ? where id = ?", (text, packet["tokens"], turn_id)
@@ -99,13 +97,13 @@ def report(db: engine.Database, packets: list[tuple[int, int | None]], **attribu
     """One more prompt, a turn for each packet of so many characters and reported tokens; the rate of the prompt after it."""
     begin(db, "demo", context_limit=10_000_000, **attributes)
     for number, (chars, tokens) in enumerate(packets, 1):
-        db.insert("begin_turns", run="demo")
+        db.insert("begin_turn", run="demo")
         turn_id = db.value("select max(id) from turns")
-        db.insert("packet_offers", turn_id=turn_id, chars=chars)
+        db.insert("submit_packet", turn_id=turn_id, chars=chars)
         text = DONE if number == len(packets) else f"<update status='102'>{turn_id}</update>"
         db.execute("update turns set response = ?, prompt_tokens = ? where id = ?", (text, tokens, turn_id))
         db.insert("dispatch", run="demo")
-    return float(db.value("select coalesce(divisor, 0) from loop_rates order by loop_id desc limit 1"))
+    return float(db.value("select coalesce(chars_per_token, 0) from _loop_rates order by loop_id desc limit 1"))
 
 
 GROWING = [(8000, 2000), (12000, 3000), (16000, 4000), (20000, 5000)]
@@ -142,9 +140,9 @@ def test_each_model_has_a_rate_of_its_own(db: engine.Database) -> None:
     report(db, GROWING, model="scripted:a")
     report(db, [(8000, 4000), (10000, 5000)], model="scripted:b")
     begin(db, "demo", model="scripted:a")
-    db.insert("begin_turns", run="demo")
-    rates = db.rows("select model, divisor from loops order by id")
-    assert [(row["model"], round(row["divisor"], 3)) for row in rates] == [
+    db.insert("begin_turn", run="demo")
+    rates = db.rows("select model, chars_per_token from loops order by id")
+    assert [(row["model"], round(row["chars_per_token"], 3)) for row in rates] == [
         ("scripted:a", 2.0), ("scripted:b", 2.0), ("scripted:a", 3.8)
     ]  # fmt: skip
 
@@ -157,6 +155,6 @@ def test_a_loop_states_the_same_cost_of_an_entry_in_all_its_packets(tmp_path: Pa
         db.resume("demo")
         heads = db.rows("select distinct substr(head, 1, 40) as head from chunks where head like '%known://a%'")
         assert len(heads) == 1
-        first, second = db.rows("select divisor, context_tokens from turns order by id limit 2")
-        assert first["divisor"] == db.value("select divisor from loops") == 2
-        assert second["divisor"] < 1, "the packets are counted as the provider counts them"
+        first, second = db.rows("select chars_per_token, context_tokens from turns order by id limit 2")
+        assert first["chars_per_token"] == db.value("select chars_per_token from loops") == 2
+        assert second["chars_per_token"] < 1, "the packets are counted as the provider counts them"

@@ -10,14 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import script
+from driving import DONE, GO_ON, script
 
 import engine
 from engine import plugins
 from engine.models.counting import counter
-
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 
 
 class Words:
@@ -52,7 +49,7 @@ def test_a_plugins_tokenizer_counts_in_place_of_the_rate(db: engine.Database, tm
         texts = db.rows("select text from packet_texts where turn = ?", (row["sequence"],))
         true = sum(len(text["text"].split()) for text in texts)
         assert true <= row["context_tokens"] <= 1.04 * true
-    assert db.value("select divisor from loops") > 3
+    assert db.value("select chars_per_token from loops") > 3
     assert len(words.counted) == len(set(words.counted)), "each part is counted once"
 
 
@@ -60,7 +57,7 @@ def test_no_tokenizer_is_asked_where_the_setting_says_none(db: engine.Database, 
     db.execute("update settings set value = 'none' where name = 'tokenizer'")
     assert db.run("Go", model=script(tmp_path, DONE)).status == 200
     assert words.counted == []
-    assert db.value("select divisor from loops") == 2
+    assert db.value("select chars_per_token from loops") == 2
 
 
 class Broken(Words):
@@ -84,7 +81,7 @@ def test_a_tokenizer_that_cannot_count_leaves_an_estimate(db: engine.Database, t
         assert db.run("Go", model=script(tmp_path, GO_ON, DONE)).status == 200
     finally:
         plugins.manager().unregister(tokenizer)
-    assert db.rows("select distinct divisor from turns") == [{"divisor": 2}]
+    assert db.rows("select distinct chars_per_token from turns") == [{"chars_per_token": 2}]
 
 
 OPTIONAL = "counts with a library of the extra 'tokenizers', which is not installed"
@@ -142,7 +139,7 @@ def test_a_run_is_counted_with_the_tokenizer_of_the_setting(
             count(text["text"]) for text in db.rows("select text from packet_texts where turn = ?", (row["sequence"],))
         )
         assert true <= row["context_tokens"] <= 1.04 * true
-    assert (library == "tiktoken") == (db.value("select divisor from loops") < 1.1)
+    assert (library == "tiktoken") == (db.value("select chars_per_token from loops") < 1.1)
 
 
 def test_a_file_that_is_no_tokenizer_is_told(tmp_path: Path) -> None:

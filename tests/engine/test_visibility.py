@@ -8,12 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from driving import begin, script, turn
+from driving import DONE, GO_ON, begin, script, turn
 
 import engine
 
-GO_ON = '<update status="102">on</update>'
-DONE = '<update status="200">Done.</update>'
 BODY = "The first line says little.\n" + "And so do the others.\n" * 40 + "The last line says it all.\n"
 END = "The last line says it all."
 
@@ -31,11 +29,11 @@ BY = ["model", "client"]
 
 def shown(db: engine.Database, run: str = "demo") -> str:
     """All that the next packet of a run shows of entries; the turn it was begun for is ended again."""
-    db.insert("begin_turns", run=run)
+    db.insert("begin_turn", run=run)
     turn_id = db.value("select max(id) from turns")
-    views = ("packet_summary", "packet_visible", "packet_log", "packet_unknowns", "packet_prompt")
+    views = ("_packet_summary", "_packet_visible", "_packet_log", "_packet_unknowns", "_packet_prompt")
     rows = [row for view in views for row in db.rows(f"select text from {view} where turn_id = ?", (turn_id,))]
-    db.insert("packet_offers", turn_id=turn_id, chars=100)
+    db.insert("submit_packet", turn_id=turn_id, chars=100)
     db.execute("update turns set response = ? where id = ?", (f'<update status="102">{turn_id}</update>', turn_id))
     db.insert("dispatch", run=run)
     return "\n".join(row["text"] for row in rows)
@@ -43,7 +41,7 @@ def shown(db: engine.Database, run: str = "demo") -> str:
 
 def write(db: engine.Database, path: str, body: str, visibility: str) -> None:
     db.execute(
-        "insert into entry_writes (run_id, path, body, visibility, writer) values (1, ?, ?, ?, 'plugin')",
+        "insert into write_entry (run_id, path, body, visibility, writer) values (1, ?, ?, ?, 'plugin')",
         (path, body, visibility),
     )
 
@@ -96,7 +94,7 @@ def test_the_prompt_is_shortened_by_an_app_not_by_the_model(db: engine.Database)
     turn(db, "demo", f'<set path="prompt://1" visibility="archived"/>{GO_ON}')
     assert END in shown(db), "the task is not the model's to put away"
     db.execute(
-        "insert into entry_writes (run_id, path, visibility, writer) values (1, 'prompt://1', 'summarized', 'plugin')"
+        "insert into write_entry (run_id, path, visibility, writer) values (1, 'prompt://1', 'summarized', 'plugin')"
     )
     assert END not in shown(db)
     turn(db, "demo", f'<get path="prompt://1"/>{GO_ON}')

@@ -68,6 +68,13 @@ def test_a_missing_root_is_not_found(tmp_path: Path) -> None:
         Workspace(tmp_path / "none")
 
 
+def test_a_relative_root_is_that_of_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name / "work").mkdir(parents=True)
+        monkeypatch.chdir(tmp_path / name)
+        assert Workspace.at("work", tmp_path / "a.db").root == (tmp_path / name / "work").resolve()
+
+
 def test_a_file_as_root_is_a_validation_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ValidationError, match="400 not a folder"):

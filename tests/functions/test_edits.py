@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from timing import check_cost
 
-from engine.functions.edits import edit_apply, edit_diff, edit_parse
+from engine.functions.edits import edit_apply, edit_diff, read_edits
 
 MARKED = st.lists(
     st.sampled_from(
@@ -40,14 +40,18 @@ LINES = st.lists(st.text(alphabet="ab \t", max_size=4), max_size=12)
 
 
 def parsed(body: str) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads(edit_parse(body) or "")
-    return result
+    found = read_edits(body, None)
+    operations = [
+        {"op": each.op, "search": each.search, "body": None if each.op == "delete" else each.body}
+        for each in found.operations
+    ]
+    return {"plain": found.plain, "operations": operations, "warnings": found.warnings, "error": found.error}
 
 
 def operations(body: str) -> list[tuple[str, ...]]:
     found = parsed(body)
     assert found["error"] is None
-    return [tuple(each.values()) for each in found["operations"]]
+    return [tuple(value for value in each.values() if value is not None) for each in found["operations"]]
 
 
 def applied(current: str | None, body: str) -> dict[str, Any]:
@@ -74,7 +78,7 @@ def pair(search: str, replace: str) -> str:
 
 
 def test_null_stays_null() -> None:
-    assert edit_parse(None) is edit_apply("a", None) is edit_diff(None, "a", "b") is None
+    assert edit_apply("a", None) is edit_diff(None, "a", "b") is None
 
 
 # 1. markers
@@ -180,9 +184,8 @@ def test_ambiguous_search_is_a_conflict_with_line_numbers() -> None:
 
 
 def test_a_letter_that_is_everywhere_is_told_quickly() -> None:
-    begin = time.process_time()
+    check_cost(1, lambda: conflict("a" * 1_000_000, pair("a", "b")))
     assert "more than 50 places" in conflict("a" * 1_000_000, pair("a", "b"))
-    assert time.process_time() - begin < 1
 
 
 def test_a_miss_shows_the_nearest_lines() -> None:
@@ -312,7 +315,6 @@ LINE = st.text(
 ).filter(lambda line: line.strip(" \t\r\n\f\v\xa0\ufeff") != "")
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.one_of(LINE, st.sampled_from(["", "\t", "  "])), max_size=8),
     st.lists(LINE, min_size=1, max_size=4),
@@ -357,7 +359,7 @@ def test_what_is_added_at_an_end_is_taken_off_again(text: str, added: str) -> No
         assert edited(text + shown, f"<<DELETE_1\n{shown}\nDELETE_1") in (text, text.removesuffix(ending))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.one_of(st.none(), st.text(max_size=80), MARKED), st.one_of(st.text(max_size=80), MARKED))
 def test_no_text_ever_raises(current: str | None, body: str) -> None:
     assert parsed(body).keys() == {"plain", "operations", "warnings", "error"}
@@ -377,9 +379,7 @@ def test_no_text_ever_raises(current: str | None, body: str) -> None:
     ],
 )
 def test_hostile_markers_cost_linear_time(body: str) -> None:
-    begin = time.process_time()
-    edit_parse(body)
-    assert time.process_time() - begin < 3
+    check_cost(3, lambda: read_edits(body, None))
 
 
 # 5. sed
@@ -501,20 +501,18 @@ def test_hunks_that_cannot_be_read_or_placed_change_nothing() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "<<<<<<< SEARCH\n" * 200_000,
-        "<<<<<<< SEARCH\n" + "=======\n" * 200_000 + ">>>>>>> REPLACE",
-        "<<<<<<< SEARCH\na\n=======\n>>>>>>> REPLACE\n" * 20_000,
-        "x\n" + "<" * 2_000_000 + " SEARCH",
-        "x\n" + "<<<<<<< SEARCH" + " \t" * 500_000 + "x",
-        "a/" * 500_000,
-        "@@\n-" + "x\n" * 300_000,
-        "```" + "a" * 1_000_000 + "\n@@",
+        "<<<<<<< SEARCH\n" * 40_000,
+        "<<<<<<< SEARCH\n" + "=======\n" * 40_000 + ">>>>>>> REPLACE",
+        "<<<<<<< SEARCH\na\n=======\n>>>>>>> REPLACE\n" * 4_000,
+        "x\n" + "<" * 400_000 + " SEARCH",
+        "x\n" + "<<<<<<< SEARCH" + " \t" * 100_000 + "x",
+        "a/" * 100_000,
+        "@@\n-" + "x\n" * 60_000,
+        "```" + "a" * 200_000 + "\n@@",
     ],
 )
 def test_hostile_blocks_cost_linear_time(body: str) -> None:
-    begin = time.process_time()
-    edit_apply("text\n", body)
-    assert time.process_time() - begin < 3
+    check_cost(2, lambda: edit_apply("text\n", body))
 
 
 # 7. diffs
@@ -573,19 +571,13 @@ def test_a_hundred_edits_of_a_long_file_take_under_a_second() -> None:
         )
         for n in range(0, 5000, 50)
     )
-    begin = time.process_time()
-    result = edited(text, body) or ""
-    assert time.process_time() - begin < 1
-    assert result.count("    pass\n") == 100
+    check_cost(1, lambda: edited(text, body))
+    assert (edited(text, body) or "").count("    pass\n") == 100
 
 
 def test_the_diff_of_a_small_change_in_a_long_file_is_quick() -> None:
     before = "".join(f"line {number}\n" for number in range(5000))
     after = before.replace("line 70\n", "line seventy\n").replace("line 4000\n", "")
-    took = []
-    for _ in range(3):  # the least of them: what else the process does meanwhile is not the diff's cost
-        begin = time.process_time()
-        assert edit_diff("a", before, before) == ""
-        assert "+line seventy\n" in (edit_diff("a", before, after) or "")
-        took.append(time.process_time() - begin)
-    assert min(took) < 0.3
+    assert edit_diff("a", before, before) == ""
+    assert "+line seventy\n" in (edit_diff("a", before, after) or "")
+    check_cost(0.3, lambda: edit_diff("a", before, after))

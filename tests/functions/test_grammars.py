@@ -18,7 +18,7 @@ from driving import begin
 from gbnf import Grammar
 
 import engine
-from engine.functions.edits import edit_parse
+from engine.functions.edits import read_edits
 from engine.functions.grammars import grammar_gbnf, grammar_json_schema
 from engine.functions.markup import response_parse
 
@@ -69,9 +69,9 @@ def test_every_edit_of_a_sentence_can_be_applied(tools: list[dict[str, Any]]) ->
     for seed in range(300):
         for command in read(grammar.sentence(seed), tools):
             if command["action"] == "set" and command["body"] and "<<" in command["body"]:
-                parsed = json.loads(edit_parse(command["body"]) or "")
-                assert (parsed["error"], parsed["warnings"]) == (None, [])
-                operations |= {operation["op"] for operation in parsed["operations"]}
+                parsed = read_edits(command["body"], None)
+                assert (parsed.error, parsed.warnings) == (None, [])
+                operations |= {operation.op for operation in parsed.operations}
     assert operations >= {"edit", "append"}
 
 
@@ -168,7 +168,7 @@ def test_a_loop_has_a_grammar_of_the_tools_that_are_open(db: engine.Database) ->
     begin(db, "ask", mode="ask")
     begin(db, "act", mode="act")
     rows = db.rows(
-        "select r.alias, g.gbnf, g.json_schema from loop_grammars as g join loops as l on l.id = g.loop_id "
+        "select r.alias, g.gbnf, g.json_schema from _loop_grammars as g join loops as l on l.id = g.loop_id "
         "join runs as r on r.id = l.run_id"
     )
     found = {row["alias"]: row for row in rows}
@@ -193,10 +193,10 @@ def test_a_local_model_with_full_packets_is_held_to_the_grammar_of_its_loop(
 ) -> None:
     db.insert("models", alias="m", actual=actual, profile=profile, created_at=0)
     begin(db, "demo", model="m")
-    db.insert("begin_turns", run="demo")
+    db.insert("begin_turn", run="demo")
     found = db.row(
-        "select q.grammar, g.gbnf from model_requests as q join turns as t on t.id = q.turn_id "
-        "join loop_grammars as g on g.loop_id = t.loop_id"
+        "select q.grammar, g.gbnf from _model_requests as q join turns as t on t.id = q.turn_id "
+        "join _loop_grammars as g on g.loop_id = t.loop_id"
     )
     assert found is not None
     assert found["grammar"] == (found["gbnf"] if held else None)

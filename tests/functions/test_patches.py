@@ -6,12 +6,12 @@ spec: @patches
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from timing import check_cost
 
 from engine.functions.edits import edit_diff
 from engine.functions.patches import patch_apply, patch_parse
@@ -437,7 +437,7 @@ def test_a_new_file_ends_in_a_line_feed_and_a_removed_one_is_gone() -> None:
     assert patched("x", "*** Begin Patch\n*** Update File: f\n*** Move to: g\n*** End Patch") == "x"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(TEXT, TEXT)
 def test_the_diff_of_two_texts_makes_one_of_the_other(before: str | None, after: str | None) -> None:
     diff = edit_diff("f", before, after)
@@ -445,7 +445,6 @@ def test_the_diff_of_two_texts_makes_one_of_the_other(before: str | None, after:
         assert patched(before, diff) == after
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 10**9), unique=True, min_size=4, max_size=30), st.data())
 def test_a_block_made_of_a_change_makes_that_change(numbers: list[int], data: st.DataObject) -> None:
     lines = [str(number) for number in numbers]
@@ -462,28 +461,26 @@ def test_a_block_made_of_a_change_makes_that_change(numbers: list[int], data: st
 @pytest.mark.parametrize(
     "text",
     [
-        "```\n" * 300_000,
-        "```diff\n--- a/f\n+++ b/f\n@@\n" + "```\n\n" * 200_000,
-        "x\n" + "--- a\n+++ b\n" * 100_000,
-        "--- a/f\n+++ b/f\n" + "@@\n+x\n" * 150_000,
-        "--- a/f\n+++ b/f\n@@ -1,9 +1,9 @@\n" + "\n" * 1_000_000,
-        "*** Begin Patch\n*** Update File: f\n" + "@@\n\n" * 200_000,
-        "*** Begin Patch\n" + "*** Update File: f\n-a\n" * 50_000 + "*** End Patch",
-        "@@ " + "." * 1_000_000,
-        "cat > f <<EOF" + "<" * 1_000_000,
-        "x\n" + "*** Begin Patch\n" * 100_000,
-        "--- a/f\n+++ b/f\n@@ -" + "9" * 100_000 + " @@\n-a\n+b",
-        "-- \n1\n" * 200_000,
-        "--- a/f\n+++ b/f\n@@\n+a\n" + "-- \n1\n" * 200_000,
+        "```\n" * 60_000,
+        "```diff\n--- a/f\n+++ b/f\n@@\n" + "```\n\n" * 40_000,
+        "x\n" + "--- a\n+++ b\n" * 20_000,
+        "--- a/f\n+++ b/f\n" + "@@\n+x\n" * 30_000,
+        "--- a/f\n+++ b/f\n@@ -1,9 +1,9 @@\n" + "\n" * 200_000,
+        "*** Begin Patch\n*** Update File: f\n" + "@@\n\n" * 40_000,
+        "*** Begin Patch\n" + "*** Update File: f\n-a\n" * 10_000 + "*** End Patch",
+        "@@ " + "." * 200_000,
+        "cat > f <<EOF" + "<" * 200_000,
+        "x\n" + "*** Begin Patch\n" * 20_000,
+        "--- a/f\n+++ b/f\n@@ -" + "9" * 20_000 + " @@\n-a\n+b",
+        "-- \n1\n" * 40_000,
+        "--- a/f\n+++ b/f\n@@\n+a\n" + "-- \n1\n" * 40_000,
     ],
 )
 def test_hostile_patches_are_read_in_linear_time(text: str) -> None:
-    begin = time.process_time()
-    patch_parse(text)
-    assert time.process_time() - begin < 6
+    check_cost(2, lambda: patch_parse(text))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.one_of(PIECE, st.text(max_size=4)), max_size=14).map("".join), st.one_of(st.none(), st.text()))
 def test_no_text_ever_raises(text: str, current: str | None) -> None:
     for start in ("", "*** Begin Patch\n", "--- a/x\n+++ b/x\n"):

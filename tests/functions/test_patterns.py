@@ -1,4 +1,4 @@
-"""What patterns promise: 1. kinds, 2. paths, 3. passages, 4. replacing, 5. errors, 6. hostile, 7. speed.
+"""What patterns promise: 1. kinds, 2. paths, 3. passages, 4. errors, 5. hostile, 6. speed.
 
 spec: @patterns
 """
@@ -6,19 +6,19 @@ spec: @patterns
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from timing import check_cost
 
 from engine.functions.patterns import (
     pattern_error,
     pattern_kind,
     pattern_match,
-    pattern_replace,
     pattern_search,
 )
+from engine.functions.regexes import limited
 
 PAGE = "<?xml version='1.0' encoding='latin-1'?>\n<page><title id='1'>é</title></page>"
 DATA = json.dumps({"books": [{"name": "Emma", "price": 5}, {"name": "Ulysses"}]})
@@ -128,7 +128,7 @@ def test_a_pattern_means_whole_paths(pattern: str, path: str, matches: int) -> N
 
 def test_null_stays_null() -> None:
     assert pattern_match(None, "a") is pattern_match("a", None) is pattern_search(None, "a") is None
-    assert pattern_search("a", None) is pattern_replace(None, "b", "a") is pattern_error(None) is None
+    assert pattern_search("a", None) is pattern_error(None) is None
 
 
 @pytest.mark.parametrize(
@@ -165,26 +165,6 @@ def test_a_pattern_finds_a_passage(pattern: str, text: str, position: int) -> No
 
 
 @pytest.mark.parametrize(
-    ("pattern", "replacement", "text", "result"),
-    [
-        ("a", "$&", "aba", "$&b$&"),
-        ("x", "y", "aba", None),
-        ("", "y", "aba", None),
-        ("/[ab]/", "\\1", "abc", "\\1\\1c"),
-        ("a*c", "X", "abc abd", "X abd"),
-        ("s/a/b/", None, "aa", "ba"),
-        ("s/a/b/g", None, "aa", "bb"),
-        ("s/(a)(b)/\\2\\1&/", None, "ab", "ba&"),
-        ("s/A/b/i", None, "aa", "ba"),
-        ("s/x/y/", None, "aa", None),
-        ("$.a", "y", "{}", None),
-    ],
-)
-def test_a_pattern_replaces_what_it_hits(pattern: str, replacement: str | None, text: str, result: str | None) -> None:
-    assert pattern_replace(pattern, replacement, text) == result
-
-
-@pytest.mark.parametrize(
     "pattern",
     [
         "/(a/i",
@@ -210,9 +190,12 @@ def test_a_valid_pattern_has_no_error(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", ["/(a|aa)+$/", "/(a+)+$/", "*a*a*a*a*a*a*b", "s/(a|aa)+$/b/"])
 def test_a_hostile_pattern_ends_within_a_second(pattern: str) -> None:
     text = "a" * 1_000_000 + "!"
-    begin = time.process_time()
-    assert pattern_search(pattern, text) == 0
-    assert time.process_time() - begin < 1
+
+    def search() -> None:
+        limited.cache_clear()  # a pattern that ran out of time is not run again
+        assert pattern_search(pattern, text) == 0
+
+    check_cost(1, search)
     assert pattern_match(pattern, text) == 0
 
 
@@ -220,10 +203,8 @@ def test_a_pattern_that_ran_out_of_time_says_so_and_is_not_run_again() -> None:
     pattern, text = "/(b|bb)+$/", "b" * 1_000_000 + "!"
     assert pattern_search(pattern, text) == 0
     assert "took longer" in (pattern_error(pattern) or "")
-    begin = time.process_time()
-    for _ in range(1000):
-        assert pattern_match(pattern, text) == 0
-    assert time.process_time() - begin < 0.5
+    check_cost(0.5, lambda: [pattern_match(pattern, text) for _ in range(1000)])
+    assert pattern_match(pattern, text) == 0
 
 
 def test_entities_are_not_expanded_or_fetched() -> None:
@@ -231,17 +212,14 @@ def test_entities_are_not_expanded_or_fetched() -> None:
     assert pattern_search("//a[string-length(text()) > 0]", secret) == 0
     lines = [f"<!ENTITY l{n} '&l{n - 1};&l{n - 1};&l{n - 1};&l{n - 1};'>" for n in range(1, 30)]
     laughs = f"<!DOCTYPE a [<!ENTITY l0 'ha'>{''.join(lines)}]><a>&l29;</a>"
-    begin = time.process_time()
-    pattern_search("//a[string-length(.) > 100]", laughs)
-    assert time.process_time() - begin < 1
+    check_cost(1, lambda: pattern_search("//a[string-length(.) > 100]", laughs))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.one_of(st.text(max_size=30), NOTATION), st.one_of(st.text(max_size=60), NOTATION))
 def test_no_pattern_ever_raises(pattern: str, text: str) -> None:
     assert pattern_match(pattern, text) in (0, 1)
     assert 0 <= (pattern_search(pattern, text) or 0) <= len(text) + 1
-    pattern_replace(pattern, "x", text)
     pattern_error(pattern)
 
 
@@ -254,7 +232,4 @@ def test_a_path_matches_itself(path: str) -> None:
 def test_ten_thousand_matches_are_cheap(pattern: str) -> None:
     paths = [f"src/engine/functions/file_{number}.py" for number in range(10_000)]
     pattern_match(pattern, "")
-    begin = time.process_time()
-    for path in paths:
-        pattern_match(pattern, path)
-    assert time.process_time() - begin < 0.25
+    check_cost(0.25, lambda: [pattern_match(pattern, path) for path in paths])

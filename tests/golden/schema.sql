@@ -1,3 +1,27 @@
+CREATE TABLE _entry_actions (
+    action text primary key,
+    needs text not null,
+    example text not null,
+    forbidden text
+) strict, without rowid;
+
+CREATE TABLE _entry_metadata (
+    id integer primary key,
+    attributes text constraint entry_metadata_attributes_json check (attributes is null or json_valid(attributes)),
+    head text not null
+) strict;
+
+CREATE TABLE _matched_entries (
+    command_id integer not null,
+    entry_id integer not null,
+    path text not null,
+    primary key (command_id, entry_id)
+) strict, without rowid;
+
+CREATE TABLE _purges (
+    run_id integer primary key
+) strict;
+
 CREATE TABLE categories (
     name text primary key,
     meaning text not null
@@ -16,13 +40,6 @@ CREATE TABLE chunks (
     body_chars integer,
     foot text
 ) strict;
-
-CREATE TABLE command_targets (
-    command_id integer not null,
-    entry_id integer not null,
-    path text not null,
-    primary key (command_id, entry_id)
-) strict, without rowid;
 
 CREATE TABLE commands (
     id integer primary key,
@@ -44,7 +61,9 @@ CREATE TABLE commands (
     message text,
     log_path text,
     quiet integer not null default 0,
-    created_at integer not null default 0
+    created_at integer not null default 0,
+    is_pattern integer not null default 0,
+    entry_id integer
 ) strict;
 
 CREATE VIRTUAL TABLE content_search using fts5 (
@@ -53,12 +72,12 @@ CREATE VIRTUAL TABLE content_search using fts5 (
 
 CREATE TABLE contents (
     id integer primary key,
-    body text not null,
-    cut integer,
-    summary text,
     chars integer not null,
     summary_chars integer not null,
-    lines integer not null
+    lines integer not null,
+    cut integer,
+    summary text,
+    body text not null
 ) strict;
 
 CREATE TABLE demotions (
@@ -118,13 +137,6 @@ CREATE TABLE entries (
     constraint entries_path_once_per_scope unique (scope, path)
 ) strict;
 
-CREATE TABLE entry_actions (
-    action text primary key,
-    needs text not null,
-    example text not null,
-    forbidden text
-) strict, without rowid;
-
 CREATE TABLE entry_chunks (
     id integer primary key,
     run_id integer not null constraint entry_chunks_run references runs (id) on delete cascade,
@@ -174,12 +186,6 @@ CREATE TABLE file_stats (
     primary key (project_id, path)
 ) strict, without rowid;
 
-CREATE TABLE labels (
-    id integer primary key,
-    attributes text constraint labels_attributes_json check (attributes is null or json_valid(attributes)),
-    head text not null
-) strict;
-
 CREATE TABLE leases (
     run_id integer primary key constraint leases_run references runs (id) on delete cascade,
     token text not null,
@@ -206,7 +212,7 @@ CREATE TABLE loops (
     reason text,
     answer text,
     streak integer not null default 0,
-    divisor real not null default 2,
+    chars_per_token real not null default 2,
     created_at integer not null,
     started_at integer,
     ended_at integer,
@@ -295,7 +301,6 @@ CREATE TABLE projects (
     id integer primary key,
     name text not null constraint projects_name_unique unique,
     root text constraint projects_root_unique unique,
-    config_path text,
     created_at integer not null
 ) strict;
 
@@ -317,10 +322,6 @@ CREATE TABLE proposals (
     reason text,
     created_at integer not null,
     decided_at integer
-) strict;
-
-CREATE TABLE purges (
-    run_id integer primary key
 ) strict;
 
 CREATE TABLE resolutions (
@@ -357,8 +358,8 @@ CREATE TABLE run_transitions (
     primary key (from_status, to_status)
 ) strict, without rowid;
 
-CREATE TABLE run_view_touches (
-    run_id integer not null constraint run_view_touches_run references runs (id) on delete cascade,
+CREATE TABLE run_view_uses (
+    run_id integer not null constraint run_view_uses_run references runs (id) on delete cascade,
     entry_id integer not null,
     turn integer not null,
     primary key (run_id, entry_id, turn)
@@ -370,13 +371,13 @@ CREATE TABLE run_view_versions (
     began integer not null,
     ended integer not null,
     content_id integer,
-    label_id integer,
+    metadata_id integer,
     visibility text not null,
     state text not null,
     outcome text,
-    placed integer,
+    context_order integer,
     turn integer not null,
-    touched integer,
+    last_used_turn integer,
     primary key (run_id, entry_id, began)
 ) strict, without rowid;
 
@@ -384,15 +385,15 @@ CREATE TABLE run_views (
     run_id integer not null constraint run_views_run references runs (id) on delete cascade,
     entry_id integer not null constraint run_views_entry references entries (id),
     content_id integer constraint run_views_content references contents (id),
-    label_id integer constraint run_views_label references labels (id),
+    metadata_id integer constraint run_views_metadata references _entry_metadata (id),
     visibility text not null constraint run_views_visibility references visibilities (name),
     state text not null constraint run_views_state references states (name),
     outcome text,
     writer text not null constraint run_views_writer references writer_tiers (name),
     loop_id integer,
-    placed integer,
+    context_order integer,
     turn integer not null,
-    touched integer not null,
+    last_used_turn integer not null,
     write_count integer not null default 1,
     since integer not null,
     primary key (run_id, entry_id)
@@ -514,7 +515,7 @@ CREATE TABLE turns (
     seen_at integer,
     fingerprint text,
     streak integer not null default 0,
-    divisor real,
+    chars_per_token real,
     ladder integer not null default 0,
     condensed integer not null default 0,
     refused integer not null default 0,
@@ -524,6 +525,7 @@ CREATE TABLE turns (
     created_at integer not null,
     ended_at integer,
     finish_reason text,
+    entry_chars integer,
     constraint turns_sequence_per_run unique (run_id, sequence)
 ) strict;
 
@@ -535,7 +537,6 @@ CREATE TABLE vetoes (
 
 CREATE TABLE visibilities (
     name text primary key,
-    rank integer not null,
     meaning text not null
 ) strict, without rowid;
 
@@ -560,9 +561,6 @@ CREATE INDEX idx_commands_failed on commands (turn_id) where state in ('failed',
 CREATE UNIQUE INDEX idx_commands_request_id on commands (request_id) where request_id is not null;
 
 CREATE INDEX idx_commands_turn_id_ordinal on commands (turn_id, ordinal);
-
-CREATE INDEX idx_commands_unfinished on commands (turn_id)
-where state in ('performing', 'proposed', 'accepting', 'accepted');
 
 CREATE INDEX idx_effects_command_id on effects (command_id);
 
@@ -597,61 +595,131 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 CREATE INDEX idx_turns_reported on turns (run_id, sequence, context_chars, prompt_tokens, loop_id)
 where prompt_tokens > 0;
 
--- view applied_patches (command_id, files)
+-- view _abort_run (run_id, reason)
+-- view _apply_patch (command_id, run_id, path, patch)
+-- view _apply_write (run_id, entry_id, path, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id, searchable)
+-- view _atomic_commands (command_id)
+-- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view _cancel_proposals (command_id)
+-- view _channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
+-- view _check_batch (command_id, run_id)
+-- view _check_body (command_id, path, body)
+-- view _check_options (run, attributes)
+-- view _chunk_texts (id, text)
+-- view _close_channels (effect_id)
+-- view _command_entries (command_id, entry_id, path)
+-- view _command_filters (command_id, filter)
+-- view _command_paths (command_id, is_pattern, entry_id)
+-- view _condensable_results (turn_id, step, entry_id, path, turn, tokens)
+-- view _condense (turn_id)
+-- view _condense_ratios (turn_id, ratio)
+-- view _content_texts (id, body, summary, symbols, cut, chars, summary_chars, lines)
+-- view _context_costs (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, expansion, chars_per_token, visible)
+-- view _context_texts (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, context_order, shown, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, version, summary_chars, is_task, chars_per_token)
+-- view _context_views (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, start, loop_id, chars_per_token)
+-- view _copy_views (run_id, parent_run_id, forked_at, clock)
+-- view _cut_responses (turn_id, told, cuts_text, ending)
+-- view _decide_packet (turn_id, chars, lease, tokens, decision)
+-- view _decide_proposal (proposal_id, decision, body, reason)
+-- view _decide_turn (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose)
+-- view _deciding_commands (command_id)
+-- view _demote (turn_id, step)
+-- view _demotion_notes (turn_id, step, entries, tokens, lines)
+-- view _due_effects (run_id, turn_id, command_id, proposal_id, kind, ordinal, detail)
+-- view _edits (command_id, entry_id, path, attributes, is_pattern, visibility, edit)
+-- view _effect_channels (effect_id, run_id, turn_id, channel, path)
+-- view _effect_leases (effect_id, token)
+-- view _effect_timeouts (effect_id, timeout_s)
+-- view _end_command (command_id, state, outcome, message)
+-- view _end_turn (turn_id, loop_id, vote, voter, status, reason, answer)
+-- view _ensure_run (alias, attributes)
+-- view _entry_bodies (run_id, entry_id, scope, path, scheme, kind, hash, content_id, body, chars, attributes, visibility, state, outcome)
+-- view _entry_heads (run_id, entry_id, head)
+-- view _entry_lines (command_id, path, line)
+-- view _fail_command (command_id, fault)
+-- view _faults (command_id, fault)
+-- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
+-- view _file_matches (turn_id, entry_id, path, rank)
+-- view _forbidden_entries (command_id, path)
+-- view _forbidden_paths (command_id, path)
+-- view _found_entries (command_id, entry_id, path)
+-- view _judge_turn (turn_id)
+-- view _kept_attributes (command_id, attributes)
+-- view _ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
+-- view _ladder_reports (turn_id, soft, message)
+-- view _leftover_processes (effect_id, run_id, identity)
+-- view _list_entries (command_id)
+-- view _log_command (command_id)
+-- view _loop_ceilings (loop_id, run_id, chars_per_token, context_size, ceiling)
+-- view _loop_grammars (loop_id, gbnf, json_schema)
+-- view _loop_rates (loop_id, chars_per_token)
+-- view _loop_seconds (loop_id, max_seconds, seconds_left)
+-- view _loop_votes (turn_id, voter, rank, status, reason, answer)
+-- view _make_metadata (run_id, entry_id)
+-- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
+-- view _move_loop (loop_id, status, reason)
+-- view _open_channels (effect_id)
+-- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, entry_chars)
+-- view _packet_compact (turn_id, part, path, body)
+-- view _packet_log (turn_id, entry_id, version, text)
+-- view _packet_prompt (turn_id, mode, text, warning, has_figures)
+-- view _packet_schemes (turn_id, kind, visible, summarized, expansion, floor)
+-- view _packet_sizes (turn_id, usage, free, system, system_share)
+-- view _packet_summary (turn_id, entry_id, version, text, content_id, body_at, body_chars)
+-- view _packet_tools (turn_id, name, doc, persona, native)
+-- view _packet_unknowns (turn_id, entry_id, version, text)
+-- view _packet_visible (turn_id, entry_id, version, text, content_id, body_at, body_chars)
+-- view _perform_plain (command_id)
+-- view _plain_commands (command_id)
+-- view _process_reports (effect_id, report)
+-- view _proposal_ends (command_id, state, outcome, message)
+-- view _proposals_to_decide (resolution_id, proposal_id, kind)
+-- view _propose_patch (command_id, files)
+-- view _propose_removal (command_id, path)
+-- view _readable_paths (run_id, path)
+-- view _record_commands (turn_id, parsed)
+-- view _refusals (command_id, refusal)
+-- view _remove_entries (command_id, run_id)
+-- view _repeated_processes (command_id, refusal)
+-- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, lists, is_slice, decides, is_move, is_pattern, filter, found, needs, example, forbidden)
+-- view _run_command (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
+-- view _run_lines (run_id, source_id, depth, last_turn)
+-- view _run_paths (run_id, path, entry_id, kind, scheme)
+-- view _run_status_after_loop (loop_status, run_status)
+-- view _scan_requests (turn_id, run_id, project_id, root)
+-- view _settle_proposal (proposal_id)
+-- view _show_entry (run_id, entry_id, visibility, turn)
+-- view _slices (command_id, message)
+-- view _take_file (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
+-- view _take_ladder_step (turn_id, from_step)
+-- view _turn_cycles (turn_id, period)
+-- view _turn_faults (turn_id)
+-- view _turn_findings (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose)
+-- view _turn_fingerprints (turn_id, fingerprint)
+-- view _turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
+-- view _turn_sections (turn_id, name, role, source, template, live, cached)
+-- view _turn_steps (turn_id, step, steps, steps_left)
+-- view _unreadable_files (entry_id, outcome, message, short)
+-- view _unstored_packets (turn_id)
+-- view _unused_chunk_lists (id)
+-- view _unused_chunks (id)
+-- view _unused_contents (id, body)
+-- view _unused_metadata (id)
+-- view _watched_files (run_id, project_id, path, size, mtime_ns)
+-- view _write_body (command_id, path, attributes, visibility, edit)
+-- view answer_proposal (proposal_id, decision, body, reason, decided_by)
+-- view append_output (effect_id, channel, text, lease)
+-- view atomic_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, max_output)
 -- view audit_entries (run, path, turn, body, status)
--- view begin_turns (run, lease)
--- view call_failures (turn_id, status, message)
--- view channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
--- view chunk_texts (id, text)
+-- view begin_turn (run, lease)
+-- view claim_lease (run, token, holder, replaces)
 -- view command_bodies (command_id, body)
--- view command_breakdowns (command_id, message)
--- view command_faults (command_id, rank, outcome, message)
--- view command_patterns (command_id, is_pattern, filter)
--- view command_refusals (command_id, rank, outcome, message)
 -- view command_results (run, command_id, request_id, turn, ordinal, writer, action, path, destination, state, outcome, status, message)
--- view command_steps (command_id, turn_id)
--- view condensable_results (turn_id, step, entry_id, path, turn, tokens)
--- view condensations (turn_id)
--- view condense_ratios (turn_id, ratio)
--- view content_texts (id, body, summary, symbols, cut, chars, summary_chars, lines)
--- view content_writes (path, body)
 -- view context_at (run, turn, category, path, visibility, state, body, outcome, written, attributes, tokens)
 -- view context_changes (run, from_turn, to_turn, path, change, visibility_before, visibility, body_before, body, state_before, state, outcome_before, outcome, attributes_before, attributes)
--- view context_costs (run_id, entry_id, path, kind, category, visibility, turn, touched, is_task, summarized, premium, divisor, visible)
--- view context_texts (run_id, entry_id, path, kind, category, visibility, turn, touched, placed, shown, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, summary_chars, is_task, divisor)
--- view context_views (run_id, entry_id, path, kind, category, visibility, turn, touched, placed, shown, content_id, start, loop_id, divisor)
--- view cut_responses (turn_id, told, cuts_text, ending)
--- view deciding_commands (command_id)
--- view decisions (proposal_id, decision, body, reason)
--- view demotion_notes (turn_id, step, entries, tokens, lines)
--- view demotion_steps (turn_id, step)
--- view dispatch (run, lease)
--- view dispatch_openings (run, lease)
--- view due_effects (run_id, turn_id, command_id, proposal_id, kind, ordinal, detail)
--- view effect_channels (effect_id, run_id, turn_id, channel, path)
--- view effect_leases (effect_id, token)
--- view effect_output (effect_id, channel, text, lease)
--- view effect_starts (effect_id, identity, lease)
--- view entry_bodies (run_id, entry_id, scope, path, scheme, kind, hash, content_id, body, chars, attributes, visibility, state, outcome)
--- view entry_commands (command_id, writer, action, path, destination, body, visibility, tags, is_slice, is_move, needs, example, forbidden)
--- view entry_edits (command_id, entry_id, path, attributes, visibility, edit)
--- view entry_heads (run_id, entry_id, head)
--- view entry_puts (command_id, path, attributes, visibility, edit)
--- view entry_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
--- view file_deletions (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
--- view file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
--- view file_ends (effect_id)
--- view file_matches (turn_id, entry_id, path, rank)
--- view file_puts (command_id, path, hash, old_body, body, attributes, visibility)
--- view file_reads (project_id, path, kind, size, mtime_ns, sha256, text)
--- view file_removals (command_id, path)
--- view file_syncs (run_id, turn_id)
--- view file_writes (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
--- view forbidden_targets (command_id, path)
--- view found_puts (command_id, path, scheme, entry_id, hash, old_body, body, attributes, visibility, warnings)
--- view found_writes (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id, kind, category, default_visibility, scope, entry_id)
--- view get_slices (command_id, message)
--- view hearings (turn_id)
+-- view dispatch (run, lease, only)
+-- view fail_call (turn_id, status, message)
+-- view finish_effect (effect_id, state, outcome, message, detail, lease)
 -- view invariant_content_figures (id)
 -- view invariant_heads (run_id, entry_id)
 -- view invariant_history (run_id, entry_id)
@@ -663,251 +731,154 @@ where prompt_tokens > 0;
 -- view invariant_scratch (command_id)
 -- view invariant_settled_commands (id)
 -- view invariant_settled_effects (id)
--- view joint_commands (command_id)
--- view joint_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, timeout_s, max_output)
--- view judged_offers (turn_id, chars, lease, tokens, decision)
--- view judgements (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose)
--- view kept_attributes (command_id, attributes)
 -- view known_entries (run, scope, path, scheme, category, body, attributes, visibility, state, outcome, status, writer, turn, tokens, lines, write_count, updated_at)
--- view ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
--- view ladder_reports (turn_id, soft, message)
--- view ladder_steps (turn_id, from_step)
--- view lease_claims (run, token, holder, replaces)
 -- view live_leases (run, token, holder, expires_at)
--- view loop_ceilings (loop_id, run_id, divisor, context_size, ceiling)
 -- view loop_flags (loop_id, run_id, flag)
--- view loop_grammars (loop_id, gbnf, json_schema)
 -- view loop_list (run, loop, mode, model, prompt, status, reason, answer, turns, strikes)
--- view loop_rates (loop_id, divisor)
 -- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost)
--- view loop_seconds (loop_id, max_seconds, seconds_left)
 -- view loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
--- view matched_targets (command_id, entry_id, path)
 -- view model_choices (run, model)
--- view model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
--- view named_targets (command_id, entry_id, path)
 -- view next_commands (run, turn_id, ordinal, command_id)
--- view next_loops (run_id, sequence)
 -- view next_steps (run_id, run, turn_id, turn, step)
+-- view open_call (turn_id)
+-- view open_proposal (command_id, kind, target, body, detail)
 -- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id)
--- view option_checks (run, attributes)
--- view packet_accounts (turn_id, context_chars, divisor, ceiling, visible, summarized, floor, premium, lines, warning)
--- view packet_budget (turn_id, usage, free, text)
--- view packet_compact (turn_id, part, path, body)
--- view packet_log (turn_id, entry_id, text)
--- view packet_offers (turn_id, chars, lease)
--- view packet_preparations (turn_id)
--- view packet_prompt (turn_id, mode, text, warning, figures)
--- view packet_schemes (turn_id, kind, visible, summarized, premium, floor)
--- view packet_summary (turn_id, entry_id, text, content_id, body_at, body_chars)
 -- view packet_texts (run, turn, role, sha256, text, ordinal)
--- view packet_tools (turn_id, name, doc, persona, native)
--- view packet_unknowns (turn_id, entry_id, text)
--- view packet_visible (turn_id, entry_id, text, content_id, body_at, body_chars)
--- view parsed_responses (turn_id, parsed)
 -- view past_turns (run, turn, source, run_id, source_id, turn_id, seen_at)
--- view pattern_faults (command_id, message)
--- view pending_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, timeout_s, max_output)
--- view performances (command_id, action, path)
--- view performing_ask_user (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_copy (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_get (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_process (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_rm (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_set (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_set_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_think (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
--- view performing_update (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
--- view premium_sums (turn_id, kind, visible, summarized, premium, floor, tokens)
--- view process_ends (effect_id)
--- view process_reports (effect_id, report)
+-- view pending_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, max_output)
+-- view perform_command (command_id)
+-- view prepare_packet (turn_id)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
--- view proposal_ends (command_id, state, outcome, message)
--- view proposal_failures (command_id)
--- view proposal_openings (command_id, kind, target, content_id, detail)
--- view put_gates (command_id, path, scheme, entry_id, body)
--- view read_patches (command_id, run_id, path, patch)
--- view readable_paths (run_id, path)
--- view refused_commands (command_id, outcome, message)
--- view resolved_proposals (resolution_id, proposal_id, kind)
+-- view purge_run (run)
+-- view record_crash (command_id, message, lease)
+-- view release_lease (token)
+-- view report_file (project_id, path, kind, size, mtime_ns, sha256, text)
+-- view report_listing (project_id, listing)
 -- view resumable_runs (run_id, run, status, step)
--- view run_aborts (run_id, reason)
--- view run_forks (run_id, parent_run_id, forked_at, clock)
--- view run_lines (run_id, source_id, depth, last_turn)
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id)
--- view run_openings (alias, attributes)
 -- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent)
--- view run_paths (run_id, path, entry_id, kind, scheme)
 -- view run_progress (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path)
--- view run_purges (run)
 -- view run_state (run, turn, status, answer, history, unknowns, telemetry)
--- view run_status_after_loop (loop_status, run_status)
--- view scan_requests (turn_id, run_id, project_id, root)
 -- view scheme_writers (scheme, writer)
--- view set_batches (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
--- view set_decisions (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
--- view set_entries (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
--- view set_moves (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
--- view set_patches (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at)
--- view state_statuses (state, outcome, status)
--- view sweeps (due)
--- view target_finds (command_id)
--- view target_lines (command_id, path, line)
--- view target_listings (command_id, listing)
--- view target_moves (command_id, run_id, turn_id, visibility)
--- view turn_cycles (turn_id, period)
--- view turn_faults (turn_id)
--- view turn_findings (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose)
--- view turn_fingerprints (turn_id, fingerprint)
--- view turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
--- view turn_sections (turn_id, name, role, source, template, live, cached)
--- view turn_settlings (run)
--- view turn_steps (turn_id, step, steps, steps_left)
+-- view start_effect (effect_id, identity, lease)
+-- view store_content (path, body)
+-- view submit_packet (turn_id, chars, lease)
+-- view sweep (due)
+-- view sync_files (run_id, turn_id)
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase)
 -- view turn_tools (turn_id, ordinal, name, description, schema)
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
--- view unfinished_commands (turn_id, command_id, state)
--- view unreadable_entries (entry_id, outcome, message, short)
--- view unused_chunk_lists (id)
--- view unused_chunks (id)
--- view unused_contents (id, body)
--- view unused_labels (id)
--- view verb_calls (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view unread_files (project_id, path)
 -- view verb_cp (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_get (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_mv (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_rm (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_set (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_update (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
--- view view_labels (run_id, entry_id)
--- view view_writes (run_id, entry_id, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id)
--- view watched_files (run_id, project_id, path, size, mtime_ns)
--- view written_paths (command_id, path)
+-- view write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
 
--- trigger applied_patches__propose on applied_patches
--- trigger begin_turns__begin on begin_turns
--- trigger call_failures__take on call_failures
--- trigger command_breakdowns__record on command_breakdowns
--- trigger command_steps__perform on command_steps
--- trigger commands__forget_repeats on commands
--- trigger commands__forget_targets on commands
+-- trigger _abort_run__abort on _abort_run
+-- trigger _apply_patch__apply on _apply_patch
+-- trigger _apply_write__apply on _apply_write
+-- trigger _call_verb__call on _call_verb
+-- trigger _cancel_proposals__cancel on _cancel_proposals
+-- trigger _check_batch__check on _check_batch
+-- trigger _check_body__check on _check_body
+-- trigger _check_options__check on _check_options
+-- trigger _close_channels__close on _close_channels
+-- trigger _condense__condense on _condense
+-- trigger _copy_views__copy on _copy_views
+-- trigger _decide_packet__decide on _decide_packet
+-- trigger _decide_proposal__decide on _decide_proposal
+-- trigger _decide_turn__decide on _decide_turn
+-- trigger _demote__demote on _demote
+-- trigger _end_command__end on _end_command
+-- trigger _end_turn__end on _end_turn
+-- trigger _ensure_run__ensure on _ensure_run
+-- trigger _entry_metadata__guard_delete on _entry_metadata
+-- trigger _entry_metadata__guard_update on _entry_metadata
+-- trigger _fail_command__fail on _fail_command
+-- trigger _judge_turn__judge on _judge_turn
+-- trigger _list_entries__list on _list_entries
+-- trigger _log_command__log on _log_command
+-- trigger _make_metadata__make on _make_metadata
+-- trigger _move_loop__move on _move_loop
+-- trigger _open_channels__open on _open_channels
+-- trigger _perform_plain__perform on _perform_plain
+-- trigger _propose_patch__propose on _propose_patch
+-- trigger _propose_removal__propose on _propose_removal
+-- trigger _record_commands__record on _record_commands
+-- trigger _remove_entries__remove on _remove_entries
+-- trigger _run_command__cp_mv on _run_command
+-- trigger _run_command__get on _run_command
+-- trigger _run_command__process on _run_command
+-- trigger _run_command__question on _run_command
+-- trigger _run_command__rm on _run_command
+-- trigger _run_command__run on _run_command
+-- trigger _run_command__set on _run_command
+-- trigger _run_command__think on _run_command
+-- trigger _run_command__update on _run_command
+-- trigger _settle_proposal__settle on _settle_proposal
+-- trigger _show_entry__show on _show_entry
+-- trigger _take_file__delete on _take_file
+-- trigger _take_file__write on _take_file
+-- trigger _take_ladder_step__take on _take_ladder_step
+-- trigger _write_body__write on _write_body
+-- trigger answer_proposal__answer on answer_proposal
+-- trigger append_output__append on append_output
+-- trigger begin_turn__begin on begin_turn
+-- trigger claim_lease__claim on claim_lease
+-- trigger commands__ignore_repeats on commands
 -- trigger commands__name_the_log on commands
--- trigger commands__perform_ask_user on commands
--- trigger commands__perform_copy on commands
--- trigger commands__perform_get on commands
 -- trigger commands__perform_now on commands
--- trigger commands__perform_process on commands
--- trigger commands__perform_rm on commands
--- trigger commands__perform_set on commands
--- trigger commands__perform_set_run on commands
--- trigger commands__perform_think on commands
--- trigger commands__perform_update on commands
--- trigger commands__raise_to_the_app on commands
--- trigger commands__write_the_log on commands
--- trigger condensations__condense on condensations
--- trigger content_writes__store on content_writes
--- trigger contents__stay on contents
--- trigger contents__stay_as_they_are on contents
--- trigger decisions__take on decisions
--- trigger demotion_steps__carry_out on demotion_steps
--- trigger dispatch__go_on on dispatch
--- trigger dispatch_openings__open on dispatch_openings
--- trigger effect_output__append on effect_output
+-- trigger contents__guard_delete on contents
+-- trigger contents__guard_update on contents
+-- trigger dispatch__dispatch on dispatch
 -- trigger effect_results__guard on effect_results
 -- trigger effect_results__settle on effect_results
--- trigger effect_starts__start on effect_starts
--- trigger effects__open_channels on effects
 -- trigger entries__index_head on entries
 -- trigger entries__record_head on entries
--- trigger entry_puts__find on entry_puts
--- trigger entry_writes__find_the_entry on entry_writes
--- trigger events__stay on events
--- trigger events__stay_as_they_are on events
--- trigger file_deletions__take on file_deletions
--- trigger file_ends__take on file_ends
--- trigger file_puts__propose on file_puts
--- trigger file_reads__take on file_reads
--- trigger file_removals__propose on file_removals
--- trigger file_syncs__sync on file_syncs
--- trigger file_writes__take on file_writes
--- trigger found_puts__put on found_puts
--- trigger found_writes__bind on found_writes
--- trigger hearings__hear on hearings
--- trigger judged_offers__carry_out on judged_offers
--- trigger judgements__judge on judgements
--- trigger labels__stay on labels
--- trigger labels__stay_as_they_are on labels
--- trigger ladder_steps__take on ladder_steps
--- trigger lease_claims__claim on lease_claims
--- trigger leases__release on leases
+-- trigger events__guard_delete on events
+-- trigger events__guard_update on events
+-- trigger fail_call__fail on fail_call
+-- trigger finish_effect__finish on finish_effect
 -- trigger loops__guard_prompt on loops
 -- trigger loops__guard_transition on loops
--- trigger loops__move_the_run on loops
--- trigger model_calls__replace_the_open_one on model_calls
--- trigger option_checks__check on option_checks
--- trigger packet_offers__judge on packet_offers
--- trigger packet_preparations__choose_file on packet_preparations
--- trigger parsed_responses__record on parsed_responses
--- trigger performances__perform on performances
--- trigger performing_ask_user__perform on performing_ask_user
--- trigger performing_copy__perform on performing_copy
--- trigger performing_get__perform on performing_get
--- trigger performing_process__perform on performing_process
--- trigger performing_rm__perform on performing_rm
--- trigger performing_set__perform on performing_set
--- trigger performing_set_run__perform on performing_set_run
--- trigger performing_think__perform on performing_think
--- trigger performing_update__perform on performing_update
--- trigger process_ends__cut on process_ends
--- trigger proposal_failures__cancel on proposal_failures
--- trigger proposal_openings__open on proposal_openings
--- trigger proposals__end_with_the_command on proposals
--- trigger proposals__follow_the_decision on proposals
--- trigger proposals__wait_or_accept on proposals
--- trigger put_gates__ask on put_gates
--- trigger read_patches__apply on read_patches
--- trigger refused_commands__refuse on refused_commands
+-- trigger loops__record_status on loops
+-- trigger open_call__open on open_call
+-- trigger open_proposal__open on open_proposal
+-- trigger perform_command__perform on perform_command
+-- trigger prepare_packet__choose_file on prepare_packet
+-- trigger purge_run__purge on purge_run
+-- trigger record_crash__record on record_crash
+-- trigger release_lease__release on release_lease
+-- trigger report_file__take on report_file
+-- trigger report_listing__compare on report_listing
 -- trigger resolutions__decide on resolutions
--- trigger run_aborts__abort on run_aborts
--- trigger run_forks__copy_views on run_forks
--- trigger run_openings__open on run_openings
--- trigger run_purges__purge on run_purges
--- trigger run_view_touches__stay on run_view_touches
--- trigger run_view_touches__stay_as_they_are on run_view_touches
--- trigger run_view_versions__stay on run_view_versions
--- trigger run_view_versions__stay_as_they_are on run_view_versions
--- trigger run_views__index_changed on run_views
--- trigger run_views__keep_place on run_views
+-- trigger run_view_uses__guard_delete on run_view_uses
+-- trigger run_view_uses__guard_update on run_view_uses
+-- trigger run_view_versions__guard_delete on run_view_versions
+-- trigger run_view_versions__guard_update on run_view_versions
 -- trigger run_views__record_change on run_views
 -- trigger run_views__record_new on run_views
 -- trigger run_views__record_removal on run_views
--- trigger run_views__record_touch on run_views
+-- trigger run_views__record_use on run_views
 -- trigger runs__guard_alias on runs
 -- trigger runs__guard_persona on runs
 -- trigger runs__guard_transition on runs
--- trigger runs__open_scopes on runs
 -- trigger runs__record_status on runs
--- trigger set_batches__write on set_batches
--- trigger set_decisions__decide on set_decisions
--- trigger set_entries__write on set_entries
--- trigger set_moves__move on set_moves
--- trigger set_patches__read on set_patches
 -- trigger settings__guard_value on settings
--- trigger sweeps__sweep on sweeps
--- trigger target_finds__fill on target_finds
--- trigger target_moves__move on target_moves
+-- trigger start_effect__start on start_effect
+-- trigger store_content__store on store_content
+-- trigger submit_packet__submit on submit_packet
+-- trigger sweep__sweep on sweep
+-- trigger sync_files__sync on sync_files
 -- trigger turn_errors__write_entry on turn_errors
--- trigger turn_settlings__settle on turn_settlings
--- trigger turns__answer_the_call on turns
 -- trigger turns__guard_lease on turns
 -- trigger turns__guard_lease_on_begin on turns
 -- trigger turns__guard_response on turns
 -- trigger turns__guard_transition on turns
--- trigger turns__judge on turns
--- trigger turns__open on turns
--- trigger turns__record on turns
 -- trigger turns__take_response on turns
--- trigger verb_calls__call on verb_calls
 -- trigger verb_cp__call on verb_cp
 -- trigger verb_get__call on verb_get
 -- trigger verb_mv__call on verb_mv
@@ -915,5 +886,4 @@ where prompt_tokens > 0;
 -- trigger verb_set__call on verb_set
 -- trigger verb_update__call on verb_update
 -- trigger vetoes__undo on vetoes
--- trigger view_labels__make on view_labels
--- trigger view_writes__store on view_writes
+-- trigger write_entry__find on write_entry

@@ -28,11 +28,11 @@ PEOPLES_VIEWS = {
 
 RUN = """
 insert into verb_set (run, path, body, attributes) values ('demo', 'run://demo', 'go', '{"model":"m"}');
-insert into file_reads (project_id, path, kind, size, mtime_ns, sha256, text)
+insert into report_file (project_id, path, kind, size, mtime_ns, sha256, text)
 values (1, 'a.txt', 'text', 4, 1, 'h', 'one' || char(10));
-insert into file_syncs (run_id) values (1);
-insert into begin_turns (run) values ('demo');
-insert into packet_offers (turn_id, chars) values (1, 100);
+insert into sync_files (run_id) values (1);
+insert into begin_turn (run) values ('demo');
+insert into submit_packet (turn_id, chars) values (1, 100);
 update turns set response = '<set path="known://a">one</set><get path="a.txt"/><set path="a.txt">two</set>';
 insert into dispatch (run) values ('demo');
 """

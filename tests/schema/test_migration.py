@@ -64,7 +64,11 @@ def full(row: str) -> str:
     return "  ".join(TOLD["texts"].get(value, value) for value in row.split("  "))
 
 
-@pytest.mark.parametrize("name", TOLD["columns"])
+INTERNAL = {"packet_accounts", "run_lines"}
+"""Recorded views that only rules read."""
+
+
+@pytest.mark.parametrize("name", sorted(set(TOLD["columns"]) - INTERNAL))
 def test_views_and_tables_say_what_they_said(migrated: engine.Database, name: str) -> None:
     texts: dict[str, str] = {}
     found = set(rows_of(migrated, name, TOLD["columns"][name], texts))

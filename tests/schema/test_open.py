@@ -161,7 +161,7 @@ def test_what_an_app_made_survives_a_rebuild(tmp_path: Path) -> None:
 def test_a_rebuild_waits_for_a_live_driver(tmp_path: Path) -> None:
     path = file_with_a_run(tmp_path / "t.db")
     with engine.open(path) as db:
-        db.insert("lease_claims", run="demo", token="mine", holder="{}")
+        db.insert("claim_lease", run="demo", token="mine", holder="{}")
     engine.open(path).close()
     write_with(path, "update engine_meta set value = 'older' where key = 'sources'")
     with pytest.raises(Conflict, match="is being driven by another version of the engine"):

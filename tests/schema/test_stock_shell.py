@@ -107,3 +107,22 @@ def test_what_waits_is_shown_with_what_it_would_do(path: Path) -> None:
 
 def test_looking_leaves_the_file_sound(path: Path) -> None:
     audit(path)
+
+
+def test_all_that_has_no_underscore_answers_without_our_functions(path: Path) -> None:
+    names = [
+        row["name"]
+        for row in shell(
+            path,
+            "select name from sqlite_schema as s where type in ('table', 'view') and name not glob '_*' "
+            "and name not glob 'sqlite_*' and name not glob 'invariant_*' and not exists (select 1 from sqlite_schema as t "
+            "where t.type = 'trigger' and t.tbl_name = s.name and s.type = 'view')",
+        )
+    ]
+    assert len(names) > 50
+    for name in names:
+        # bytes are written as hex, so that they are text
+        done = subprocess.run(
+            ["sqlite3", "-readonly", "-quote", path, f"select * from {name} limit 1"], capture_output=True
+        )
+        assert done.stderr == b"", f"{name}: {done.stderr!r}"

@@ -1,0 +1,239 @@
+"""Stores packets byte for byte: each part of a text once, and a packet as a list of lists of parts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from .cuts import cuts_of, kept_of
+from .functions.compact import to_json
+from .models.protocol import Message
+
+if TYPE_CHECKING:
+    from .database import Row, Store
+
+_ENTRY = '\n{"turn":'
+"""How an entry begins in a packet."""
+_WORTH_REFERRING = 80
+"""Bodies of fewer characters are stored in their chunk; longer ones are referred to."""
+_STRETCH = 32
+"""How many chunks a stretch has on average."""
+
+
+Parts = tuple[str, Sequence[str], str]
+"""A section's opening, its entries without the line feed behind each, and its closing tag."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section as it was laid out: its text, and the rows that it was made of."""
+
+    text: str
+    rows: list[Row] = field(default_factory=list)
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The parts in which it is stored. Rows that name their version stand one to a part where they are its entries."""
+        entries = [row["text"] for row in self.rows if "version" in row]
+        if not entries:
+            return split(self.text)
+        joined = "\n".join(entries) + "\n"
+        begin = self.text.find(entries[0])
+        if begin < 0 or not self.text.startswith(joined, begin):
+            return split(self.text)
+        return self.text[:begin], entries, self.text[begin + len(joined) :]
+
+
+class PacketStore:
+    """Stores the packets of one run. It remembers the parts of the last one, so that only what is new is written."""
+
+    def __init__(self, db: Store) -> None:
+        self._db = db
+        self._chunks: dict[str, int] = {}
+        self._entries: dict[str, int] = {}
+        self._lists: dict[str, int] = {}
+
+    def store(
+        self, turn_id: int, messages: Sequence[tuple[Message, Sequence[Section]]], before: Mapping[str, int]
+    ) -> dict[str, int]:
+        """Store the messages of a turn, each with its sections; returns the id of each role's packet.
+
+        `before` are the ids of the packets that they were cut after.
+        """
+        if not self._lists:
+            self._lists = {stretch: number for id_ in before.values() for stretch, number in self._lists_of(id_)}
+        last_chunks, self._chunks = self._chunks, {}
+        last_entries, self._entries = self._entries, {}
+        lists: dict[str, int] = {}
+        ids: dict[str, int] = {}
+        for ordinal, (message, sections) in enumerate(messages):
+            chunks = [number for each in sections for number in self._chunk_ids(each, last_chunks, last_entries)]
+            stretches = [to_json(runs_of(stretch)) for stretch in stretches_of(chunks)]
+            lists |= self._list_ids(stretches)
+            ids[message.role] = self._db.value(
+                "insert into packets (turn_id, ordinal, role, sha256, chars, parts, cuts, kept, before_id) "
+                "values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning id",
+                (
+                    turn_id,
+                    ordinal,
+                    message.role,
+                    digest(message.content),
+                    len(message.content),
+                    to_json([lists[stretch] for stretch in stretches]),
+                    *_cuts(message, before.get(message.role)),
+                ),
+            )
+        self._lists = lists
+        return ids
+
+    def _chunk_ids(self, section: Section, last_chunks: dict[str, int], last_entries: dict[str, int]) -> Iterator[int]:
+        """The ids of a section's chunks in order; what the packet before did not have is stored."""
+        opening, entries, closing = section.parts
+        if opening:
+            yield self._chunk_id(opening, last_chunks)
+        shown: dict[str, Row] | None = None
+        for entry in entries:
+            number = last_entries.get(entry) or self._entries.get(entry)
+            if number is None:
+                if shown is None:
+                    shown = {row["text"]: row for row in section.rows if row.get("content_id")}
+                number = self._stored_chunk(_chunk(entry + "\n", shown.get(entry)), entry + "\n")
+            self._entries[entry] = number
+            yield number
+        if closing:
+            yield self._chunk_id(closing, last_chunks)
+
+    def _chunk_id(self, text: str, last_chunks: dict[str, int]) -> int:
+        """The id of the chunk that is an opening or a closing tag."""
+        number = last_chunks.get(text) or self._chunks.get(text) or self._stored_chunk(_chunk(text, None), text)
+        self._chunks[text] = number
+        return number
+
+    def _stored_chunk(self, chunk: tuple[str, int | None, int | None, str | None], text: str) -> int:
+        """The id of a chunk, stored where the file does not have it."""
+        number: int = self._db.value(
+            "insert into chunks (hash, head, content_id, body_chars, foot) values (?, ?, ?, ?, ?) "
+            "on conflict (hash) do update set hash = excluded.hash returning id",
+            (digest(text)[:16], *chunk),
+        )
+        return number
+
+    def _lists_of(self, packet_id: int) -> Iterator[tuple[str, int]]:
+        """The stretches of a packet that another process has stored, with their ids."""
+        rows = self._db.rows(
+            "select l.chunks, l.id from packets as p join json_each(p.parts) as s join chunk_lists as l on l.id = s.value "
+            "where p.id = ?",
+            (packet_id,),
+        )
+        return ((row["chunks"], row["id"]) for row in rows)
+
+    def _list_ids(self, stretches: list[str]) -> dict[str, int]:
+        """The id of each stretch; those that the packet before did not have are stored."""
+        found = {stretch: self._lists[stretch] for stretch in stretches if stretch in self._lists}
+        for stretch in stretches:
+            if stretch not in found:
+                found[stretch] = self._db.value("insert into chunk_lists (chunks) values (?) returning id", (stretch,))
+        return found
+
+
+def split(text: str) -> Parts:
+    """A section's text in the parts in which it is stored, as its entries begin."""
+    end = text.rfind("\n</") + 1
+    opening, *entries = text[:end].split(_ENTRY)
+    if not entries:
+        return text[:end], (), text[end:]
+    return opening + "\n", [_ENTRY[1:] + entry for entry in (*entries[:-1], entries[-1][:-1])], text[end:]
+
+
+def stretches_of(ids: list[int]) -> Iterator[list[int]]:
+    """Ids in order, cut behind those that chance chose: a change leaves the stretches before and after it as they are."""
+    stretch: list[int] = []
+    for number in ids:
+        stretch.append(number)
+        # the high bits of a product with 2**32 over the golden ratio: ids that lie evenly apart are spread as well
+        if (number * 2654435769 & 0xFFFFFFFF) * _STRETCH < 1 << 32:
+            yield stretch
+            stretch = []
+    if stretch:
+        yield stretch
+
+
+def runs_of(ids: list[int]) -> list[int | list[int]]:
+    """Ids in order, two or more consecutive ones as [first, last]."""
+    runs: list[list[int]] = []
+    for number in ids:
+        if runs and runs[-1][-1] + 1 == number:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return [run if len(run) == 2 else run[0] for run in runs]
+
+
+def messages_of(db: Store, turn_id: int) -> tuple[Message, ...]:
+    """The messages of a turn's packet as they were stored, cut as they were."""
+    return tuple(message for _, message in _stored(db, turn_id))
+
+
+def messages_before(db: Store, turn_id: int) -> dict[str, tuple[int, Message]]:
+    """The packet before a turn's, of its run or of one that this came from: for each role the id and the message."""
+    before = db.value(
+        "select o.id from turns as t cross join _run_lines as l on l.run_id = t.run_id "
+        "cross join turns as o on o.run_id = l.source_id and o.sequence <= coalesce(l.last_turn, o.sequence) "
+        "where t.id = ? and o.id <> t.id and o.id in (select turn_id from packets) "
+        "order by l.depth, o.sequence desc limit 1",
+        (turn_id,),
+    )
+    return {message.role: (packet_id, message) for packet_id, message in _stored(db, before)}
+
+
+def digest(text: str) -> bytes:
+    """The SHA-256 of a text as it is stored."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _stored(db: Store, turn_id: int | None) -> list[tuple[int, Message]]:
+    """The ids and messages of a turn's packet, in order."""
+    rows = db.rows(
+        "select p.id, k.role, k.text, p.cuts from turns as t join runs as r on r.id = t.run_id "
+        "join packet_texts as k on k.run = r.alias and k.turn = t.sequence "
+        "join packets as p on p.turn_id = t.id and p.ordinal = k.ordinal where t.id = ? order by p.ordinal",
+        (turn_id,),
+    )
+    return [(row["id"], _message(db, row)) for row in rows]
+
+
+def _message(db: Store, row: Row) -> Message:
+    if row["cuts"] is None:
+        return Message(row["role"], row["text"])
+    return Message(row["role"], row["text"], cuts_of(_line(db, row["id"])), tuple(json.loads(row["cuts"])))
+
+
+def _line(db: Store, packet_id: int) -> list[tuple[int, list[int]]]:
+    """What `cuts_of` needs of a packet and those before it."""
+    rows = db.rows(
+        "with recursive line (id, before_id, kept, cuts) as ("
+        "select id, before_id, kept, cuts from packets where id = ? union all "
+        "select p.id, p.before_id, p.kept, p.cuts from line as l join packets as p on p.id = l.before_id and p.id < l.id "
+        "where l.kept > 0 and p.cuts is not null) select kept, cuts from line",
+        (packet_id,),
+    )
+    return [(row["kept"], json.loads(row["cuts"])) for row in rows]
+
+
+def _cuts(message: Message, before_id: int | None) -> tuple[str | None, int | None, int | None]:
+    """How the cuts of a message are stored; not at all where nothing of it is cached."""
+    if not message.cache_to:
+        return None, None, None
+    return to_json(list(message.cache_to)), kept_of(message), before_id
+
+
+def _chunk(part: str, row: Row | None) -> tuple[str, int | None, int | None, str | None]:
+    """How a part is stored: as it is, or around a reference to the body that it shows."""
+    if row is None or row["body_chars"] < _WORTH_REFERRING:
+        return part, None, None, None
+    end = row["body_at"] + row["body_chars"]
+    return part[: row["body_at"]], row["content_id"], row["body_chars"], part[end:]

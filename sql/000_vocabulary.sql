@@ -1,0 +1,273 @@
+-- Vocabulary: the statuses, states, outcomes, settings and schemes on which all other files rely.
+-- Each code or name stands here once with its meaning; other tables refer to it by foreign keys. HTTP status codes are
+-- the one scale for results. The scheme of an entry is the part of its path before '://', or 'file' where there is
+-- none; a scheme without a row of its own follows the row '*'.
+-- spec: @vocabularies @settings @schemes @writer_tiers
+
+-- tables
+
+-- HTTP status codes, the one scale for results.
+create table if not exists statuses (
+    code integer primary key,
+    name text not null,
+    meaning text not null
+) strict;
+
+-- What a loop may do: only read, or use every tool.
+create table if not exists modes (
+    name text primary key,
+    meaning text not null
+) strict, without rowid;
+
+-- How much of an entry is in context.
+create table if not exists visibilities (
+    name text primary key,
+    meaning text not null
+) strict, without rowid;
+
+-- The states of entries, commands and proposals.
+create table if not exists states (
+    name text primary key,
+    -- null: a failed one takes the status of its outcome
+    status integer constraint states_status references statuses (code),
+    meaning text not null
+) strict, without rowid;
+
+-- Why something failed. An outcome is looked up by its text before the first ':', so exit:3 has the row 'exit'.
+create table if not exists outcomes (
+    name text primary key,
+    status integer not null constraint outcomes_status references statuses (code),
+    -- 1: counts as a strike against the loop
+    strikes integer not null constraint outcomes_strikes_flag check (strikes in (0, 1)),
+    meaning text not null
+) strict, without rowid;
+
+-- Who writes. A tier may write whatever a tier of a lower rank may.
+create table if not exists writer_tiers (
+    name text primary key,
+    rank integer not null constraint writer_tiers_rank_unique unique
+) strict, without rowid;
+
+-- Settings of the whole file, each with a default. The configuration of a loop takes precedence.
+create table if not exists settings (
+    name text primary key,
+    value text,
+    -- what a value may be: text, a whole number or a number
+    kind text not null default 'text' constraint settings_kind check (kind in ('text', 'whole', 'number')),
+    -- the bounds of a number; null: none
+    least real,
+    most real,
+    -- 1: must not be empty
+    needed integer not null default 0 constraint settings_needed_flag check (needed in (0, 1)),
+    meaning text not null
+) strict, without rowid;
+
+-- The categories of schemes; the category decides in which section of the packet an entry stands.
+create table if not exists categories (
+    name text primary key,
+    meaning text not null
+) strict, without rowid;
+
+-- What holds for the entries of a scheme: who may write them, where they live, what the model sees of them.
+create table if not exists schemes (
+    name text primary key,
+    category text not null constraint schemes_category references categories (name),
+    -- where a new entry lives: with its run, with its project, or with the whole file
+    default_scope text not null
+        constraint schemes_default_scope check (default_scope in ('run', 'project', 'global')),
+    -- the visibility of a new entry
+    default_visibility text not null
+        constraint schemes_default_visibility references visibilities (name),
+    -- the tiers that may write, as a JSON array; view scheme_writers
+    writable_by text not null constraint schemes_writable_by_array
+        check (json_valid(writable_by) and json_type(writable_by) = 'array'),
+    -- 0: its entries are in no packet, and no pattern finds them
+    model_visible integer not null default 1
+        constraint schemes_model_visible_flag check (model_visible in (0, 1)),
+    -- 1: its bodies are indexed for full-text search
+    searchable integer not null default 0
+        constraint schemes_searchable_flag check (searchable in (0, 1)),
+    -- 1: a body above the setting max_entry_tokens is refused
+    gated integer not null default 0 constraint schemes_gated_flag check (gated in (0, 1)),
+    meaning text not null
+) strict, without rowid;
+
+-- seeds
+
+insert into statuses (code, name, meaning) values
+    (100, 'queued', 'waits in line'),
+    (102, 'running', 'is being worked on'),
+    (200, 'completed', 'done'),
+    (202, 'proposed', 'waits for a decision'),
+    (204, 'nothing to do', 'done, and nothing had to be done'),
+    (400, 'validation', 'malformed'),
+    (401, 'unauthorized', 'a key is missing or wrong'),
+    (403, 'permission', 'not allowed'),
+    (404, 'not found', 'there is no such thing'),
+    (405, 'method not allowed', 'that thing cannot be changed in this way'),
+    (409, 'conflict', 'the present state does not allow it'),
+    (413, 'overflow', 'too large'),
+    (415, 'unsupported', 'not text'),
+    (422, 'cannot be done', 'understood, and impossible'),
+    (429, 'rate limit', 'too many requests'),
+    (499, 'aborted', 'stopped before its end'),
+    (500, 'error', 'broke'),
+    (502, 'gateway', 'the provider cannot be reached'),
+    (503, 'unavailable', 'the provider is not ready'),
+    (504, 'timeout', 'took too long')
+on conflict (code) do update set name = excluded.name, meaning = excluded.meaning;
+
+insert into modes (name, meaning) values
+    ('ask', 'read only: no file is changed and no shell command is run'),
+    ('act', 'every tool is open')
+on conflict (name) do update set meaning = excluded.meaning;
+
+insert into visibilities (name, meaning) values
+    ('archived', 'not in context; found again by path, pattern or text'),
+    ('summarized', 'path, header and summary are in context'),
+    ('visible', 'the whole body is in context')
+on conflict (name) do update set meaning = excluded.meaning;
+
+insert into states (name, status, meaning) values
+    ('queued', 100, 'recorded, not yet dispatched'),
+    ('performing', 102, 'being dispatched'),
+    ('proposed', 202, 'waits for a decision'),
+    ('accepting', 202, 'accepted; vetoes are checked'),
+    ('accepted', 102, 'accepted; its effect is pending or under way'),
+    ('streaming', 102, 'its body is still growing'),
+    ('resolved', 200, 'done'),
+    ('cancelled', 499, 'stopped before its end'),
+    ('failed', null, 'the outcome says why')
+on conflict (name) do update set status = excluded.status, meaning = excluded.meaning;
+
+insert into outcomes (name, status, strikes, meaning) values
+    ('not_found', 404, 0, 'nothing is there'),
+    ('conflict', 409, 0, 'the text or the state is not as expected'),
+    ('duplicate', 409, 0, 'the same is there already'),
+    ('aborted', 499, 0, 'a command before it failed'),
+    ('rejected', 403, 0, 'a person said no'),
+    ('cancelled', 499, 0, 'the loop was aborted'),
+    ('repeated', 409, 1, 'the same was done too often in this loop'),
+    ('readonly', 403, 1, 'the file may be read only'),
+    ('permission', 403, 1, 'the writer may not do this'),
+    ('validation', 400, 1, 'malformed'),
+    ('method_not_allowed', 405, 1, 'this kind of entry cannot be changed so'),
+    ('overflow', 413, 1, 'too large'),
+    ('unsupported', 415, 1, 'not text'),
+    ('exit', 500, 1, 'the process ended with an exit code other than 0'),
+    ('timeout', 504, 1, 'the process took too long'),
+    ('interrupted', 499, 0, 'the engine was stopped while it ran; whether it finished is unknown'),
+    ('unparsed', 422, 0, 'the response held something that could not be read'),
+    ('truncated', 422, 1, 'the response was cut off inside it'),
+    ('status', 500, 1, 'an HTTP status follows'),
+    ('error', 500, 1, 'broke')
+on conflict (name) do update
+    set status = excluded.status, strikes = excluded.strikes, meaning = excluded.meaning;
+
+insert into writer_tiers (name, rank) values
+    ('model', 1), ('client', 2), ('plugin', 3), ('system', 4)
+on conflict (name) do update set rank = excluded.rank;
+
+insert into settings (name, value, kind, least, most, needed, meaning) values
+    ('budget_ceiling', '0.9', 'number', 0.1, 1, 1, 'share of the context window that a packet may fill'),
+    ('context_length', '32768', 'whole', 256, null, 1, 'context window of a model that names none, in tokens'),
+    ('chars_per_token', '2', 'number', 0.25, 8, 1, 'characters a token before a provider has reported usage'),
+    ('max_entry_tokens', '512', 'whole', 1, null, 1, 'largest body of a known:// entry, in tokens'),
+    ('max_loop_turns', '99', 'whole', 1, null, 1, 'turns after which a loop is stopped'),
+    ('max_loop_seconds', null, 'number', 0, null, 0, 'seconds after which a loop is stopped; empty or 0: none'),
+    (
+        'condense_ratio', null, 'number', 0, 1, 0,
+        'share of the ceiling above which old results of tools are summarized; empty or 0: never'
+    ),
+    (
+        'delegated_condense_ratio', '0.75', 'number', 0, 1, 0,
+        'condense_ratio of a run that another run delegated to; empty: that of all runs'
+    ),
+    (
+        'tokenizer', null, 'text', null, null, 0,
+        'counts tokens: local, tiktoken, tiktoken:ENCODING, tokenizers:FILE, none; empty: by the model'
+    ),
+    ('max_commands', '99', 'whole', 1, null, 1, 'commands of one response that are performed; the rest is dropped'),
+    ('max_strikes', '3', 'whole', 1, null, 1, 'turns with errors in a row after which a loop is stopped'),
+    ('min_cycles', '3', 'whole', 2, null, 1, 'repetitions that count as a cycle'),
+    ('max_cycle_period', '4', 'whole', 0, 8, 1, 'longest cycle that is detected, in turns; 0: none'),
+    ('max_repeated_commands', '2', 'whole', 0, null, 1, 'times that one command line runs in a loop; 0: any number'),
+    ('temperature', '0.1', 'number', 0, 2, 1, 'sampling temperature of a run that names none'),
+    ('model', null, 'text', null, null, 0, 'alias of the model of a run that names none'),
+    ('persona', 'default', 'text', null, null, 0, 'persona of a run that names none'),
+    (
+        'prompt_figures', '0', 'whole', 0, 1, 1,
+        '1: the <prompt> carries token figures, at the price of the prefix cache'
+    ),
+    ('process_timeout', '45', 'number', 0.01, null, 1, 'seconds after which a process is stopped'),
+    ('process_output_bytes', '1000000', 'whole', 0, null, 1, 'bytes of one output channel that are kept'),
+    ('file_max_bytes', '1000000', 'whole', 0, null, 1, 'size above which a file is listed but not read'),
+    ('scan_max_files', '20000', 'whole', 0, null, 1, 'files of a project above which a scan is refused'),
+    ('lease_seconds', '30', 'whole', 1, null, 1, 'seconds after which a lease expires that its driver does not renew'),
+    ('model_timeout', '300', 'number', 0.01, null, 1, 'seconds after which a model call is given up'),
+    ('model_deadline', '600', 'number', 0.01, null, 1, 'seconds for which transient model errors are retried')
+on conflict (name) do update set
+    kind = excluded.kind, least = excluded.least, most = excluded.most, needed = excluded.needed, meaning = excluded.meaning;
+
+insert into categories (name, meaning) values
+    ('data', 'what the model works with: <summary> and <visible>'),
+    ('logging', 'what happened: <log>'),
+    ('unknown', 'open questions: <unknowns>'),
+    ('prompt', 'the task: <prompt>, older ones in <log>'),
+    ('audit', 'kept for people, never shown to the model')
+on conflict (name) do update set meaning = excluded.meaning;
+
+insert into schemes (
+    name, category, default_scope, default_visibility, writable_by, model_visible, searchable, gated, meaning
+) values
+    ('file', 'data', 'project', 'archived', '["model","plugin"]', 1, 1, 0, 'a file of the project (a path without scheme)'),
+    ('known', 'data', 'run', 'summarized', '["model","plugin"]', 1, 0, 1, 'one fact that the model keeps'),
+    ('skill', 'data', 'project', 'visible', '["model","plugin"]', 1, 1, 0, 'a skill document'),
+    ('http', 'data', 'run', 'summarized', '["model","plugin"]', 1, 1, 0, 'a page'),
+    ('https', 'data', 'run', 'summarized', '["model","plugin"]', 1, 1, 0, 'a page'),
+    ('sh', 'data', 'run', 'summarized', '["model","plugin"]', 1, 0, 0, 'output of a shell command, one entry a channel'),
+    ('env', 'data', 'run', 'summarized', '["model","plugin"]', 1, 0, 0, 'output of a reading command, one entry a channel'),
+    ('unknown', 'unknown', 'run', 'visible', '["model","plugin"]', 1, 0, 0, 'an open question'),
+    ('prompt', 'prompt', 'run', 'visible', '["plugin"]', 1, 0, 0, 'what a person asked'),
+    ('log', 'logging', 'run', 'visible', '["system","plugin","model"]', 1, 0, 0, 'the record of one action'),
+    ('update', 'logging', 'run', 'visible', '["model","plugin"]', 1, 0, 0, 'a signal of the model'),
+    ('error', 'logging', 'run', 'visible', '["model","plugin"]', 1, 0, 0, 'an error'),
+    ('run', 'audit', 'run', 'archived', '["client"]', 0, 0, 0, 'a run; written to start, prompt or cancel it'),
+    ('tool', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'metadata of a tool'),
+    ('instructions', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'the system text of a run'),
+    ('system', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'a system message as sent'),
+    ('user', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'a user message as sent'),
+    ('assistant', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'a response as received'),
+    ('reasoning', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'reasoning as received'),
+    ('model', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'what a provider reported'),
+    ('content', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'the text of a response outside its commands'),
+    ('*', 'logging', 'run', 'visible', '["model","plugin"]', 1, 0, 0, 'a scheme that nobody registered')
+on conflict (name) do nothing;
+
+-- views
+
+create view scheme_writers as
+-- Which writer may write which scheme: a writer may where writable_by names its own tier or one of a lower rank.
+select
+    s.name as scheme,
+    w.name as writer
+from schemes as s
+join writer_tiers as w
+where exists (
+    select 1
+    from json_each(s.writable_by) as allowed
+    join writer_tiers as t on t.name = allowed.value
+    where t.rank <= w.rank
+);
+
+-- triggers
+
+-- Refuse an empty value of a needed setting, a value of another kind, and a number out of its bounds.
+create trigger settings__guard_value
+before update of value on settings
+begin
+    select fail(400, 'setting ' || new.name || ': is needed; it was ' || quote(old.value))
+    where new.needed and coalesce(trim(new.value), '') = '';
+    select fail(400, 'setting ' || new.name || ': ' || value_error(new.value, new.kind, new.least, new.most))
+    where value_error(nullif(new.value, ''), new.kind, new.least, new.most) is not null;
+end;

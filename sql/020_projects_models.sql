@@ -1,0 +1,58 @@
+-- Projects and models: the folder that a run works in, and the language model that it asks.
+-- The runs of a project share its files; a project without a root has none. A run names a model by its alias; the
+-- model's actual name chooses the adapter.
+-- spec: @projects @file_constraints @models_table
+
+-- tables
+
+-- The folders in which runs work.
+create table if not exists projects (
+    id integer primary key,
+    name text not null constraint projects_name_unique unique,
+    -- the folder; null: the project has no files
+    root text constraint projects_root_unique unique,
+    created_at integer not null
+) strict;
+
+-- Which files belong to a project besides those that git tracks, which do not, and which are never written.
+create table if not exists file_constraints (
+    id integer primary key,
+    project_id integer not null
+        constraint file_constraints_project references projects (id) on delete cascade,
+    -- a path, or a pattern that paths are matched with
+    pattern text not null constraint file_constraints_pattern_not_empty check (trim(pattern) <> ''),
+    -- add: belongs even where git does not track it; readonly: belongs and is never written; ignore: does not belong
+    visibility text not null
+        constraint file_constraints_visibility check (visibility in ('add', 'readonly', 'ignore')),
+    created_at integer not null,
+    constraint file_constraints_once unique (project_id, pattern)
+) strict;
+
+-- The models that runs can name.
+create table if not exists models (
+    id integer primary key,
+    alias text not null constraint models_alias_unique unique
+        constraint models_alias_not_empty check (trim(alias) <> ''),
+    -- provider/name, scripted:FILE, replay:DB#RUN or local
+    actual text not null constraint models_actual_not_empty check (trim(actual) <> ''),
+    -- in tokens; null: that of the run, or the setting context_length
+    context_length integer
+        constraint models_context_length_range check (context_length is null or context_length >= 256),
+    -- the longest answer that its provider allows, in tokens; null: unknown
+    max_output integer constraint models_max_output_range check (max_output is null or max_output >= 1),
+    -- full: the packet has all sections; compact: a short packet for small local models
+    profile text not null default 'full' constraint models_profile check (profile in ('full', 'compact')),
+    -- xml: the model writes commands as markup in its text; native: it calls the tools that the provider's API was
+    -- given
+    tool_calling text not null default 'xml' constraint models_tool_calling check (tool_calling in ('xml', 'native')),
+    -- who added the row
+    origin text not null default 'client'
+        constraint models_origin check (origin in ('client', 'environment', 'built-in')),
+    created_at integer not null
+) strict;
+
+-- seeds
+
+insert into models (alias, actual, context_length, profile, origin, created_at) values
+    ('local', 'local', 4096, 'compact', 'built-in', 0)
+on conflict (alias) do nothing;

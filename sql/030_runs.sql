@@ -1,0 +1,306 @@
+-- Runs and loops: the lifetime of an agent and its queue of prompts.
+-- Every prompt opens a loop. The loops of a run wait in line, and at most one is active. A loop ends with the status of
+-- the verdict on its last turn; an abort ends the active loop and leaves the queue. A run never ends: a new prompt
+-- continues it.
+-- spec: @runs_table @loops_table @run_state_machine
+
+-- tables
+
+-- The changes of status that a run may make.
+create table if not exists run_transitions (
+    from_status integer not null constraint run_transitions_from references statuses (code),
+    to_status integer not null constraint run_transitions_to references statuses (code),
+    primary key (from_status, to_status)
+) strict, without rowid;
+
+-- The changes of status that a loop may make.
+create table if not exists loop_transitions (
+    from_status integer not null constraint loop_transitions_from references statuses (code),
+    to_status integer not null constraint loop_transitions_to references statuses (code),
+    primary key (from_status, to_status)
+) strict, without rowid;
+
+-- The attributes that set run://alias takes, and the values that they may have.
+create table if not exists run_options (
+    name text primary key,
+    -- loop: an option of the loop that the prompt opens, kept in loops.config; run: any other
+    scope text not null constraint run_options_scope check (scope in ('loop', 'run')),
+    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number', 'text')),
+    -- the bounds of a number; null: none
+    least real,
+    most real,
+    meaning text not null
+) strict, without rowid;
+
+-- The agents of this file, each with a name.
+create table if not exists runs (
+    id integer primary key,
+    project_id integer not null constraint runs_project references projects (id),
+    -- the run that it was forked from or that delegated to it
+    parent_run_id integer constraint runs_parent references runs (id),
+    -- the parent's turn that a fork continues from; null: not a fork
+    forked_at integer,
+    alias text not null constraint runs_alias_unique unique
+        constraint runs_alias_form check (alias <> '' and alias not glob '*[^a-zA-Z0-9_.-]*'),
+    -- the alias of its model; null: none was named
+    model text,
+    persona text not null default 'default',
+    temperature real
+        constraint runs_temperature_range check (temperature is null or temperature between 0 and 2),
+    -- largest context window, in tokens; null: that of its model
+    context_limit integer
+        constraint runs_context_limit_range check (context_limit is null or context_limit >= 256),
+    status integer not null default 100 constraint runs_status references statuses (code),
+    -- the number of its next turn; a fork counts on from the turn of its parent
+    next_turn integer not null default 1,
+    next_loop integer not null default 1,
+    -- how many responses and final failures its model has given: the position of a scripted or replayed model
+    responses integer not null default 0,
+    created_at integer not null,
+    updated_at integer not null
+) strict;
+
+create index if not exists idx_runs_parent_run_id on runs (parent_run_id);
+
+create index if not exists idx_runs_project_id on runs (project_id);
+
+-- The scopes in which a run looks a path up.
+create table if not exists run_scopes (
+    run_id integer not null constraint run_scopes_run references runs (id) on delete cascade,
+    scope text not null,
+    -- run, project, global: where the run creates entries of that default scope; inherited: a scope of a run that it
+    -- was forked from, in which it creates none
+    kind text not null constraint run_scopes_kind check (kind in ('run', 'project', 'global', 'inherited')),
+    primary key (run_id, scope)
+) strict, without rowid;
+
+-- The prompts of runs and the work on them, one row each; 'sequence' is the order within a run.
+create table if not exists loops (
+    id integer primary key,
+    run_id integer not null constraint loops_run references runs (id) on delete cascade,
+    sequence integer not null,
+    mode text not null constraint loops_mode references modes (name),
+    model text,
+    prompt text not null constraint loops_prompt_not_empty check (trim(prompt) <> ''),
+    -- the options of scope 'loop' that the prompt was given, as a JSON object
+    config text not null default '{}' constraint loops_config_json check (json_valid(config)),
+    status integer not null default 100 constraint loops_status references statuses (code),
+    -- why it ended, where its status does not say so
+    reason text,
+    -- what the model answered; null: nothing so far
+    answer text,
+    -- strikes in a row, up to its last judged turn
+    streak integer not null default 0,
+    -- characters a token, fixed when the loop starts
+    chars_per_token real not null default 2,
+    created_at integer not null,
+    started_at integer,
+    ended_at integer,
+    constraint loops_sequence_per_run unique (run_id, sequence)
+) strict;
+
+create unique index if not exists idx_loops_one_active on loops (run_id) where status = 102;
+
+create index if not exists idx_loops_queued on loops (run_id, sequence) where status = 100;
+
+-- seeds
+
+insert into run_options (name, scope, kind, least, most, meaning) values
+    ('yolo', 'loop', 'flag', null, null, 'every proposal except a question is accepted'),
+    ('no_repo', 'loop', 'flag', null, null, 'the files of the project are not scanned'),
+    ('no_web', 'loop', 'flag', null, null, 'tools that search or fetch are closed'),
+    ('no_interaction', 'loop', 'flag', null, null, 'the model may not ask questions'),
+    ('no_proposals', 'loop', 'flag', null, null, 'tools that need a decision are closed'),
+    ('max_turns', 'loop', 'whole', 1, null, 'turns after which it is stopped'),
+    ('max_seconds', 'loop', 'number', 0, null, 'seconds after which it is stopped; 0: none'),
+    (
+        'condense_ratio', 'loop', 'number', 0, 1,
+        'share of the ceiling above which old results of tools are summarized; 0: never'
+    ),
+    ('model', 'run', 'text', null, null, 'alias of its model'),
+    ('mode', 'run', 'text', null, null, 'ask or act'),
+    ('persona', 'run', 'text', null, null, 'name of its persona, chosen when it starts'),
+    ('project', 'run', 'text', null, null, 'name of its project'),
+    ('root', 'run', 'text', null, null, 'the folder of its project'),
+    ('fork', 'run', 'text', null, null, 'alias of the run that it is forked from'),
+    ('at', 'run', 'whole', 1, null, 'turn of that run from which it is forked'),
+    ('temperature', 'run', 'number', 0, 2, 'sampling temperature'),
+    ('context_limit', 'run', 'whole', 256, null, 'context window in tokens')
+on conflict (name) do update set
+    scope = excluded.scope, kind = excluded.kind, least = excluded.least, most = excluded.most, meaning = excluded.meaning;
+
+insert or ignore into run_transitions (from_status, to_status) values
+    (100, 102), (100, 499),
+    (102, 200), (102, 202), (102, 500), (102, 499),
+    (202, 102), (202, 200), (202, 499), (202, 500),
+    (200, 102), (200, 499),
+    (500, 102), (500, 499),
+    (499, 102);
+
+insert or ignore into loop_transitions (from_status, to_status) values
+    (100, 102), (100, 499),
+    (102, 200), (102, 204), (102, 413), (102, 422), (102, 499), (102, 500);
+
+-- views
+
+-- The status that a run takes when its loop ends. A loop that ends at 204 or 422 leaves its run at 200, one that ends
+-- at 413 at 500.
+create view _run_status_after_loop as
+select
+    code as loop_status,
+    case code when 204 then 200 when 422 then 200 when 413 then 500 else code end as run_status
+from statuses
+where code in (200, 204, 413, 422, 499, 500);
+
+-- How many seconds a loop with a time limit has left; waiting for decisions counts. A loop that has no limit or has not
+-- started has no row.
+create view _loop_seconds as
+select
+    loop_id,
+    max_seconds,
+    max_seconds - (now() - started_at) / 1000.0 as seconds_left
+from (
+    select
+        l.id as loop_id,
+        l.started_at,
+        cast(
+            coalesce(
+                json_extract(l.config, '$.max_seconds'),
+                (select nullif(value, '') from settings where name = 'max_loop_seconds')
+            ) as real
+        ) as max_seconds
+    from loops as l
+)
+where max_seconds > 0 and started_at is not null;
+
+create view loop_flags as
+-- The flags that are on in a loop: those that its configuration has as 1 or true.
+select
+    l.id as loop_id,
+    l.run_id,
+    f.key as flag
+from loops as l
+join json_each(l.config) as f
+where f.value in (1, '1', 'true');
+
+-- Give a loop another status, and its run with it: insert into _move_loop (loop_id, status, reason).
+create view _move_loop as
+select id as loop_id, status, reason
+from loops
+where false;
+
+-- Refuse options of a run that are unknown or have a wrong value: insert into _check_options (run, attributes).
+-- 'attributes' is a JSON object.
+create view _check_options as
+select alias as run, null as attributes
+from runs
+where false;
+
+-- triggers
+
+-- Check the options that are known for their kind and bounds, then all for being one value, then for being known.
+create trigger _check_options__check
+instead of insert on _check_options
+begin
+    select fail(400, 'run ' || new.run || ': ' || o.name || ' ' || value_error(g.value, o.kind, o.least, o.most))
+    from json_each(new.attributes) as g
+    join run_options as o on o.name = g.key
+    where value_error(g.value, o.kind, o.least, o.most) is not null;
+    select fail(400, 'run ' || new.run || ': ' || g.key || ' is one value, not ' || g.value)
+    from json_each(new.attributes) as g
+    where g.type in ('array', 'object');
+    select fail(
+        400,
+        'run ' || new.run || ': there is no option ' || quote(g.key) || '; there are '
+        || (select group_concat(name, ', ') from run_options)
+    )
+    from json_each(new.attributes) as g
+    where g.key not in (select name from run_options);
+end;
+
+-- A run changes its status only along run_transitions.
+create trigger runs__guard_transition
+before update of status on runs
+when new.status <> old.status
+    and not exists (
+        select 1 from run_transitions as t where t.from_status = old.status and t.to_status = new.status
+    )
+begin
+    select fail(409, 'run ' || old.alias || ': cannot go from ' || old.status || ' to ' || new.status);
+end;
+
+-- A run keeps the persona that it started with.
+create trigger runs__guard_persona
+before update of persona on runs
+when new.persona <> old.persona
+begin
+    select fail(409, 'run ' || old.alias || ': the persona is chosen when a run starts; start a new run to change it');
+end;
+
+-- Say what an alias may consist of; the constraint runs_alias_form would only give its name.
+create trigger runs__guard_alias
+before insert on runs
+when new.alias = '' or new.alias glob '*[^a-zA-Z0-9_.-]*'
+begin
+    select fail(400, 'run ' || quote(new.alias) || ': an alias has letters, digits, ''_'', ''-'' and ''.'' only');
+end;
+
+-- Write an event for each change of a run's status.
+create trigger runs__record_status
+after update of status on runs
+when new.status <> old.status
+begin
+    insert into events (at, run_id, kind, detail)
+    values (now(), new.id, 'run.status', json_object('from', old.status, 'to', new.status));
+end;
+
+-- Refuse a prompt that is empty or only white space.
+create trigger loops__guard_prompt
+before insert on loops
+when trim(new.prompt, char(32, 9, 10, 13)) = ''
+begin
+    select fail(400, 'prompt of run ' || (select alias from runs where id = new.run_id) || ': is empty; say what to do');
+end;
+
+-- A loop changes its status only along loop_transitions.
+create trigger loops__guard_transition
+before update of status on loops
+when new.status <> old.status
+    and not exists (
+        select 1 from loop_transitions as t where t.from_status = old.status and t.to_status = new.status
+    )
+begin
+    select fail(
+        409,
+        'loop ' || old.sequence || ' of run ' || (select alias from runs where id = old.run_id)
+        || ': cannot go from ' || old.status || ' to ' || new.status
+    );
+end;
+
+-- Write an event for each change of a loop's status.
+create trigger loops__record_status
+after update of status on loops
+when new.status <> old.status
+begin
+    insert into events (at, run_id, kind, detail)
+    values (
+        now(), new.run_id, 'loop.status',
+        json_object('loop', new.sequence, 'from', old.status, 'to', new.status, 'reason', new.reason)
+    );
+end;
+
+-- The run takes the status of _run_status_after_loop, or the loop's own where the loop has not ended.
+create trigger _move_loop__move
+instead of insert on _move_loop
+begin
+    update loops
+    set status = new.status,
+        reason = coalesce(new.reason, reason),
+        started_at = case new.status when 102 then now() else started_at end,
+        ended_at = case when new.status <> 102 then now() end
+    where id = new.loop_id;
+    update runs
+    set status = coalesce((select run_status from _run_status_after_loop where loop_status = new.status), new.status),
+        updated_at = now()
+    where id = (select run_id from loops where id = new.loop_id);
+end;

@@ -1,0 +1,224 @@
+-- Command rules: why a command is refused, and why it cannot be done.
+-- Refusals are checked before the entries of a command are looked up, faults after that. Both are lists of rules,
+-- checked from top to bottom; the first rule that applies gives the outcome and the message.
+-- spec: @dispatch_path @writer_tiers @failure_reporting
+
+-- tables
+
+-- The actions that work on entries, and the words of their faults; the file of each tool adds its row.
+create table if not exists _entry_actions (
+    action text primary key,
+    -- what is told when its arguments are missing: what they are, and an example
+    needs text not null,
+    example text not null,
+    -- the verb in the refusal of an entry that the writer may not write; null: the action writes no entry that it finds
+    forbidden text
+) strict, without rowid;
+
+-- views
+
+-- Commands that decide on a proposal: a set with a state, on the path of a proposal, by any writer but the model.
+create view _deciding_commands as
+select c.id as command_id
+from commands as c
+where c.action = 'set'
+    and c.writer <> 'model'
+    and json_extract(c.attributes, '$.state') is not null
+    and exists (select 1 from proposals as p where p.run_id = c.run_id and p.path = c.path);
+
+-- Paths that a command writes though the writer may not write their scheme.
+create view _forbidden_paths as
+select w.command_id, w.path
+from (
+    select id as command_id, path, writer
+    from commands
+    where action in ('set', 'rm', 'mv') and path is not null
+    union all
+    select id, destination, writer
+    from commands
+    where action in ('cp', 'mv') and destination is not null
+) as w
+where not path_is_pattern(w.path)
+    and not exists (
+        select 1
+        from scheme_writers as s
+        where s.writer = w.writer
+            and s.scheme = coalesce((select name from schemes where name = coalesce(path_scheme(w.path), 'file')), '*')
+    );
+
+-- Why a queued command is not performed, whatever entries there are: 'outcome: message', or null.
+create view _refusals as
+select
+    c.id as command_id,
+    coalesce(
+        -- commands after a failed one are aborted; an update runs even after a failure
+        case
+            when c.turn_id is not null and c.action <> 'update'
+                then (
+                    select 'aborted: Aborted: the <' || f.action || '> before it failed.'
+                    from commands as f
+                    where f.turn_id = c.turn_id and f.state in ('failed', 'cancelled')
+                    order by f.ordinal
+                    limit 1
+                )
+        end,
+        (select v.outcome || ': ' || v.message from vetoes as v where v.command_id = c.id),
+        case
+            when c.writer <> 'model'
+                or exists (select 1 from loop_tools as o where o.loop_id = c.loop_id and o.name = c.action) then null
+            when c.action in (select name from tools)
+                then 'permission: The tool <' || c.action || '> is not open in this loop (mode ' || l.mode || ').'
+            else 'validation: There is no tool <' || c.action || '>. Tools: ' || (
+                    select group_concat(name, ', ')
+                    from (select name from loop_tools where loop_id = c.loop_id order by ordinal)
+                ) || '.'
+        end,
+        case
+            when c.action in (select action from _entry_actions)
+                then 'validation: Invalid path: ' || coalesce(path_error(c.path), path_error(c.destination))
+        end,
+        -- the body of a log:// entry is immutable, its visibility is not; the body of a decision goes to the proposal
+        case
+            when c.writer in ('model', 'client')
+                and (
+                    (c.action = 'set' and c.body is not null and path_scheme(c.path) = 'log')
+                    or (c.action in ('cp', 'mv') and path_scheme(c.destination) = 'log')
+                )
+                and not exists (select 1 from _deciding_commands as d where d.command_id = c.id)
+                then 'method_not_allowed: log:// is a record and cannot be rewritten; keep what you learned in known://.'
+        end,
+        -- writes need permission on the scheme; reads do not, and decisions are exempt
+        (
+            select
+                'permission: 403: writer "' || c.writer || '" not permitted for scheme "'
+                || coalesce(path_scheme(w.path), 'file') || '"'
+            from _forbidden_paths as w
+            where w.command_id = c.id and not exists (select 1 from _deciding_commands as d where d.command_id = c.id)
+        ),
+        (select r.refusal from _repeated_processes as r where r.command_id = c.id),
+        case
+            when c.writer = 'model'
+                and l.mode = 'ask'
+                and json_extract(c.attributes, '$.manifest') is null
+                and (
+                    (c.action = 'set' and c.body is not null and path_scheme(c.path) is null)
+                    or (c.action = 'rm' and path_scheme(c.path) is null)
+                    or (c.action = 'mv' and c.destination is not null and path_scheme(c.path) is null)
+                    or (c.action in ('cp', 'mv') and c.destination is not null and path_scheme(c.destination) is null)
+                )
+                then 'permission: Rejected: ask mode changes no file ('
+                    || coalesce(c.destination, c.path, 'a patch') || ').'
+        end
+    ) as refusal
+from commands as c
+left join loops as l on l.id = c.loop_id
+where c.state = 'queued';
+
+-- Entries of a command that its writer may not write.
+create view _forbidden_entries as
+select t.command_id, t.path
+from _command_entries as t
+cross join commands as c on c.id = t.command_id
+cross join entries as e on e.id = t.entry_id
+where not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = c.writer);
+
+-- What a queued command asks for, as _faults reads it: lists: manifest is given; is_slice: line or limit is given;
+-- decides: it decides on a proposal; is_move: it changes visibility or attributes only; found: it has an entry.
+create view _requests as
+select
+    c.id as command_id,
+    c.run_id,
+    c.writer,
+    c.action,
+    c.path,
+    c.destination,
+    c.body,
+    json_extract(c.attributes, '$.visibility') as visibility,
+    json_extract(c.attributes, '$.tags') as tags,
+    json_extract(c.attributes, '$.manifest') is not null as lists,
+    coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, '$.limit')) is not null as is_slice,
+    d.command_id is not null as decides,
+    -- a set without a body changes entries that exist
+    c.action = 'set' and c.body is null and path_scheme(c.path) is not 'run' and d.command_id is null as is_move,
+    c.is_pattern,
+    f.filter,
+    exists (select 1 from _command_entries as t where t.command_id = c.id) as found,
+    a.needs,
+    a.example,
+    a.forbidden
+from commands as c
+cross join _entry_actions as a on a.action = c.action
+cross join _command_filters as f on f.command_id = c.id
+left join _deciding_commands as d on d.command_id = c.id
+where c.state = 'queued';
+
+-- Why a command cannot be done, now that its entries are known: 'outcome: message', or null. With manifest only the
+-- pattern and the filter are checked. A filter that is an invalid JSONPath or XPath is no fault where some body
+-- contains it as a plain text.
+create view _faults as
+select
+    c.command_id,
+    coalesce(
+        case when c.is_pattern then 'validation: ' || pattern_error(c.path) end,
+        case
+            when c.filter is not null and (pattern_kind(c.filter) not in ('jsonpath', 'xpath') or not c.found)
+                then 'validation: ' || pattern_error(c.filter)
+        end,
+        case
+            when c.lists then null
+            when case
+                    when coalesce(c.path, '') <> ''
+                        then c.action in ('cp', 'mv')
+                            and c.destination is null
+                            and not (c.action = 'mv' and c.visibility is not null)
+                    when c.action = 'get' then c.tags is null
+                    -- a patch names its files, so the set needs no path
+                    when c.action = 'set' and c.writer = 'model'
+                        then coalesce(patch_parse(c.body) ->> '$.form', '') not in ('codex', 'unified')
+                    else 1
+                end
+                then 'validation: ' || c.action || ' needs ' || c.needs || ': ' || c.example || '.'
+            when c.action = 'get' and c.is_slice and (c.is_pattern or c.filter is not null)
+                then 'validation: 400: line and limit read one entry; name it exactly, without a pattern or a filter.'
+            -- without this rule a misspelt visibility would be ignored
+            when c.action <> 'rm' and c.visibility not in (select name from visibilities)
+                then 'validation: Invalid visibility "' || c.visibility || '": it is visible, summarized or archived.'
+            when c.decides and not exists (
+                select 1 from proposals as p where p.run_id = c.run_id and p.path = c.path and p.state = 'proposed'
+            )
+                then 'conflict: ' || c.path || ': nothing is proposed there any more'
+            -- a get with a pattern may find nothing
+            when (c.action in ('rm', 'cp', 'mv') or c.is_move or (c.action = 'get' and not c.is_pattern)) and not c.found
+                then 'not_found: ' || c.path || ' not found'
+            -- reads need no permission; a get with a visibility other than visible is a write
+            when (c.action in ('rm', 'mv') or (c.action = 'get' and c.visibility <> 'visible') or c.is_move)
+                and exists (select 1 from _forbidden_entries as f where f.command_id = c.command_id)
+                then 'permission: 403: writer "' || c.writer || '" ' || c.forbidden || ' '
+                    || (select group_concat(path, ', ') from _forbidden_entries where command_id = c.command_id)
+            when c.action in ('cp', 'mv') and c.destination is not null and c.is_pattern
+                then 'validation: ' || c.action || ' takes one entry at a time; ' || c.path || ' is a pattern.'
+            when c.action = 'set'
+                and c.body is not null
+                and path_scheme(c.path) is null
+                and c.is_pattern
+                and (
+                    c.writer <> 'model'
+                    or coalesce(patch_parse(c.body) ->> '$.form', '')
+                        not in ('codex', case when c.path is null then 'unified' else 'codex' end)
+                )
+                then 'validation: files are written one at a time; name one path.'
+            -- the file exists, and its text cannot be read
+            when (c.action in ('cp', 'mv') and c.destination is not null) or (c.action = 'get' and not c.is_pattern)
+                then (
+                    select u.outcome || ': ' || u.message
+                    from _command_entries as t
+                    cross join _unreadable_files as u on u.entry_id = t.entry_id
+                    where t.command_id = c.command_id
+                )
+        end,
+        case
+            when not c.lists and c.action in ('cp', 'mv') and c.path = c.destination
+                then 'conflict: ' || c.path || ' and its destination are the same'
+        end
+    ) as fault
+from _requests as c;

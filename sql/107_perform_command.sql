@@ -1,0 +1,188 @@
+-- Performing a command: one page from its refusal to its record.
+-- perform_command takes a command from top to bottom: the plain path (108); refusals (106), its entries (105), faults
+-- (106); 'performing', where plugins perform their tools; the procedure of its action (110 to 120, 210); the log.
+-- spec: @dispatch_path @record @failure_reporting
+
+-- views
+
+create view perform_command as
+-- Perform a recorded command: insert into perform_command (command_id). Nothing happens while another command of its
+-- turn is under way or waits.
+select id as command_id
+from commands
+where false;
+
+-- Run the procedure of a command's action: insert a row of commands. Each action has its trigger on this view in the
+-- file of its tool.
+create view _run_command as
+select *
+from commands
+where false;
+
+-- Settle a command and write its log entry: insert into _end_command (command_id, state, outcome, message). A null
+-- message keeps the present one.
+create view _end_command as
+select id as command_id, state, outcome, message
+from commands
+where false;
+
+-- Fail a command that is queued or performing: insert into _fail_command (command_id, fault). 'fault' is 'outcome:
+-- message'.
+create view _fail_command as
+select id as command_id, null as fault
+from commands
+where false;
+
+-- Write the log entry of a command of a turn: insert into _log_command (command_id).
+create view _log_command as
+select id as command_id
+from commands
+where false;
+
+-- triggers
+
+-- Each step applies only to a command that the steps before it have not settled.
+create trigger perform_command__perform
+instead of insert on perform_command
+when not exists (
+        select 1
+        from commands as c
+        cross join commands as o on o.turn_id = c.turn_id and o.state in ('performing', 'proposed', 'accepting', 'accepted')
+        where c.id = new.command_id
+    )
+begin
+    -- most commands take the plain path
+    insert into _perform_plain (command_id)
+    select command_id
+    from _plain_commands
+    where command_id = new.command_id;
+    insert into _fail_command (command_id, fault)
+    select command_id, refusal
+    from (select command_id, refusal from _refusals where command_id = new.command_id limit 1)
+    where refusal is not null;
+    -- the entries that its path names or its pattern finds
+    update commands
+    set (is_pattern, entry_id) = (select is_pattern, entry_id from _command_paths where command_id = new.command_id)
+    where id = new.command_id and state = 'queued' and action in (select action from _entry_actions);
+    insert into _matched_entries (command_id, entry_id, path)
+    select command_id, entry_id, path
+    from _found_entries
+    where command_id = new.command_id;
+    insert into _fail_command (command_id, fault)
+    select command_id, fault
+    from (select command_id, fault from _faults where command_id = new.command_id limit 1)
+    where fault is not null;
+    -- with manifest any action only lists the entries
+    update commands
+    set state = 'resolved',
+        message = 'MANIFEST ' || action || ' path="' || coalesce(path, '**') || '"'
+            || coalesce((select ' filter="' || filter || '"' from _command_filters where command_id = commands.id), '')
+            || ': '
+    where id = new.command_id and state = 'queued' and json_extract(attributes, '$.manifest') is not null;
+    insert into _list_entries (command_id)
+    select id
+    from commands
+    where id = new.command_id and state = 'resolved' and json_extract(attributes, '$.manifest') is not null;
+    -- plugins perform their tools here
+    update commands
+    set state = 'performing'
+    where id = new.command_id and state = 'queued';
+    insert into _run_command
+    select *
+    from commands
+    where id = new.command_id and state = 'performing';
+    -- no procedure and no plugin performs this action
+    update commands
+    set state = 'failed',
+        outcome = case when turn_id is null then 'validation' else 'error' end,
+        message = 'No rule performs <' || action || '>.'
+    where id = new.command_id and state = 'performing';
+    -- from outside a turn, a malformed or forbidden command raises an error, so that nothing is stored; any other
+    -- result is read from command_results
+    select fail(o.status, c.action || ' ' || coalesce(c.path, '') || ': ' || c.message)
+    from commands as c
+    join outcomes as o on o.name = c.outcome
+    where c.id = new.command_id
+        and c.turn_id is null
+        and c.state = 'failed'
+        and (
+            c.outcome in ('validation', 'permission', 'method_not_allowed')
+            or exists (select 1 from vetoes as v where v.command_id = c.id)
+        );
+    insert into _log_command (command_id)
+    select id
+    from commands
+    where id = new.command_id and state in ('proposed', 'resolved', 'failed');
+end;
+
+-- The fault is split at its first ': '. A command that is settled, proposed or accepted stays as it is.
+create trigger _fail_command__fail
+instead of insert on _fail_command
+begin
+    update commands
+    set state = 'failed',
+        outcome = substr(new.fault, 1, instr(new.fault, ': ') - 1),
+        message = substr(new.fault, instr(new.fault, ': ') + 2)
+    where id = new.command_id and state in ('queued', 'performing');
+end;
+
+-- Unlike _fail_command it settles a command in any state.
+create trigger _end_command__end
+instead of insert on _end_command
+begin
+    update commands
+    set state = new.state, outcome = new.outcome, message = coalesce(new.message, message)
+    where id = new.command_id;
+    insert into _log_command (command_id)
+    select id
+    from commands
+    where id = new.command_id and state in ('proposed', 'resolved', 'failed', 'cancelled');
+end;
+
+-- The entries that a pattern found are not needed after this. The log entry of a command that is 'proposed' is left out
+-- of packets until the decision.
+create trigger _log_command__log
+instead of insert on _log_command
+begin
+    insert into entries (scope, path, scheme, kind)
+    select 'run:' || run_id, log_path, 'log', 'log'
+    from commands
+    where id = new.command_id and turn_id is not null and log_path is not null
+    on conflict (scope, path) do nothing;
+    insert into _apply_write (
+        run_id, entry_id, path, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome,
+        writer, turn, loop_id, searchable
+    )
+    select
+        c.run_id,
+        e.id,
+        c.log_path,
+        'logging',
+        0,
+        b.id,
+        b.body,
+        coalesce(c.message, ''),
+        json_patch(
+            json_object('action', c.action, 'target', coalesce(c.path, substr(c.body, 1, 120))),
+            json_object(
+                'tags', json_extract(c.attributes, '$.tags'),
+                'to', c.destination,
+                'status', case c.action when 'update' then json_extract(c.attributes, '$.status') end
+            )
+        ),
+        case when c.quiet then 'archived' else 'visible' end,
+        c.state,
+        c.outcome,
+        'system',
+        t.sequence,
+        c.loop_id,
+        0
+    from commands as c
+    cross join turns as t on t.id = c.turn_id
+    cross join entries as e on e.scope = 'run:' || c.run_id and e.path = c.log_path
+    left join run_views as v on v.run_id = c.run_id and v.entry_id = e.id
+    left join contents as b on b.id = v.content_id
+    where c.id = new.command_id;
+    delete from _matched_entries
+    where command_id = new.command_id;
+end;

@@ -1,0 +1,311 @@
+-- set: write, edit, or change what is seen.
+-- A set is a patch (114), a decision on a proposal, a change of visibility and attributes (no body), or a body for one
+-- entry or for the many that a pattern finds. A body comes under a path through _write_body, whichever command brings it:
+-- an entry of the engine is written at once, a file is proposed.
+-- spec: @verb_set @edit_syntax @size_gate @proposals
+
+-- seeds
+
+insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema, meaning) values
+    ('set', 20, 0, 1, '["ask","act"]', '[]',
+        json('{"type": "object", "properties": {
+            "path": {"type": "string", "description": "a file, an entry such as known://topic, or a glob over them"},
+            "body": {
+                "type": "string",
+                "description": "the whole new text, or edit blocks such as <<SEARCH and <<REPLACE; none: the text stays"},
+            "tags": {"type": "string", "description": "words to find it by, separated by commas"},
+            "summary": {"type": "string", "description": "what it is about, in 80 characters"},
+            "visibility": {
+                "type": "string", "enum": ["visible", "summarized", "archived"],
+                "description": "visible, summarized: its short form, archived: out of sight"},
+            "manifest": {"type": "boolean", "description": "only list what the path finds, with its tokens"},
+            "filter": {"type": "string", "description": "keep those whose text holds these words"}
+        }, "required": ["path"]}'),
+        'write or edit an entry, or change its visibility')
+on conflict (name) do update
+    set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised,
+        modes = excluded.modes, hidden_by = excluded.hidden_by, schema = excluded.schema, meaning = excluded.meaning;
+
+insert into _entry_actions (action, needs, example, forbidden) values
+    ('set', 'a path', '<set path="known://topic">text</set>', 'not permitted for')
+on conflict (action) do update
+    set needs = excluded.needs, example = excluded.example, forbidden = excluded.forbidden;
+
+-- views
+
+-- The attributes of a command that are kept on the entry it writes.
+create view _kept_attributes as
+select
+    c.id as command_id,
+    nullif(
+        json_patch(
+            coalesce(json_extract(c.attributes, '$.attributes'), '{}'),
+            -- cleaned of its own nulls: those of the attributes are kept, they remove something later
+            json_patch('{}', json_object(
+                'tags', substr(json_extract(c.attributes, '$.tags'), 1, 80),
+                'summary', substr(json_extract(c.attributes, '$.summary'), 1, 80)
+            ))
+        ), '{}'
+    ) as attributes
+from commands as c;
+
+-- What a set makes of each of its entries, or of a path where nothing is yet: the JSON of edit_apply.
+create view _edits as
+select
+    c.id as command_id,
+    e.id as entry_id,
+    coalesce(e.path, c.path) as path,
+    k.attributes,
+    c.is_pattern,
+    json_extract(c.attributes, '$.visibility') as visibility,
+    case
+        when json_extract(c.attributes, '$.append') = 1
+            then json_object('state', 'resolved', 'body', coalesce(b.body, '') || c.body)
+        -- what an app writes is what it means; only the model's text is read for markers
+        when c.writer <> 'model' then json_object('state', 'resolved', 'body', c.body)
+        else edit_apply(b.body, c.body)
+    end as edit
+from commands as c
+join _kept_attributes as k on k.command_id = c.id
+left join _matched_entries as m on m.command_id = c.id
+left join entries as e on e.id = coalesce(m.entry_id, c.entry_id)
+left join run_views as v on v.run_id = c.run_id and v.entry_id = e.id
+left join contents as b on b.id = coalesce(v.content_id, e.content_id);
+
+-- Check that one body may be put into each of the entries that a set found: insert into _check_batch (command_id,
+-- run_id).
+create view _check_batch as
+select id as command_id, run_id
+from commands
+where false;
+
+-- Put what an edit gives under a path: insert into _write_body (command_id, path, attributes, visibility, edit). A
+-- command whose edit does not apply, or whose body is refused, fails.
+create view _write_body as
+select id as command_id, path, attributes, null as visibility, null as edit
+from commands
+where false;
+
+-- Fail a command whose body may not come under a path: insert into _check_body (command_id, path, body).
+create view _check_body as
+select id as command_id, path, body
+from commands
+where false;
+
+-- triggers
+
+create trigger _run_command__set
+instead of insert on _run_command
+when new.action = 'set' and lower(substr(new.path, 1, 6)) is not 'run://'
+begin
+    insert into _apply_patch (command_id, run_id, path, patch)
+    select new.id, new.run_id, new.path, patch_parse(new.body)
+    where new.writer = 'model'
+        and path_scheme(new.path) is null
+        and patch_parse(new.body) ->> '$.form' is not null;
+    -- a state on a path where something is proposed decides on it; on any other path it is that of the entry
+    insert into resolutions (run_id, path, decision, body, reason, decided_by, created_at)
+    select
+        new.run_id,
+        new.path,
+        case json_extract(new.attributes, '$.state')
+            when 'resolved' then 'accept'
+            when 'failed' then 'error'
+            else 'reject'
+        end,
+        new.body,
+        json_extract(new.attributes, '$.outcome'),
+        new.writer,
+        now()
+    where json_extract(new.attributes, '$.state') in ('resolved', 'failed', 'cancelled')
+        and exists (select 1 from _deciding_commands as d where d.command_id = new.id);
+    update commands
+    set state = 'resolved', message = 'decided'
+    where id = new.id
+        and state = 'performing'
+        and json_extract(new.attributes, '$.state') in ('resolved', 'failed', 'cancelled')
+        and exists (select 1 from _deciding_commands as d where d.command_id = new.id);
+    -- no body: what is seen moves, attributes and state are written
+    insert into _show_entry (run_id, entry_id, visibility, turn)
+    select
+        new.run_id, t.entry_id, json_extract(new.attributes, '$.visibility'),
+        (select sequence from turns where id = new.turn_id)
+    from _command_entries as t
+    cross join run_views as v on v.run_id = new.run_id and v.entry_id = t.entry_id
+    where t.command_id = new.id
+        and new.body is null
+        and v.visibility <> json_extract(new.attributes, '$.visibility')
+        and (select state from commands where id = new.id) = 'performing';
+    insert into write_entry (run_id, path, attributes, state, outcome, writer, turn)
+    select
+        new.run_id,
+        t.path,
+        k.attributes,
+        json_extract(new.attributes, '$.state'),
+        json_extract(new.attributes, '$.outcome'),
+        new.writer,
+        (select sequence from turns where id = new.turn_id)
+    from _command_entries as t
+    cross join _kept_attributes as k on k.command_id = t.command_id
+    where t.command_id = new.id
+        and new.body is null
+        and coalesce(k.attributes, json_extract(new.attributes, '$.state')) is not null
+        and (select state from commands where id = new.id) = 'performing';
+    update commands
+    set state = 'resolved',
+        message = (
+            select group_concat(path, ', ') from (
+                select path from _command_entries where command_id = new.id order by path limit 20
+            )
+        ) || case when (select count(*) from _command_entries where command_id = new.id) > 20 then ', …' else '' end
+            || ' set' || coalesce(' to ' || json_extract(new.attributes, '$.visibility'), '')
+    where id = new.id and state = 'performing' and new.body is null;
+    -- one body for many: an edit that does not fit one of them, or a body that one may not have, changes none
+    insert into _check_batch (command_id, run_id)
+    select id, run_id
+    from commands
+    where id = new.id and is_pattern and state = 'performing';
+    insert into _write_body (command_id, path, attributes, visibility, edit)
+    select
+        e.command_id,
+        e.path,
+        e.attributes,
+        coalesce(e.visibility, case when not e.is_pattern and path_scheme(e.path) is not null then 'visible' end),
+        e.edit
+    from _edits as e
+    where e.command_id = new.id
+        and (e.entry_id is not null or not e.is_pattern)
+        and (select state from commands where id = new.id) = 'performing';
+    insert into _list_entries (command_id)
+    select id
+    from commands
+    where id = new.id and is_pattern and state = 'performing';
+    update commands
+    set state = 'resolved', message = coalesce(message, '')
+    where id = new.id and state = 'performing';
+end;
+
+create trigger _check_batch__check
+instead of insert on _check_batch
+begin
+    insert into _fail_command (command_id, fault)
+    select command_id, (edit ->> '$.outcome') || ': ' || path || ': ' || (edit ->> '$.message')
+    from _edits
+    where command_id = new.command_id and entry_id is not null and edit ->> '$.state' = 'failed'
+    order by path
+    limit 1;
+    insert into _check_body (command_id, path, body)
+    select command_id, path, edit ->> '$.body'
+    from _edits
+    where command_id = new.command_id and entry_id is not null
+    order by path;
+    insert into _fail_command (command_id, fault)
+    select new.command_id, 'duplicate: ' || max(o.path) || ': the same question would be open at ' || min(o.path)
+    from _edits as o
+    join run_views as v on v.run_id = new.run_id and v.entry_id = o.entry_id
+    where o.command_id = new.command_id and path_scheme(o.path) = 'unknown'
+    group by o.edit ->> '$.body'
+    having count(*) > 1 and max(coalesce(o.visibility, v.visibility) <> 'archived')
+    limit 1;
+end;
+
+create trigger _check_body__check
+instead of insert on _check_body
+begin
+    insert into _fail_command (command_id, fault)
+    select command_id, fault
+    from (
+        select
+            c.id as command_id,
+            coalesce(
+                -- what could not be read would be lost if it were written
+                (
+                    select u.outcome || ': ' || u.message
+                    from _run_paths as p
+                    cross join _unreadable_files as u on u.entry_id = p.entry_id
+                    where p.run_id = c.run_id and p.path = new.path and u.outcome <> 'not_found'
+                ),
+                (
+                    select
+                        'overflow:' || token_count(new.body) || ': ' || new.path || ': ' || token_count(new.body)
+                        || ' tokens are too many, ' || value || ' is the limit; keep one fact an entry and write several.'
+                    from settings
+                    where name = 'max_entry_tokens'
+                        and exists (select 1 from schemes where name = path_scheme(new.path) and gated)
+                        and token_count(new.body) > cast(value as integer)
+                ),
+                case
+                    when path_scheme(new.path) = 'unknown'
+                        then (
+                            select 'duplicate: ' || new.path || ': the same question is open at ' || d.path
+                            from _entry_bodies as d
+                            where d.run_id = c.run_id
+                                and d.kind = 'unknown'
+                                and d.visibility <> 'archived'
+                                and d.path <> new.path
+                                and not (c.action = 'mv' and d.path = c.path)
+                                and d.body = new.body
+                        )
+                end
+            ) as fault
+        from commands as c
+        where c.id = new.command_id
+        limit 1
+    )
+    where fault is not null;
+end;
+
+create trigger _write_body__write
+instead of insert on _write_body
+begin
+    insert into _fail_command (command_id, fault)
+    select new.command_id, (new.edit ->> '$.outcome') || ': ' || (new.edit ->> '$.message')
+    where new.edit ->> '$.state' = 'failed';
+    insert into _check_body (command_id, path, body) values (new.command_id, new.path, new.edit ->> '$.body');
+    insert into open_proposal (command_id, kind, target, body, detail)
+    select
+        w.command_id, 'file_write', new.path, w.body,
+        json_object(
+            'before', w.hash,
+            'exists', w.hash is not null,
+            'visibility', new.visibility,
+            'attributes', json(new.attributes),
+            'diff', edit_diff(new.path, w.old_body, w.body)
+        )
+    from (
+        select
+            c.id as command_id,
+            e.hash,
+            b.body as old_body,
+            -- a text file ends in a line feed, unless the one before did not
+            (new.edit ->> '$.body') || case
+                when new.edit ->> '$.body' = '' or substr(new.edit ->> '$.body', -1) = char(10) then ''
+                when coalesce(b.body, '') = '' or substr(b.body, -1) = char(10) then char(10)
+                else ''
+            end as body
+        from commands as c
+        left join _run_paths as p on p.run_id = c.run_id and p.path = new.path
+        left join entries as e on e.id = p.entry_id
+        left join contents as b on b.id = e.content_id
+        where path_scheme(new.path) is null and c.id = new.command_id and c.state = 'performing'
+        limit 1
+    ) as w;
+    insert into write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id)
+    select
+        c.run_id,
+        new.path,
+        new.edit ->> '$.body',
+        new.attributes,
+        new.visibility,
+        coalesce(json_extract(c.attributes, '$.state'), 'resolved'),
+        json_extract(c.attributes, '$.outcome'),
+        c.writer,
+        (select sequence from turns where id = c.turn_id),
+        c.loop_id
+    from commands as c
+    where path_scheme(new.path) is not null and c.id = new.command_id and c.state = 'performing';
+    -- what the parser of edits had to repair
+    update commands
+    set message = (select group_concat(value, char(10)) from json_each(new.edit, '$.warnings'))
+    where id = new.command_id and state = 'performing' and json_array_length(new.edit, '$.warnings') > 0;
+end;

@@ -1,0 +1,67 @@
+-- update, think, search: the model reports on its work, thinks, and searches the web.
+-- An update says that the loop continues (102), or the status with which it ends (200, 204, 422, 500); it takes effect
+-- when the turn is judged. A thought has no effect. No rule here performs a search; a plugin may.
+-- spec: @verb_update @tool_think
+
+-- seeds
+
+insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema, meaning) values
+    ('think', 30, 0, 1, '["ask","act"]', '[]',
+        json('{"type": "object", "properties": {
+            "body": {"type": "string", "description": "the thought"}
+        }, "required": ["body"]}'),
+        'reason, without effect'),
+    ('update', 100, 0, 1, '["ask","act"]', '[]',
+        json('{"type": "object", "properties": {
+            "status": {
+                "type": "integer", "enum": [102, 200, 204, 422],
+                "description": "102 go on, 200 done, 204 nothing to do, 422 cannot be done"},
+            "body": {"type": "string", "description": "with 200 the answer that the user reads, else what goes on"}
+        }, "required": ["status", "body"]}'),
+        'say that the loop goes on or is over'),
+    ('search', 90, 1, 0, '["ask","act"]', '["no_web"]',
+        json('{"type": "object", "properties": {
+            "body": {"type": "string", "description": "the words to look for"},
+            "results": {"type": "integer", "description": "how many pages to list"}
+        }, "required": ["body"]}'),
+        'search the web')
+on conflict (name) do update
+    set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised,
+        modes = excluded.modes, hidden_by = excluded.hidden_by, schema = excluded.schema, meaning = excluded.meaning;
+
+-- triggers
+
+-- Keep the text and the status, 102 where none is given; an unknown status fails the command.
+create trigger _run_command__update
+instead of insert on _run_command
+when new.action = 'update'
+begin
+    update commands
+    set state = 'failed',
+        outcome = 'validation',
+        message = 'Invalid status "' || json_extract(new.attributes, '$.status')
+            || '": 102 goes on, 200 is done, 204 had nothing to do, 422 cannot be done.'
+    where id = new.id
+        and json_extract(new.attributes, '$.status') is not null
+        and not (
+            cast(json_extract(new.attributes, '$.status') as text) in ('200', '204', '422', '500')
+            or cast(json_extract(new.attributes, '$.status') as text) glob '1[0-9][0-9]'
+        );
+    update commands
+    set state = 'resolved',
+        message = trim(coalesce(new.body, ''), char(32, 9, 10, 13)),
+        attributes = json_set(
+            new.attributes, '$.status', cast(coalesce(json_extract(new.attributes, '$.status'), '102') as integer)
+        )
+    where id = new.id and state = 'performing';
+end;
+
+-- The log entry of a thought is archived.
+create trigger _run_command__think
+instead of insert on _run_command
+when new.action = 'think'
+begin
+    update commands
+    set state = 'resolved', message = '', quiet = 1
+    where id = new.id;
+end;

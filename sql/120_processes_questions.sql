@@ -1,0 +1,227 @@
+-- sh, env, ask_user: shell commands and questions, which wait for a decision.
+-- The log entry of a command says how it ended. Its output is data, in one entry a channel: _1 for standard output, _2
+-- for standard error. A process that was running when the engine was stopped is never started again: it is recorded as
+-- interrupted.
+-- spec: @tool_sh @tool_env @streaming_entries
+
+-- seeds
+
+insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema, meaning) values
+    ('env', 40, 1, 1, '["ask","act"]', '["no_proposals"]',
+        json('{"type": "object", "properties": {
+            "body": {"type": "string", "description": "the shell command; it may only read"}
+        }, "required": ["body"]}'),
+        'run a command that only reads'),
+    ('sh', 50, 1, 1, '["act"]', '["no_proposals"]',
+        json('{"type": "object", "properties": {
+            "body": {"type": "string", "description": "the shell command"}
+        }, "required": ["body"]}'),
+        'run a shell command'),
+    ('ask_user', 110, 1, 1, '["ask","act"]', '["no_interaction","no_proposals","yolo"]',
+        json('{"type": "object", "properties": {
+            "question": {"type": "string", "description": "the question"},
+            "options": {"type": "string", "description": "answers to choose from, separated by semicolons"}
+        }, "required": ["question"]}'),
+        'ask the person a question')
+on conflict (name) do update
+    set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised,
+        modes = excluded.modes, hidden_by = excluded.hidden_by, schema = excluded.schema, meaning = excluded.meaning;
+
+-- views
+
+-- Why a command line is refused: its loop has run it as often as the setting max_repeated_commands allows.
+create view _repeated_processes as
+select
+    c.id as command_id,
+    'repeated: Refused: this loop ran it '
+    || case s.value when '1' then 'once' when '2' then 'twice' else s.value || ' times' end
+    || ' already, once more tells nothing new. Read what it printed, or run something else.' as refusal
+from commands as c
+cross join settings as s on s.name = 'max_repeated_commands' and cast(s.value as integer) > 0
+where c.writer = 'model'
+    and c.action in ('sh', 'env')
+    and (
+        select count(*)
+        from turns as t
+        cross join commands as o on o.turn_id = t.id
+        where t.loop_id = c.loop_id
+            and o.id < c.id
+            and o.action in ('sh', 'env')
+            and coalesce(o.outcome, '') not in ('aborted', 'rejected', 'cancelled', 'permission', 'validation')
+            and trim((select b.body from command_bodies as b where b.command_id = o.id), char(32, 9, 10, 13))
+            = trim(c.body, char(32, 9, 10, 13))
+    ) >= cast(s.value as integer);
+
+-- The output channels of each process, and the path of the entry for each.
+create view _effect_channels as
+select
+    f.id as effect_id,
+    f.run_id,
+    m.turn_id,
+    n.value as channel,
+    m.action || '://' || coalesce(
+        substr(m.log_path, length('log://') + 1, instr(substr(m.log_path, length('log://') + 1), '/'))
+        || substr(m.log_path, instr(m.log_path, '/' || m.action || '/') + length(m.action) + 2),
+        'command_' || m.id
+    ) || '_' || n.value as path
+from effects as f
+join commands as m on m.id = f.command_id
+join json_each('[1,2]') as n
+where f.kind = 'process';
+
+-- The entries of output channels, with the output so far.
+create view _channel_entries as
+select
+    c.effect_id,
+    c.channel,
+    c.run_id,
+    c.turn_id,
+    c.path,
+    p.entry_id,
+    (
+        select group_concat(text, '')
+        from (select text from entry_chunks where run_id = p.run_id and entry_id = p.entry_id order by id)
+    ) as printed
+from _effect_channels as c
+cross join _run_paths as p on p.run_id = c.run_id and p.path = c.path;
+
+-- The one line that tells how a process ended and where its output is.
+create view _process_reports as
+select
+    x.effect_id,
+    case x.outcome
+        when 'interrupted' then 'interrupted: the engine was stopped while this ran: '
+        when 'timeout' then 'stopped after the time-out: '
+        else case x.state when 'cancelled' then 'aborted ' else 'ran ' end
+    end
+    || quote(p.target)
+    || coalesce(', exit=' || json_extract(x.detail, '$.exit_code'), '')
+    || coalesce(' (' || json_extract(x.detail, '$.duration_s') || 's)', '')
+    || coalesce('. ' || json_extract(x.detail, '$.note'), '')
+    || '. Output: ' || (
+        select group_concat(line, ', ')
+        from (
+            select
+                c.path || case
+                    when b.chars > 0 then ' (' || token_estimate(b.chars, 2) || ' tokens)'
+                    else ' (empty)'
+                end as line
+            from _channel_entries as c
+            cross join _entry_bodies as b on b.run_id = c.run_id and b.entry_id = c.entry_id
+            where c.effect_id = x.effect_id
+            order by c.channel
+        )
+    ) as report
+from effect_results as x
+cross join effects as f on f.id = x.effect_id
+cross join proposals as p on p.id = f.proposal_id;
+
+create view append_output as
+-- Store output of a running process: insert into append_output (effect_id, channel, text, lease). Channel 1 is standard
+-- output, 2 is standard error.
+select effect_id, channel, null as text, null as lease
+from _effect_channels
+where false;
+
+-- Make the entries for the output of a process that is to start: insert into _open_channels (effect_id).
+create view _open_channels as
+select id as effect_id
+from effects
+where false;
+
+-- End the entries of a process that has ended, and report how it ended: insert into _close_channels (effect_id).
+create view _close_channels as
+select id as effect_id
+from effects
+where false;
+
+-- triggers
+
+-- Propose the process; an empty command line fails.
+create trigger _run_command__process
+instead of insert on _run_command
+when new.action in ('sh', 'env')
+begin
+    insert into _fail_command (command_id, fault)
+    select
+        new.id,
+        'validation: ' || new.action || ' needs a command: <' || new.action || '>ls</' || new.action || '>.'
+    where trim(coalesce(new.body, ''), char(32, 9, 10, 13)) = '';
+    insert into open_proposal (command_id, kind, target, detail)
+    values (new.id, 'process', new.body, json_object('command', new.body));
+end;
+
+-- Propose the question, which is answered by accepting it; an empty one fails.
+create trigger _run_command__question
+instead of insert on _run_command
+when new.action = 'ask_user'
+begin
+    insert into _fail_command (command_id, fault)
+    select new.id, 'validation: ask_user needs a question.'
+    where trim(coalesce(new.body, ''), char(32, 9, 10, 13)) = '';
+    insert into open_proposal (command_id, kind, target, detail)
+    values (
+        new.id, 'question', new.body,
+        json_object('question', new.body, 'options', json_extract(new.attributes, '$.options'))
+    );
+end;
+
+-- The entries are empty, streaming and summarized.
+create trigger _open_channels__open
+instead of insert on _open_channels
+begin
+    insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn)
+    select
+        c.run_id, c.path, '',
+        json_object('command', json_extract(f.detail, '$.command'), 'channel', c.channel),
+        'summarized', 'streaming', 'system',
+        (select sequence from turns where id = c.turn_id)
+    from _effect_channels as c
+    join effects as f on f.id = c.effect_id
+    where c.effect_id = new.effect_id
+    order by c.channel;
+end;
+
+-- Refused without the token of the lease in force on the run.
+create trigger append_output__append
+instead of insert on append_output
+begin
+    select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
+    from _effect_leases
+    where effect_id = new.effect_id and token is not new.lease;
+    -- output that comes after the end or the abort of the process is dropped
+    insert into entry_chunks (run_id, entry_id, text)
+    select c.run_id, c.entry_id, new.text
+    from _channel_entries as c
+    join effects as f on f.id = c.effect_id and f.state in ('pending', 'started')
+    where c.effect_id = new.effect_id and c.channel = new.channel;
+end;
+
+-- The output becomes a content. The entry takes the state and outcome of the process; the report becomes the reason of
+-- the proposal and the message of the command.
+create trigger _close_channels__close
+instead of insert on _close_channels
+begin
+    insert into write_entry (run_id, path, body, visibility, state, outcome, writer, turn)
+    select
+        c.run_id,
+        c.path,
+        coalesce(c.printed, ''),
+        -- an empty channel needs no line in the packet
+        case when c.printed is null then 'archived' else 'summarized' end,
+        case when x.outcome = 'interrupted' then 'cancelled' else x.state end,
+        x.outcome,
+        'system',
+        (select sequence from turns where id = c.turn_id)
+    from _channel_entries as c
+    join effect_results as x on x.effect_id = c.effect_id
+    where c.effect_id = new.effect_id;
+    delete from entry_chunks
+    where (run_id, entry_id) in (select run_id, entry_id from _channel_entries where effect_id = new.effect_id);
+    update proposals
+    set reason = (select report from _process_reports where effect_id = new.effect_id)
+    where id = (select proposal_id from effects where id = new.effect_id);
+    update commands
+    set message = (select p.reason from effects as f join proposals as p on p.id = f.proposal_id where f.id = new.effect_id)
+    where id = (select command_id from effects where id = new.effect_id);
+end;

@@ -1,0 +1,299 @@
+-- A turn, from begin to judged: begin_turn, submit_packet (340), the response, dispatch, _judge_turn (220).
+-- A response is committed before it is parsed. Then the driver inserts into dispatch, and again after each effect and
+-- each decision: the commands of the turn are performed in order until one waits. Commands after a failed one are
+-- aborted. When no command is left, the turn is judged.
+-- spec: @turns_table @record @dispatch @pause_and_resume @healing
+
+-- views
+
+create view begin_turn as
+-- Begin the next turn of a run: insert into begin_turn (run, lease). The oldest queued loop becomes active if none is.
+select r.alias as run, t.lease
+from turns as t
+join runs as r on r.id = t.run_id
+where false;
+
+create view dispatch as
+-- Continue the turn of a run whose response is stored: insert into dispatch (run, lease). Its commands are performed
+-- until one waits; when none is left, the turn is judged. After an error the driver performs one command at a time:
+-- 'only' is the id of that command, 0 for none.
+select r.alias as run, t.lease, null as only
+from turns as t
+join runs as r on r.id = t.run_id
+where false;
+
+-- Turns whose response was cut off, and what the model is told of that. A command that was open at the cut is not
+-- performed. cuts_text is 0 where nobody reported why the response ended: then its text may be complete.
+create view _cut_responses as
+select
+    id as turn_id,
+    case finish_reason
+        when 'length' then 'Your answer was cut off at the output limit'
+        when 'content_filter' then 'Your answer was stopped by the filter of the provider'
+        else 'Your answer broke off before its end'
+    end as told,
+    finish_reason <> 'incomplete' as cuts_text,
+    substr(response, -80) as ending
+from turns
+where finish_reason in ('length', 'content_filter', 'incomplete') and text_repetition(response) is null;
+
+-- Record the commands, the prose and the warnings of a response: insert into _record_commands (turn_id, parsed).
+-- 'parsed' is the JSON of response_parse.
+create view _record_commands as
+select id as turn_id, null as parsed
+from turns
+where false;
+
+-- triggers
+
+-- The turn takes the next number of its run. On the first turn of a loop the rate of the loop is fixed and its prompt
+-- becomes an entry.
+create trigger begin_turn__begin
+instead of insert on begin_turn
+begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
+    select fail(409, 'run ' || new.run || ': its turn ' || t.sequence || ' is open; it is ended first')
+    from runs as r
+    join turns as t on t.run_id = r.id and t.phase <> 'judged'
+    where r.alias = new.run;
+    select fail(409, 'run ' || new.run || ': nothing to do; give it a prompt')
+    where not exists (
+        select 1
+        from loops as l
+        join runs as r on r.id = l.run_id
+        where r.alias = new.run and l.status in (100, 102)
+    );
+    -- the oldest queued loop becomes active if none is
+    insert into _move_loop (loop_id, status)
+    select q.id, 102
+    from runs as r
+    join loops as q on q.run_id = r.id and q.status = 100
+    where r.alias = new.run and not exists (select 1 from loops as l where l.run_id = r.id and l.status = 102)
+    order by q.sequence
+    limit 1;
+    update loops
+    set chars_per_token = coalesce(
+        (select chars_per_token from _loop_rates where loop_id = loops.id),
+        (select cast(value as real) from settings where name = 'chars_per_token')
+    )
+    where status = 102
+        and run_id = (select id from runs where alias = new.run)
+        and not exists (select 1 from turns as t where t.loop_id = loops.id);
+    insert into turns (run_id, loop_id, sequence, lease, chars_per_token, created_at)
+    select
+        r.id, l.id, r.next_turn, new.lease,
+        min(
+            l.chars_per_token,
+            coalesce((select m.chars_per_token from _loop_rates as m where m.loop_id = l.id), l.chars_per_token)
+        ),
+        now()
+    from runs as r
+    join loops as l on l.run_id = r.id and l.status = 102
+    where r.alias = new.run;
+    update runs
+    set next_turn = next_turn + 1
+    where alias = new.run;
+    insert into write_entry (run_id, path, body, attributes, state, writer, turn, loop_id)
+    select
+        t.run_id,
+        'prompt://' || t.sequence,
+        l.prompt,
+        json_object('mode', l.mode),
+        'resolved',
+        'plugin',
+        t.sequence,
+        l.id
+    from turns as t
+    join loops as l on l.id = t.loop_id
+    where t.id = (select max(id) from turns)
+        and not exists (select 1 from turns as o where o.loop_id = t.loop_id and o.id <> t.id);
+    insert into events (at, run_id, turn_id, kind, detail)
+    select created_at, run_id, id, 'turn.begun', json_object('turn', sequence)
+    from turns
+    where id = (select max(id) from turns);
+end;
+
+-- Storing a response moves its turn from asking to answered; dispatch does the rest. A response that comes after the
+-- turn was judged is kept and changes no phase.
+create trigger turns__take_response
+after update of response on turns
+when old.response is null and new.response is not null
+begin
+    update turns
+    set phase = 'answered'
+    where id = new.id and phase = 'asking';
+    update model_calls
+    set state = 'answered', ended_at = now()
+    where turn_id = new.id and state = 'open';
+    update runs
+    set responses = responses + 1
+    where id = new.run_id;
+    insert into events (at, run_id, turn_id, kind)
+    select now(), new.run_id, new.id, 'turn.answered'
+    where old.phase = 'asking';
+end;
+
+-- Record a response that is new, perform its commands, and judge the turn when none is left. The run is 202 while a
+-- proposal is open.
+create trigger dispatch__dispatch
+instead of insert on dispatch
+begin
+    select fail(409, 'run ' || coalesce(new.run, '') || ': nothing to dispatch')
+    where not exists (
+        select 1
+        from turns as t
+        join runs as r on r.id = t.run_id
+        where r.alias = new.run and t.phase <> 'judged' and t.phase in ('answered', 'dispatching')
+    );
+    select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
+    from leases as l
+    join runs as r on r.id = l.run_id
+    where r.alias = new.run and l.token is not new.lease and l.expires_at > now();
+    -- a run that waited is active again when nothing of it is undecided
+    update runs
+    set status = 102
+    where alias = new.run
+        and status = 202
+        and not exists (select 1 from proposals as p where p.run_id = runs.id and p.state = 'proposed');
+    insert into _record_commands (turn_id, parsed)
+    select
+        t.id,
+        response_parse(
+            -- a response that repeats itself to its end was cut off at an arbitrary place: none of its commands is
+            -- performed
+            case when text_repetition(t.response) is null then t.response else '' end,
+            (
+                select json_group_array(name)
+                from (select name from tools order by ordinal)
+            ),
+            cast((select value from settings where name = 'max_commands') as integer),
+            exists (select 1 from _cut_responses as x where x.turn_id = t.id)
+        )
+    from turns as t
+    where t.run_id = (select id from runs where alias = new.run) and t.phase <> 'judged' and t.phase = 'answered';
+    update turns
+    set phase = 'dispatching'
+    where phase <> 'judged' and phase = 'answered' and run_id = (select id from runs where alias = new.run);
+    insert into perform_command (command_id)
+    select c.id
+    from turns as t
+    join runs as r on r.id = t.run_id and r.alias = new.run
+    join commands as c on c.turn_id = t.id and c.state = 'queued' and c.id = coalesce(new.only, c.id)
+    where t.phase <> 'judged' and t.phase = 'dispatching'
+    order by c.ordinal;
+    update runs
+    set status = 202
+    where alias = new.run
+        and status = 102
+        and exists (select 1 from proposals as p where p.run_id = runs.id and p.state = 'proposed');
+    insert into _judge_turn (turn_id)
+    select t.id
+    from turns as t
+    where t.run_id = (select id from runs where alias = new.run)
+        and t.phase <> 'judged'
+        and t.phase = 'dispatching'
+        and not exists (
+            select 1
+            from commands as c
+            where c.turn_id = t.id and c.state in ('queued', 'performing', 'proposed', 'accepting', 'accepted')
+        );
+end;
+
+-- Each command becomes a row, in the order of the response. What the parser repaired, a cut and a repetition become
+-- turn_errors, which tell the model.
+create trigger _record_commands__record
+instead of insert on _record_commands
+begin
+    update turns
+    set prose = json_extract(new.parsed, '$.text'),
+        warnings = nullif(json_extract(new.parsed, '$.warnings'), '[]'),
+        reasoning = nullif(
+            trim(coalesce(reasoning, '') || char(10) || coalesce(json_extract(new.parsed, '$.reasoning'), ''), char(10)), ''
+        )
+    where id = new.turn_id;
+    insert into commands (
+        run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, log_path, created_at
+    )
+    select
+        run_id, loop_id, turn_id, ordinal, 'model', action, path, destination, body, attributes,
+        log_path || case when row_number() over (partition by log_path order by ordinal) > 1 then '_' || ordinal else '' end,
+        now()
+    from (
+        select
+            t.run_id,
+            t.loop_id,
+            t.id as turn_id,
+            c.key as ordinal,
+            c.value ->> '$.action' as action,
+            path_normalize(c.value ->> '$.path') as path,
+            path_normalize(c.value ->> '$.destination') as destination,
+            c.value ->> '$.body' as body,
+            -- only an app sets a state and free attributes; what a model writes as XML attributes of these names is
+            -- ignored
+            json_remove(
+                coalesce(c.value -> '$.attributes', '{}'), '$.state', '$.outcome', '$.attributes', '$.append'
+            ) as attributes,
+            log_path(t.sequence, c.value ->> '$.action', coalesce(c.value ->> '$.path', c.value ->> '$.body')) as log_path
+        from turns as t
+        join json_each(new.parsed, '$.commands') as c
+        where t.id = new.turn_id
+    )
+    order by ordinal;
+    -- a command that was open where the response was cut off fails when it is performed
+    insert into vetoes (command_id, outcome, message)
+    select
+        c.id, 'truncated',
+        r.told || ' inside this <' || c.action || '>, so nothing of it was done. It ended in: '
+        || substr(p.value ->> '$.source', -80) || char(10)
+        || case c.action
+            when 'set' then 'Write less at once: the beginning in one <set>, then each further part with <<APPEND … APPEND.'
+            else 'Say it again in fewer words, or in smaller steps.'
+        end
+    from json_each(new.parsed, '$.commands') as p
+    join commands as c on c.turn_id = new.turn_id and c.ordinal = p.key
+    join _cut_responses as r on r.turn_id = new.turn_id
+    where p.value ->> '$.truncated';
+    insert into turn_errors (turn_id, status, message, soft)
+    select new.turn_id, 422, w.value, 1
+    from json_each(new.parsed, '$.warnings') as w
+    order by w.key;
+    -- the cut is told here, unless a command that was cut off tells it, or an update was complete before the cut
+    insert into turn_errors (turn_id, status, message, slug)
+    select
+        t.id, 422,
+        r.told || coalesce('. It ended in: ' || nullif(r.ending, ''), ' before it said anything') || char(10)
+        || 'Only what was closed before that is done. Say the rest in fewer words, or in smaller steps.',
+        'truncated'
+    from _cut_responses as r
+    join turns as t on t.id = r.turn_id
+    where r.turn_id = new.turn_id
+        and r.cuts_text
+        and (t.reasoning is null or text_repetition(t.reasoning) is null)
+        and not exists (
+            select 1
+            from commands as c
+            left join vetoes as v on v.command_id = c.id
+            where c.turn_id = t.id and (c.action = 'update' or v.outcome = 'truncated')
+        );
+    insert into turn_errors (turn_id, status, message, slug)
+    select
+        id, 422,
+        'The response was stuck: after ' || text_repetition(response)
+        || ' characters it said the same over and over, until it was cut off. Nothing of it was done. It ended in: '
+        || substr(response, -80) || char(10) || 'Say it once, in other words or in smaller steps.',
+        'repetition'
+    from turns
+    where id = new.turn_id and text_repetition(response) is not null;
+    insert into turn_errors (turn_id, status, message, slug)
+    select
+        id, 422,
+        'Your thoughts were stuck: after ' || text_repetition(reasoning)
+        || ' characters they said the same over and over, until they were cut off. They ended in: '
+        || substr(reasoning, -80) || char(10) || 'Think less, and act.',
+        'repetition'
+    from turns
+    where id = new.turn_id
+        and trim(response, char(32, 9, 10, 13)) = ''
+        and text_repetition(reasoning) is not null;
+end;

@@ -1,0 +1,282 @@
+-- The life of a run: set run://alias starts, prompts, configures, forks and aborts it.
+-- The body of such a set is a prompt and opens a loop; its attributes are options of the run and the loop; state
+-- 'cancelled' aborts the active loop and leaves the queue.
+-- spec: @runs_are_entries @fork @abort @personas
+
+-- tables
+
+-- The personas that a run can name; the body is a part of its system text.
+create table if not exists personas (
+    name text primary key,
+    body text not null
+) strict, without rowid;
+
+-- views
+
+-- Make a run unless there is one of that name: insert into _ensure_run (alias, attributes). With the attribute 'fork'
+-- it starts with the views of its parent.
+create view _ensure_run as
+select alias, null as attributes
+from runs
+where false;
+
+-- Give a new run the views of its parent: insert into _copy_views (run_id, parent_run_id, forked_at, clock). 'clock' is
+-- that of the past turn from which it is forked; null: the present.
+create view _copy_views as
+select id as run_id, parent_run_id, forked_at, null as clock
+from runs
+where false;
+
+-- Abort what a run is doing: insert into _abort_run (run_id, reason). Queued loops stay queued.
+create view _abort_run as
+select id as run_id, null as reason
+from runs
+where false;
+
+-- triggers
+
+-- Check the options; then make the project where it is new, the run, its scopes and the views that it inherits.
+create trigger _ensure_run__ensure
+instead of insert on _ensure_run
+when not exists (select 1 from runs where alias = new.alias)
+begin
+    insert into _check_options (run, attributes) values (new.alias, new.attributes);
+    select fail(404, 'run ' || quote(json_extract(new.attributes, '$.fork')) || ': there is no such run to fork')
+    where json_extract(new.attributes, '$.fork') is not null
+        and not exists (select 1 from runs where alias = json_extract(new.attributes, '$.fork'));
+    select fail(400, 'run ' || new.alias || ': at is a turn of the run that is forked; name that one with fork')
+    where json_extract(new.attributes, '$.at') is not null and json_extract(new.attributes, '$.fork') is null;
+    select fail(404, 'run ' || r.alias || ': has no turn ' || json_extract(new.attributes, '$.at') || '; its last is '
+        || (r.next_turn - 1))
+    from runs as r
+    where r.alias = json_extract(new.attributes, '$.fork')
+        and json_extract(new.attributes, '$.at') is not null
+        and not exists (
+            select 1
+            from past_turns as t
+            where t.run_id = r.id and t.turn = json_extract(new.attributes, '$.at') and t.seen_at is not null
+        );
+    insert into projects (name, root, created_at)
+    select
+        coalesce(json_extract(new.attributes, '$.project'), json_extract(new.attributes, '$.root'), 'default'),
+        json_extract(new.attributes, '$.root'),
+        now()
+    where json_extract(new.attributes, '$.fork') is null
+        and not exists (
+            select 1
+            from projects
+            where root is json_extract(new.attributes, '$.root')
+                and (json_extract(new.attributes, '$.project') is null or name = json_extract(new.attributes, '$.project'))
+        )
+    on conflict do nothing;
+    insert into runs (
+        project_id, parent_run_id, forked_at, alias, model, persona, temperature, context_limit, next_turn, created_at,
+        updated_at
+    )
+    select
+        coalesce(
+            p.project_id,
+            (select id from projects where name = json_extract(new.attributes, '$.project')),
+            (select id from projects where root is json_extract(new.attributes, '$.root') order by id limit 1)
+        ),
+        p.id,
+        case when p.id is not null then coalesce(json_extract(new.attributes, '$.at'), p.next_turn) end,
+        new.alias,
+        coalesce(json_extract(new.attributes, '$.model'), p.model),
+        coalesce(
+            json_extract(new.attributes, '$.persona'), p.persona,
+            (select value from settings where name = 'persona'), 'default'
+        ),
+        coalesce(json_extract(new.attributes, '$.temperature'), p.temperature),
+        coalesce(json_extract(new.attributes, '$.context_limit'), p.context_limit),
+        coalesce(json_extract(new.attributes, '$.at'), p.next_turn, 1),
+        now(),
+        now()
+    from (select 1)
+    -- fork from the ancestor that owns the turn, where the named run inherited it
+    left join runs as p
+        on p.id = coalesce(
+            (
+                select t.source_id
+                from past_turns as t
+                where t.run = json_extract(new.attributes, '$.fork') and t.turn = json_extract(new.attributes, '$.at')
+            ),
+            (select id from runs where alias = json_extract(new.attributes, '$.fork'))
+        );
+    -- a run looks paths up in its own scope, its project's and the global one; a fork also in the scopes of its parent
+    insert into run_scopes (run_id, scope, kind)
+    select id, 'run:' || id, 'run'
+    from runs
+    where alias = new.alias
+    union all
+    select id, 'project:' || project_id, 'project'
+    from runs
+    where alias = new.alias
+    union all
+    select id, 'global', 'global'
+    from runs
+    where alias = new.alias;
+    insert or ignore into run_scopes (run_id, scope, kind)
+    select r.id, s.scope, 'inherited'
+    from runs as r
+    join run_scopes as s on s.run_id = r.parent_run_id
+    where r.alias = new.alias and r.forked_at is not null;
+    insert into events (at, run_id, kind, detail)
+    select r.created_at, r.id, 'run.created', json_object('alias', r.alias, 'parent', r.parent_run_id)
+    from runs as r
+    where r.alias = new.alias;
+    insert into _copy_views (run_id, parent_run_id, forked_at, clock)
+    select
+        r.id, r.parent_run_id, r.forked_at,
+        (
+            select t.seen_at
+            from turns as t
+            where t.run_id = p.id and t.sequence = r.forked_at and r.forked_at <> p.next_turn
+        )
+    from runs as r
+    join runs as p on p.id = r.parent_run_id
+    where r.alias = new.alias;
+end;
+
+-- A fork pins the contents that its parent had pinned: no body is copied, and neither run sees what the other writes.
+-- The views are those of the present or, for a past turn, those of the clock when the packet of that turn was accepted.
+-- They keep their clock and their place, so that the packet of the fork is that of the parent. A file that was deleted
+-- since is left out, because it has no head to follow. What is streaming or proposed in the parent is cancelled in the
+-- fork, because nobody would finish it.
+create trigger _copy_views__copy
+instead of insert on _copy_views
+begin
+    insert into events (at, run_id, kind, detail)
+    select now(), new.run_id, 'run.forked', json_object('parent', alias, 'at', new.forked_at)
+    from runs
+    where id = new.parent_run_id;
+    insert into run_views (
+        run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn,
+        write_count, since, context_order
+    )
+    select
+        new.run_id, v.entry_id, v.content_id, v.metadata_id, v.visibility,
+        case when v.open then 'cancelled' else v.state end,
+        case when v.open then 'interrupted' else v.outcome end,
+        v.writer, null, v.turn,
+        case
+            when v.last_used_turn < new.forked_at then v.last_used_turn
+            else coalesce(
+                (
+                    select max(p.turn)
+                    from run_view_uses as p
+                    where p.run_id = v.run_id and p.entry_id = v.entry_id and p.turn < new.forked_at
+                ), v.turn
+            )
+        end,
+        v.write_count,
+        case when v.open then (select max(id) from events) else v.since end,
+        v.context_order
+    from (
+        select *, state in ('streaming', 'proposed') as open
+        from run_views
+        where run_id = new.parent_run_id and since <= coalesce(new.clock, since)
+        union all
+        select
+            h.run_id, h.entry_id, h.content_id, h.metadata_id, h.visibility, h.state, h.outcome, 'system', null,
+            coalesce(h.context_order, case when h.visibility <> 'archived' then h.began end), h.turn,
+            coalesce(h.last_used_turn, h.turn), 1, h.began, h.state in ('streaming', 'proposed')
+        from run_scopes as l
+        cross join entries as e on e.scope = l.scope
+        cross join run_view_versions as h
+            on h.run_id = new.parent_run_id and h.entry_id = e.id and h.began <= new.clock and h.ended > new.clock
+        where new.clock is not null
+            and l.run_id = new.parent_run_id
+            and (e.attributes is null or json_extract(e.attributes, '$.kind') is not 'missing')
+    ) as v
+    order by 2;
+    insert into _make_metadata (run_id, entry_id)
+    select run_id, entry_id
+    from run_views
+    where run_id = new.run_id and state = 'cancelled' and outcome = 'interrupted';
+end;
+
+-- Cancel the open proposals, commands and effects of the run, then end its open turn and its active loop at 499.
+create trigger _abort_run__abort
+instead of insert on _abort_run
+begin
+    update leases
+    set aborted = 1
+    where run_id = new.run_id;
+    insert into events (at, run_id, turn_id, kind, detail)
+    select now(), run_id, turn_id, 'proposal.cancelled', json_object('path', path, 'outcome', 'cancelled')
+    from proposals
+    where run_id = new.run_id and state in ('proposed', 'accepting', 'accepted');
+    update proposals
+    set state = 'cancelled', outcome = 'cancelled', decided_at = now()
+    where run_id = new.run_id and state in ('proposed', 'accepting', 'accepted');
+    insert into _end_command (command_id, state, outcome, message)
+    select id, 'cancelled', 'cancelled', coalesce(message, 'Cancelled: the loop was aborted.')
+    from commands
+    where run_id = new.run_id and state in ('queued', 'performing', 'proposed', 'accepting', 'accepted');
+    insert into effect_results (effect_id, state, outcome, message, lease)
+    select f.id, 'cancelled', 'cancelled', 'the loop was aborted', (select token from leases where run_id = f.run_id)
+    from effects as f
+    where f.run_id = new.run_id and f.state in ('pending', 'started');
+    update turns
+    set phase = 'judged', status = 499, ended_at = now()
+    where run_id = new.run_id and phase <> 'judged';
+    insert into _move_loop (loop_id, status, reason)
+    select id, 499, coalesce(new.reason, 'aborted')
+    from loops
+    where run_id = new.run_id and status = 102;
+    update runs
+    set status = 499
+    where id = new.run_id and status <> 499;
+end;
+
+-- Check the options, configure the run, abort it where the state says so, and queue a loop where there is a body.
+create trigger _run_command__run
+instead of insert on _run_command
+when new.action = 'set' and lower(substr(new.path, 1, 6)) = 'run://'
+begin
+    insert into _check_options (run, attributes)
+    select alias, coalesce(json_extract(new.attributes, '$.attributes'), '{}')
+    from runs
+    where id = new.run_id;
+    select fail(400, 'run://' || (select alias from runs where id = new.run_id) || ': mode is ask or act')
+    where json_extract(new.attributes, '$.attributes.mode') not in (select name from modes);
+    select fail(
+        404,
+        'persona ' || quote(json_extract(new.attributes, '$.attributes.persona'))
+        || ': there is none of that name; there are ' || (select group_concat(name, ', ') from personas)
+    )
+    where json_extract(new.attributes, '$.attributes.persona') is not null
+        and json_extract(new.attributes, '$.attributes.persona') not in (select name from personas);
+    update runs
+    set model = coalesce(json_extract(new.attributes, '$.attributes.model'), model),
+        temperature = coalesce(json_extract(new.attributes, '$.attributes.temperature'), temperature),
+        context_limit = coalesce(json_extract(new.attributes, '$.attributes.context_limit'), context_limit),
+        persona = coalesce(json_extract(new.attributes, '$.attributes.persona'), persona),
+        updated_at = now()
+    where id = new.run_id and json_extract(new.attributes, '$.attributes') is not null;
+    insert into _abort_run (run_id, reason)
+    select new.run_id, json_extract(new.attributes, '$.outcome')
+    where json_extract(new.attributes, '$.state') = 'cancelled';
+    insert into loops (run_id, sequence, mode, model, prompt, config, created_at)
+    select
+        r.id,
+        r.next_loop,
+        coalesce(json_extract(new.attributes, '$.attributes.mode'), 'act'),
+        coalesce(json_extract(new.attributes, '$.attributes.model'), r.model),
+        new.body,
+        (
+            select coalesce(json_group_object(f.key, f.value), '{}')
+            from json_each(coalesce(json_extract(new.attributes, '$.attributes'), '{}')) as f
+            where f.key in (select name from run_options where scope = 'loop')
+        ),
+        now()
+    from runs as r
+    where r.id = new.run_id and new.body is not null;
+    update runs
+    set next_loop = next_loop + 1
+    where id = new.run_id and new.body is not null;
+    update commands
+    set state = 'resolved', message = ''
+    where id = new.id and state = 'performing';
+end;

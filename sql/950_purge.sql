@@ -1,0 +1,134 @@
+-- Purge: the removal of a whole run, for good.
+-- Nothing else deletes the past. purge_run removes the run with its loops, turns, commands and events; sweep then
+-- removes what nothing refers to any more. What another run, a project or a packet still shows stays.
+-- spec: @purge
+
+-- views
+
+create view purge_run as
+-- Remove a run for good: insert into purge_run (run). A sweep is due afterwards.
+select alias as run
+from runs
+where false;
+
+create view sweep as
+-- Remove what purged runs left behind and nothing refers to: insert into sweep (due) values (1). It has a row while a
+-- sweep is due.
+select 1 as due
+from _purges
+limit 1;
+
+-- Chunk lists that no packet has.
+create view _unused_chunk_lists as
+select id
+from chunk_lists
+where id not in (
+        select s.value
+        from packets as p
+        join json_each(p.parts) as s
+    );
+
+-- Chunks that no chunk list has.
+create view _unused_chunks as
+select id
+from chunks
+where id not in (
+        select c.id
+        from chunk_lists as l
+        cross join json_each(l.chunks) as j
+        cross join chunks as c
+            on c.id between case j.type when 'array' then j.value ->> 0 else j.value end
+            and case j.type when 'array' then j.value ->> 1 else j.value end
+    );
+
+-- Metadata of entries that neither a view nor a version of one refers to.
+create view _unused_metadata as
+select id
+from _entry_metadata
+where id not in (
+        select metadata_id from run_views where metadata_id is not null
+        union all
+        select metadata_id from run_view_versions where metadata_id is not null
+    );
+
+-- Contents that no view, head, version, proposal or chunk refers to.
+create view _unused_contents as
+select id, body
+from contents
+where id not in (
+        select content_id from run_views where content_id is not null
+        union all
+        select content_id from run_view_versions where content_id is not null
+        union all
+        select content_id from entries where content_id is not null
+        union all
+        select content_id from entry_versions where content_id is not null
+        union all
+        select content_id from proposals where content_id is not null
+        union all
+        select content_id from chunks where content_id is not null
+    );
+
+-- triggers
+
+-- Refused while the run is driven, and while it is the parent of another run. The row in _purges lets its rows pass the
+-- guards that forbid to delete them.
+create trigger purge_run__purge
+instead of insert on purge_run
+begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
+    select fail(409, 'run ' || new.run || ': is being driven; abort it first with ''engine abort ' || new.run || '''')
+    from leases as l
+    join runs as r on r.id = l.run_id
+    where r.alias = new.run and l.expires_at > now();
+    select fail(
+        409,
+        'run ' || new.run || ': other runs came from it, ' || group_concat(c.alias, ', ') || '; purge them first'
+    )
+    from runs as c
+    join runs as r on r.id = c.parent_run_id
+    where r.alias = new.run
+    having count(*) > 0;
+    insert into _purges (run_id)
+    select id
+    from runs
+    where alias = new.run;
+    -- this event stays, so that the clock does not go back
+    insert into events (at, kind, detail) values (now(), 'run.purged', json_object('run', new.run));
+    -- a later run may get the id of this one; it must not find these entries
+    update entries
+    set scope = 'purged:' || scope || ':' || (select max(id) from events)
+    where scope in (select 'run:' || id from runs where alias = new.run);
+    delete from events
+    where run_id = (select id from runs where alias = new.run);
+    delete from runs
+    where alias = new.run;
+    -- the row that says a sweep is due must not name that later run
+    update _purges
+    set run_id = -(select max(id) from events)
+    where run_id > 0 and run_id not in (select id from runs);
+end;
+
+-- 'all' keeps SQLite from taking the rows of one subquery for those of another: see the tests of the schema.
+create trigger sweep__sweep
+instead of insert on sweep
+begin
+    delete from chunk_lists
+    where id in (select all id from _unused_chunk_lists);
+    delete from chunks
+    where id in (select all id from _unused_chunks);
+    delete from _entry_metadata
+    where id in (select all id from _unused_metadata);
+    delete from entry_versions
+    where entry_id in (select all id from entries where scope like 'purged:%');
+    delete from entries
+    where scope like 'purged:%';
+    insert into content_search (content_search, rowid, body)
+    select 'delete', u.id, u.body
+    from _unused_contents as u
+    where u.id in (select all id from content_search_docsize);
+    delete from contents
+    where id in (select all id from _unused_contents);
+    delete from _purges;
+end;

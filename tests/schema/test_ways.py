@@ -1,0 +1,136 @@
+"""The SQL reads like a page: doors call each other by name, bodies are short, programs are small.
+
+1. The three ways that CONTRIBUTING tells are those of the stored schema. 2. A file is written within few bodies and files.
+3. No body is long. 4. The hot statements compile to programs of a bounded size. 5. Indexes that views name are used.
+
+spec: @dispatch_path @dispatch
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from driving import script
+from opcodes import HOT, opcodes
+
+import engine
+from engine.build import installed
+from engine.registration import register
+
+CONTRIBUTING = (Path(__file__).parent.parent.parent / "CONTRIBUTING.md").read_text("utf-8")
+WAYS = re.findall(r"^\| `(\w+)` \| (`[^|]+`) \| `(\w+\.sql)` \| [^|]+ \|$", CONTRIBUTING, re.MULTILINE)
+TRIGGER = re.compile(r"create trigger (\w+)\s+(.*?)\bbegin\b(.*?)\nend;", re.DOTALL)
+MOST_STATEMENTS = 12
+MOST_BODIES = 12
+MOST_FILES = 6
+MOST_OPCODES = 6_000
+MOST_OPCODES_OF = {"dispatch": 22_000, "offer a packet": 22_000, "write as an app": 22_000}
+
+
+def triggers() -> list[tuple[str, str, str, str]]:
+    """File, name, head and body of each trigger of the engine."""
+    return [(file, *found) for file, text in installed().sources for found in TRIGGER.findall(text)]
+
+
+@pytest.fixture
+def schema() -> Any:
+    with closing(apsw.Connection(":memory:")) as connection:
+        register(connection)
+        for _, text in installed().sources:
+            for _ in connection.execute(text):
+                pass
+        yield connection
+
+
+def test_there_are_three_ways() -> None:
+    assert len(WAYS) > 20
+    assert CONTRIBUTING.count("**The way of a ") == 3
+
+
+@pytest.mark.parametrize(("door", "calls", "file"), WAYS)
+def test_a_way_is_that_of_the_stored_schema(door: str, calls: str, file: str, db: engine.Database) -> None:
+    names = {name for place, name, head, _ in triggers() if place == file and re.search(rf"\bon {door}\b", head)}
+    bodies = [
+        row["sql"]
+        for row in db.rows("select name, sql from sqlite_schema where type = 'trigger' and tbl_name = ?", (door,))
+        if row["name"] in names
+    ]
+    for called in re.findall(r"`(\w+)`", calls):
+        assert any(re.search(rf"insert into {called}\b", body) for body in bodies), f"{door} calls {called} in {file}"
+
+
+def test_a_file_is_written_within_few_bodies_and_files(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "a.py").write_text("old\n", encoding="utf-8")
+    model = script(tmp_path, '<get path="a.py"/>', '<set path="a.py">new\n</set><update status="200">done</update>')
+    bodies = {name: " ".join(body.split()) for _, name, _, body in triggers()}
+    passed: dict[str, None] = {}
+    listening = False
+
+    def hear(event: dict[str, Any]) -> None:
+        nonlocal listening
+        sql = " ".join(event["sql"].removeprefix("-- ").split())
+        if not event["trigger"]:
+            # from the response that holds the set until the driver begins to write
+            began = sql.startswith("update turns set response") and asked() == 1
+            listening = (listening or began) and "start_effect" not in sql
+        elif listening and not sql.startswith("TRIGGER"):
+            passed.update(dict.fromkeys(name for name, body in bodies.items() if sql in body))
+
+    with engine.open(tmp_path / "t.db") as db:
+
+        def asked() -> int:
+            return len(db.connection.execute("select 1 from turns where response is not null").fetchall())
+
+        db.connection.trace_v2(apsw.SQLITE_TRACE_STMT, hear)
+        assert db.run("Write", model=model, root=tmp_path / "root", yolo=True).status == 200
+        db.connection.trace_v2(0, None)
+    assert (tmp_path / "root" / "a.py").read_text("utf-8") == "new\n"
+    files = {file for file, name, _, _ in triggers() if name in passed}
+    assert {"dispatch__dispatch", "perform_command__perform", "open_proposal__open"} <= set(passed)
+    assert len(passed) <= MOST_BODIES, list(passed)
+    assert len(files) <= MOST_FILES, files
+
+
+@pytest.mark.parametrize(("file", "name", "body"), [(file, name, body) for file, name, _, body in triggers()])
+def test_no_body_is_long(file: str, name: str, body: str) -> None:
+    statements, rest = 0, ""
+    for line in body.splitlines():
+        rest += line + "\n"
+        if sqlite3.complete_statement(rest):
+            statements, rest = statements + 1, ""
+    assert 0 < statements <= MOST_STATEMENTS, f"{name} in {file}"
+
+
+@pytest.mark.parametrize("name", HOT)
+def test_hot_statements_compile_to_small_programs(name: str, schema: apsw.Connection) -> None:
+    assert opcodes(schema, HOT[name]) <= MOST_OPCODES_OF.get(name, MOST_OPCODES)
+
+
+INDEXED = [
+    (view, index)
+    for _, text in installed().sources
+    for view, select in re.findall(r"create view (\w+) as(.*?);\n", text, re.DOTALL)
+    for index in re.findall(r"indexed by (\w+)", select)
+]
+
+
+@pytest.mark.parametrize(("view", "index"), sorted(set(INDEXED)))
+def test_an_index_that_a_view_names_is_used(view: str, index: str, schema: apsw.Connection) -> None:
+    column = next(
+        (name for name in ("turn_id", "run_id", "loop_id") if name in columns_of(schema, view)),
+        None,
+    )
+    plan = schema.execute(f"explain query plan select * from {view} where {column} = 1").fetchall()
+    assert index in json.dumps(plan), plan
+
+
+def columns_of(connection: apsw.Connection, view: str) -> list[str]:
+    return [row[1] for row in connection.execute(f"pragma table_info({view})")]

@@ -1,0 +1,56 @@
+"""Limits of time that hold on a busy machine too.
+
+What else a machine does makes a try longer, never shorter: of several tries the quickest counts. Work is measured by the
+processor time of its thread, waiting by the clock on the wall.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+TRIES = 5
+
+
+def check_cost(seconds: float, work: Callable[[], object]) -> None:
+    """Raise `AssertionError` where each try of `work` takes `seconds` of processor time or more."""
+
+    def spent() -> float:
+        began = time.thread_time()
+        work()
+        return time.thread_time() - began
+
+    check_delay(seconds, spent)
+
+
+def check_delay(seconds: float, delay: Callable[[], float]) -> None:
+    """Raise `AssertionError` where each try of `delay`, which returns how long it waited, gives `seconds` or more."""
+    took: list[float] = []
+    while not took or (took[-1] >= seconds and len(took) < TRIES):
+        took.append(delay())
+    assert took[-1] < seconds, f"{len(took)} tries took {min(took):.2f} s and more, not under {seconds} s"
+
+
+def delay_of_cancelling(call: Callable[[threading.Event], object], after_s: float) -> float:
+    """Seconds until `call` returns, from the moment when the event that it is given is set: `after_s` from now."""
+    cancelled = threading.Event()
+    pressed: list[float] = []
+
+    def press() -> None:
+        pressed.append(time.monotonic())
+        cancelled.set()
+
+    timer = threading.Timer(after_s, press)
+    timer.start()
+    call(cancelled)
+    timer.join()
+    return time.monotonic() - pressed[0]
+
+
+def wait_until(claim: Callable[[], object], seconds: float = 60) -> None:
+    """Wait until `claim()` is true; raise `AssertionError` after so many seconds."""
+    until = time.monotonic() + seconds
+    while not claim():
+        assert time.monotonic() < until, f"did not come about in {seconds:g} s"
+        time.sleep(0.02)
