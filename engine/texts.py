@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+_MARK = re.compile(r"{[{%#]")
 _RATIONALE = re.compile(r"[ \t]*<!--.*?-->", re.DOTALL)
 
 
@@ -36,11 +37,14 @@ def tool_document(name: str) -> str | None:
     """What the model is told of a tool: `tools/<name>.md` without the rationale in its comments, or None."""
     from jinja2 import TemplateNotFound
 
+    jinja = environment()
+    assert jinja.loader is not None, "the environment has its loader"
     try:
-        source = environment().get_template(f"tools/{name}.md").render()
+        source = jinja.loader.get_source(jinja, f"tools/{name}.md")[0]
     except TemplateNotFound:
         return None
-    return strip_rationale(source)
+    # a text without marks of Jinja need not be compiled
+    return strip_rationale(jinja.from_string(source).render() if _MARK.search(source) else source)
 
 
 def strip_rationale(text: str) -> str:
