@@ -99,10 +99,14 @@ instead of insert on _run_command
 when new.action = 'set' and lower(substr(new.path, 1, 6)) is not 'run://'
 begin
     insert into _apply_patch (command_id, run_id, path, patch)
-    select new.id, new.run_id, new.path, patch_parse(new.body)
-    where new.writer = 'model'
-        and path_scheme(new.path) is null
-        and patch_parse(new.body) ->> '$.form' is not null;
+    select new.id, new.run_id, new.path, patch
+    from (
+        select patch_parse(new.body) as patch
+        where new.writer = 'model' and path_scheme(new.path) is null
+        -- one: the function is called once
+        limit 1
+    )
+    where patch ->> '$.form' is not null;
     -- a state on a path where something is proposed decides on it; on any other path it is that of the entry
     insert into resolutions (run_id, path, decision, body, reason, decided_by, created_at)
     select

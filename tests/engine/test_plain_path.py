@@ -118,7 +118,7 @@ def rows_after(responses: list[str], writes: list[dict[str, Any]], plain: bool, 
     return rows
 
 
-@settings(max_examples=25)
+@settings(max_examples=60)
 @given(
     responses=st.lists(st.lists(COMMANDS, min_size=1, max_size=4).map("\n".join), min_size=1, max_size=3),
     writes=st.lists(
