@@ -125,3 +125,8 @@ def _followers(connection: apsw.Connection, found: Iterable[Object], engines: fr
     while more := {name for name, above in parents.items() if name not in followers and above & (engines | followers)}:
         followers |= more
     return frozenset(followers)
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it, whatever it holds."""
+    return '"' + name.replace('"', '""') + '"'

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from . import texts
 from .cuts import message_of
 from .models.protocol import Message
+from .objects import quoted
 from .packet_store import PacketStore, Section, messages_before, messages_of
 from .tally import Tally, tally_of
 
@@ -196,7 +197,7 @@ class Renderer:
 
     def _changed_rows(self, turn_id: int, source: str, known: dict[int, Row]) -> list[Row]:
         """The rows of a section of which some are known."""
-        query = f"select entry_id, version from {source} where turn_id = ?"  # noqa: S608 - as below
+        query = f"select entry_id, version from {quoted(source)} where turn_id = ?"  # noqa: S608 - as below
         shown = self._db.tuples(query, (turn_id,))
         changed = [entry for entry, version in shown if entry not in known or known[entry]["version"] != version]
         if changed:
@@ -205,7 +206,7 @@ class Renderer:
         return [known[entry] for entry, _ in shown]
 
     def _read(self, source: str, turn_id: int, condition: str = "", *bindings: str) -> list[Row]:
-        query = f"select * from {source} where turn_id = ? {condition}"  # noqa: S608 - a view named by packet_sections
+        query = f"select * from {quoted(source)} where turn_id = ? {condition}"  # noqa: S608 - a view named by packet_sections
         rows = self._db.rows(query, (turn_id, *bindings))
         for row in rows:
             # so that the rows of two turns are equal where they show the same

@@ -16,7 +16,7 @@ import apsw
 
 from .build import APPLICATION_ID, VERSION, Build, columns_of, drain, installed, note_rules
 from .errors import Conflict, EngineError, PermissionDenied, ValidationError
-from .objects import Object, compare, digest, objects_of
+from .objects import Object, compare, digest, objects_of, quoted
 
 _MAGIC = b"SQLite format 3\x00"
 _NAMED = 4
@@ -192,7 +192,7 @@ def _rebuild(connection: apsw.Connection, build: Build, standing: Standing, trus
 def _drop(connection: apsw.Connection, objects: Iterable[Object]) -> None:
     """Drop triggers, views and indexes, triggers before their views; dropping runs none of them."""
     for each in sorted(objects):
-        _run_one(connection, f"drop {each.type} if exists {_quoted(each.name)}")
+        _run_one(connection, f"drop {each.type} if exists {quoted(each.name)}")
 
 
 def _migrate(connection: apsw.Connection, build: Build, version: int) -> None:
@@ -279,10 +279,6 @@ def _transaction(connection: apsw.Connection, *, foreign_keys: bool) -> Iterator
         raise
     finally:
         connection.execute("pragma foreign_keys = on").fetchall()
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _run_one(connection: apsw.Connection, sql: str) -> None:

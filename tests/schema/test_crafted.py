@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
+from driving import script
 from people import file_with_a_run
 from test_open import write_with
 
@@ -73,3 +74,21 @@ def test_a_type_in_engine_objects_is_no_sql(tmp_path: Path, kind: str) -> None:
     with engine.open(path) as db:
         assert db.value("select run from run_overview") == "demo"
         assert db.value("select count(*) from settings") > 0
+
+
+def test_the_source_of_a_section_is_no_sql(tmp_path: Path, victim: Path) -> None:
+    path = file_with_a_run(tmp_path / "t.db")
+    name = f"runs where id = ?; attach '{victim}' as v; delete from v.customers; --"
+    quoted = '"' + name.replace('"', '""') + '"'
+    # a view of an app's own, which stands on no table of the engine's
+    write_with(path, f"create view {quoted} as select 1 as turn_id, 'x' as text")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "insert into packet_sections (name, profile, role, ordinal, source, template) "
+            "values ('planted', 'full', 'user', 1, ?, 'rows')",
+            (name,),
+        )
+    with engine.open(path) as db:
+        db.run("Go", run="other", model=script(tmp_path, '<update status="200">done</update>'))
+    with closing(sqlite3.connect(victim)) as connection:
+        assert connection.execute("select name from customers").fetchall() == [("Ada",)]
