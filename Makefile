@@ -11,6 +11,8 @@ INSTALLED := $(VENV)/.installed
 DEVELOPED := $(VENV)/.developed
 WEIGHTS := $(VENV)/.weights
 SOURCES := pyproject.toml constraints.txt
+# what Cog writes parts of
+MADE := SPEC.md sql/980_run_record.sql sql/982_command_record.sql sql/984_entry_record.sql
 
 # The first Python on the path that is new enough; `make PYTHON=... run` names another.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -27,8 +29,8 @@ help:
 	@printf '%s\n' \
 		'make run    install into $(VENV) and answer a question about tests/examples/office with a local model' \
 		'make test   all tests' \
-		'make check  format, lint, types, SQL lint, tables of SPEC.md' \
-		'make spec   write the tables of SPEC.md anew' \
+		'make check  format, lint, types, SQL lint, tables of SPEC.md, guards of the record' \
+		'make spec   write the tables of SPEC.md and the guards of the record anew' \
 		'make bench  measurements' \
 		'make fuzz   half a million damaged answers for the parser, and commands planted in arguments' \
 		'make clean  remove $(VENV), caches and the demo database'
@@ -52,10 +54,10 @@ check: $(DEVELOPED)
 	@ln -s $(CURDIR)/engine/* .types/engine/ && ln -s $(CURDIR)/functions $(CURDIR)/sql $(CURDIR)/templates .types/engine/
 	MYPYPATH=.types $(BIN)/mypy --cache-dir .types/.cache
 	$(BIN)/python tests/lint_sql.py
-	$(BIN)/cog -I . --check --check-fail-msg='run: make spec' SPEC.md
+	$(BIN)/cog -I . --check --check-fail-msg='run: make spec' $(MADE)
 
 spec: $(DEVELOPED)
-	$(BIN)/cog -I . -r SPEC.md
+	$(BIN)/cog -I . -r $(MADE)
 
 # One table; `python -m tests.bench --help` names the parts and the ways to look closer.
 bench: $(DEVELOPED)

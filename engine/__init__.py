@@ -1,31 +1,44 @@
 """An LLM agent engine that lives in one SQLite file.
 
-`open(path)` returns a `Database`. `register(connection)` prepares an app's own connection to write to an engine file, and
-`attach(connection, path)` attaches an engine file to one.
+`open(path)` returns a `Database`, `open_async` too. `register(connection)` prepares an app's own connection to write to an
+engine file, and `attach(connection, path)` attaches an engine file to one.
 """
 
-from .api import Database, attach, open  # noqa: A004 - engine.open is the name people look for
+from typing import TYPE_CHECKING
+
+from .api import Database
+from .contract import Event, Options, Proposal, Result, Run
 from .errors import Conflict, EngineError, LeaseLost, NotFound, Overflow, PermissionDenied, ValidationError
+from .opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
 from .registration import register
 
 __all__ = [
     "Conflict",
     "Database",
     "EngineError",
+    "Event",
     "LeaseLost",
     "NotFound",
+    "Options",
     "Overflow",
     "PermissionDenied",
+    "Proposal",
+    "Result",
+    "Run",
     "ValidationError",
     "attach",
     "open",
+    "open_async",
     "register",
 ]
 
+if TYPE_CHECKING:
+    __version__: str
+else:  # a type checker would take any name for one that this function knows
 
-def __getattr__(name: str) -> str:
-    if name == "__version__":
-        from importlib.metadata import version  # slow to import, and seldom asked for
+    def __getattr__(name: str) -> str:
+        if name == "__version__":
+            from importlib.metadata import version  # slow to import, and seldom asked for
 
-        return version("engine")
-    raise AttributeError(name)
+            return version("engine")
+        raise AttributeError(f"module 'engine' has no attribute {name!r}")

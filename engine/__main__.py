@@ -1,5 +1,7 @@
-"""`python -m engine` is the same as the command `engine`."""
+"""`python -m engine` is the same as the command `engine`, exit code included."""
+
+import sys
 
 from engine.cli import main
 
-main()
+sys.exit(main())

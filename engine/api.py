@@ -1,65 +1,31 @@
-"""The Python API: open an engine file; start, resume, abort, fork and purge runs; decide on proposals; query."""
+"""The Python API: start, drive, follow, abort, fork and purge runs; decide on proposals; query."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
-import apsw
-
-from .database import Bindings, Row, Store, Synchronous
+from .arguments import expects
+from .connections import MEMORY
+from .database import Bindings, Row, Store
 from .errors import ValidationError
-from .registration import Clock, register, system_clock
-from .schema import Trust
 
 if TYPE_CHECKING:
-    from .loop import Driver, OnEvent, OnProposal
-    from .runs import OnDriver, Result
+    from .contract import Event, OnDriver, OnEvent, OnProposal, Options, Proposal, Result, Run
+    from .loop import Driver
+    from .models.protocol import Model
 
-
-def open(  # noqa: A001 - engine.open reads like builtins.open
-    path: str | PathLike[str],
-    *,
-    synchronous: Synchronous = "FULL",
-    read_only: bool = False,
-    trust: Trust = False,
-    clock: Clock = system_clock,
-) -> Database:
-    """Open the engine file at `path`; create it, migrate its tables and rebuild its views and triggers where needed.
-
-    With `synchronous` FULL a power cut loses no commit; NORMAL is faster and may lose the last ones. With `read_only` the
-    file is neither rebuilt nor written, whichever build made it; `differs` of the result says how it differs from this
-    build. `trust` is about objects on the engine's tables that neither the engine nor an installed plugin made, such as
-    triggers: True allows all of them, a digest allows the objects with this digest. `clock` returns the Unix time in
-    milliseconds.
-
-    Raises `ValidationError` (400) for a file that is no database, `PermissionDenied` (403) for objects that are not
-    trusted, `Conflict` (409) for a file of another application, of a newer engine, or locked by another process, and
-    `EngineError` for a file that is damaged or cannot be written.
-    """
-    return Database(path, synchronous=synchronous, read_only=read_only, clock=clock, trust=trust)
-
-
-def attach(
-    connection: apsw.Connection, path: str | PathLike[str], schema: str = "engine", *, trust: Trust = False
-) -> None:
-    """Attach the engine file at `path`, under the name `schema`, to an app's own apsw connection, which may write to it.
-
-    The file is created if it is missing. Two attached files in WAL mode are committed one after the other: after a power
-    cut a transaction may be in one and not in the other. Raises like `open`.
-    """
-    if not schema.isidentifier():
-        raise ValidationError(f"schema {schema!r}: is not a name")
-    open(path, trust=trust).close()
-    register(connection)
-    connection.execute(f'attach database ? as "{schema}"', (str(path),))
+_T = TypeVar("_T")
+_TEXT = "a text or None"
+_CALLBACKS = dict.fromkeys(("on_event", "on_proposal", "on_driver"), "a function or None")
 
 
 class Database(Store):
     """An open engine file, with methods for its runs. `engine.open` makes it."""
 
+    @expects(prompt="a text", run=_TEXT, **_CALLBACKS)
     def run(
         self,
         prompt: str,
@@ -68,14 +34,33 @@ class Database(Store):
         on_event: OnEvent | None = None,
         on_proposal: OnProposal | None = None,
         on_driver: OnDriver | None = None,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> Result:
         """Give `prompt` to a run, a new one unless `run` names one, and drive it until it ends or waits.
 
-        `options` are the fields of `engine.runs.Options`: model, root, mode, yolo, … `on_event` gets the events that
-        `engine.progress.Progress` lists. `on_proposal` gets each open proposal, a row of `open_proposals`, and returns True
-        to accept it, False to reject it, a text to answer with, or None to leave it open. `on_driver` gets the driver,
-        whose `stop()` aborts the loop from another thread.
+        `on_event` gets each `engine.Event`. `on_proposal` gets each open `engine.Proposal` and returns True to accept it,
+        False to reject it, a text to answer with, or None to leave it open. `on_driver` gets the driver, whose `stop()`
+        ends the driving from another thread: the status is 102 or 202 then, and `resume` goes on.
+
+        Options; what is left out, or None, is left to the run, then to the setting, then to the default:
+
+            model            a name, such as openai/NAME, or an object with the method `complete` of `engine.models.protocol`
+            root             the folder that the run works in; without it no file is touched and no process runs
+            project          the name of the project (default: that of the folder)
+            mode             "act" (default), or "ask", which refuses what would change a file
+            persona          the name of its persona, chosen when it starts
+            temperature      sampling temperature, 0 to 2 (default: the model's own)
+            context_limit    context window in tokens, at least 256 (default: that of the model)
+            max_turns        turns after which the prompt ends at 499; 0: no limit (default: setting max_turns)
+            max_seconds      seconds after which it ends at 499; 0: no limit (default: setting max_seconds)
+            condense_ratio   share of the context at which old results are shown in short; 0: never (default: the setting)
+            yolo             accept every proposal except questions (default: False)
+            no_repo          the files of the project are not shown or read (default: False)
+            no_web           tools that search or fetch are closed (default: False)
+            no_interaction   tools that ask a person are closed (default: False)
+            no_proposals     tools that need a decision are closed (default: False)
+            fork             the run that the new one is forked from
+            at               the turn of that run from which it is forked (default: as it is now)
 
         Raises an `EngineError` where the run cannot be started or driven: `NotFound` (404) for an unknown model or folder,
         `ValidationError` (400) for an empty prompt, `Conflict` (409) while the run is driven or inside a transaction. A loop
@@ -84,14 +69,42 @@ class Database(Store):
         from . import runs
 
         self.expect_no_transaction()
-        alias, loop = runs.prompt(self, prompt, run, runs.Options(**options))
+        alias, loop = runs.prompt(self, prompt, run, options)
         runs.drive(self, alias, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver)
         return runs.result(self, alias, loop)
 
-    async def run_async(self, prompt: str, **options: Any) -> Result:
-        """`run` for asyncio: it works in a thread, with a connection of its own; cancelling it aborts the loop."""
-        return await self._in_thread(lambda db, watch: db.run(prompt, on_driver=watch, **options))
+    async def run_async(
+        self,
+        prompt: str,
+        *,
+        run: str | None = None,
+        on_event: OnEvent | None = None,
+        on_proposal: OnProposal | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        """`run` for asyncio: it works in a thread, with a connection of its own, and calls back there.
 
+        Cancelling it stops the driving; `resume` goes on then.
+        """
+        self.expect_no_transaction()
+        return await self._driving(
+            lambda db, watch: db.run(
+                prompt, run=run, on_event=on_event, on_proposal=on_proposal, on_driver=watch, **options
+            )
+        )
+
+    @expects(prompt="a text", run=_TEXT)
+    def start(self, prompt: str, *, run: str | None = None, **options: Unpack[Options]) -> Run:
+        """Give `prompt` to a run, a new one unless `run` names one, without driving it: `resume` does that, from anywhere.
+
+        The options and the errors are those of `run`. It may be called inside a transaction.
+        """
+        from . import runs
+
+        alias, _ = runs.prompt(self, prompt, run, options)
+        return runs.run_row(self, alias)
+
+    @expects(run="a text", **_CALLBACKS)
     def resume(
         self,
         run: str,
@@ -100,7 +113,7 @@ class Database(Store):
         on_proposal: OnProposal | None = None,
         on_driver: OnDriver | None = None,
     ) -> Result:
-        """Drive a run on from its next step, after a kill, an interruption or a decision.
+        """Drive a run on from its next step, after a `start`, a kill, an interruption or a decision.
 
         The callbacks are those of `run`. Raises `NotFound` (404) for an unknown run, `Conflict` (409) while another process
         drives it.
@@ -110,16 +123,71 @@ class Database(Store):
         runs.drive(self, run, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver)
         return runs.result(self, run)
 
-    async def resume_async(self, run: str, **options: Any) -> Result:
-        """`resume` for asyncio; cancelling it aborts the loop."""
-        return await self._in_thread(lambda db, watch: db.resume(run, on_driver=watch, **options))
+    async def resume_async(
+        self, run: str, *, on_event: OnEvent | None = None, on_proposal: OnProposal | None = None
+    ) -> Result:
+        """`resume` for asyncio; cancelling it stops the driving, and another resume goes on."""
+        self.expect_no_transaction()
+        return await self._driving(
+            lambda db, watch: db.resume(run, on_event=on_event, on_proposal=on_proposal, on_driver=watch)
+        )
 
+    @expects(run="a text", after="a whole number")
+    def events(self, run: str, *, after: int = 0) -> Iterator[Event]:
+        """The events of a run behind the one with the id `after`, and those that come, until all its prompts have ended.
+
+        Whoever drives the run, here or in another process, it is followed live; while it waits for a decision this waits
+        too. Events of type delta, output and retry are told to `on_event` only. The `text` of an answer arrives in pieces
+        where the run is driven in this process, else when the answer has been stored. A client that comes back with the id
+        of the last event that it saw misses none. Raises `NotFound` (404) for an unknown run.
+        """
+        from .following import follow
+
+        return follow(self, run, after)
+
+    @expects(run="a text", after="a whole number")
+    def events_async(self, run: str, *, after: int = 0) -> AsyncIterator[Event]:
+        """`events` for asyncio, over a connection of its own: `async for event in db.events_async(run):`."""
+        from .following import follow_async
+
+        return follow_async(self.again_async, run, after)
+
+    @expects(limit="a whole number or None")
+    def runs(self, *, limit: int | None = None) -> list[Run]:
+        """The runs of the file, the newest first; at most `limit` of them."""
+        from . import runs
+
+        return runs.run_rows(self, limit)
+
+    @expects(run=_TEXT)
+    def proposals(self, run: str | None = None) -> list[Proposal]:
+        """The open proposals of `run`, or of all runs, the oldest first."""
+        from . import runs
+
+        return runs.proposals(self, run)
+
+    @expects(run="a text", loop="a whole number or None")
+    def result(self, run: str, loop: int | None = None) -> Result:
+        """How prompt number `loop` of a run stands, by default its latest. Raises `NotFound` (404) for an unknown one."""
+        from . import runs
+
+        return runs.result(self, run, loop)
+
+    def give_model(self, model: Model) -> str:
+        """Make a model object known to this handle, for runs that were started with it elsewhere; returns its name.
+
+        Only an object with a text `name` can be known elsewhere: it is stored as `object:NAME`.
+        """
+        return self.given_models.add(model)
+
+    @expects(run="a text", reason="a text")
     def abort(self, run: str, reason: str = "aborted") -> None:
         """End the active loop of `run` with status 499; queued prompts stay. Raises `NotFound` (404) for an unknown run."""
         from . import runs
 
         runs.abort(self, run, reason)
 
+    @expects(run="a text", path=_TEXT, accept="True or False", body=_TEXT, reason=_TEXT)
     def resolve(
         self,
         run: str,
@@ -128,32 +196,71 @@ class Database(Store):
         accept: bool,
         body: str | None = None,
         reason: str | None = None,
+        by: str = "client",
     ) -> None:
-        """Accept or reject the proposals under `path`, or all open ones of the run; see `engine.runs.resolve`."""
+        """Accept or reject the proposals under `path`, or all open ones of the run; whoever drives the run performs them.
+
+        `body` is the answer to a question, or a text that replaces the proposed one. `reason` tells the model why. `by` is
+        recorded as who decided. Raises `NotFound` (404) where nothing is proposed, `ValidationError` (400) for an empty
+        name, for a question without an answer, and for a text where none is taken.
+        """
         from . import runs
 
-        runs.resolve(self, run, path, accept, body=body, reason=reason)
+        runs.resolve(self, run, path, accept, body=body, reason=reason, by=by)
 
+    @expects(run="a text", alias=_TEXT, at="a whole number or None")
     def fork(self, run: str, alias: str | None = None, at: int | None = None) -> str:
         """Fork a run as it is now, or as it was when its turn `at` was sent; returns the child's name."""
         from . import runs
 
         return runs.fork(self, run, alias, at)
 
+    @expects(run="a text")
     def purge(self, run: str) -> int:
         """Remove a run for good and return the bytes that the file shrank by; see `engine.purging.purge`."""
         from .purging import purge
 
         return purge(self, run)
 
+    @expects(query="a text")
     def sql(self, query: str, bindings: Bindings = ()) -> list[Row]:
         """The rows of one read-only statement, as dicts; raises `PermissionDenied` (403) for one that would write."""
         from .query import read_only_rows
 
         return read_only_rows(self, query, bindings)
 
-    async def _in_thread(self, work: Callable[[Database, OnDriver], Result]) -> Result:
-        import asyncio
+    async def close_async(self) -> None:
+        """`close` for asyncio."""
+        from .threads import in_thread
+
+        await in_thread(self.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close_async()
+
+    def again(self) -> Database:
+        """Another handle on the same file, for another thread; close it there."""
+        if str(self.path) == MEMORY:
+            raise ValidationError("a database in memory has one handle; open a file to use it from several threads")
+        db = Database(
+            self.path, synchronous=self.synchronous, read_only=self.read_only, clock=self.clock, trust=self.trust
+        )
+        db.given_models = self.given_models
+        return db
+
+    async def again_async(self) -> Database:
+        """`again` for asyncio."""
+        from .threads import in_thread
+
+        return await in_thread(self.again, abandon=Database.close)
+
+    async def _driving(self, work: Callable[[Database, OnDriver], _T]) -> _T:
+        from .threads import in_thread
 
         drivers: list[Driver] = []
         cancelled = threading.Event()
@@ -163,16 +270,13 @@ class Database(Store):
             if cancelled.is_set():
                 driver.stop()
 
-        def run_it() -> Result:
-            with open(self.path, synchronous=self.synchronous, clock=self.clock, trust=self.trust) as db:
-                return work(db, watch)
-
-        driving = asyncio.ensure_future(asyncio.to_thread(run_it))
-        try:
-            return await asyncio.shield(driving)
-        except asyncio.CancelledError:
+        def cancel() -> None:
             cancelled.set()
             for driver in drivers:
                 driver.stop()
-            await asyncio.wait([driving])
-            raise
+
+        def drive() -> _T:
+            with self.again() as db:
+                return work(db, watch)
+
+        return await in_thread(drive, cancel=cancel)

@@ -12,17 +12,18 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import apsw
 
 from . import images, plugins, texts
-from .objects import Object, objects_of
+from .objects import Object, fingerprint, objects_of
 from .registration import register
 
 APPLICATION_ID = 0x454E474E
 """The mark of an engine file in its header: 'ENGN'."""
 
-VERSION = 2
+VERSION = 3
 """The version of the tables; a migration leads from each version to the next."""
 
 BOOTSTRAP = """
@@ -58,12 +59,24 @@ class Build:
     @cached_property
     def fresh(self) -> images.Fresh:
         """A fresh file of this build, from the cache or made now."""
-        key = f"{self.version}-{self.hash}"
-        found = images.kept(key)
+        found = images.kept(self._key)
         if found is None:
             found = self._made()
-            images.keep(key, found)
+            images.keep(self._key, found)
         return found
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The fingerprint of the objects of a fresh file."""
+        found = images.kept_fingerprint(self._key)
+        if found is None:
+            found = fingerprint(self.fresh.objects)
+            images.keep_fingerprint(self._key, found)
+        return found
+
+    @property
+    def _key(self) -> str:
+        return f"{self.version}-{self.hash}"
 
     def write_rules(self, connection: apsw.Connection) -> None:
         """Run the SQL files: missing tables, seeds, views and triggers. Older views and triggers must have been dropped."""
@@ -125,12 +138,15 @@ class Build:
 def installed() -> Build:
     """The build that is installed here, with its plugins."""
     folder = files("engine.sql")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    own = tuple((name, (folder / name).read_text("utf-8")) for name in names)
-    changes = folder / "migrations"
-    found = sorted(entry.name for entry in changes.iterdir() if entry.name.endswith(".sql"))
-    migrations = tuple((int(name[:3]), (changes / name).read_text("utf-8")) for name in found)
-    return Build(VERSION, (*own, *plugins.sql_files()), migrations, texts.personas())
+    migrations = tuple((int(name[:3]), text) for name, text in _sql_files(folder / "migrations"))
+    return Build(VERSION, (*_sql_files(folder), *plugins.sql_files()), migrations, texts.personas())
+
+
+def _sql_files(folder: Traversable) -> list[tuple[str, str]]:
+    """The names and texts of the SQL files in a folder, by name."""
+    return sorted(
+        (entry.name, entry.read_bytes().decode()) for entry in folder.iterdir() if entry.name.endswith(".sql")
+    )
 
 
 def drain(connection: apsw.Connection, sql: str) -> None:

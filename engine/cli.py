@@ -12,10 +12,26 @@ from typing import Annotated
 
 import typer
 
-from .commands import config, doctor, files, lifecycle, look, models, packets, past, proposals, run, shell, sql, trust
+from . import secrets
+from .commands import (
+    config,
+    doctor,
+    files,
+    find,
+    lifecycle,
+    look,
+    models,
+    packets,
+    past,
+    proposals,
+    run,
+    shell,
+    sql,
+    trust,
+)
 from .commands.exits import FAILED, exit_code
-from .commands.printing import say, visible
-from .errors import EngineError, NotFound, ValidationError
+from .commands.printing import print_error
+from .errors import EngineError, NotFound
 
 _NAME = "engine"
 
@@ -32,6 +48,7 @@ for _command in (
     look.runs,
     look.show,
     look.log,
+    find.find,
     packets.packet,
     past.context,
     past.diff,
@@ -54,9 +71,10 @@ app.command()(doctor.doctor)
 
 @app.callback()
 def _engine(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 - its callback acts
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=lambda on: _version(on))
     ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error arose; as ENGINE_DEBUG=1.")] = False,
 ) -> None:
     """An LLM agent engine that lives in one SQLite file.
 
@@ -66,6 +84,8 @@ def _engine(
       engine log
       engine doctor
     """
+    if debug:
+        os.environ["ENGINE_DEBUG"] = "1"
 
 
 def _version(wanted: bool) -> None:
@@ -77,10 +97,12 @@ def _version(wanted: bool) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line, by default that of this process; return the exit code.
+    """Run a command line, by default that of this process, whose keys are then hidden from others; return the exit code.
 
-    An `EngineError` is printed as one line on stderr; with ENGINE_DEBUG=1 its traceback is shown.
+    An error is printed as one line on stderr; with --debug or ENGINE_DEBUG=1 its traceback is shown.
     """
+    if arguments is None:
+        secrets.hide()
     _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -91,20 +113,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return end.code if isinstance(end.code, int) else FAILED
     except BrokenPipeError:
         return _reader_is_gone()
-    except FileNotFoundError as error:
-        if error.filename is not None or os.environ.get("ENGINE_DEBUG"):
-            raise
-        say(f"{_NAME}: the folder that this was started in is gone; change to another one", "red")
-        return exit_code(NotFound.status)
-    except UnicodeEncodeError as error:
-        say(f"{_NAME}: {ascii(error.object)[:80]} is not UTF-8 and cannot be stored; convert it first", "red")
-        return exit_code(ValidationError.status)
-    except EngineError as error:
+    except Exception as error:
         if os.environ.get("ENGINE_DEBUG"):
             raise
-        say(f"{_NAME}: {visible(error.message)}", "red")
-        return exit_code(error.status)
+        text, status = _told(error)
+        print_error(text)
+        return exit_code(status)
     return 0
+
+
+def _told(error: Exception) -> tuple[str, int]:
+    """What happened and what to do about it, in a line, and the status of that."""
+    match error:
+        case EngineError():
+            return error.message, error.status
+        case FileNotFoundError(filename=None):
+            return "the folder that this was started in is gone; change to another one", NotFound.status
+        case UnicodeEncodeError():
+            return f"{ascii(error.object)[:80]} is not UTF-8 and cannot be stored; convert it first", 400
+        case MemoryError():
+            return "the memory does not suffice; ask for less at once", 500
+        case OSError(strerror=str() as said, filename=name):
+            return f"{name}: {said}" if name is not None else said, 500
+        case _:
+            first = str(error).partition("\n")[0][:300]
+            return f"{type(error).__name__}: {first}; 'engine --debug …' shows where", 500
 
 
 def _open_streams() -> None:

@@ -89,6 +89,8 @@ def _connected(name: str, flags: int) -> apsw.Connection:
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     # without this SQLite plans by the bound values, and prepares a statement again for each new value
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+    # the schema is changed by statements only: nobody writes to sqlite_schema or to the tables of the index
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     return connection
 
 

@@ -1,8 +1,9 @@
 """Where a message may be cut, so that a provider finds in its cache what it has read before.
 
-A provider caches whole blocks and finds them again only if they are cut as they were. So a message is cut where its stable
-sections end, and wherever the message before it was cut as far as the two are the same. Remembered of it is where its own
-sections end and the last cut that it has from the message before (`kept_of`); of those, `cuts_of` makes the cuts again.
+A provider caches whole blocks, and finds a block again only if the message is cut at the same places as before. So a message
+is cut where its own stable sections end, and also where the message before it was cut, as far as both texts are the same.
+Two figures of each message are stored: where its own sections end, and the last cut that it took over (`kept_of`). From
+those of a message and the ones before it, `cuts_of` makes all of its cuts again.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def message_of(
     """
     parts = [text for text, _ in sections]
     starts = accumulate(map(len, parts), initial=0)
-    # from behind: the closing tag is the last line
+    # searched from the end: the closing tag of a section is its last line
     tags = [text.rfind("\n</") for text in parts]
     ends = [
         start + tag + 1 for (_, cached), start, tag in zip(sections, starts, tags, strict=False) if cached and tag >= 0
@@ -35,19 +36,25 @@ def message_of(
 
 
 def blocks_of(message: Message, most: int) -> list[tuple[str, bool]]:
-    """The blocks of a message with whether to cache up to their end, which is said of at most `most`, the last ones."""
+    """The blocks of a message, each with whether the provider is asked to cache up to its end.
+
+    At most `most` blocks are, the last ones of those that end with a section.
+    """
     cached = message.cache_to[-most:] if most else ()
     edges = [0, *message.cuts, len(message.content)]
     return [(message.content[start:end], end in cached) for start, end in pairwise(edges) if end > start]
 
 
 def kept_of(message: Message) -> int:
-    """The last cut that a message has from the one before, those aside at which its own sections end; 0 for none."""
+    """The last cut that a message took over from the one before it; 0 for none. Ends of its own sections do not count."""
     return max(set(message.cuts) - set(message.cache_to), default=0)
 
 
 def cuts_of(line: Iterable[tuple[int, Sequence[int]]]) -> tuple[int, ...]:
-    """The cuts of a message; `line` has for it and those before it, the latest first, `kept_of` and where sections end."""
+    """All cuts of a message, from what is stored of it and of the messages before it, the latest first.
+
+    Each item of `line` is what `kept_of` gave for a message, and where the sections of that message end.
+    """
     cuts: set[int] = set()
     bound: int | None = None
     for kept, ends in line:
@@ -59,7 +66,10 @@ def cuts_of(line: Iterable[tuple[int, Sequence[int]]]) -> tuple[int, ...]:
 
 
 def _same(before: Message, parts_before: Sequence[str], parts: Sequence[str]) -> tuple[int, ...]:
-    """The cuts of an older message up to which the parts are the same. Texts are compared whole, which copies nothing."""
+    """The cuts of an older message that stand in text which is the same in the new one.
+
+    Parts are compared whole, because a slice of a long text would be a copy of it.
+    """
     start = 0
     for old, new in zip(parts_before, parts, strict=False):
         if old != new:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -13,8 +15,12 @@ from typing import Any, Literal, Self
 import apsw
 
 from . import schema as schemas
+from .arguments import check
 from .connections import connect_to_read, connect_to_write, has_log, remove_empty_log
-from .errors import Conflict, EngineError, ValidationError
+from .errors import Conflict, EngineError, ValidationError, error_for
+from .functions.limits import Allowance
+from .given_models import GivenModels
+from .header import check_header
 from .objects import Object
 from .own_files import identity
 from .registration import Clock
@@ -23,6 +29,12 @@ Bindings = Sequence[Any] | Mapping[str, Any]
 Row = dict[str, Any]
 
 Synchronous = Literal["FULL", "NORMAL"]
+
+_REFUSAL = re.compile(r"([45]\d\d) (.*)", re.DOTALL)
+"""What a guard says that readers without the engine's functions are to understand too: status and message."""
+LOOK_SECONDS = 20.0
+"""How long a statement on a file that is only read may take: a view in a file from elsewhere may have no end."""
+_STEPS = 20_000
 
 
 class _ClearErrors:
@@ -34,9 +46,16 @@ class _ClearErrors:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.differs: str | None = None
+        self._until = float("inf")
+
+    def limit(self, connection: apsw.Connection) -> None:
+        """End each statement of `connection` that takes longer than `LOOK_SECONDS`."""
+        self._until = time.monotonic() + LOOK_SECONDS
+        connection.set_progress_handler(lambda: time.monotonic() > self._until, _STEPS, id=self)
 
     def __enter__(self) -> None:
-        pass
+        if self._until != float("inf"):
+            self._until = time.monotonic() + LOOK_SECONDS
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if error is not None and (clear := self._translated(error)) is not None:
@@ -46,8 +65,30 @@ class _ClearErrors:
         match error:
             case apsw.SQLError() if self.differs and str(error).startswith("no such "):
                 return Conflict(f"{self.file}: {error}: {self.differs}")
+            case apsw.InterruptError() if self._until != float("inf"):
+                return EngineError(
+                    f"{self.file}: looking at it took longer than {LOOK_SECONDS:g} s and was given up", 504
+                )
+            case apsw.ConnectionClosedError():
+                return Conflict(f"{self.file}: is closed; open it again")
+            case apsw.ThreadingViolationError():
+                return Conflict(f"{self.file}: is used by another thread; each thread opens it for itself")
+            case apsw.BindingsError():
+                return ValidationError(f"the values do not fit the statement ({error}); give one for each place")
+            case UnicodeEncodeError():
+                return ValidationError(
+                    f"{ascii(error.object)[:80]} is not UTF-8 and cannot be stored; convert it first"
+                )
+            case TypeError():  # of a bound value, or of a statement that is no text
+                return ValidationError(f"SQLite cannot take that: {error}; it takes text, numbers, bytes and None")
             case UnicodeDecodeError():
                 return EngineError(f"{self.file}: holds text that is not UTF-8; restore a copy")
+            case apsw.SQLError() | apsw.MismatchError() | apsw.RangeError():
+                return ValidationError(f"{error}; correct the statement")
+            case apsw.ConstraintError() if found := _REFUSAL.match(str(error)):
+                return error_for(int(found[1]), found[2])
+            case apsw.ConstraintError():
+                return ValidationError(f"a rule of the file refuses that: {error}")
             case apsw.NotADBError():
                 return ValidationError(f"{self.file}: is not a database; it is left as it is")
             case apsw.CorruptError():
@@ -71,6 +112,10 @@ class _ClearErrors:
                 return None
 
 
+def _is_text(path: str) -> bool:
+    return "\0" not in path and not any("\ud800" <= character <= "\udfff" for character in path)
+
+
 @lru_cache(maxsize=256)
 def _insertion(target: str, columns: tuple[str, ...]) -> str:
     """The statement that inserts one row with these columns."""
@@ -91,6 +136,8 @@ class Store:
     """Of a file that is open for reading: what on the engine's tables neither the engine nor an installed plugin made."""
     unknown_digest: str = ""
     """What `trust` has to be for these, unless it is True."""
+    _drivers = 0
+    """How many drivers drive runs through this connection."""
 
     def __init__(
         self,
@@ -101,20 +148,25 @@ class Store:
         clock: Clock,
         trust: schemas.Trust = False,
     ) -> None:
+        if not _is_text(str(path)):
+            raise ValidationError(f"{str(path)!r}: is no path of a database; it holds a NUL or is not UTF-8")
         self.path = Path(path)
-        self._clear_errors = _ClearErrors(self.path)
+        self.clear_errors = _ClearErrors(self.path)
         self.place = Path(os.path.realpath(path))
         self.synchronous = synchronous
         self.clock = clock
         self.trust = trust
-        schemas.check_header(self.path, read_only=read_only)
+        self.read_only = read_only
+        self.given_models = GivenModels()
+        check_header(self.path, read_only=read_only)
         if not self.path.parent.is_dir():
             raise EngineError(f"{self.path.parent}: no such folder; create it first", 404)
         self._leaves_log = not read_only or has_log(self.path)
-        with self._clear_errors:
+        with self.clear_errors:
             if read_only:
                 try:
                     self.connection = connect_to_read(self.path, clock)
+                    self.clear_errors.limit(self.connection)
                     self._look()
                 except BaseException:
                     self.close()
@@ -129,7 +181,7 @@ class Store:
         if not standing.found and standing.version == 0:
             raise Conflict(f"{self.path}: is empty; open it for writing to make it an engine file")
         self.unknown, self.unknown_digest = standing.unknown, standing.digest
-        self.differs = self._clear_errors.differs = schemas.difference(standing)
+        self.differs = self.clear_errors.differs = schemas.difference(standing)
 
     def moved(self) -> bool:
         """Whether the file that is open is no longer the one under its name: what is written now is lost."""
@@ -137,7 +189,7 @@ class Store:
 
     def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """All rows of a statement, each a dict from column name to value."""
-        with self._clear_errors:
+        with self.clear_errors:
             cursor = self.connection.execute(sql, bindings)
             try:
                 names = [column[0] for column in cursor.get_description()]
@@ -147,7 +199,7 @@ class Store:
 
     def tuples(self, sql: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement as tuples, where there are many."""
-        with self._clear_errors:
+        with self.clear_errors:
             return self.connection.execute(sql, bindings).fetchall()
 
     def row(self, sql: str, bindings: Bindings = ()) -> Row | None:
@@ -157,43 +209,64 @@ class Store:
 
     def value(self, sql: str, bindings: Bindings = ()) -> Any:
         """The first column of the first row of a statement, or None."""
-        with self._clear_errors:
+        with self.clear_errors:
             found = self.connection.execute(sql, bindings).fetchone()
         return found[0] if found else None
 
     def execute(self, sql: str, bindings: Bindings = ()) -> None:
-        """Run a statement for what it does."""
-        with self._clear_errors:
+        """Run a statement for what it does; the patterns in it have the allowance of one statement."""
+        with self.clear_errors, Allowance():
             self.connection.execute(sql, bindings).fetchall()
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        with self.clear_errors:
+            return self.connection.in_transaction
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """One transaction, begun as a writer; an error rolls all of it back. Inside another one it is part of that."""
-        if self.connection.in_transaction:
+        if self.in_transaction:
             yield
             return
-        self.execute("begin immediate")
         try:
+            self.execute("begin immediate")
             yield
+            self.execute("commit")
         except BaseException:
+            # an interruption may come at the begin and at the commit too
             if self.connection.in_transaction:
                 self.connection.execute("rollback")
             raise
-        self.execute("commit")
 
     def expect_no_transaction(self) -> None:
         """Raise `Conflict` (409) inside a transaction: what a run does in the world could not be rolled back with it."""
-        if self.connection.in_transaction:
+        if self.in_transaction:
             raise Conflict(
                 f"{self.path}: a run is not driven inside a transaction; commit first, then run or resume it"
             )
 
+    @contextmanager
+    def driven(self) -> Iterator[None]:
+        """While a run is driven: the file is not closed."""
+        self._drivers += 1
+        try:
+            yield
+        finally:
+            self._drivers -= 1
+
     def insert(self, target: str, **columns: Any) -> None:
         """Insert one row into a table or a door of the engine."""
+        check("the target of a row", target, "a text")
+        if not columns:
+            raise ValidationError(f"{target}: a row needs a column")
         self.execute(_insertion(target, tuple(columns)), columns)
 
     def close(self) -> None:
-        """Close the file; closing twice is harmless."""
+        """Close the file; closing twice is harmless. Raises `Conflict` (409) while a run is driven through it."""
+        if self._drivers:
+            raise Conflict(f"{self.path}: a run is being driven; close the file when it has ended")
         if hasattr(self, "connection"):
             self.connection.close()
         if not self._leaves_log:

@@ -1,4 +1,4 @@
-"""Files on disk: opening one never waits for a pipe, and replacing one is atomic, also in a crash."""
+"""Files on disk, in folders held open: opening one never waits for a pipe, replacing one is atomic, also in a crash."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
@@ -19,38 +19,67 @@ from engine.errors import Conflict, EngineError, PermissionDenied
 _TEMPORARY = re.compile(r"\.engine-[0-9a-f]{16}\.tmp")
 
 
-def open_regular(place: Path) -> BufferedReader:
-    """Open a regular file for reading; raise `OSError` at once for a pipe, device, folder or symlink."""
-    descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+@contextmanager
+def held_folder(root: Path, parts: Sequence[str] = (), *, make: bool = False) -> Iterator[int]:
+    """A descriptor of the folder `parts` under `root`, for file operations that nobody can lead elsewhere meanwhile.
+
+    Each part is opened in the one before, and links are not followed. With `make` missing folders are made, each synced to
+    disk before the next. Raises `OSError` where a part is missing, a link or no folder.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    folder = os.open(root, flags)
+    try:
+        for part in parts:
+            try:
+                below = os.open(part, flags, dir_fd=folder)
+            except FileNotFoundError:
+                if not make:
+                    raise
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=folder)
+                sync(folder)
+                below = os.open(part, flags, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def open_regular(name: str, folder: int) -> BufferedReader:
+    """Open a regular file in a held folder for reading; raise `OSError` at once for a pipe, device, folder or symlink."""
+    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise IsADirectoryError(errno.EISDIR, "it is not a regular file")
     return open(descriptor, "rb")
 
 
-def file_hash(place: Path) -> str | None:
+def file_hash(name: str, folder: int) -> str | None:
     """The SHA-256 (hex) of a file's bytes, None when there is no file; `OSError` when it cannot be read."""
     try:
-        with open_regular(place) as file:
+        with open_regular(name, folder) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return None
 
 
 @contextmanager
-def temporary_beside(target: Path, data: bytes) -> Iterator[Path]:
-    """A file next to `target` that holds `data`, synced to disk, with the mode of `target`; removed at the end."""
-    _make_folder(target.parent)
-    _remove_leftovers(target.parent)
-    mode = None
+def temporary_beside(name: str, folder: int, data: bytes, mode: int | None = None) -> Iterator[str]:
+    """The name of a file beside `name` in a held folder that holds `data`, synced to disk; removed at the end.
+
+    It has the permissions of `name`, where that exists, without its set-uid and set-gid bits; `mode` overrides them.
+    """
+    _remove_leftovers(folder)
     with suppress(FileNotFoundError):
-        mode = stat.S_IMODE(target.stat().st_mode)
-        if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        found = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode) & 0o777
+        mode = found if mode is None else mode
+        if not os.access(name, os.W_OK, dir_fd=folder, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(errno.EACCES, "the file is read-only")
-    place = target.parent / f".engine-{secrets.token_hex(8)}.tmp"
+    place = f".engine-{secrets.token_hex(8)}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        with open(os.open(place, flags, 0o666 if mode is None else mode & 0o777), "wb") as file:
+        with open(os.open(place, flags, 0o666 if mode is None else mode, dir_fd=folder), "wb") as file:
             _try_lock(file.fileno())
             file.write(data)
             file.flush()
@@ -59,16 +88,17 @@ def temporary_beside(target: Path, data: bytes) -> Iterator[Path]:
             os.fsync(file.fileno())
             yield place
     finally:
-        place.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(place, dir_fd=folder)
 
 
-def _remove_leftovers(folder: Path) -> None:
+def _remove_leftovers(folder: int) -> None:
     """Remove the temporary files in a folder that no process has locked: a killed process left them."""
     for name in os.listdir(folder):
         if _TEMPORARY.fullmatch(name):
-            with suppress(OSError), open_regular(folder / name) as file:
+            with suppress(OSError), open_regular(name, folder) as file:
                 if _try_lock(file.fileno()):
-                    (folder / name).unlink()
+                    os.unlink(name, dir_fd=folder)
 
 
 def _try_lock(descriptor: int) -> bool:
@@ -80,23 +110,11 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _make_folder(folder: Path) -> None:
-    """Make a folder and the missing folders above it; each is synced to disk before the next is made."""
-    if not folder.is_dir():
-        _make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
-        sync_folder(folder.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync the names in a folder to disk, where the file system can."""
+def sync(folder: int) -> None:
+    """Sync the names in a held folder to disk, where the file system can."""
     # Not every file system can sync a folder, and the file itself has been written.
     with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        os.fsync(folder)
 
 
 @contextmanager

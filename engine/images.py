@@ -9,22 +9,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import apsw
 
-from .durable import sync_folder, temporary_beside
+from .durable import held_folder, sync, temporary_beside
 from .objects import Object
-from .places import cache_folder, read_own, write_own
+from .places import cache_folder, read_cached, write_cached
 
-_FORM = 1
+_FORM = 2
 """The format of an image in the cache. It is part of the name, so an image of another format is not found."""
 _KEPT = 8
 """How many images stay in the cache; each build with each set of plugins has one."""
-_HASH_BYTES = 32
 _LENGTH_BYTES = 8
 
 
@@ -55,38 +54,44 @@ class Fresh:
         With `private` the file has mode 0600 from the start.
         """
         try:
-            with temporary_beside(path, self.image) as temporary:
-                if private:
-                    temporary.chmod(0o600)
-                os.link(temporary, path, follow_symlinks=False)
+            mode = 0o600 if private else None
+            with (
+                held_folder(Path(os.path.realpath(path.parent))) as folder,
+                temporary_beside(path.name, folder, self.image, mode) as temporary,
+            ):
+                os.link(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+                sync(folder)
         except OSError:
             return False
-        sync_folder(path.parent)
         return True
 
 
 def kept(key: str) -> Fresh | None:
     """The image of a build from the user's cache; None where it is missing, damaged, or others may write it."""
-    data = read_own(_place(key))
-    if data is None or hashlib.sha256(data[_HASH_BYTES:]).digest() != data[:_HASH_BYTES]:
+    data = read_cached(_place(key))
+    if data is None:
         return None
-    start = _HASH_BYTES + _LENGTH_BYTES
-    end = start + int.from_bytes(data[_HASH_BYTES:start], "big")
-    return Fresh(data[end:], tuple(Object(*row) for row in json.loads(data[start:end])))
+    end = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "big")
+    return Fresh(data[end:], tuple(Object(*row) for row in json.loads(data[_LENGTH_BYTES:end])))
+
+
+def kept_fingerprint(key: str) -> str | None:
+    """The fingerprint of the objects of a build's image from the user's cache, which is read faster than they are."""
+    data = read_cached(_place(key, "fingerprint"))
+    return data.decode() if data else None
+
+
+def keep_fingerprint(key: str, fingerprint: str) -> None:
+    """Put the fingerprint of a build's objects into the user's cache, as `keep` does with the image."""
+    write_cached(_place(key, "fingerprint"), fingerprint.encode(), _KEPT)
 
 
 def keep(key: str, fresh: Fresh) -> None:
     """Put an image into the user's cache and remove the oldest ones; does nothing where the cache cannot be written."""
     objects = json.dumps(fresh.objects).encode()
-    data = len(objects).to_bytes(_LENGTH_BYTES, "big") + objects + fresh.image
-    with suppress(OSError):
-        place = _place(key)
-        write_own(place, hashlib.sha256(data).digest() + data)
-        images = sorted(place.parent.glob("*.image"), key=lambda each: each.stat().st_mtime)
-        for old in images[:-_KEPT]:
-            old.unlink(missing_ok=True)
+    write_cached(_place(key), len(objects).to_bytes(_LENGTH_BYTES, "big") + objects + fresh.image, _KEPT)
 
 
-def _place(key: str) -> Path:
+def _place(key: str, kind: str = "image") -> Path:
     made_by = f"{_FORM} {key} {apsw.apsw_version()} {apsw.sqlite3_sourceid()}"
-    return cache_folder() / "schemas" / f"{hashlib.sha256(made_by.encode()).hexdigest()[:32]}.image"
+    return cache_folder() / "schemas" / f"{hashlib.sha256(made_by.encode()).hexdigest()[:32]}.{kind}"

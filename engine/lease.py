@@ -54,7 +54,7 @@ class Lease:
         self._db.insert("release_lease", token=self.token)
 
     def _token_of_the_dead(self) -> str | None:
-        held = self._db.row("select token, holder from live_leases where run = ?", (self.run,))
+        held = self._db.row("select token, holder from run_leases where run = ?", (self.run,))
         if held and identity.state(identity.ProcessIdentity.from_json(held["holder"])) == "dead":
             return str(held["token"])
         return None

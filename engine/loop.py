@@ -7,27 +7,31 @@ says which comes next, so a run that was killed goes on with the step that was n
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
 
 import apsw
 
 from .effects import files
 from .effects.perform import Performer
 from .errors import EngineError, LeaseLost
+from .functions.limits import STATEMENT_SECONDS, Allowance, Stopped
 from .lease import Lease
 from .models import protocol, resolve_model
 from .models.retry import complete_with_retry
 from .models.stuck import Listener
 from .packet import Renderer
-from .progress import Progress
+from .progress import Progress, watched
 
 if TYPE_CHECKING:
+    from .contract import OnEvent, OnProposal, Proposal
     from .database import Row, Store
 
-OnEvent = Callable[[dict[str, Any]], None]
-OnProposal = Callable[[dict[str, Any]], bool | str | None]
-
+_STEPS_BETWEEN_LOOKS = 20_000
+"""Instructions of SQLite after which a dispatch looks whether it shall stop: some milliseconds."""
+_PATTERN_SECONDS = (
+    "select max(s.seconds_left, 1.0) from turns as t join _loop_seconds as s using (loop_id) where t.id = ?"
+)
 _FIRST_PROPOSAL = "select * from open_proposals where run = ? order by proposal_id limit 1"
 
 
@@ -42,8 +46,9 @@ class Driver:
         self._db = db
         self._run = run
         self._lease = Lease(db, run)
-        self._on_proposal = on_proposal
-        self._progress = Progress(db, run, on_event)
+        self._on_proposal = watched(db, on_proposal)
+        self._decided_by = getattr(on_proposal, "decided_by", "callback")
+        self._progress = Progress(db, run, watched(db, on_event))
         self._renderer = Renderer(db)
         self._performer = Performer(db, self._lease.token, self._lease.stopped, self._progress.output)
         self._asked_turn: int | None = None
@@ -57,28 +62,35 @@ class Driver:
         }
 
     def stop(self) -> None:
-        """Abort the run, from another thread or a signal handler; a model call or process that is under way ends."""
+        """Stop driving, from another thread or a signal handler; the run stays where it is, and a resume goes on.
+
+        A model call that is under way is given up and asked again later, a process is ended and told as interrupted. An
+        answer that has arrived is kept.
+        """
         self._lease.stopped.set()
 
     def drive(self) -> None:
-        """Drive the run until it ends or waits for a person.
+        """Drive the run until it ends, waits for a person, or is stopped.
 
         Steps inside the file share one transaction, which is committed before each step outside of it. Raises `Conflict`
         (409) inside a transaction of the caller and while another process drives the run, `LeaseLost` (409) when another
         process takes it over, and `EngineError` (500) when the file is removed or replaced.
         """
         self._db.expect_no_transaction()
-        with self._lease:
-            going = True
-            while going and not self._lease.stopped.is_set():
-                step = self._steps_inside()
-                self._progress.tell()
-                act = self._outside.get(step["step"])
-                going = act is not None and act(step) is not False
-            if self._lease.stopped.is_set():
-                self._abort()
+        with self._db.driven(), self._lease:
+            with suppress(Stopped):
+                self._take_steps()
+            self._expect_lease()
             self._progress.tell()
             self._expect_file()
+
+    def _take_steps(self) -> None:
+        going = True
+        while going and not self._lease.stopped.is_set():
+            step = self._steps_inside()
+            self._progress.tell()
+            act = self._outside.get(step["step"])
+            going = act is not None and act(step) is not False
 
     def _expect_file(self) -> None:
         """Raise `EngineError` (500) where the database was removed or replaced: what is written to it now is lost."""
@@ -135,17 +147,18 @@ class Driver:
         began = time.monotonic()
         listener = Listener(self._lease.stopped, self._progress.delta)
         try:
-            completion = complete_with_retry(
-                resolve_model(row["actual"]),
-                self._request(row),
-                listener.hear,
-                listener,
-                deadline_s=row["deadline_s"],
-                on_retry=listener.starting_over(self._progress.retry),
-            )
+            with self._progress.answering(step["turn"]):
+                completion = complete_with_retry(
+                    self._db.given_models.find(row["actual"]) or resolve_model(row["actual"]),
+                    self._request(row),
+                    listener.hear,
+                    listener,
+                    deadline_s=row["deadline_s"],
+                    on_retry=listener.starting_over(self._progress.retry),
+                )
         except protocol.ModelError as error:
-            if listener.stuck:
-                cut = protocol.Completion(listener.text, "", protocol.Usage(), "repetition")
+            if listener.finish_reason:
+                cut = protocol.Completion(listener.text, "", protocol.Usage(), listener.finish_reason)
                 self._store(step["turn_id"], cut, round((time.monotonic() - began) * 1000))
             elif not self._lease.stopped.is_set():
                 self._db.insert(
@@ -155,7 +168,13 @@ class Driver:
                     message=protocol.storable(error.message),
                 )
             return
-        self._store(step["turn_id"], completion, round((time.monotonic() - began) * 1000))
+        ms_model = round((time.monotonic() - began) * 1000)
+        try:
+            self._store(step["turn_id"], completion, ms_model)
+        except KeyboardInterrupt:
+            self._store(step["turn_id"], completion, ms_model)  # it was paid for
+            raise
+        self._progress.answered(step["turn_id"])
 
     def _request(self, row: Row) -> protocol.Request:
         messages, grammar = self._renderer.messages(row["turn_id"]), row["grammar"]
@@ -183,19 +202,20 @@ class Driver:
 
     def _store(self, turn_id: int, completion: protocol.Completion, ms_model: int) -> None:
         """Store the response before it is read, so that an error in reading it loses nothing that was paid for."""
-        usage, text = completion.usage, completion.text
+        usage, text = protocol.known(completion.usage), completion.text
         if completion.calls:
             from .models.tools import response_text
 
             text = response_text(completion, self._db.value("select json_group_array(name) from tools"))
+        text, ended = protocol.cut_off(protocol.storable(text), protocol.finish_reason(completion.finish_reason))
         self._db.execute(
             "update turns set response = ?, finish_reason = ?, native = ?, reasoning = ?, prompt_tokens = ?, "
             "cached_tokens = ?, completion_tokens = ?, reasoning_tokens = ?, cost = ?, ms_model = ?, lease = ? where id = ?",
             (
-                protocol.storable(text),
-                protocol.finish_reason(completion.finish_reason),
+                text,
+                ended,
                 completion.native,
-                protocol.storable(completion.reasoning) or None,
+                protocol.cut_off(protocol.storable(completion.reasoning))[0] or None,
                 usage.prompt_tokens,
                 usage.cached_tokens,
                 usage.completion_tokens,
@@ -207,9 +227,24 @@ class Driver:
             ),
         )
 
-    def _dispatch(self, _: Row) -> None:
+    def _dispatch(self, step: Row) -> None:
+        """Dispatch the turn. Raises `Stopped` where the driver is stopped meanwhile: then nothing of it was done."""
+        stopped = self._lease.stopped.is_set
+        seconds = self._db.value(_PATTERN_SECONDS, (step["turn_id"],))
+        self._db.connection.set_progress_handler(stopped, _STEPS_BETWEEN_LOOKS, id=self)
+        try:
+            with Allowance(STATEMENT_SECONDS if seconds is None else min(seconds, STATEMENT_SECONDS), stopped):
+                self._dispatch_all()
+        except apsw.InterruptError as error:
+            raise Stopped(f"run {self._run}: stopped while its commands were dispatched") from error
+        finally:
+            self._db.connection.set_progress_handler(None, id=self)
+
+    def _dispatch_all(self) -> None:
         try:
             self._db.insert("dispatch", run=self._run, lease=self._lease.token)
+        except apsw.InterruptError:
+            raise
         except (apsw.Error, EngineError):
             self._dispatch_singly()
 
@@ -219,6 +254,8 @@ class Driver:
         while command := self._db.value("select command_id from next_commands where run = ?", (self._run,)):
             try:
                 self._db.insert("dispatch", run=self._run, lease=self._lease.token, only=command)
+            except apsw.InterruptError:
+                raise
             except (apsw.Error, EngineError) as error:
                 self._db.insert("record_crash", command_id=command, message=f"Broke: {error}", lease=self._lease.token)
 
@@ -232,31 +269,27 @@ class Driver:
         """Ask about the open proposals, one after the other; False when one of them stays open."""
         if self._on_proposal is None:
             return False
-        while proposal := self._db.row(_FIRST_PROPOSAL, (self._run,)):
-            answer = self._on_proposal(proposal)
-            if not (answer is None or answer is True or answer is False or isinstance(answer, str)):
+        while not self._lease.stopped.is_set() and (proposal := self._db.row(_FIRST_PROPOSAL, (self._run,))):
+            answer = self._on_proposal(cast("Proposal", proposal))
+            if not (answer is None or isinstance(answer, bool) or (isinstance(answer, str) and answer)):
                 raise TypeError(
-                    f"on_proposal returned {answer!r}: return True to accept, False to reject, a text to answer with, "
-                    "or None to leave it open"
+                    f"on_proposal returned {answer!r}: return True to accept, False to reject, a text to answer with "
+                    "(not an empty one), or None to leave it open"
                 )
-            if answer is None or self._lease.stopped.is_set():
+            if answer is None:
                 return False
             self._db.insert(
                 "answer_proposal",
                 proposal_id=proposal["proposal_id"],
                 decision="reject" if answer is False else "accept",
                 body=answer if isinstance(answer, str) else None,
-                decided_by="client",
+                decided_by=self._decided_by,
             )
         return True
 
-    def _abort(self) -> None:
-        """Abort the run in the file, unless somebody else has aborted it there.
-
-        Raises `LeaseLost` (409) when another process has taken the run over.
-        """
-        held = self._db.row("select aborted from leases where token = ?", (self._lease.token,))
-        if held is None:
+    def _expect_lease(self) -> None:
+        """Raise `LeaseLost` (409) where driving ended because another process has taken the run over."""
+        if self._lease.stopped.is_set() and not self._db.value(
+            "select 1 from leases where token = ?", (self._lease.token,)
+        ):
             raise LeaseLost(f"run {self._run}: another process drives it now")
-        if not held["aborted"]:
-            self._db.insert("verb_set", run=self._run, path=f"run://{self._run}", state="cancelled", outcome="aborted")

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -21,6 +21,12 @@ _TOKEN = re.compile(
     |(?P<other>"(?:[^"]|"")*"|`[^`]*`|\[[^]]*\]|\w+|.)""",
     re.VERBOSE | re.DOTALL,
 )
+
+_EXPRESSION = -2
+"""What stands for the number of a column where an index has an expression."""
+
+_COLLATIONS = ("BINARY", "NOCASE", "RTRIM")
+"""The collations that are SQLite's own."""
 
 
 class Object(NamedTuple):
@@ -40,15 +46,23 @@ class Object(NamedTuple):
         return self.type in ("view", "trigger")
 
 
+_Row = tuple[Any, ...]
+"""The fields of an object, all of them texts."""
+
+
 def objects_of(connection: apsw.Connection) -> list[Object]:
     """The objects in the main file of a connection, without those that SQLite makes itself (`sqlite_…`)."""
-    rows = connection.execute(
+    return [Object(*row) for row in rows_of(connection)]
+
+
+def rows_of(connection: apsw.Connection) -> list[_Row]:
+    """The fields of these objects, where there is no need of more."""
+    return connection.execute(
         "select cast(type as text), cast(name as text), cast(tbl_name as text), cast(coalesce(sql, '') as text) "
         "from main.sqlite_schema "
         "where not (type = 'index' and sql is null) "
         "and not (type = 'table' and name in ('sqlite_sequence', 'sqlite_stat1', 'sqlite_stat4'))"
-    )
-    return [Object(*row) for row in rows]
+    ).fetchall()
 
 
 def normalized(sql: str) -> str:
@@ -63,11 +77,13 @@ class Comparison:
     """The objects of a file, compared with the expected ones.
 
     `foreign` are objects that the engine did not make and that have one of its names, are on its tables or views, or run
-    when its rows change. `absent` says whether an expected object is missing.
+    when its rows change. `indexes` are those of others on its tables that can only speed up reading; these are not foreign.
+    `absent` says whether an expected object is missing.
     """
 
     found: tuple[Object, ...]
     foreign: tuple[Object, ...]
+    indexes: tuple[Object, ...]
     absent: bool
 
 
@@ -81,20 +97,37 @@ def compare(connection: apsw.Connection, expected: Mapping[str, Object], names: 
     strange -= {each for each in strange if _is_same_table(each, expected.get(each.name.lower()))}
     engines = frozenset(names)
     followers = _followers(connection, found, engines) if strange else frozenset()
-    foreign = tuple(
+    indexes = tuple(
         each
         for each in sorted(strange)
+        if each.type == "index"
+        and each.table.lower() in engines
+        and each.name.lower() not in engines
+        and _only_speeds_up(connection, each)
+    )
+    foreign = tuple(
+        each
+        for each in sorted(strange - set(indexes))
         if each.name.lower() in engines
         or (each.type in ("trigger", "index") and each.table.lower() in engines)
         or (each.type == "trigger" and each.table.lower() in followers)
     )
     present = {each.name.lower() for each in found if each not in strange or not each.is_rule}
-    return Comparison(tuple(found), foreign, absent=not present >= expected.keys())
+    return Comparison(tuple(found), foreign, indexes, absent=not present >= expected.keys())
 
 
 def digest(objects: Iterable[Object]) -> str:
     """The SHA-256 (hex) of objects with their SQL, whatever their order."""
     return hashlib.sha256(json.dumps(sorted(objects)).encode()).hexdigest()
+
+
+def fingerprint(rows: Iterable[_Row]) -> str:
+    """The SHA-256 (hex) of the fields of objects, whatever their order; made in half the time of a digest."""
+    found = hashlib.sha256()
+    for kind, name, table, sql in sorted(rows):
+        lengths = f"{len(kind)} {len(name)} {len(table)} {len(sql)} "
+        found.update(f"{lengths}{kind}{name}{table}{sql}".encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
 
 
 def _is_same_table(found: Object, expected: Object | None) -> bool:
@@ -104,6 +137,17 @@ def _is_same_table(found: Object, expected: Object | None) -> bool:
         and not found.is_rule
         and (found.type, found.table.lower()) == (expected.type, expected.table.lower())
         and normalized(found.sql) == normalized(expected.sql)
+    )
+
+
+def _only_speeds_up(connection: apsw.Connection, index: Object) -> bool:
+    """Whether an index holds columns alone. Any other may call functions, and a unique one may make writes fail."""
+    kind = connection.execute(
+        'select "unique", partial from pragma_index_list(?) where name = ?', (index.table, index.name)
+    ).fetchone()
+    parts = connection.execute("select cid, coll from pragma_index_xinfo(?)", (index.name,)).fetchall()
+    return kind == (0, 0) and all(
+        column != _EXPRESSION and str(collation).upper() in _COLLATIONS for column, collation in parts
     )
 
 

@@ -38,7 +38,8 @@ class Renderer:
         self._db = db
         self._loop: int | None = None
         self._sections: list[Row] = []
-        self._system: dict[str, str] = {}
+        self._sections_by_role: list[tuple[str, list[Row]]] = []
+        self._system: dict[str, Section] = {}
         # for each section the rows of its last rendering by entry, and what they were laid out as
         self._known: dict[str, dict[int, Row]] = {}
         self._laid_out: dict[str, Section] = {}
@@ -106,15 +107,14 @@ class Renderer:
     def _messages(self, turn_id: int, sections: dict[str, Section]) -> tuple[Message, ...]:
         """The messages made of the sections' texts, cut as those before them were where they are the same."""
         before = self._packets_before(turn_id)
-        by_role = [(role, list(group)) for role, group in groupby(self._sections, key=lambda section: section["role"])]
-        self._by_role = [(role, [sections[each["name"]] for each in group]) for role, group in by_role]
+        self._by_role = [(role, [sections[each["name"]] for each in group]) for role, group in self._sections_by_role]
         return tuple(
             message_of(
                 role,
                 [(sections[each["name"]].text, each["cached"]) for each in group],
                 *before[role][1:] if role in before else (),
             )
-            for role, group in by_role
+            for role, group in self._sections_by_role
         )
 
     def _packets_before(self, turn_id: int) -> _Packets:
@@ -156,10 +156,13 @@ class Renderer:
             self._sections = self._db.rows(
                 "select name, role, source, template, live, cached from _turn_sections where turn_id = ?", (turn_id,)
             )
+            self._sections_by_role = [
+                (role, list(group)) for role, group in groupby(self._sections, key=lambda section: section["role"])
+            ]
 
     def _section(self, turn_id: int, section: Row) -> Section:
         if section["role"] == "system":
-            return Section(self._system_text(turn_id, section))
+            return self._system_section(turn_id, section)
         return self._lay_out(section, self._section_rows(turn_id, section), _UNKNOWN_SIZE)
 
     def _lay_out(self, section: Row, rows: list[Row], size: Row | None) -> Section:
@@ -167,21 +170,22 @@ class Renderer:
         name = section["name"]
         last = self._laid_out.get(name)
         if last is None or section["live"] or last.rows != rows:
-            template = texts.environment().get_template(f"sections/{section['template']}.j2")
+            template = texts.template(f"sections/{section['template']}.j2")
             last = Section(template.render(section=name, rows=rows, size=size), rows)
             self._laid_out[name] = last
         return last
 
-    def _system_text(self, turn_id: int, section: Row) -> str:
+    def _system_section(self, turn_id: int, section: Row) -> Section:
         name = section["name"]
         if name not in self._system:
             rows = self._section_rows(turn_id, section)
             # a tool without a document is one whose plugin is gone
             documents = {row["name"]: row["doc"] or texts.tool_document(row["name"]) for row in rows}
             tools = [{"name": tool, "doc": document} for tool, document in documents.items() if document]
-            template = texts.environment().get_template(f"{section['template']}.md.j2")
+            template = texts.template(f"{section['template']}.md.j2")
             said = rows[0] if rows else {"persona": "", "native": 0}
-            self._system[name] = template.render(tools=tools, persona=said["persona"], native=said["native"])
+            text = template.render(tools=tools, persona=said["persona"], native=said["native"])
+            self._system[name] = Section(text)
         return self._system[name]
 
     def _section_rows(self, turn_id: int, section: Row) -> list[Row]:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from .cuts import cuts_of, kept_of
@@ -56,6 +57,7 @@ class PacketStore:
         self._chunks: dict[str, int] = {}
         self._entries: dict[str, int] = {}
         self._lists: dict[str, int] = {}
+        self._digests: dict[str, tuple[str, bytes]] = {}
 
     def store(
         self, turn_id: int, messages: Sequence[tuple[Message, Sequence[Section]]], before: Mapping[str, int]
@@ -71,7 +73,7 @@ class PacketStore:
         lists: dict[str, int] = {}
         ids: dict[str, int] = {}
         for ordinal, (message, sections) in enumerate(messages):
-            chunks = [number for each in sections for number in self._chunk_ids(each, last_chunks, last_entries)]
+            chunks = [*chain.from_iterable(self._chunk_ids(each, last_chunks, last_entries) for each in sections)]
             stretches = [to_json(runs_of(stretch)) for stretch in stretches_of(chunks)]
             lists |= self._list_ids(stretches)
             ids[message.role] = self._db.value(
@@ -81,7 +83,7 @@ class PacketStore:
                     turn_id,
                     ordinal,
                     message.role,
-                    digest(message.content),
+                    self._sha256(message),
                     len(message.content),
                     to_json([lists[stretch] for stretch in stretches]),
                     *_cuts(message, before.get(message.role)),
@@ -90,22 +92,28 @@ class PacketStore:
         self._lists = lists
         return ids
 
-    def _chunk_ids(self, section: Section, last_chunks: dict[str, int], last_entries: dict[str, int]) -> Iterator[int]:
+    def _sha256(self, message: Message) -> bytes:
+        """The digest of a message; that of a text that stays, as the system's does, is remembered."""
+        text, found = self._digests.get(message.role, ("", b""))
+        if text is not message.content:
+            found = digest(message.content)
+            self._digests[message.role] = (message.content, found)
+        return found
+
+    def _chunk_ids(self, section: Section, last_chunks: dict[str, int], last_entries: dict[str, int]) -> list[int]:
         """The ids of a section's chunks in order; what the packet before did not have is stored."""
         opening, entries, closing = section.parts
-        if opening:
-            yield self._chunk_id(opening, last_chunks)
-        shown: dict[str, Row] | None = None
-        for entry in entries:
-            number = last_entries.get(entry) or self._entries.get(entry)
-            if number is None:
-                if shown is None:
-                    shown = {row["text"]: row for row in section.rows if row.get("content_id")}
-                number = self._stored_chunk(_chunk(entry + "\n", shown.get(entry)), entry + "\n")
-            self._entries[entry] = number
-            yield number
+        ids = [self._chunk_id(opening, last_chunks)] if opening else []
+        if new := [entry for entry in entries if entry not in last_entries]:
+            shown = {row["text"]: row for row in section.rows if row.get("content_id")}
+            for text in dict.fromkeys(new):
+                last_entries[text] = self._stored_chunk(_chunk(text + "\n", shown.get(text)), text + "\n")
+        numbers = [last_entries[entry] for entry in entries]
+        self._entries.update(zip(entries, numbers, strict=True))
+        ids += numbers
         if closing:
-            yield self._chunk_id(closing, last_chunks)
+            ids.append(self._chunk_id(closing, last_chunks))
+        return ids
 
     def _chunk_id(self, text: str, last_chunks: dict[str, int]) -> int:
         """The id of the chunk that is an opening or a closing tag."""
@@ -115,12 +123,13 @@ class PacketStore:
 
     def _stored_chunk(self, chunk: tuple[str, int | None, int | None, str | None], text: str) -> int:
         """The id of a chunk, stored where the file does not have it."""
-        number: int = self._db.value(
-            "insert into chunks (hash, head, content_id, body_chars, foot) values (?, ?, ?, ?, ?) "
-            "on conflict (hash) do update set hash = excluded.hash returning id",
-            (digest(text)[:16], *chunk),
-        )
-        return number
+        row = (digest(text)[:16], *chunk)
+        found = self._db.value("select id from chunks where hash = ?", row[:1])
+        if found is None:
+            found = self._db.value(
+                "insert into chunks (hash, head, content_id, body_chars, foot) values (?, ?, ?, ?, ?) returning id", row
+            )
+        return int(found)
 
     def _lists_of(self, packet_id: int) -> Iterator[tuple[str, int]]:
         """The stretches of a packet that another process has stored, with their ids."""
@@ -182,7 +191,7 @@ def messages_before(db: Store, turn_id: int) -> dict[str, tuple[int, Message]]:
     """The packet before a turn's, of its run or of one that this came from: for each role the id and the message."""
     before = db.value(
         "select o.id from turns as t cross join _run_lines as l on l.run_id = t.run_id "
-        "cross join turns as o on o.run_id = l.source_id and o.sequence <= coalesce(l.last_turn, o.sequence) "
+        "cross join turns as o on o.run_id = l.source_id and o.sequence <= coalesce(l.before_turn, o.sequence) "
         "where t.id = ? and o.id <> t.id and o.id in (select turn_id from packets) "
         "order by l.depth, o.sequence desc limit 1",
         (turn_id,),
@@ -235,5 +244,6 @@ def _chunk(part: str, row: Row | None) -> tuple[str, int | None, int | None, str
     """How a part is stored: as it is, or around a reference to the body that it shows."""
     if row is None or row["body_chars"] < _WORTH_REFERRING:
         return part, None, None, None
-    end = row["body_at"] + row["body_chars"]
-    return part[: row["body_at"]], row["content_id"], row["body_chars"], part[end:]
+    # the body begins behind the opening line of its fence
+    begin = part.index("\n") + 1
+    return part[:begin], row["content_id"], row["body_chars"], part[begin + row["body_chars"] :]

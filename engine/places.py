@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
+
+_HASH_BYTES = 32
 
 
 def cache_folder() -> Path:
@@ -54,3 +58,23 @@ def write_own(place: Path, data: bytes) -> None:
         temporary.replace(place)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def read_cached(place: Path) -> bytes | None:
+    """What `write_cached` put at `place`; None where it is missing or damaged, or another user may have written it."""
+    data = read_own(place)
+    if data is None or hashlib.sha256(data[_HASH_BYTES:]).digest() != data[:_HASH_BYTES]:
+        return None
+    return data[_HASH_BYTES:]
+
+
+def write_cached(place: Path, data: bytes, keep: int) -> None:
+    """Put `data` behind its hash at `place` and remove all but the newest `keep` files of that folder that end alike.
+
+    It does nothing where the folder cannot be written.
+    """
+    with suppress(OSError):
+        write_own(place, hashlib.sha256(data).digest() + data)
+        there = sorted(place.parent.glob(f"*{place.suffix}"), key=lambda each: each.stat().st_mtime)
+        for old in there[:-keep]:
+            old.unlink(missing_ok=True)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
+from .entry_points import has_entry_point
 from .functions import Function
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 hookspec = pluggy.HookspecMarker("engine")
 hookimpl = pluggy.HookimplMarker("engine")
+
+_GROUP = "engine"
+"""The group of the entry points by which plugins are found."""
 
 EffectHandler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Performs one effect, a row of `pending_effects`, and returns the columns of its `finish_effect`: `state` ('resolved' or
@@ -82,7 +86,8 @@ def manager() -> pluggy.PluginManager:
     """The plugin manager, with every installed plugin loaded."""
     found = pluggy.PluginManager("engine")
     found.add_hookspecs(Hooks)
-    found.load_setuptools_entrypoints("engine")
+    if has_entry_point(_GROUP):
+        found.load_setuptools_entrypoints(_GROUP)
     return found
 
 

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from .errors import Conflict
+from .prose import Answer, Teller, arrives, tool_names
 
 if TYPE_CHECKING:
-    from .database import Store
+    from .contract import Event, OnEvent
+    from .database import Row, Store
     from .models.protocol import ModelError
+
+Told = TypeVar("Told")
+Given = TypeVar("Given")
 
 
 class Progress:
-    """Passes events to `on_event`, each a dict with a `type` and these keys:
+    """Passes the events of `engine.contract.Event` to `on_event`, and keeps the answer that arrives for who follows the run.
 
-    `turn` (turn, context_tokens, ceiling, cost), `command` (turn, action, target, status, outcome, body, path), `error`
-    (turn, status, outcome, body, path), `context` (turn, action condensed, status, body, path), `strike` (turn, body),
-    `proposal` (turn, action, target, path), `delta` (text), `output` (channel, text),
-    `retry` (message, failures, wait_s), `loop` (status, body: the reason). Keys without a value are
-    left out.
+    The id of an event that is not in the file is that of the latest one that is.
     """
 
-    def __init__(self, db: Store, run: str, on_event: Callable[[dict[str, Any]], None] | None) -> None:
+    def __init__(self, db: Store, run: str, on_event: OnEvent | None) -> None:
         self._db = db
         self._run = run
         self._on_event = on_event
         self._last = db.value("select coalesce(max(id), 0) from events") if on_event else 0
+        self._tools = tool_names(db) if on_event else "[]"
+        self._answer: Answer | None = None
+        self._teller = Teller()
 
     def tell(self) -> None:
         """Pass on the rows of `run_progress` that were committed since the last call."""
@@ -34,21 +41,81 @@ class Progress:
             "select * from run_progress where run = ? and event_id > ? order by event_id",
             (self._run, self._last),
         ):
-            self._last = row.pop("event_id")
-            row.pop("run")
-            self._on_event({key: value for key, value in row.items() if value is not None})
+            self._last = row["event_id"]
+            self._on_event(stored_event(row))
+
+    @contextmanager
+    def answering(self, turn: int) -> Iterator[None]:
+        """While the model answers in `turn`."""
+        self._answer = Answer(turn)
+        arrives(self._db.place, self._run, self._answer)
+        try:
+            yield
+        finally:
+            arrives(self._db.place, self._run, None)
 
     def delta(self, text: str) -> None:
         """Pass on a piece of the response while it arrives."""
+        assert self._answer is not None, "the model answers"
+        self._answer.hear(text)
         if self._on_event is not None:
-            self._on_event({"type": "delta", "text": text})
+            self._on_event({"type": "delta", "id": self._last, "text": text})
+            self._tell_prose(self._answer.prose(self._tools))
+
+    def answered(self, turn_id: int) -> None:
+        """Pass on the prose of a response that was stored, as far as it was not told while it arrived."""
+        if self._on_event is not None:
+            self._tell_prose(self._db.value("select prose from _response_prose where turn_id = ?", (turn_id,)))
 
     def output(self, channel: int, text: str) -> None:
         """Pass on what a process prints."""
         if self._on_event is not None:
-            self._on_event({"type": "output", "channel": channel, "text": text})
+            self._on_event({"type": "output", "id": self._last, "channel": channel, "text": text})
 
     def retry(self, error: ModelError, failures: int, wait_s: float) -> None:
         """Pass on that the model failed and is asked again after `wait_s` seconds."""
+        assert self._answer is not None, "the model answers"
+        self._answer.start_over()
         if self._on_event is not None:
-            self._on_event({"type": "retry", "message": error.message, "failures": failures, "wait_s": wait_s})
+            self._on_event(
+                {
+                    "type": "retry",
+                    "id": self._last,
+                    "message": error.message,
+                    "failures": failures,
+                    "wait_s": wait_s,
+                }
+            )
+
+    def _tell_prose(self, prose: str) -> None:
+        assert self._on_event is not None, "somebody listens"
+        assert self._answer is not None, "the model answers"
+        for event in self._teller.more(self._answer.turn, prose, self._last):
+            self._on_event(event)
+
+
+def stored_event(row: Row) -> Event:
+    """A row of `run_progress` as an event, without what has no value."""
+    event = {"id": row["event_id"], **row}
+    return cast("Event", {k: v for k, v in event.items() if v is not None and k not in ("event_id", "run", "at")})
+
+
+def watched(db: Store, callback: Callable[[Told], Given] | None) -> Callable[[Told], Given] | None:
+    """`callback` of a driven run. A transaction that it leaves open is rolled back, and `Conflict` (409) is raised.
+
+    The run would be driven inside that transaction: what it does in the world could not be rolled back with it.
+    """
+    if callback is None:
+        return None
+
+    def call(told: Told) -> Given:
+        answer = callback(told)
+        if db.connection.in_transaction:
+            db.execute("rollback")
+            name = getattr(callback, "__name__", type(callback).__name__)
+            raise Conflict(
+                f"{db.path}: {name} left a transaction open, which was rolled back; commit before it returns"
+            )
+        return answer
+
+    return call

@@ -1,7 +1,8 @@
 """Runs one read-only statement; SQLite itself refuses whatever would write, or reach outside of the file.
 
 An authorizer checks each action while the statement is prepared, `query_only` refuses writes while it runs, and a progress
-handler ends it after its time. The text of the statement is parsed only to word the error messages.
+handler ends it after its time or when it takes too much memory. The text of the statement is parsed only to word the error
+messages.
 """
 
 from __future__ import annotations
@@ -18,16 +19,21 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from .errors import EngineError, Overflow, PermissionDenied, ValidationError
+from .functions import limits
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expression
 
     from .database import Bindings, Row, Store
 
-SECONDS = 10.0
-"""How long a statement may take unless the caller says otherwise."""
-
-_STEPS = 5_000
+_STEPS = 300
+_ROW_BYTES = 200
+"""What a row takes besides its texts."""
+_FRAME = "user-defined-scalar-"
+_LIMITS = {
+    apsw.SQLITE_LIMIT_LENGTH: limits.SQL_VALUE_BYTES,
+    apsw.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: limits.SQL_LIKE_BYTES,
+}
 _NO_STATEMENT = re.compile(r"(?:[\s;]|--[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
 _ACTIONS = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_RECURSIVE})
 # The argument of these pragmas names a table or an index. Those below return a value, and only without an argument.
@@ -67,26 +73,75 @@ def read_only_rows(db: Store, query: str, bindings: Bindings = ()) -> list[Row]:
 
 
 def answer(
-    db: Store, query: str, bindings: Bindings = (), *, limit: int | None = None, seconds: float = SECONDS
+    db: Store, query: str, bindings: Bindings = (), *, limit: int | None = None, seconds: float = limits.SQL_SECONDS
 ) -> Answer:
     """The first `limit` rows of one read-only statement, or all rows where `limit` is None.
 
     Raises `PermissionDenied` (403) for a statement that would write or reach outside of the file, `ValidationError` (400)
-    for one that SQLite cannot read and for more than one statement, `Overflow` (413) for a value that is too large, and
-    `EngineError` (504) for a statement that takes longer than `seconds`.
+    for one that SQLite cannot read and for more than one statement, `Overflow` (413) for a statement, a value or a result
+    that is too large, and `EngineError` (504) for a statement that takes longer than `seconds`, or in which a pattern does.
     """
+    if len(query) > limits.SQL_TEXT_BYTES:
+        raise Overflow(f"the query has more than {limits.SQL_TEXT_BYTES:,} characters; bind long texts as values")
     refused: list[str] = []
+    watch = _Watch(seconds)
     try:
-        with _confined(db.connection, refused, seconds):
-            return _fetched(db.connection, query, bindings, limit)
-    except apsw.InterruptError as error:
-        raise EngineError(f"the query took longer than {seconds:g} s; narrow it, or allow it more time", 504) from error
+        with _confined(db.connection, refused, watch), limits.Allowance(seconds, watch.is_over) as allowed:
+            found = _fetched(db.connection, query, bindings, limit)
+    except (apsw.InterruptError, limits.Stopped) as error:
+        raise watch.failure() from error
     except (apsw.TooBigError, apsw.NoMemError, MemoryError) as error:
-        raise Overflow("a value of the query is larger than SQLite can hold; ask for less at once") from error
+        raise Overflow(
+            f"a value of the query has more than {limits.SQL_VALUE_BYTES:,} bytes; ask for less at once"
+        ) from error
     except (apsw.AuthError, apsw.ReadOnlyError, apsw.BindingsError, apsw.SQLError) as error:
         if refused or isinstance(error, apsw.ReadOnlyError):
             raise PermissionDenied(_refusal(query, refused)) from error
         raise ValidationError(_explained(query, str(error))) from error
+    except UnicodeDecodeError as error:
+        raise ValidationError(
+            "a value is text that is not UTF-8; ask for hex(...) of it, or cast(... as blob)"
+        ) from error
+    except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
+        if name := _function_that_raised(error):
+            raise ValidationError(f"{name}() cannot use the values that it was given ({error}); see SPEC.md") from error
+        with db.clear_errors:
+            raise
+    except apsw.Error:
+        with db.clear_errors:
+            raise
+    for reason in allowed.failures.values():
+        raise EngineError(f"the answer would be wrong: {reason}", 504)
+    return found
+
+
+class _Watch:
+    """Whether a statement has taken its time or its memory. The memory is that of SQLite in this process, which grows."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._until = time.monotonic() + seconds
+        self._most = apsw.memory_used() + limits.SQL_MEMORY_BYTES
+
+    def is_over(self) -> bool:
+        return time.monotonic() > self._until or apsw.memory_used() > self._most
+
+    def failure(self) -> EngineError:
+        """Why the statement was ended."""
+        if time.monotonic() > self._until:
+            return EngineError(f"the query took longer than {self._seconds:g} s; narrow it, or allow it more time", 504)
+        return Overflow(f"the query needs more than {limits.SQL_MEMORY_BYTES:,} bytes of memory; narrow or split it")
+
+
+def _function_that_raised(error: BaseException) -> str | None:
+    """The SQL function in which an error arose; None for an error from elsewhere. apsw names a frame after each function."""
+    trace = error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_name
+        if name.startswith(_FRAME):
+            return name.removeprefix(_FRAME)
+        trace = trace.tb_next
+    return None
 
 
 def _fetched(connection: apsw.Connection, query: str, bindings: Bindings, limit: int | None) -> Answer:
@@ -102,12 +157,18 @@ def _fetched(connection: apsw.Connection, query: str, bindings: Bindings, limit:
     cursor = connection.cursor()
     cursor.exec_trace = trace
     rows: list[tuple[Any, ...]] = []
+    size = 0
     try:
         # A cached statement may have been prepared before the authorizer was set.
         for row in cursor.execute(query, bindings, can_cache=False):
             columns = columns or _names(cursor)  # some pragmas have none before the first row
             if limit is not None and len(rows) >= limit:
                 return Answer(_unique(columns), rows, cut=True)
+            size += _ROW_BYTES + sum(len(value) for value in row if isinstance(value, (str, bytes)))
+            if size > limits.SQL_RESULT_BYTES:
+                raise Overflow(
+                    f"the result has more than {limits.SQL_RESULT_BYTES:,} bytes; ask for fewer rows or columns"
+                )
             rows.append(row)
     finally:
         cursor.close()
@@ -137,18 +198,20 @@ def _unique(names: list[str]) -> list[str]:
 
 
 @contextmanager
-def _confined(connection: apsw.Connection, refused: list[str], seconds: float) -> Iterator[None]:
-    """Let `connection` only read, for at most `seconds`; each refused action is added to `refused`."""
-    deadline = time.monotonic() + seconds
+def _confined(connection: apsw.Connection, refused: list[str], watch: _Watch) -> Iterator[None]:
+    """Let `connection` only read, until `watch` ends it; each refused action is added to `refused`."""
     was_confined = connection.execute("pragma query_only").get
     connection.execute("pragma query_only = on")
+    before = {kind: connection.limit(kind, min(most, connection.limit(kind))) for kind, most in _LIMITS.items()}
     connection.authorizer = lambda *action: _judge(action, refused)
-    connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
+    connection.set_progress_handler(watch.is_over, _STEPS, id=watch)
     try:
         yield
     finally:
-        connection.set_progress_handler(None)
+        connection.set_progress_handler(None, id=watch)
         connection.authorizer = None
+        for kind, most in before.items():
+            connection.limit(kind, most)
         if not was_confined:
             connection.execute("pragma query_only = off")
 
@@ -221,4 +284,4 @@ def _sqlglot() -> Any:
     return sqlglot
 
 
-__all__ = ["SECONDS", "Answer", "answer", "read_only_rows"]
+__all__ = ["Answer", "answer", "read_only_rows"]

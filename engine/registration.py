@@ -33,7 +33,9 @@ def system_clock() -> int:
 def pure_functions() -> tuple[Function, ...]:
     """All pure functions of the engine, module by module."""
     from .functions import (
+        comparison,
         edits,
+        fences,
         grammars,
         heads,
         listings,
@@ -54,9 +56,11 @@ def pure_functions() -> tuple[Function, ...]:
         patterns,
         markup,
         edits,
+        comparison,
         patches,
         texts,
         tokens,
+        fences,
         heads,
         listings,
         render,
@@ -75,8 +79,8 @@ class _LastError:
     text: str | None = None
 
     def fail(self, status: int, message: str) -> None:
-        """Raise the engine error for `status`; SQLite then rolls back the statement that called it."""
-        error = error_for(int(status), str(message))
+        """Raise the engine error for `status`, 500 where it is none; SQLite then rolls back the statement that called it."""
+        error = error_for(int(status) if 400 <= int(status) < 600 else 500, str(message))
         self.text = str(error)
         raise error
 
@@ -90,6 +94,8 @@ def register(connection: apsw.Connection | sqlite3.Connection, clock: Clock = sy
     `clock` returns the Unix time in milliseconds. The standard library does not pass on the text of an error that a rule
     raised; there `select last_error()` returns it.
     """
+    if not (isinstance(connection, apsw.Connection) or hasattr(connection, "create_function")):
+        raise TypeError(f"connection is a connection of apsw or sqlite3, not {connection!r}")
     errors = _LastError()
     impure = (
         Function("fail", 2, errors.fail),

@@ -15,10 +15,10 @@ from pathlib import Path
 import apsw
 
 from .build import APPLICATION_ID, VERSION, Build, columns_of, drain, installed, note_rules
-from .errors import Conflict, EngineError, PermissionDenied, ValidationError
-from .objects import Object, compare, digest, objects_of, quoted
+from .errors import Conflict, PermissionDenied
+from .header import another_application, refuse_newer
+from .objects import Object, compare, digest, fingerprint, objects_of, quoted, rows_of
 
-_MAGIC = b"SQLite format 3\x00"
 _NAMED = 4
 """An error names at most this many objects."""
 
@@ -31,45 +31,21 @@ class Standing:
     """A file's version and objects, compared with those of a build.
 
     `replaced` are the objects that a rebuild drops, those of other builds among them; `unknown` are the objects on the
-    engine's tables that neither the engine nor an installed plugin made; `is_current` says that nothing is to be rebuilt.
+    engine's tables that neither the engine nor an installed plugin made, `indexes` those of which nothing has to be
+    trusted; `is_current` says that nothing is to be rebuilt.
     """
 
     version: int
     found: tuple[Object, ...]
     replaced: tuple[Object, ...]
     unknown: tuple[Object, ...]
+    indexes: tuple[Object, ...]
     is_current: bool
 
     @property
     def digest(self) -> str:
         """The digest that `trust` has to be for the unknown objects."""
         return digest(self.unknown)
-
-
-def check_header(path: Path, *, read_only: bool = False) -> None:
-    """Refuse a file that is not the engine's, by its first 100 bytes.
-
-    Raises `ValidationError` (400) for a folder or a file that is no SQLite database, `Conflict` (409) for one of another
-    application or, unless it is only to be read, of a newer engine.
-    """
-    if path.is_dir():
-        raise ValidationError(f"{path}: is a folder; name a database file, such as {path / 'engine.db'}")
-    try:
-        with path.open("rb") as file:
-            header = file.read(100)
-    except FileNotFoundError:
-        return
-    except PermissionError:
-        raise EngineError(f"{path}: cannot be read; check its permissions", 403) from None
-    if not header:
-        return
-    if len(header) < 100 or not header.startswith(_MAGIC):
-        raise ValidationError(f"{path}: is not a database; it is left as it is")
-    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
-        raise _another_application(path)
-    if not read_only:
-        # prepare() finds a version that is only in the write-ahead log yet
-        _refuse_newer(path, int.from_bytes(header[60:64], "big"), VERSION)
 
 
 def prepare(connection: apsw.Connection, trust: Trust = False, build: Build | None = None) -> None:
@@ -79,6 +55,8 @@ def prepare(connection: apsw.Connection, trust: Trust = False, build: Build | No
     it; `PermissionDenied` (403) for objects of others on the engine's tables that `trust` does not cover.
     """
     build = build or installed()
+    if _is_fresh(connection, build):
+        return
     standing = inspect(connection, build)
     if standing.is_current:
         _refuse_unknown(connection, standing.unknown, trust)
@@ -95,6 +73,22 @@ def prepare(connection: apsw.Connection, trust: Trust = False, build: Build | No
             _make(connection, build)
 
 
+def _is_fresh(connection: apsw.Connection, build: Build) -> bool:
+    """Whether a file has the objects of a fresh one and no others. Their fingerprint tells so, which is read faster."""
+    return (
+        connection.pragma("user_version") == build.version
+        and connection.pragma("application_id") == APPLICATION_ID
+        and fingerprint(rows_of(connection)) == build.fingerprint
+        and _made_by(connection) == build.hash
+    )
+
+
+def _made_by(connection: apsw.Connection) -> str | None:
+    """The hash of the build that wrote the rules of a file."""
+    found = connection.execute("select value from engine_meta where key = 'sources'").get
+    return None if found is None else str(found)
+
+
 def inspect(connection: apsw.Connection, build: Build | None = None) -> Standing:
     """Compare the objects of an open file with those of `build`, by default the installed one; nothing of the file runs.
 
@@ -103,12 +97,12 @@ def inspect(connection: apsw.Connection, build: Build | None = None) -> Standing
     build = build or installed()
     version = int(connection.pragma("user_version"))
     if version > build.version and connection.readonly("main"):
-        return Standing(version, (), (), (), is_current=False)
-    _refuse_newer(connection.filename, version, build.version)
+        return Standing(version, (), (), (), (), is_current=False)
+    refuse_newer(connection.filename, version, build.version)
     expected = build.expected_in(version)
     compared = compare(connection, expected, {*expected, *build.fresh.by_name})
     if compared.found and int(connection.pragma("application_id")) != APPLICATION_ID:
-        raise _another_application(connection.filename)
+        raise another_application(connection.filename)
     foreign = {each.name.lower() for each in compared.foreign}
     sound = {each.name for each in compared.found} - foreign
     listed: set[tuple[str, str]] = set()
@@ -121,14 +115,13 @@ def inspect(connection: apsw.Connection, build: Build | None = None) -> Standing
         if (each.is_rule and (each.name.lower() in own or (each.type, each.name) in listed))
         or (each.type == "index" and each.name.lower() in own and each in compared.foreign)
     )
-    made_by = None
-    if "engine_meta" in sound:
-        made_by = connection.execute("select value from engine_meta where key = 'sources'").get
+    made_by = _made_by(connection) if "engine_meta" in sound else None
     return Standing(
         version,
         compared.found,
         replaced,
         unknown=tuple(each for each in compared.foreign if each not in replaced),
+        indexes=compared.indexes,
         is_current=version == build.version
         and made_by == build.hash
         and not compared.absent
@@ -167,7 +160,7 @@ def _make(connection: apsw.Connection, build: Build) -> None:
 def _rebuild(connection: apsw.Connection, build: Build, standing: Standing, trust: Trust) -> None:
     file = connection.filename
     kept = [each for each in standing.found if each not in standing.replaced]
-    kept = [each for each in kept if each.is_rule or each in standing.unknown]
+    kept = [each for each in kept if each.is_rule or each in standing.unknown or each in standing.indexes]
     if standing.version == build.version:
         _refuse_another_build(connection, build, [each.name for each in standing.unknown if each.type == "table"])
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
@@ -235,26 +228,12 @@ def _refuse_unknown(connection: apsw.Connection, unknown: Collection[Object], tr
         raise PermissionDenied(refusal(connection.filename, unknown))
 
 
-def _refuse_newer(file: str | Path, version: int, known: int) -> None:
-    if version > known:
-        raise Conflict(
-            f"{file}: was written by a newer engine (version {version}, this one knows {known}); update the engine"
-        )
-
-
 def _refuse_while_driven(connection: apsw.Connection) -> None:
     leased = connection.execute("select 1 from sqlite_schema where name = 'leases'").fetchone()
     if leased and connection.execute("select 1 from leases where expires_at > now()").fetchone():
         raise Conflict(
             f"{connection.filename}: a run is being driven by another version of the engine; wait for it, then open again"
         )
-
-
-def _another_application(file: str | Path) -> Conflict:
-    return Conflict(
-        f"{file}: is a database of another application and is left as it is; "
-        "give the engine a file of its own, or attach it with engine.attach()"
-    )
 
 
 def _another_build(file: str | Path, why: str) -> Conflict:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
 _MARK = re.compile(r"{[{%#]")
 _RATIONALE = re.compile(r"[ \t]*<!--.*?-->", re.DOTALL)
@@ -19,6 +19,7 @@ def environment() -> Environment:
     """The Jinja environment of the packets: undefined names are errors, what is printed is printed as it is."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
+    from .compiled import CompiledTemplates
     from .plugins import template_loaders
 
     return Environment(
@@ -28,8 +29,14 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        bytecode_cache=CompiledTemplates(),
         autoescape=False,  # noqa: S701 - a packet is text, not HTML
     )
+
+
+def template(name: str) -> Template:
+    """A template of the packets by the name of its file."""
+    return environment().get_template(name)
 
 
 @cache

@@ -7,6 +7,7 @@ of its trusted objects. A file that is moved, or whose objects change, has to be
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from .errors import EngineError
@@ -20,7 +21,7 @@ def store() -> Path:
 
 def trusted(path: Path) -> str | None:
     """The digest of the trusted objects in the file at `path`; None where nothing is trusted."""
-    found = _read().get(str(path.resolve()))
+    found = _read().get(os.path.realpath(path))
     return found if isinstance(found, str) else None
 
 
@@ -29,9 +30,9 @@ def remember(path: Path, digest: str | None) -> None:
 
     Raises `EngineError` (500) where `trust.json` cannot be written.
     """
-    known = {place: value for place, value in _read().items() if place != str(path.resolve())}
+    known = {place: value for place, value in _read().items() if place != os.path.realpath(path)}
     if digest is not None:
-        known[str(path.resolve())] = digest
+        known[os.path.realpath(path)] = digest
     try:
         write_own(store(), (json.dumps(known, indent=2, sort_keys=True) + "\n").encode())
     except OSError as error:

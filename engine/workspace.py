@@ -8,30 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from engine.durable import file_hash, open_regular, sync_folder, system_errors, temporary_beside
+from engine.durable import file_hash, held_folder, open_regular, sync, system_errors, temporary_beside
 from engine.errors import Conflict, NotFound, Overflow, PermissionDenied, ValidationError
-from engine.membership import candidates, holds_keys, is_named
-from engine.own_files import Identity, OwnFiles
+from engine.listing import Listing, Member, is_protected, is_unicode
+from engine.membership import candidates, holds_keys, is_named, key_identities
+from engine.own_files import OwnFiles
 
 Kind = Literal["text", "binary", "too_large", "unreadable", "missing"]
-
-_PROTECTED = frozenset({".git", ".engine"})
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A file: `path` relative to the root, in POSIX form; `size` in bytes, `mtime_ns` in nanoseconds."""
-
-    path: str
-    size: int
-    mtime_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +60,14 @@ class Workspace:
         self._own = OwnFiles(database)
 
     @classmethod
-    def at(cls, root: str, database: Path) -> Workspace:
+    def at(cls, root: str | None, database: Path) -> Workspace:
         """The workspace of the folder `root` for the engine file `database`; a folder is checked once in a process.
 
-        A relative `root` is taken from the current folder. Raises like the constructor.
+        A relative `root` is taken from the current folder. Raises like the constructor, and `PermissionDenied` (403) for
+        None: a run without a folder has no files.
         """
+        if root is None:
+            raise PermissionDenied("a run without a folder has no files; start one with root=, or --root")
         return _checked(os.path.abspath(root), database)
 
     def stat(self, path: str) -> tuple[int, int] | None:
@@ -87,40 +80,51 @@ class Workspace:
 
     def resolve(self, path: str) -> Path:
         """The real path of `path`, which need not exist; raises `PermissionDenied` (403) for a path that is refused."""
-        parts = self._parts(path)
-        place = self.root
-        for count in range(1, len(parts) + 1):
-            place = Path(os.path.realpath(self.root.joinpath(*parts[:count])))
-            if not place.is_relative_to(self.root):
-                raise self._refusal(path, "a symbolic link in it leads elsewhere")
+        found = str(self.root)
+        for part in self._parts(path):
+            found = f"{found}/{part}"
+            if os.path.islink(found):
+                found = os.path.realpath(found)
+                if not Path(found).is_relative_to(self.root):
+                    raise self._refusal(path, "a symbolic link in it leads elsewhere")
+        place = Path(found)
         if place == self.root:
             raise self._refusal(path, "it is the root itself")
-        if _is_protected(place.relative_to(self.root).parts):
+        if is_protected(place.relative_to(self.root).parts):
             raise self._refusal(path, "it leads into .git or .engine")
         if self._own.hold(place):
             raise PermissionDenied(f"{path!r} is refused, it is the engine's own; nothing but the engine may touch it")
         return place
 
     def expect_no_keys(self, path: str, added: Sequence[str]) -> None:
-        """Raise `PermissionDenied` (403) for a file that holds keys, unless one of the patterns `added` names it."""
-        real = self.resolve(path).relative_to(self.root).as_posix()
-        for name in (path, real):
+        """Raise `PermissionDenied` (403) for a file that holds keys, unless one of the patterns `added` names it.
+
+        Another name of such a file, a hard link, is one too.
+        """
+        place = self.resolve(path)
+        with suppress(OSError):
+            found = place.lstat()
+            if found.st_nlink > 1 and (found.st_dev, found.st_ino) in key_identities(self.root, added):
+                raise PermissionDenied(f"{path!r} is refused, it is another name of a file that holds keys")
+        for name in (path, place.relative_to(self.root).as_posix()):
             if holds_keys(name) and not is_named(name, added):
                 raise PermissionDenied(
                     f"{path!r} is refused, such a file holds keys; a person adds it with 'engine files add {name}'"
                 )
 
-    def members(self, *, added: Sequence[str], ignored: Sequence[str], limit: int) -> list[Member]:
-        """The project's files, sorted by path: those that git tracks or a walk finds, with `added` and without `ignored`.
+    def members(
+        self, *, added: Sequence[str], ignored: Sequence[str], limit: int, untracked: bool = True
+    ) -> list[Member]:
+        """The project's files, sorted by path: those of git or of a walk, with `added` and without `ignored`.
 
-        Both are patterns of `pattern_match`, or folders. A file that holds keys is a member only where `added` names it.
+        Both are patterns of `pattern_match`, or folders. With `untracked` those that git would take are members too. A file
+        that holds keys is a member only where `added` names it.
         Raises `Overflow` (413) for more than `limit` files.
         """
         found: dict[str, Member] = {}
-        real_folders: dict[str, bool] = {}
-        own = self._own.identities()
-        for name in candidates(self.root, added, ignored):
-            member = None if name in found else self._member(name, real_folders, own, added)
+        listing = Listing(self, self._own.identities(), added)
+        for name in candidates(self.root, added, ignored, untracked=untracked):
+            member = None if name in found else listing.member(name)
             if member:
                 found[name] = member
             if len(found) > limit:
@@ -128,14 +132,19 @@ class Workspace:
                 raise Overflow(f"{str(self.root)!r} has more than {limit} files; {advice}")
         return [found[name] for name in sorted(found)]
 
-    def read(self, path: str, max_bytes: int) -> FileRead:
+    def read(self, path: str, max_bytes: int, *, added: Sequence[str] | None = None) -> FileRead:
         """Read a file; its kind says where it is too large (more than `max_bytes`), binary, unreadable or missing.
 
-        Raises `PermissionDenied` (403) for a path that is refused.
+        With `added`, a file that holds keys is unreadable unless one of these patterns names it. Raises `PermissionDenied`
+        (403) for a path that is refused.
         """
         try:
-            with open_regular(self.resolve(path)) as file:
+            if added is not None:
+                self.expect_no_keys(path, added)
+            with self._held(self.resolve(path)) as (folder, name), open_regular(name, folder) as file:
                 status = os.fstat(file.fileno())
+                if (status.st_dev, status.st_ino) in self._own.identities():
+                    return FileRead("unreadable")
                 data = file.read(max_bytes + 1) if status.st_size <= max_bytes else None
         except (FileNotFoundError, NotADirectoryError):
             return FileRead("missing")
@@ -161,15 +170,15 @@ class Workspace:
             message = f"cannot write {path!r}: character {error.start} is half a surrogate pair; leave it out"
             raise ValidationError(message) from error
         after = hashlib.sha256(data).hexdigest()
-        with system_errors("write", path):
-            now = file_hash(target)
+        with system_errors("write", path), self._held(target, make=True) as (folder, name):
+            now = file_hash(name, folder)
             if not after_ok or now != after:
                 _expect(now, before, path)
-                with temporary_beside(target, data) as prepared:
+                with temporary_beside(name, folder, data) as prepared:
                     # Another program may have written the file in the meantime.
-                    _expect(file_hash(target), before, path)
-                    os.replace(prepared, target)
-            sync_folder(target.parent)
+                    _expect(file_hash(name, folder), before, path)
+                    os.replace(prepared, name, src_dir_fd=folder, dst_dir_fd=folder)
+            sync(folder)
         return after
 
     def delete(self, path: str, *, before: str | None) -> None:
@@ -178,31 +187,50 @@ class Workspace:
         Of a symlink the target is hashed and the link is removed. Raises `Conflict` (409) where the file has changed.
         """
         target = self.resolve(path)
-        folder = Path(os.path.realpath(self.root.joinpath(*self._parts(path)[:-1])))
+        link = Path(os.path.realpath(self.root.joinpath(*self._parts(path)[:-1]))) / PurePosixPath(path).name
         with system_errors("delete", path):
-            now = file_hash(target)
+            try:
+                with self._held(target) as (folder, name):
+                    now = file_hash(name, folder)
+            except FileNotFoundError:
+                now = None
             if now is None:
                 return
             _expect(now, before, path)
-            (folder / PurePosixPath(path).name).unlink(missing_ok=True)
-            sync_folder(folder)
+            with self._held(link) as (folder, name):
+                with suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=folder)
+                sync(folder)
 
     def expect(self, path: str, *, before: str | None, after: str | None) -> None:
         """Raise the error that writing `after` would raise now, or removing the file where `after` is None."""
         target = self.resolve(path)
         with system_errors("read", path):
-            now = file_hash(target)
+            try:
+                with self._held(target) as (folder, name):
+                    now = file_hash(name, folder)
+            except FileNotFoundError:
+                now = None
         if now != (None if after is None else hashlib.sha256(after.encode(errors="replace")).hexdigest()):
             _expect(now, before, path)
+
+    @contextmanager
+    def _held(self, place: Path, *, make: bool = False) -> Iterator[tuple[int, str]]:
+        """The folder of a real path, held open, and its name in there. No link is followed: one that came in the meantime
+        is an `OSError`.
+        """
+        *parts, name = place.relative_to(self.root).parts
+        with held_folder(self.root, parts, make=make) as folder:
+            yield folder, name
 
     def _parts(self, path: str) -> tuple[str, ...]:
         """The parts of a path; raises `PermissionDenied` (403) for one whose text alone leads out of the root."""
         parts = PurePosixPath(path).parts
         if not parts or path.startswith("/") or ".." in parts:
             raise self._refusal(path, "a path must name a file, be relative and have no '..'")
-        if _is_protected(parts):
+        if is_protected(parts):
             raise self._refusal(path, "it leads into .git or .engine")
-        if "\0" in path or not _is_unicode(path):
+        if "\0" in path or not is_unicode(path):
             raise self._refusal(path, "it holds a character that no path may hold")
         return parts
 
@@ -210,38 +238,10 @@ class Workspace:
         rule = f"only files inside the root {str(self.root)!r} may be touched"
         return PermissionDenied(f"{path!r} is refused, {reason}; {rule}")
 
-    def _member(
-        self, name: str, real_folders: dict[str, bool], own: frozenset[Identity], added: Sequence[str]
-    ) -> Member | None:
-        """The file `name`; None where it is no regular file, is protected, or is in a linked folder."""
-        try:
-            parts = self._parts(name)
-            folder = os.path.join(self.root, *parts[:-1])
-            if folder not in real_folders:
-                real_folders[folder] = os.path.realpath(folder) == folder
-            place = os.path.join(folder, parts[-1])
-            status = os.lstat(place)
-            if stat.S_ISLNK(status.st_mode):
-                self.expect_no_keys(name, added)
-                status = os.stat(self.resolve(name))
-        except (OSError, PermissionDenied):
-            return None
-        if not real_folders[folder] or not stat.S_ISREG(status.st_mode) or (status.st_dev, status.st_ino) in own:
-            return None
-        return Member(name, status.st_size, status.st_mtime_ns)
-
 
 @lru_cache(maxsize=64)
 def _checked(root: str, database: Path) -> Workspace:
     return Workspace(Path(root), database)
-
-
-def _is_protected(parts: Sequence[str]) -> bool:
-    return any(part.casefold() in _PROTECTED for part in parts)
-
-
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _text(data: bytes) -> str | None:

@@ -71,6 +71,8 @@ def _operations(lines: list[str]) -> list[Operation]:
         if tail == len(lines) or following < tail:
             raise _Unreadable(f"the SEARCH block in line {head + 1} of the body has no '>>>>>>> REPLACE'")
         operations.append(_operation(lines[head + 1 : tail], head + 1))
+        if any(_TAIL.fullmatch(line) for line in lines[tail + 1 : following]):
+            raise _Unreadable(f"the SEARCH block in line {head + 1} of the body has more than one '>>>>>>> REPLACE'")
         head, outside = following, tail + 1
     return operations
 
@@ -100,6 +102,9 @@ def _operation(lines: list[str], number: int) -> Operation:
         begin += 1
     begin += 0 < begin < dividers[0] and bool(_RULE.fullmatch(lines[begin]))
     search, replace = lines[begin : dividers[0]], lines[dividers[0] + 1 :]
+    if replace == [""]:
+        # one empty line, where nothing would remove the lines
+        return Operation("edit", "\n", _text(search) + "\n")
     return Operation("edit", _text(replace), _text(search))
 
 

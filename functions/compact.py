@@ -1,4 +1,4 @@
-"""JSON as the engine's functions write it: compact, Unicode kept."""
+"""JSON as the engine's functions read and write it: compact, Unicode kept, never deeper than they can follow."""
 
 from __future__ import annotations
 
@@ -15,6 +15,14 @@ def to_json(value: Any) -> str:
     It equals `_ENCODER.encode`, which creates a new C encoder at every call; this one is kept.
     """
     return "".join(_chunks(value, 0))
+
+
+def from_json(text: str) -> Any:
+    """The value of a JSON text. Raises `ValueError` where it is none, or is nested too deeply to be read."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 # None in an interpreter that has no encoder in C.

@@ -6,33 +6,38 @@ none. A body without markers is the new text, unless it consists of sed substitu
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from engine.functions import Function
 from engine.functions.blocks import begins_with_block, holds_block, may_hold_block, parse_blocks
 from engine.functions.compact import to_json
 from engine.functions.diffs import parse_hunks
+from engine.functions.hunks import apply_hunks
 from engine.functions.lazy import lazy_regex
+from engine.functions.limits import SUBSTITUTION_HITS, Exceeded, Work
 from engine.functions.markers import Operation, Parsed, parse_markers
 from engine.functions.matching import Mismatch, ambiguity, locate, with_ending
 from engine.functions.patch_notation import Change
-from engine.functions.patches import apply_hunks
-from engine.functions.sed import Hit, Substitution, apply_hits, find_hits, parse_sed, plain_text
+from engine.functions.sed import (
+    Hit,
+    Substitution,
+    apply_hits,
+    find_hits,
+    parse_sed,
+    plain_text,
+    problem,
+    replace_literally,
+)
 from engine.functions.wrappings import BadPatch, head_inside, unwrap
 
-_CONTEXT = 3
-"""Unchanged lines around each change of a diff."""
-_LONGEST_DIFF = 20_000
-"""A changed region with more lines is shown as removed and added: comparing it would take seconds."""
-_HUNK = lazy_regex(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
+_COUNTED_HITS = 60
+"""Hits that a message is made of; it says of more than 50 that there are more."""
 _ON_PURPOSE = "To keep the body as a text, wrap it in <<NEW."
 _MARK = "\ufeff"
 """A byte order mark, which stays at the beginning."""
 _SIGNS = ("<<", "@@", "```", "~~~", "SEARCH", "ORIGINAL", "End Patch")
 _LINE_SIGNS = lazy_regex(r"\n[ \t\ufeff]*(?:s[^\w\s]|---|\+\+\+|\*\*\*|diff|Index:|cat|tee|\$)")
 """Each edit, block, hunk and patch has one of these, the second kind at the beginning of a line."""
-_NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
 def read_edits(body: str, current: str | None) -> Parsed:
@@ -72,8 +77,10 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
             text = apply_hunks(current, change, warnings)
         else:
             text = body
-    except BadPatch as problem:
-        return _json(state="failed", outcome="validation", message=f"{problem}\n{_ON_PURPOSE}")
+    except BadPatch as bad:
+        return _json(state="failed", outcome="validation", message=f"{bad}\n{_ON_PURPOSE}")
+    except Exceeded as exceeded:
+        return _json(state="failed", outcome="validation", message=str(exceeded))
     except Mismatch as mismatch:
         return _json(state="failed", outcome="conflict", message=str(mismatch))
     return _json(state="resolved", body=text, changed=text != current, warnings=warnings)
@@ -84,24 +91,6 @@ def edit_has_marks(body: str | None) -> int | None:
     if body is None:
         return None
     return int(any(sign in body for sign in _SIGNS) or _LINE_SIGNS.search(f"\n{body}") is not None)
-
-
-def edit_diff(path: str | None, before: str | None, after: str | None) -> str | None:
-    """The unified diff between two texts, '' if they are equal; NULL stands for a file that is not there."""
-    if path is None:
-        return None
-    old, new = _lines(before or ""), _lines(after or "")
-    if old == new:
-        return ""
-    first, last = _changed_region(old, new)
-    begin = max(0, first - _CONTEXT)
-    hunks = _hunks(old[begin : len(old) - last + _CONTEXT], new[begin : len(new) - last + _CONTEXT])
-    pieces = [
-        f"--- {'/dev/null' if before is None else f'a/{path}'}\n",
-        f"+++ {'/dev/null' if after is None else f'b/{path}'}\n",
-        *(_HUNK.sub(lambda hunk: _shift(hunk, begin), line) if line.startswith("@@") else line for line in hunks),
-    ]
-    return "".join(piece if piece.endswith("\n") else piece + _NO_NEWLINE for piece in pieces)
 
 
 def _hunks_alone(body: str) -> Change | None:
@@ -116,7 +105,9 @@ def _json(**result: Any) -> str:
 def _perform(current: str | None, operations: list[Operation], warnings: list[str]) -> str | None:
     """The text after all `operations`; appends to `warnings`. Raises `Mismatch`."""
     text = current
+    work = Work()
     for number, operation in enumerate(operations, 1):
+        work.check()
         if text is None or (current is None and operation.search is not None and _only_edits(operations[:number])):
             text = _begin(text, operation, warnings)
         elif operation.search is not None:
@@ -180,52 +171,31 @@ def _name(operation: Operation, number: int, operations: list[Operation]) -> str
 
 
 def _substitute(text: str, substitutions: list[Substitution]) -> str:
-    """`text` after sed substitutions; one without the flag g must hit exactly once. Raises `Mismatch`."""
+    """`text` after sed substitutions; one without the flag g must hit exactly once. Raises `Mismatch`, `Exceeded`."""
+    work = Work()
     for each in substitutions:
-        hits = find_hits(each, text)
-        if not hits:
-            place = locate(text, plain_text(each.old), plain_text(each.new), f"s/{each.old}/")
-            hits = [Hit(place.start, place.end, place.replacement)]
-        if len(hits) > 1 and not each.everywhere:
-            message = ambiguity(text, [hit.start for hit in hits], f"s/{each.old}/")
-            raise Mismatch(f"{message}\nTo change all of them, add the flag g.")
-        text = apply_hits(text, hits)
+        work.check()
+        replaced = replace_literally(each, text)
+        text = _substitute_hits(text, each) if replaced is None else replaced
     return text
 
 
-def _lines(text: str) -> list[str]:
-    """The lines of `text` with their newlines; the last may lack one."""
-    lines = text.split("\n")
-    last = lines.pop()
-    return [f"{line}\n" for line in lines] + ([last] if last else [])
-
-
-def _changed_region(old: list[str], new: list[str]) -> tuple[int, int]:
-    """How many lines are equal at the beginning, and how many of the others at the end."""
-    shorter = min(len(old), len(new))
-    first = next((index for index in range(shorter) if old[index] != new[index]), shorter)
-    rest = shorter - first
-    last = next((index for index in range(rest) if old[-1 - index] != new[-1 - index]), rest)
-    return first, last
-
-
-def _hunks(old: list[str], new: list[str]) -> list[str]:
-    """The lines of the hunks, each hunk with its header."""
-    if max(len(old), len(new)) <= _LONGEST_DIFF:
-        import difflib  # only edits of files need it
-
-        return list(difflib.unified_diff(old, new, n=_CONTEXT))[2:]
-    head = f"@@ -{min(1, len(old))},{len(old)} +{min(1, len(new))},{len(new)} @@\n"
-    return [head, *(f"-{line}" for line in old), *(f"+{line}" for line in new)]
-
-
-def _shift(hunk: re.Match[str], lines: int) -> str:
-    """A hunk's header moved down by `lines`."""
-    return f"@@ -{int(hunk[1]) + lines}{hunk[2] or ''} +{int(hunk[3]) + lines}{hunk[4] or ''} @@"
+def _substitute_hits(text: str, each: Substitution) -> str:
+    hits = find_hits(each, text, SUBSTITUTION_HITS + 1)
+    if not hits and (reason := problem(each)):
+        raise Exceeded(f"{reason}. Nothing was changed.")
+    if not hits:
+        place = locate(text, plain_text(each.old), plain_text(each.new), f"s/{each.old}/")
+        hits = [Hit(place.start, place.end, place.replacement)]
+    if len(hits) > 1 and not each.everywhere:
+        message = ambiguity(text, [hit.start for hit in hits[:_COUNTED_HITS]], f"s/{each.old}/")
+        raise Mismatch(f"{message}\nTo change all of them, add the flag g.")
+    if len(hits) > SUBSTITUTION_HITS:
+        raise Exceeded(f"s/{each.old}/ hits more than {SUBSTITUTION_HITS:,} times. Nothing was changed. Narrow it.")
+    return apply_hits(text, hits)
 
 
 FUNCTIONS = (
     Function("edit_apply", 2, edit_apply),
     Function("edit_has_marks", 1, edit_has_marks),
-    Function("edit_diff", 3, edit_diff),
 )

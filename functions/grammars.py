@@ -6,12 +6,12 @@ of calls. The parser reads all of their output without a repair.
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from engine.errors import ValidationError
 from engine.functions import Function
-from engine.functions.compact import to_json
+from engine.functions.compact import from_json, to_json
 from engine.functions.gbnf import CHARACTERS, edits, literal, text_within
 from engine.functions.lazy import lazy_regex
 from engine.functions.schemas import Schema, arguments_schema
@@ -80,10 +80,13 @@ def grammar_json_schema(tools: str | None) -> str | None:
 
 def _tools(tools: str | None) -> list[_Tool]:
     found: list[_Tool] = []
-    for each in json.loads(tools or "[]"):
-        schema = arguments_schema(to_json(each.get("schema") or {}))
-        if _NAME.fullmatch(each["name"]):
-            found.append(_Tool(each["name"], schema["properties"], frozenset(schema.get("required", ()))))
+    try:
+        for each in from_json(tools or "[]"):
+            schema = arguments_schema(to_json(each.get("schema") or {}))
+            if _NAME.fullmatch(each["name"]):
+                found.append(_Tool(each["name"], schema["properties"], frozenset(schema.get("required", ()))))
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise ValidationError(f'the tools are not a JSON array of {{"name", "schema"}}: {error}') from error
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from . import Function
 from .compact import to_json
+from .fences import escape_json
 
 _decode = json.JSONDecoder().raw_decode
 _ACTION = ("action", "target", "to")
@@ -26,11 +27,11 @@ def entry_head(
 
     `status` is the HTTP status of `state` and `outcome`, `attributes` a JSON object. The head of a log entry has the
     action, its target and its status; that of another entry has its state and its tags. Usual values (status 200, state
-    resolved), NULL and '' are left out.
+    resolved), NULL and '' are left out. It holds nothing that could be read as a fence or a tag (`fence_json`).
     """
     if not attributes and state == "resolved" and status == 200 and outcome is None and turn is not None:
         return f'{{"turn":{turn}'
-    given: dict[str, Any] = _decode(attributes.lstrip())[0] if attributes else {}
+    given = _given(attributes)
     logged = category == "logging"
     # an error entry has its own status; a failed action has that of its outcome
     if logged and (outcome is None or outcome.startswith("status:") or state != "failed"):
@@ -45,7 +46,15 @@ def entry_head(
     if outcome:
         head["outcome"] = outcome
     _take(head, given, _TAGS if logged else _DATA)
-    return to_json(head)[:-1]
+    return escape_json(to_json(head)[:-1])
+
+
+def _given(attributes: str | None) -> dict[str, Any]:
+    """The attributes of an entry; none where they are nested too deeply to be read."""
+    try:
+        return _decode(attributes.lstrip())[0] if attributes else {}
+    except RecursionError:
+        return {}
 
 
 def _take(head: dict[str, Any], given: dict[str, Any], names: tuple[str, ...]) -> None:

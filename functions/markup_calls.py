@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.functions.compact import to_json
+from engine.functions.argument_names import other_names
+from engine.functions.arguments import as_text, joined
 from engine.functions.lazy import lazy_regex
 from engine.functions.patch_notation import patch_form
 from engine.functions.patches import patch_parse
@@ -29,17 +30,10 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "search": ("query", "path"),
     "ask_user": ("question",),
 }
-_BODY_KEYS = ("body", "content", "text")
-_ALIAS = {"destination": "to"}
-_ALIASES = {
-    "cp": _ALIAS | {"from": "path", "source": "path"},
-    "mv": _ALIAS | {"from": "path", "source": "path"},
-}
 _TEXT_TOOLS = frozenset({"update", "think"})
 _KNOWN = frozenset({"path", "to", "status", "visibility", "options", "tags", "query", "filter", "pattern"})
 _KNOWN |= frozenset({"line", "limit", "results", "manifest", "state", "outcome"})
 _HEREDOC = lazy_regex(r"\s*<<([A-Z][A-Za-z0-9_]*)(?=\s)(.*)(?<=\s)\1\s*", re.DOTALL)
-_SURROGATE = lazy_regex("[\ud800-\udfff]")
 
 
 @dataclass(slots=True)
@@ -77,10 +71,13 @@ def command_of(action: str, attributes: dict[str, str], body: str | None, source
 
 
 def _resolved(action: str, attributes: dict[str, str], body: str | None, source: str) -> Command:
-    attributes = dict(attributes)
+    others = other_names(action)
+    attributes = dict(attributes) if others.keys().isdisjoint(attributes) else _renamed(others, attributes, body)
     # a flag is set by its presence: remove one that says no
     if attributes.get("manifest", "").lower() in ("false", "0", "no"):
         del attributes["manifest"]
+    if attributes.get("options", "").startswith("[") or attributes.get("tags", "").startswith("["):
+        attributes |= {name: joined(name, attributes[name]) for name in ("options", "tags") if name in attributes}
     path, destination = attributes.pop("path", None), attributes.pop("to", None)
     body = attributes.pop("body", None) if body is None else body
     command = Command(action, path, destination, body, attributes, source)
@@ -88,6 +85,17 @@ def _resolved(action: str, attributes: dict[str, str], body: str | None, source:
     if resolve is not None:
         resolve(command)
     return command
+
+
+def _renamed(others: Mapping[str, str], attributes: dict[str, str], body: str | None) -> dict[str, str]:
+    """`attributes` with our names, where these are not given."""
+    renamed = dict(attributes)
+    for name, value in attributes.items():
+        own = others.get(name, name)
+        if own not in renamed and not (own == "body" and body and body.strip()):
+            renamed[own] = value
+            del renamed[name]
+    return renamed
 
 
 def command_of_arguments(action: str, arguments: object, source: str) -> Command:
@@ -101,16 +109,14 @@ def command_of_arguments(action: str, arguments: object, source: str) -> Command
             broken.notes.append(f"the arguments of <{action}> are broken JSON; nothing of them was used")
             return broken
     if not isinstance(arguments, dict):
-        return _resolved(action, {}, None if arguments is None else _text_of("", arguments), source)
+        return _resolved(action, {}, None if arguments is None else as_text(action, "", arguments), source)
     # A flag is set by its presence: leave out one that is false, as one that is null.
     given = {str(key): value for key, value in arguments.items() if value is not None and value is not False}
-    texts = {key.lower(): _text_of(key, value) for key, value in given.items()}
-    for alias, name in _ALIASES.get(action, _ALIAS).items():
-        if alias in texts:
-            texts.setdefault(name, texts.pop(alias))
-    key = next((key for key in _BODY_KEYS if key in texts), None)
-    guessed = _guessed_body(action, texts, arguments) if key is None else None
-    body = texts.pop(key or guessed or "", None)
+    texts = {key.lower(): as_text(action, key.lower(), value) for key, value in given.items()}
+    others = other_names(action)
+    texts = texts if others.keys().isdisjoint(texts) else _renamed(others, texts, None)
+    guessed = None if "body" in texts else _guessed_body(action, texts, arguments)
+    body = texts.pop(guessed or "body", None)
     command = _resolved(action, texts, body, source)
     if guessed:
         command.notes.append(f"<{action}> has no argument {guessed!r}; it was taken as the body")
@@ -128,15 +134,6 @@ def _guessed_body(action: str, texts: Mapping[str, str], arguments: Mapping[Any,
 
 def _parsed(arguments: str) -> object:
     return json.loads(arguments, strict=False) if arguments.lstrip()[:1] == "{" else arguments
-
-
-def _text_of(key: str, value: object) -> str:
-    """An argument as attribute text: a list of texts joined by `,` (options by `;`), any other value as JSON."""
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        value = (";" if key.lower() == "options" else ",").join(value)
-    text = value if isinstance(value, str) else to_json(value)
-    # JSON can hold lone surrogates, which UTF-8 cannot.
-    return _SURROGATE.sub("\ufffd", text)
 
 
 def _without_layout(body: str) -> str:

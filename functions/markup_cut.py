@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from engine.functions.dialects import Reading
 from engine.functions.lazy import lazy_regex
 from engine.functions.markers import KEYWORDS
 from engine.functions.markup_bodies import Bodies, Close
@@ -17,15 +16,16 @@ from engine.functions.markup_tags import Shape, Tag
 
 _MARKER = lazy_regex(rf"(?<![^\s>])<<((?:{'|'.join(KEYWORDS)})[A-Za-z0-9_]*)")
 _WRAPPER = lazy_regex(r"\s*<<([A-Z][A-Za-z0-9_]*)")
-_ELEMENT = lazy_regex(r"<(?:[\w.:-]*invoke\b|function=|tool_use>)", FLAGS)
-_ELEMENT_END = lazy_regex(r"</[\w.:-]*(?:invoke|function|tool_use)\s*>", FLAGS)
 _NAME = lazy_regex(
     r"\"name\"\s*:\s*\"([\w.:/-]+)\"|\bname\s*=\s*[\"']([\w.:/-]+)|function=\s*([\w.:/-]+)|\bcall:\s*([\w.:/-]+)"
-    r"|<(?:tool_)?name>\s*([\w.:/-]+)|\bto=([\w.:/-]+)|\[TOOL_CALLS\]\s*([\w.:/-]+)",
+    r"|<(?:tool_)?name>\s*([\w.:/-]+)|\bto=([\w.:/-]+)|\[TOOL_CALLS\]\s*([\w.:/-]+)|\btool\s*=\s*\"([\w.:/-]+)"
+    r"|\"(?:tool_name|recipient_name|tool|function|action)\"\s*:\s*\"([\w.:/-]+)",
     FLAGS,
 )
 _NAME_WITHIN = 400
 """A call names its tool within this many characters."""
+_NAME_NEAR = 120
+_WORD = lazy_regex(r"[A-Za-z_][\w-]*")
 
 
 def tag_is_open(tag: Tag, text: str) -> bool:
@@ -45,22 +45,12 @@ def body_is_open(tag: Tag, close: Close, bodies: Bodies) -> bool:
     return any(not 0 <= bodies.markers.closer(found[1], found.end()) <= close.start for found in openers if found)
 
 
-def call_is_open(start: int, reading: Reading | None, text: str, decodes: bool) -> int:
-    """Where the part without an end begins in a foreign call at `start`; -1 if the call is complete.
-
-    `decodes` says whether there is a complete JSON value at `start`.
-    """
-    if reading is None:
-        return -1 if decodes else start
-    if reading.problem:
-        return max(reading.end, start + 1) if reading.calls else start
-    if reading.calls and _ELEMENT.match(text, start) and not _ELEMENT_END.search(text, start, reading.end):
-        return start
-    return -1
-
-
 def called_tool(start: int, text: str, names: frozenset[str]) -> str | None:
     """The tool that the call at `start` names; None if it does not exist."""
     found = _NAME.search(text, start, start + _NAME_WITHIN)
     word = re.split(r"[.:/]", found[found.lastindex or 0])[-1].lower() if found else None
-    return word if word in names else None
+    if word in names:
+        return word
+    # else the first word that is the name of a tool, where the notation has the name alone
+    words = (word.lower() for word in _WORD.findall(text, start, start + _NAME_NEAR)) if found is None else ()
+    return next((word for word in words if word in names), None)

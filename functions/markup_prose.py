@@ -18,15 +18,29 @@ CALL_FENCES = frozenset({"xml", "tool_code", "tool_command", "tool_call", "tool_
 _RUNS = lazy_regex("`+")
 _BLANK_LINE = lazy_regex(r"\n[ \t\r]*\n")
 _LONGEST_FENCE = 20
+_SAYS_NOTHING = lazy_regex(
+    # blanks, invisible characters, and the signs of lists and objects
+    r"(?:[\s\[\]{}(),;:'\"\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    r"\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffd]"
+    # fences, control tokens and the frames of calls
+    r"|(?:```|~~~)[`~]*(?:(?:jsonc?|xml|python|text|tool_\w+)\b)?"
+    r"|<[|｜][\w:/▁-]{1,60}[|｜]>|\[/?(?:TOOL_CALLS?|(?:END_)?TOOL_REQUEST)\]"
+    r"|</?(?:\w{1,20}:)?(?:tool_?calls?|function_?calls?|functions?|tool_use|invoke|tools?)(?:\s*/)?>|functools(?=\s*\[))*",
+    re.IGNORECASE,
+)
 
 
 class Quotation(NamedTuple):
-    """`text[start:end]` is quoted, its content starts at `content`; `fence` is the info word of a fence."""
+    """`text[start:end]` is quoted, its content starts at `content`; `fence` is the info word of a fence.
+
+    `closed` is false for a fence that goes to the end of the text.
+    """
 
     start: int
     end: int
     fence: str | None
     content: int
+    closed: bool = True
 
 
 class Quotations:
@@ -66,7 +80,7 @@ class Quotations:
         content = min(line_end + 1, len(self.text))
         closing = _closing_line(self.text[start], end - start).search(self.text, content)
         word = info.split()[0].lower() if info else ""
-        return Quotation(start, closing.end() if closing else len(self.text), word, content)
+        return Quotation(start, closing.end() if closing else len(self.text), word, content, closing is not None)
 
     def _span(self, start: int, end: int) -> Quotation | None:
         """A code span: up to the next run of the same length, in the same paragraph."""
@@ -124,6 +138,11 @@ class Prose:
                 parts += [gap, words] if parts else [words]
                 gap = piece[len(piece.rstrip()) :]
         return "".join(parts)
+
+
+def said_in(text: str) -> str:
+    """`text`, or '' where it says nothing: it holds no more than blanks, brackets, and frames of calls without a call."""
+    return "" if _SAYS_NOTHING.fullmatch(text) else text
 
 
 def _wider(left: str, right: str) -> str:

@@ -7,12 +7,11 @@ from bisect import bisect_left
 from functools import cached_property
 from typing import NamedTuple
 
-from engine.functions.dialects import Dialects
 from engine.functions.markup_bodies import Bodies
 from engine.functions.markup_calls import TARGETS
-from engine.functions.markup_claims import UNREAD
 from engine.functions.markup_grammar import begins_line, skip_space
 from engine.functions.markup_tags import Shape, Tag
+from engine.functions.notations import answer_of, notation_of
 
 
 class Recovery(NamedTuple):
@@ -32,7 +31,7 @@ class Recoveries:
 
     def __init__(self, bodies: Bodies, outer: re.Pattern[str]) -> None:
         self.bodies = bodies
-        self.dialects = Dialects(bodies.text, bodies.grammar)
+        self.answer = answer_of(bodies.text, bodies.grammar)
         self.outer = outer
         self.text = bodies.text
 
@@ -110,13 +109,13 @@ class Recoveries:
     @cached_property
     def _clean_ends(self) -> dict[int, int]:
         """The start and end of each well-formed call behind which there are only such calls up to the end of the text."""
-        # From left to right first: `Dialects` relies on that direction.
+        # From left to right first: the notations rely on that direction.
         ends, claimed = list[tuple[int, int]](), 0
         for head in self.outer.finditer(self.text):
             if head.start() < claimed:
                 continue  # part of a call that cannot be read
-            end, claimed = self._call_end(head)
-            ends.append((head.start(), end))
+            start, end, claimed = self._call(head)
+            ends.append((start, end))
         clean = dict[int, int]()
         for start, end in reversed(ends):
             follower = skip_space(self.text, end) if end >= 0 else -1
@@ -124,20 +123,19 @@ class Recoveries:
                 clean[start] = end
         return clean
 
-    def _call_end(self, head: re.Match[str]) -> tuple[int, int]:
-        """Where the call behind `head` ends, -1 if it is not well-formed; and where the text ends that it claims."""
-        if head.lastgroup in ("foreign", "brace", "bracket"):
-            reading = self.dialects.read(head.start(), head[0])
-            if reading and reading.problem:
-                return -1, reading.claimed
-            return (reading.end, 0) if reading and reading.calls else (-1, reading.end if reading else 0)
-        if head.lastgroup in UNREAD:
-            claim = self.dialects.claims.unread(head)
-            return -1, claim.end if claim else 0
+    def _call(self, head: re.Match[str]) -> tuple[int, int, int]:
+        """Where the call at `head` starts and ends, -1 if it is not well-formed; and where the text ends that it claims."""
+        start = head.start()
+        notation = notation_of(head.lastgroup)
+        if notation is not None:
+            reading = notation.read(self.answer, head)
+            if reading is None or reading.problem or not reading.calls or reading.open_from >= 0:
+                return start, -1, max(reading.claimed, reading.end) if reading else 0
+            return reading.start if reading.start >= 0 else start, reading.end, 0
         if head.lastgroup != "tag" or head["slash"]:
-            return -1, 0
-        tag = self.bodies.reader.read(head["name"].lower(), head.start(), head.end())
+            return start, -1, 0
+        tag = self.bodies.reader.read(head["name"].lower(), start, head.end())
         if tag.shape is not Shape.WHOLE or tag.repairs:
-            return -1, 0
+            return start, -1, 0
         close = None if tag.closed else self.bodies.close_of(tag)
-        return tag.end if tag.closed else close.end if close else -1, 0
+        return start, tag.end if tag.closed else close.end if close else -1, 0

@@ -19,7 +19,7 @@ _NAME = lazy_regex(r"[^\s=<>/\"'`]+")
 _EQUALS = lazy_regex(r"\s*=\s*")
 _OPENING = lazy_regex(r"<\|\"\|>|\\[\"']|[\"'`\u201c\u2018]")
 _BARE = lazy_regex(r"[^\s<>]*")
-_ENTITY = lazy_regex(r"&(quot|amp|lt|gt|apos);")
+_ENTITY = lazy_regex(r"&(?:(quot|amp|lt|gt|apos)|#(?:([0-9]{1,7})|[xX]([0-9A-Fa-f]{1,6})));")
 _ENTITIES = {"quot": '"', "amp": "&", "lt": "<", "gt": ">", "apos": "'"}
 # Attributes whose value may have several lines; signs that show that a value is neither a name nor a number.
 _LONG_VALUES = frozenset({"body", "command", "content", "text", "question", "options", "query", "cmd", "code"})
@@ -58,8 +58,17 @@ class Tag(NamedTuple):
 
 
 def decode_entities(value: str) -> str:
-    """`value` with the five predefined XML entities decoded, each once."""
-    return _ENTITY.sub(lambda found: _ENTITIES[found[1]], value) if "&" in value else value
+    """`value` with the five predefined XML entities and numeric references decoded, each once."""
+    return _ENTITY.sub(_decoded, value) if "&" in value else value
+
+
+def _decoded(found: re.Match[str]) -> str:
+    """The character of a reference; the reference itself where its number is NUL, half a pair, or too great."""
+    name, decimal, hexadecimal = found.groups()
+    if name:
+        return _ENTITIES[name]
+    number = int(decimal) if decimal else int(hexadecimal, 16)
+    return chr(number) if 0 < number < 0xD800 or 0xDFFF < number < 0x110000 else found[0]
 
 
 class TagReader:

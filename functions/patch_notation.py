@@ -146,7 +146,7 @@ def _take_added(change: Change, line: str, number: int) -> None:
         raise BadPatch(
             f"line {number} of the patch, {line[:80]!r}: each line of '*** Add File: {change.path}' begins with '+'"
         )
-    _open_hunk(change).lines.append(line if line.startswith("+") else "+")
+    _open_hunk(change).lines.append(line if line.startswith("+") else "")
 
 
 def _open_hunk(change: Change) -> Hunk:
@@ -194,9 +194,12 @@ def _checked(changes: list[Change]) -> list[Change]:
 
 
 def _drop_blank_end(change: Change) -> None:
-    """Blank lines before the next header are layout, not lines of the file."""
-    sign = "+" if change.action == "add" else " "
+    """Blank lines before the next header are layout, unless they are all that says where new lines belong."""
     for hunk in change.hunks:
-        while len(hunk.lines) > 1 and hunk.lines[-1] == sign:
+        layout = "" if change.action == "add" else " "
+        while len(hunk.lines) > 1 and hunk.lines[-1] == layout:
+            if layout and all(line.startswith("+") for line in hunk.lines[:-1]):
+                break
             hunk.lines.pop()
+        hunk.lines = [line or "+" for line in hunk.lines]
     change.hunks = [hunk for hunk in change.hunks if any(line.strip() for line in hunk.lines)]

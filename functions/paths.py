@@ -6,7 +6,9 @@ glob characters.
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 from functools import lru_cache
 from urllib.parse import quote
 
@@ -56,6 +58,29 @@ def path_normalize(path: str | None) -> str | None:
     if scheme in _WEB_SCHEMES:
         return f"{scheme}://{rest}"
     return f"{scheme}://{_encode_once(rest)}"
+
+
+def path_locate(path: str | None, roots: str | None) -> str | None:
+    """`path_normalize` of `path`; an absolute path inside the project's root becomes the one relative to it.
+
+    `roots` is JSON: `names`, the absolute paths by which the root is known, and `folds`, 1 where its file system takes names
+    that differ in case or in Unicode normalization for the same; NULL where there is no root.
+    """
+    normal = path_normalize(path)
+    if normal is None or roots is None or not normal.startswith("/"):
+        return normal
+    known = json.loads(roots)
+    fold = _folded if known.get("folds") else str
+    parts = _normalize_bare(normal.lstrip("/")).split("/")
+    for name in known["names"]:
+        root = [part for part in (name or "").split("/") if part]
+        if root and [fold(part) for part in parts[: len(root)]] == [fold(part) for part in root]:
+            return "/".join(parts[len(root) :]) or "."
+    return normal
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
 
 
 def _normalize_bare(path: str) -> str:
@@ -166,6 +191,7 @@ FUNCTIONS = (
     Function("log_path", 3, log_path),
     Function("path_scheme", 1, path_scheme),
     Function("path_normalize", 1, path_normalize),
+    Function("path_locate", 2, path_locate),
     Function("path_slug", 1, path_slug),
     Function("path_error", 1, path_error),
     Function("path_is_pattern", 1, path_is_pattern),

@@ -13,10 +13,11 @@ from functools import cached_property, lru_cache
 from engine.functions import Function
 from engine.functions.globs import path_regex, text_regex, wildcard_runs
 from engine.functions.lazy import lazy_regex
+from engine.functions.limits import PATTERN_CHARACTERS, REGEX_CHARACTERS, Exceeded
 from engine.functions.paths import path_is_pattern
 from engine.functions.queries import jsonpath_error, jsonpath_finds, xpath_error, xpath_finds
-from engine.functions.regexes import MAXIMUM_SOURCE, Limited, limited
-from engine.functions.sed import find_hits, parse_sed
+from engine.functions.regexes import Limited, limited
+from engine.functions.sed import find_hits, parse_sed, problem
 
 _SLASHED = lazy_regex(r"/(?!/)(.+)/([gimsuy]*)", re.DOTALL)
 _REGEX_EVIDENCE = lazy_regex(r"\\|[\^$|(){}\[]|\.[*+?]|[\w)\]][+?]|://")
@@ -30,12 +31,10 @@ _ROOTED_XPATH = lazy_regex(
 )
 _BEFORE_WILDCARD = lazy_regex(r"[^*?\[\]!(){}\\]*")
 _BELOW = lazy_regex(r"([^*?\[\]!(){}\\]*/)\*\*|([^*?\[\]!(){}\\/]+://)\*")
-_LONGEST = 4096
-"""A longer pattern is literal text."""
 _QUICK_TEXT = 1024
 _QUICK_RUNS = 2
 """Up to two wildcards and 1,024 characters the standard matcher is quick on every text."""
-_SHORT = MAXIMUM_SOURCE // 6
+_SHORT = REGEX_CHARACTERS // 6
 """A glob becomes at most six times as long when it is translated for passages."""
 
 
@@ -176,7 +175,13 @@ class _Sed(Pattern):
 
     def search(self, text: str) -> int:
         substitutions = parse_sed(self.pattern) or []
-        return min((hits[0].start + 1 for each in substitutions if (hits := find_hits(each, text))), default=0)
+        try:
+            return min((hits[0].start + 1 for each in substitutions if (hits := find_hits(each, text, 1))), default=0)
+        except Exceeded:
+            return 0
+
+    def error(self) -> str | None:
+        return next((said for each in parse_sed(self.pattern) or [] if (said := problem(each))), None)
 
 
 _KINDS: Mapping[str, type[Pattern]] = {each.kind: each for each in (Pattern, _Glob, _Regex, _JsonPath, _XPath, _Sed)}
@@ -224,7 +229,7 @@ def pattern_error(pattern: str | None) -> str | None:
 
 def _kind(pattern: str, *, passage: bool) -> str:
     """The kind of a pattern by its form. In a passage of text `/word/` is a regex, else a folder."""
-    if len(pattern) > _LONGEST:
+    if len(pattern) > PATTERN_CHARACTERS:
         return "literal"
     if not pattern.startswith(("/", "$", "s/")):  # as nearly every path
         return "glob" if path_is_pattern(pattern) else "literal"
@@ -249,7 +254,7 @@ def _is_regex(slashed: re.Match[str], passage: bool) -> bool:
 
 def _pattern(pattern: str, passage: bool) -> Pattern:
     """The pattern, ready to use. Only one that begins with a slash can mean something else in a passage."""
-    if len(pattern) > _LONGEST:
+    if len(pattern) > PATTERN_CHARACTERS:
         return Pattern(pattern)  # not cached: it would keep a long text alive
     return _cached_pattern(pattern, passage and pattern.startswith("/"))
 

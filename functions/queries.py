@@ -1,146 +1,107 @@
-"""Whether a JSONPath or an XPath finds anything in a text.
+"""Whether a JSONPath or an XPath finds anything in a text, within the limits of time and memory.
 
-Models write the queries and the documents come from anywhere: the parsers load nothing from the network and expand no
-entities, and queries that take quadratic time are refused.
+A query that goes from name to name takes time in proportion to the document and runs here, on a small document. Any other
+one can take the square of it and more; it runs in the helper process, which ends when it takes too long or too much memory.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
+from engine.functions import documents
+from engine.functions.helper import run
 from engine.functions.lazy import lazy_regex
-from engine.functions.regexes import limited
+from engine.functions.limits import DOCUMENT_CHARACTERS, Key, allowance
 
-MAXIMUM_TEXT = 2_000_000
-"""Longest document that is parsed, in code points."""
+_SMALL = 64_000
+"""Longest document in code points on which a simple query runs in this process."""
 _QUOTED = lazy_regex(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
-_DECLARATION = lazy_regex(r"^\ufeff?\s*<\?xml[^>]*\?>")
-_HTML = lazy_regex(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 _XPATH_WALK = lazy_regex(r"//|\b(?:descendant|ancestor|following|preceding)")
 
 
+class _Language(NamedTuple):
+    """A query language: its name, its signs at the beginning of a document, its simple queries, its work in `documents`."""
+
+    name: str
+    begins: tuple[str, ...]
+    simple: re.Pattern[str]
+    work: str
+
+
+_JSONPATH = _Language(
+    "JSONPath",
+    ("{", "["),
+    lazy_regex(
+        r"\$(?:\.\.[A-Za-z_]\w*)?(?:\.[A-Za-z_]\w*|\.\*|\[(?:-?\d{1,9}|\*|'[^'\\]*'|\"[^\"\\]*\")\])*", re.ASCII
+    ),
+    "jsonpath",
+)
+_XPATH = _Language(
+    "XPath",
+    ("<",),
+    lazy_regex(
+        r"//?(?:[A-Za-z_][\w.-]*|\*)(?:\[(?:\d{1,9}|@[\w.-]+(?:=(?:'[^']*'|\"[^\"]*\"))?)\])?(?:/@?[\w.-]+|/text\(\))*",
+        re.ASCII,
+    ),
+    "xpath",
+)
+
+
 def jsonpath_error(pattern: str) -> str | None:
-    """What is wrong with a JSONPath; None if nothing is."""
+    """What is wrong with a JSONPath, or why it matches nothing any more; None if nothing is."""
+    return _jsonpath_refusal(pattern) or _error(_JSONPATH, pattern)
+
+
+def jsonpath_finds(pattern: str, text: str) -> bool | None:
+    """Whether `pattern` selects anything in the JSON document `text`; None if `text` is not one."""
+    return _finds(_JSONPATH, pattern, text, _jsonpath_refusal(pattern))
+
+
+def xpath_error(pattern: str) -> str | None:
+    """What is wrong with an XPath, or why it matches nothing any more; None if nothing is."""
+    return _xpath_refusal(pattern) or _error(_XPATH, pattern)
+
+
+def xpath_finds(pattern: str, text: str) -> bool | None:
+    """Whether `pattern` selects anything in the XML or HTML document `text`; None if `text` is not one."""
+    return _finds(_XPATH, pattern, text, _xpath_refusal(pattern))
+
+
+def _jsonpath_refusal(pattern: str) -> str | None:
+    """Why a JSONPath is not run at all; None if it may be."""
     bare = _QUOTED.sub("''", pattern)
     if bare.count("..") > 2 or bare.count("$") > 1:
         return f"JSONPath {pattern!r} walks the document too often: use at most two `..` and one `$`"
     if "=~" in bare:
         return f"JSONPath {pattern!r} uses `=~`: write search(@.name, 'regex')"
-    compiled = _compile_jsonpath(pattern)
-    return compiled if isinstance(compiled, str) else None
+    return None
 
 
-def jsonpath_finds(pattern: str, text: str) -> bool | None:
-    """Whether `pattern` selects anything in the JSON document `text`; None if `text` is not one."""
-    if len(text) > MAXIMUM_TEXT or not text.lstrip().startswith(("{", "[")):
-        return None
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    compiled = _compile_jsonpath(pattern)
-    if isinstance(compiled, str) or jsonpath_error(pattern):
-        return False
-    from jsonpath import JSONPathError
-
-    try:
-        return any(True for _ in compiled.finditer(document))
-    except (JSONPathError, RecursionError, TypeError, ValueError, LookupError, AttributeError):
-        return False
-
-
-@lru_cache(maxsize=256)
-def _compile_jsonpath(pattern: str) -> Any:
-    """The compiled path, or a sentence that says why it is not valid."""
-    from jsonpath import JSONPathError
-
-    try:
-        return _environment().compile(pattern)
-    except (JSONPathError, re.error, RecursionError, ValueError, LookupError, TypeError) as problem:
-        reason = str(problem).partition("\n")[0] or type(problem).__name__
-        return f"JSONPath {pattern!r} is not valid: {reason}; correct it"
-
-
-@lru_cache(maxsize=1)
-def _environment() -> Any:
-    """JSONPath whose `match` and `search` have the time limit of all regular expressions from models."""
-    from jsonpath import JSONPathEnvironment  # costs 80 ms, rarely needed
-    from jsonpath.function_extensions import ExpressionType, FilterFunction
-
-    class Search(FilterFunction):
-        """`search(value, regex)`: a hit anywhere."""
-
-        arg_types = [ExpressionType.VALUE, ExpressionType.VALUE]  # noqa: RUF012 - the library's declaration
-        return_type = ExpressionType.LOGICAL
-
-        def __call__(self, value: object, source: object) -> bool:
-            return isinstance(value, str) and isinstance(source, str) and limited(source).search(value) > 0
-
-    class Match(Search):
-        """`match(value, regex)`: the whole value."""
-
-        def __call__(self, value: object, source: object) -> bool:
-            return isinstance(value, str) and isinstance(source, str) and limited(source).fullmatch(value)
-
-    environment = JSONPathEnvironment()
-    environment.function_extensions["search"] = Search()
-    environment.function_extensions["match"] = Match()
-    return environment
-
-
-def xpath_error(pattern: str) -> str | None:
-    """What is wrong with an XPath; None if nothing is."""
+def _xpath_refusal(pattern: str) -> str | None:
+    """Why an XPath is not run at all; None if it may be."""
     if len(_XPATH_WALK.findall(_QUOTED.sub("''", pattern))) > 2:
         return f"XPath {pattern!r} walks the document too often: use at most two `//`"
-    compiled = _compile_xpath(pattern)
-    return compiled if isinstance(compiled, str) else None
-
-
-def xpath_finds(pattern: str, text: str) -> bool | None:
-    """Whether `pattern` selects anything in the XML or HTML document `text`; None if `text` is not one."""
-    document = _parse_markup(text)
-    if document is None:
-        return None
-    compiled = _compile_xpath(pattern)
-    if isinstance(compiled, str) or xpath_error(pattern):
-        return False
-    from lxml import etree  # type: ignore[import-untyped]
-
-    try:
-        found = compiled(document)
-    except (etree.XPathError, ValueError, RecursionError):
-        return False
-    return bool(found) and found == found  # NaN is a number that found nothing
-
-
-@lru_cache(maxsize=256)
-def _compile_xpath(pattern: str) -> Any:
-    """The compiled path, or a sentence that says why it is not valid."""
-    from lxml import etree  # costs 50 ms, rarely needed
-
-    try:
-        return etree.XPath(pattern, regexp=False)
-    except (etree.XPathError, ValueError) as problem:
-        return f"XPath {pattern!r} is not valid: {problem}; correct it"
-
-
-def _parse_markup(text: str) -> Any:
-    """The root element of XML, or of a text that declares itself HTML; None for any other text."""
-    if len(text) > MAXIMUM_TEXT or not text.lstrip("\ufeff \t\r\n").startswith("<"):
-        return None
-    from lxml import etree
-
-    source = _DECLARATION.sub("", text).encode(errors="replace")
-    xml = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, encoding="utf-8")
-    html = etree.HTMLParser(no_network=True, encoding="utf-8")
-    for parser in (xml, html) if _HTML.search(text, 0, 2000) else (xml,):
-        try:
-            root = etree.fromstring(source, parser)
-        except (etree.XMLSyntaxError, ValueError):
-            continue
-        if root is not None:
-            return root
     return None
+
+
+def _error(language: _Language, pattern: str) -> str | None:
+    work = f"{language.work}_invalid"
+    key = Key(language.name, pattern)
+    found: str | None = documents.WORK[work](pattern) if language.simple.fullmatch(pattern) else run(key, work, pattern)
+    return found or allowance().failures.get(key)
+
+
+def _finds(language: _Language, pattern: str, text: str, refusal: str | None) -> bool | None:
+    """Whether `pattern` selects anything; None if `text` is no document, False for a pattern that cannot be run."""
+    if len(text) > DOCUMENT_CHARACTERS or not text[:1000].lstrip("\ufeff \t\r\n").startswith(language.begins):
+        return None
+    if refusal is not None:
+        return False
+    work = f"{language.work}_selects"
+    if len(text) <= _SMALL and language.simple.fullmatch(pattern):
+        selected: bool | None = documents.WORK[work](pattern, text)
+        return selected
+    key = Key(language.name, pattern)
+    found: bool | None = run(key, work, pattern, text)
+    return False if key in allowance().failures else found

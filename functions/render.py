@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.functions import Function
-from engine.functions.compact import to_json
+from engine.functions.compact import from_json, to_json
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup import response_parse
 from engine.functions.markup_calls import TARGETS, Command, command_of_arguments
@@ -53,8 +53,8 @@ def render_response(text: str | None, calls: str | None, tools: str | None) -> s
     """
     if text is None or calls is None or tools is None:
         return None
-    known = frozenset(json.loads(tools))
-    block = "\n".join(_known(call["name"], call["arguments"], known) for call in json.loads(calls))
+    known = frozenset(from_json(tools))
+    block = "\n".join(_known(call["name"], call["arguments"], known) for call in from_json(calls))
     if not block or not text.strip():
         return block or text
     after = f"{text.rstrip()}\n\n{block}"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from engine.errors import ValidationError
 from engine.functions import Function
-from engine.functions.compact import to_json
+from engine.functions.compact import from_json, to_json
 
 Schema = dict[str, Any]
 
@@ -50,7 +49,7 @@ def arguments_schema(schema: str) -> Schema:
     Raises `ValidationError` (400) where `schema` is no JSON object.
     """
     try:
-        parsed = json.loads(schema)
+        parsed = from_json(schema)
     except ValueError as error:
         raise ValidationError(f"the schema of a tool is not JSON: {error}") from error
     if not isinstance(parsed, dict):

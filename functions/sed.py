@@ -6,11 +6,12 @@ import re
 from typing import NamedTuple
 
 from engine.functions.lazy import lazy_regex
+from engine.functions.limits import SUBSTITUTION_HITS, most_characters, too_long
 from engine.functions.regexes import limited
 
-MAXIMUM_HITS = 100_000
 _SUBSTITUTION = lazy_regex(r"s([/|#,:~!@%+])((?:\\.|(?!\1)[^\\\n])+)\1((?:\\.|(?!\1)[^\\\n])*)\1([gimsv]*)")
 _SEPARATOR = lazy_regex(r"(?:[ \t]*;[ \t]*|[ \t]*\r?\n[ \t]*)+|\s+(?=s[/|#,:~!@%+])")
+_GROUP = lazy_regex(r"(?<!\\)(?:\\\\)*\\([1-9])")
 _ESCAPE = lazy_regex(r"\\(.)")
 _REGEX_SIGN = lazy_regex(r"[\\.*+?^$|()\[\]{}]")
 _ESCAPED = {"n": "\n", "t": "\t"}
@@ -64,16 +65,41 @@ def plain_text(written: str) -> str:
     return _ESCAPE.sub(_plain, written)
 
 
-def find_hits(substitution: Substitution, text: str) -> list[Hit]:
-    """Every hit of `substitution` in `text`: of its literal text, or without one of its regular expression."""
-    if "i" not in substitution.flags:
-        for old in dict.fromkeys((substitution.old, plain_text(substitution.old))):
-            if found := _literal_hits(old, plain_text(substitution.new), text):
-                return found
-    if "i" not in substitution.flags and not _REGEX_SIGN.search(substitution.old):
+def replace_literally(substitution: Substitution, text: str) -> str | None:
+    """`text` with its literal text replaced everywhere; None without the flag g or a hit. Raises `Exceeded`."""
+    old = _literal(substitution, text) if substitution.everywhere else None
+    if old is None:
+        return None
+    new, most = plain_text(substitution.new), most_characters(text)
+    if len(text) + text.count(old) * (len(new) - len(old)) > most:
+        raise too_long(most)
+    return text.replace(old, new)
+
+
+def find_hits(substitution: Substitution, text: str, most: int = SUBSTITUTION_HITS) -> list[Hit]:
+    """The first `most` hits of `substitution` in `text`: of its literal text, or without one of its regular expression.
+
+    Raises `Exceeded` where their replacements are too long.
+    """
+    if (old := _literal(substitution, text)) is not None:
+        return _literal_hits(old, plain_text(substitution.new), text, most)
+    if _is_literal(substitution):
         return []
-    hits = limited(substitution.old, substitution.flags).hits(text, MAXIMUM_HITS)
-    return [Hit(hit.start(), hit.end(), _expand(substitution.new, hit.groups())) for hit in hits]
+    longest = left = most_characters(text)
+    groups = [int(number) - 1 for number in _GROUP.findall(substitution.new)]
+    found: list[Hit] = []
+    for hit in limited(substitution.old, substitution.flags).hits(text, most):
+        filled = hit.groups()
+        left -= len(substitution.new) + sum(len(filled[group] or "") for group in groups if group < len(filled))
+        if left < 0:
+            raise too_long(longest)
+        found.append(Hit(hit.start(), hit.end(), _expand(substitution.new, filled)))
+    return found
+
+
+def problem(substitution: Substitution) -> str | None:
+    """Why a substitution finds nothing in any text: its regular expression is not valid, or took too long; else None."""
+    return None if _is_literal(substitution) else limited(substitution.old, substitution.flags).error()
 
 
 def apply_hits(text: str, hits: list[Hit]) -> str:
@@ -86,10 +112,22 @@ def apply_hits(text: str, hits: list[Hit]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _literal_hits(old: str, new: str, text: str) -> list[Hit]:
+def _is_literal(substitution: Substitution) -> bool:
+    """Whether it has only literal text to look for."""
+    return "i" not in substitution.flags and not _REGEX_SIGN.search(substitution.old)
+
+
+def _literal(substitution: Substitution, text: str) -> str | None:
+    """The literal text of a substitution, as written or without its escapes, whichever `text` holds; else None."""
+    if "i" in substitution.flags:
+        return None
+    return next((old for old in (substitution.old, plain_text(substitution.old)) if old in text), None)
+
+
+def _literal_hits(old: str, new: str, text: str, most: int) -> list[Hit]:
     found: list[Hit] = []
     start = text.find(old)
-    while start >= 0:
+    while start >= 0 and len(found) < most:
         found.append(Hit(start, start + len(old), new))
         start = text.find(old, start + len(old))
     return found

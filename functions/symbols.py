@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import importlib
 import re
+import time
 from collections.abc import Callable
 from functools import cache
 from itertools import count
 from typing import Any
 
 from engine.functions.lazy import lazy_regex
+from engine.functions.limits import SUMMARY_SECONDS
 
 MAX_SYMBOLS = 300
 """Most definitions that are collected; a summary shows fewer."""
 _MAX_DEPTH = 30
 _CHUNK = 4096
 _MAX_READS = 2000
+_LEAST_STEPS = 500
+_BYTES_A_STEP = 50
+"""A parser reports each hundred of its operations. For usual source that is a step for 90 bytes and more; a grammar that
+tries many readings of a text at once takes seconds and gigabytes for it, and is given up."""
 _WIDTH = 120
 
 _GRAMMARS = {
@@ -91,7 +97,11 @@ def code_symbols(suffix: str, body: str) -> list[str] | None:
 
     source = body.encode(errors="replace")
     found: list[str] = []
-    root = Parser(language).parse(_reader(source)).root_node
+    try:
+        tree = Parser(language).parse(_reader(source), progress_callback=_patience(len(source)))
+    except ValueError:  # given up
+        return None
+    root = tree.root_node
     _collect(root, source, 0, 0, found)
     # a grammar that meets an error loses whole classes
     if root.has_error and len(lines := code_headings(body)) > len(found):
@@ -119,6 +129,13 @@ def _reader(source: bytes) -> Callable[[int, object], bytes]:
     """The function that reads the source for a parser; it gives no more to one that goes back thousands of times."""
     reads = count()
     return lambda offset, _: source[offset : offset + _CHUNK] if next(reads) < _MAX_READS else b""
+
+
+def _patience(size: int) -> Callable[..., bool]:
+    """The function by which a parser of `size` bytes is given up: after so many steps, or its CPU time."""
+    steps, most = count(), _LEAST_STEPS + size // _BYTES_A_STEP
+    until = time.thread_time() + SUMMARY_SECONDS
+    return lambda *_: next(steps) > most or time.thread_time() > until
 
 
 @cache

@@ -9,6 +9,7 @@ import warnings
 
 from engine.functions import Function
 from engine.functions.compact import to_json
+from engine.functions.limits import SUMMARY_CHARACTERS
 from engine.functions.paths import path_scheme
 from engine.functions.symbols import code_headings, code_symbols
 
@@ -16,8 +17,6 @@ SUMMARY_LENGTH = 500
 """Longest summary in code points."""
 _TAIL_LINES = 20
 _TAIL_SCHEMES = frozenset({"sh", "env"})
-_PARSED_LENGTH = 100_000
-"""Source files above this many code points are skimmed, not parsed: a summary is made on every write."""
 _CODE = frozenset(
     re.findall(
         r"\w+",
@@ -132,7 +131,7 @@ def _fit_symbols(symbols: list[str]) -> str:
 
 def _symbols(suffix: str, body: str) -> list[str]:
     """What a source file defines, by the best parser there is for it."""
-    if len(body) > _PARSED_LENGTH:
+    if len(body) > SUMMARY_CHARACTERS:
         return code_headings(body)
     if suffix in ("py", "pyi"):
         return _python_symbols(body)
@@ -145,10 +144,10 @@ def _python_symbols(body: str) -> list[str]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(body)
+        found: list[str] = []
+        _collect(tree.body, "", found)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return code_headings(body)
-    found: list[str] = []
-    _collect(tree.body, "", found)
     return found
 
 

@@ -37,7 +37,7 @@ create table if not exists states (
 create table if not exists outcomes (
     name text primary key,
     status integer not null constraint outcomes_status references statuses (code),
-    -- 1: counts as a strike against the loop
+    -- 1: counts as a strike against the loop; a person may change it
     strikes integer not null constraint outcomes_strikes_flag check (strikes in (0, 1)),
     meaning text not null
 ) strict, without rowid;
@@ -154,15 +154,15 @@ insert into outcomes (name, status, strikes, meaning) values
     ('method_not_allowed', 405, 1, 'this kind of entry cannot be changed so'),
     ('overflow', 413, 1, 'too large'),
     ('unsupported', 415, 1, 'not text'),
-    ('exit', 500, 1, 'the process ended with an exit code other than 0'),
+    ('exit', 500, 0, 'the process ended with an exit code other than 0'),
     ('timeout', 504, 1, 'the process took too long'),
     ('interrupted', 499, 0, 'the engine was stopped while it ran; whether it finished is unknown'),
     ('unparsed', 422, 0, 'the response held something that could not be read'),
     ('truncated', 422, 1, 'the response was cut off inside it'),
     ('status', 500, 1, 'an HTTP status follows'),
     ('error', 500, 1, 'broke')
-on conflict (name) do update
-    set status = excluded.status, strikes = excluded.strikes, meaning = excluded.meaning;
+-- what strikes is a person's to change
+on conflict (name) do update set status = excluded.status, meaning = excluded.meaning;
 
 insert into writer_tiers (name, rank) values
     ('model', 1), ('client', 2), ('plugin', 3), ('system', 4)
@@ -203,6 +203,11 @@ insert into settings (name, value, kind, least, most, needed, meaning) values
     ('process_output_bytes', '1000000', 'whole', 0, null, 1, 'bytes of one output channel that are kept'),
     ('file_max_bytes', '1000000', 'whole', 0, null, 1, 'size above which a file is listed but not read'),
     ('scan_max_files', '20000', 'whole', 0, null, 1, 'files of a project above which a scan is refused'),
+    (
+        'untracked_files', '1', 'whole', 0, 1, 1,
+        '1: files that git does not track and would take belong to the project too; 0: only those that it tracks'
+    ),
+    ('kept_in_context', 'known://plan*', 'text', null, null, 0, 'a glob over paths that are never archived to make room'),
     ('lease_seconds', '30', 'whole', 1, null, 1, 'seconds after which a lease expires that its driver does not renew'),
     ('model_timeout', '300', 'number', 0.01, null, 1, 'seconds after which a model call is given up'),
     ('model_deadline', '600', 'number', 0.01, null, 1, 'seconds for which transient model errors are retried')
@@ -259,6 +264,28 @@ where exists (
     join writer_tiers as t on t.name = allowed.value
     where t.rank <= w.rank
 );
+
+-- The HTTP status of a state and an outcome: the one place that says so. Look up the state with, in this order of
+-- preference, the whole outcome, its text before the first ':', and ''. A state has a status of its own; a failed one
+-- takes that of its outcome: 'status:N' has N, from 400 to 599, and what nobody registered 500.
+create view _result_statuses as
+with recursive errors (code) as (
+    select 400
+    union all
+    select code + 1 from errors where code < 599
+)
+select name as state, '' as outcome, coalesce(status, 500) as status
+from states
+union all
+select s.name, o.name, o.status
+from states as s
+join outcomes as o
+where s.status is null
+union all
+select s.name, 'status:' || e.code, e.code
+from states as s
+join errors as e
+where s.status is null;
 
 -- triggers
 

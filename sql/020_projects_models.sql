@@ -11,10 +11,13 @@ create table if not exists projects (
     name text not null constraint projects_name_unique unique,
     -- the folder; null: the project has no files
     root text constraint projects_root_unique unique,
-    created_at integer not null
+    created_at integer not null,
+    -- by which absolute paths the root is known, as JSON for path_locate; null: by 'root' alone
+    root_names text constraint projects_root_names_json check (root_names is null or json_valid(root_names))
 ) strict;
 
--- Which files belong to a project besides those that git tracks, which do not, and which are never written.
+-- What a person says of a project's files: which belong to it although git does not track them, which do not belong to
+-- it, and which are never written.
 create table if not exists file_constraints (
     id integer primary key,
     project_id integer not null
@@ -22,8 +25,7 @@ create table if not exists file_constraints (
     -- a path, or a pattern that paths are matched with
     pattern text not null constraint file_constraints_pattern_not_empty check (trim(pattern) <> ''),
     -- add: belongs even where git does not track it; readonly: belongs and is never written; ignore: does not belong
-    visibility text not null
-        constraint file_constraints_visibility check (visibility in ('add', 'readonly', 'ignore')),
+    rule text not null constraint file_constraints_rule check (rule in ('add', 'readonly', 'ignore')),
     created_at integer not null,
     constraint file_constraints_once unique (project_id, pattern)
 ) strict;
@@ -42,8 +44,7 @@ create table if not exists models (
     max_output integer constraint models_max_output_range check (max_output is null or max_output >= 1),
     -- full: the packet has all sections; compact: a short packet for small local models
     profile text not null default 'full' constraint models_profile check (profile in ('full', 'compact')),
-    -- xml: the model writes commands as markup in its text; native: it calls the tools that the provider's API was
-    -- given
+    -- xml: the model writes commands as markup in its text; native: it calls tools through its provider's API
     tool_calling text not null default 'xml' constraint models_tool_calling check (tool_calling in ('xml', 'native')),
     -- who added the row
     origin text not null default 'client'
@@ -56,3 +57,13 @@ create table if not exists models (
 insert into models (alias, actual, context_length, profile, origin, created_at) values
     ('local', 'local', 4096, 'compact', 'built-in', 0)
 on conflict (alias) do nothing;
+
+-- views
+
+-- The names of each run's root, as path_locate takes them; null for a project without a root.
+create view _run_roots as
+select
+    r.id as run_id,
+    coalesce(p.root_names, case when p.root is not null then json_object('names', json_array(p.root)) end) as roots
+from runs as r
+join projects as p on p.id = r.project_id;

@@ -152,27 +152,6 @@ select
 from statuses
 where code in (200, 204, 413, 422, 499, 500);
 
--- How many seconds a loop with a time limit has left; waiting for decisions counts. A loop that has no limit or has not
--- started has no row.
-create view _loop_seconds as
-select
-    loop_id,
-    max_seconds,
-    max_seconds - (now() - started_at) / 1000.0 as seconds_left
-from (
-    select
-        l.id as loop_id,
-        l.started_at,
-        cast(
-            coalesce(
-                json_extract(l.config, '$.max_seconds'),
-                (select nullif(value, '') from settings where name = 'max_loop_seconds')
-            ) as real
-        ) as max_seconds
-    from loops as l
-)
-where max_seconds > 0 and started_at is not null;
-
 create view loop_flags as
 -- The flags that are on in a loop: those that its configuration has as 1 or true.
 select

@@ -55,11 +55,11 @@ create table if not exists turns (
     -- characters a token in this packet: the rate of the loop, a lower one that the run has measured since, or the one
     -- that a tokenizer counted
     chars_per_token real,
-    -- the last step of the ladder that was taken for this packet; 0: none; 4: no step is left
+    -- the last step of the ladder that was taken for this packet; 0: none; 6: no step is left
     ladder integer not null default 0,
     -- 1: old results of tools were summarized to keep this packet small
     condensed integer not null default 0,
-    -- 1: the provider refused the packet of this turn as too long
+    -- how often the provider refused the packet of this turn as too long
     refused integer not null default 0,
     -- 1: the project's files were scanned for this turn
     scanned integer not null default 0,
@@ -82,6 +82,11 @@ create unique index if not exists idx_turns_one_open on turns (run_id) where pha
 -- covers what _loop_rates reads, so that it reads no response
 create index if not exists idx_turns_reported on turns (run_id, sequence, context_chars, prompt_tokens, loop_id)
 where prompt_tokens > 0;
+
+-- these two cover what _run_costs reads, so that it reads no response
+create index if not exists idx_turns_costs on turns (run_id, cost) where cost is not null;
+
+create index if not exists idx_turns_unknown_costs on turns (run_id) where response is not null and cost is null;
 
 -- The driver of each driven run, one row a run. The token guards every write of the driver.
 create table if not exists leases (
@@ -130,18 +135,26 @@ insert or ignore into turn_transitions (from_phase, to_phase) values
 
 -- views
 
-create view live_leases as
--- The leases of runs: select * from live_leases. A lease is in force until 'expires_at', in Unix milliseconds; an
+create view run_leases as
+-- The leases of runs: select * from run_leases. A lease is in force until 'expires_at', in Unix milliseconds; an
 -- expired one is listed until it is replaced or released.
 select r.alias as run, l.token, l.holder, l.expires_at
 from leases as l
 join runs as r on r.id = l.run_id;
 
+-- The leases that keep others from a run. One that lies further ahead than a lease ever does was made before the clock
+-- was put back; it counts as expired.
+create view _leases_in_force as
+select l.run_id, l.token
+from leases as l
+join settings as s on s.name = 'lease_seconds'
+where l.expires_at > now() and l.expires_at <= now() + 2000 * cast(s.value as integer);
+
 create view claim_lease as
 -- Take the lease of a run: insert into claim_lease (run, token, holder, replaces). It is refused while another lease is
 -- in force, unless 'replaces' is the token of that lease because its holder is known to be dead.
 select run, token, holder, null as replaces
-from live_leases
+from run_leases
 where false;
 
 create view release_lease as
@@ -159,9 +172,9 @@ begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
     select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
-    from leases as l
+    from _leases_in_force as l
     join runs as r on r.id = l.run_id
-    where r.alias = new.run and l.expires_at > now() and l.token is not new.replaces;
+    where r.alias = new.run and l.token is not new.replaces;
     insert into leases (run_id, token, holder, expires_at)
     select
         id, new.token, new.holder,
@@ -229,15 +242,6 @@ begin
         'turn ' || old.sequence || ' of run ' || (select alias from runs where id = old.run_id)
         || ': cannot go from ' || old.phase || ' to ' || new.phase
     );
-end;
-
--- A turn takes one response: a second one is refused.
-create trigger turns__guard_response
-before update of response on turns
-when old.response is not null and new.response is not old.response
-begin
-    select fail(409, 'turn ' || old.sequence || ' of run ' || (select alias from runs where id = old.run_id)
-        || ': has its response already');
 end;
 
 -- Write the error as the entry log://turn_N/error/slug, where the model reads it. A slug that the turn already has gets

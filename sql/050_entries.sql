@@ -19,7 +19,9 @@ create table if not exists contents (
     -- where both are null, by the whole body
     cut integer,
     summary text,
-    body text not null
+    body text not null,
+    -- ':::' and what follows the name in the fence around the body and its summary; null: neither holds ':::'
+    fence text
 ) strict;
 
 -- Full-text search over the bodies of searchable schemes; rowid is contents.id.
@@ -45,6 +47,8 @@ create table if not exists entries (
     hash text,
     -- the clock (events.id) when the head became what it is
     since integer,
+    -- the path as packets write it; null: as it is
+    shown_path text,
     constraint entries_path_once_per_scope unique (scope, path)
 ) strict;
 
@@ -102,13 +106,17 @@ create view _content_texts as
 select
     id,
     body,
-    coalesce(summary, substr(body, 1, cut) || char(10) || '[… ' || (chars - cut) || ' more characters]', body) as summary,
+    case
+        when cut is null then coalesce(summary, body)
+        else substr(body, 1, cut) || char(10) || '[… ' || (chars - cut) || ' more characters]'
+    end as summary,
     -- the summary, where it is a text of its own; null: the beginning of the body
     summary as symbols,
     cut,
     chars,
     summary_chars,
-    lines
+    lines,
+    fence
 from contents;
 
 create view known_entries as
@@ -133,11 +141,13 @@ select
     v.visibility,
     v.state,
     v.outcome,
-    coalesce(
-        st.status,
-        case when v.outcome like 'status:%' then cast(substr(v.outcome, 8) as integer) end,
-        (select o.status from outcomes as o where o.name = substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1)),
-        500
+    (
+        select x.status
+        from _result_statuses as x
+        where x.state = v.state
+            and x.outcome in ('', v.outcome, substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1))
+        order by length(x.outcome) desc
+        limit 1
     ) as status,
     v.writer,
     v.turn,
@@ -145,7 +155,7 @@ select
     coalesce(c.lines, 0) as lines,
     v.write_count,
     (
-        select strftime('%Y-%m-%d %H:%M:%f', ev.at / 1000.0, 'unixepoch')
+        select strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
         from events as ev
         where ev.id <= max(v.since, coalesce(e.since, 0))
         order by ev.id desc
@@ -155,7 +165,6 @@ from run_views as v
 join runs as r on r.id = v.run_id
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind
-join states as st on st.name = v.state
 left join _entry_metadata as b on b.id = v.metadata_id
 left join contents as c on c.id = coalesce(v.content_id, e.content_id);
 
@@ -213,35 +222,3 @@ join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind
 join states as st on st.name = v.state
 left join _entry_metadata as b on b.id = v.metadata_id;
-
--- triggers
-
--- A content never changes.
-create trigger contents__guard_update
-before update on contents
-begin
-    select fail(405, 'contents are immutable; write the entry again');
-end;
-
--- A content is deleted only while a run is being purged.
-create trigger contents__guard_delete
-before delete on contents
-when not exists (select 1 from _purges)
-begin
-    select fail(405, 'contents are immutable; only the purge of a whole run removes them');
-end;
-
--- A row of metadata never changes.
-create trigger _entry_metadata__guard_update
-before update on _entry_metadata
-begin
-    select fail(405, 'the metadata of entries is immutable; write the entry again');
-end;
-
--- A row of metadata is deleted only while a run is being purged.
-create trigger _entry_metadata__guard_delete
-before delete on _entry_metadata
-when not exists (select 1 from _purges)
-begin
-    select fail(405, 'the metadata of entries is immutable; only the purge of a whole run removes it');
-end;

@@ -47,13 +47,13 @@ where false;
 create trigger write_entry__find
 instead of insert on write_entry
 begin
-    insert into entries (scope, path, scheme, kind)
-    select l.scope, new.path, path_scheme(new.path), s.name
+    insert into entries (scope, path, scheme, kind, shown_path)
+    select l.scope, new.path, path_scheme(new.path), s.name, fence_path(new.path)
     from schemes as s
     join run_scopes as l on l.run_id = new.run_id and l.kind = s.default_scope
     where s.name = coalesce((select name from schemes where name = coalesce(path_scheme(new.path), 'file')), '*')
         and not exists (select 1 from _run_paths as p where p.run_id = new.run_id and p.path = new.path)
-    on conflict (scope, path) do nothing;
+        and not exists (select 1 from entries as e where e.scope = l.scope and e.path = new.path);
     insert into _apply_write (
         run_id, entry_id, path, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome,
         writer, turn, loop_id, content_id, searchable
@@ -98,8 +98,10 @@ create trigger _apply_write__apply
 instead of insert on _apply_write
 begin
     -- a short body is its own summary
-    insert into contents (chars, summary_chars, lines, body)
-    select length(new.body), length(new.body), text_lines(new.body), new.body
+    insert into contents (chars, summary_chars, lines, body, fence)
+    select
+        length(new.body), length(new.body), text_lines(new.body), new.body,
+        case when instr(new.body, ':::') then fence_suffix(new.body, null) end
     where new.content_id is null
         and new.body is not new.old_body
         and length(new.body) <= 500
@@ -190,7 +192,7 @@ end;
 create trigger store_content__store
 instead of insert on store_content
 begin
-    insert into contents (chars, summary_chars, lines, cut, summary, body)
+    insert into contents (chars, summary_chars, lines, cut, summary, body, fence)
     select
         length(s.body),
         coalesce(
@@ -201,7 +203,8 @@ begin
         text_lines(s.body),
         s.cut,
         s.summary,
-        s.body
+        s.body,
+        fence_suffix(s.body, s.summary)
     from (
         -- materialized: each function is called once
         with clean as materialized (

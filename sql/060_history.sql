@@ -89,8 +89,8 @@ create trigger run_views__record_change
 after update on run_views
 when new.since <> old.since
 begin
-    insert or ignore into events (id, at, run_id, turn_id, kind, entry_id)
-    values (
+    insert into events (id, at, run_id, turn_id, kind, entry_id)
+    select
         new.since, now(), new.run_id,
         (select id from turns where run_id = new.run_id and phase <> 'judged'),
         case
@@ -99,7 +99,7 @@ begin
             else 'entry.changed'
         end,
         new.entry_id
-    );
+    where not exists (select 1 from events where id = new.since);
     insert into run_view_versions (
         run_id, entry_id, began, ended, content_id, metadata_id, visibility, state, outcome, context_order, turn,
         last_used_turn
@@ -136,8 +136,9 @@ create trigger entries__record_head
 after update of content_id, attributes, hash on entries
 when old.since is not null and new.since is not old.since
 begin
-    insert or ignore into events (id, at, kind, entry_id)
-    values (new.since, now(), 'entry.head', new.id);
+    insert into events (id, at, kind, entry_id)
+    select new.since, now(), 'entry.head', new.id
+    where not exists (select 1 from events where id = new.since);
     insert into entry_versions (entry_id, began, ended, content_id, attributes, hash)
     values (old.id, old.since, new.since, old.content_id, old.attributes, old.hash);
 end;
@@ -156,43 +157,4 @@ begin
     select id, body
     from contents
     where id = new.content_id;
-end;
-
-create trigger events__guard_update
-before update on events
-begin
-    select fail(405, 'events are append-only');
-end;
-
-create trigger events__guard_delete
-before delete on events
-when old.run_id is null or not exists (select 1 from _purges where run_id = old.run_id)
-begin
-    select fail(405, 'events are append-only; only the purge of a whole run removes them');
-end;
-
-create trigger run_view_versions__guard_update
-before update on run_view_versions
-begin
-    select fail(405, 'history is append-only');
-end;
-
-create trigger run_view_versions__guard_delete
-before delete on run_view_versions
-when not exists (select 1 from _purges where run_id = old.run_id)
-begin
-    select fail(405, 'history is append-only; only the purge of a whole run removes it');
-end;
-
-create trigger run_view_uses__guard_update
-before update on run_view_uses
-begin
-    select fail(405, 'history is append-only');
-end;
-
-create trigger run_view_uses__guard_delete
-before delete on run_view_uses
-when not exists (select 1 from _purges where run_id = old.run_id)
-begin
-    select fail(405, 'history is append-only; only the purge of a whole run removes it');
 end;

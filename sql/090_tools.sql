@@ -23,7 +23,9 @@ create table if not exists tools (
     schema text not null default '{"type":"object"}' constraint tools_schema_json check (json_valid(schema)),
     meaning text not null,
     -- what the model is told of it; null: the template tools/<name>.md
-    doc text
+    doc text,
+    -- 1: it changes nothing, so its failure aborts nothing behind it
+    reads integer not null default 0 constraint tools_reads_flag check (reads in (0, 1))
 ) strict, without rowid;
 
 -- views

@@ -67,6 +67,22 @@ select
 from commands as c
 left join turns as t on t.id = c.turn_id;
 
+-- The attributes of a command that are kept on the entry it writes.
+create view _kept_attributes as
+select
+    c.id as command_id,
+    nullif(
+        json_patch(
+            coalesce(json_extract(c.attributes, '$.attributes'), '{}'),
+            -- cleaned of its own nulls: those of the attributes are kept, they remove something later
+            json_patch('{}', json_object(
+                'tags', substr(json_extract(c.attributes, '$.tags'), 1, 80),
+                'summary', substr(json_extract(c.attributes, '$.summary'), 1, 80)
+            ))
+        ), '{}'
+    ) as attributes
+from commands as c;
+
 create view command_results as
 -- The state, outcome, status and message of each command: select * from command_results where request_id = 'mine'.
 select
@@ -81,16 +97,18 @@ select
     c.destination,
     c.state,
     c.outcome,
-    coalesce(
-        st.status,
-        case when c.outcome like 'status:%' then cast(substr(c.outcome, 8) as integer) end,
-        (select o.status from outcomes as o where o.name = substr(c.outcome, 1, instr(c.outcome || ':', ':') - 1)),
-        500
+    (
+        select x.status
+        from _result_statuses as x
+        where x.state = c.state
+            and x.outcome in ('', c.outcome, substr(c.outcome, 1, instr(c.outcome || ':', ':') - 1))
+        order by length(x.outcome) desc
+        limit 1
     ) as status,
-    c.message
+    c.message,
+    strftime('%Y-%m-%d %H:%M:%S', nullif(c.created_at, 0) / 1000.0, 'unixepoch') as created_at
 from commands as c
 join runs as r on r.id = c.run_id
-join states as st on st.name = c.state
 left join turns as t on t.id = c.turn_id;
 
 -- triggers

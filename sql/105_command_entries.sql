@@ -95,7 +95,7 @@ where c.is_pattern
 
 -- The entries that a command works on, after perform_command has looked them up.
 create view _command_entries as
-select c.id as command_id, e.id as entry_id, e.path
+select c.id as command_id, e.id as entry_id, e.path, e.kind
 from commands as c
 left join _matched_entries as m on m.command_id = c.id
 cross join entries as e on e.id = coalesce(m.entry_id, c.entry_id);
@@ -105,7 +105,7 @@ create view _entry_lines as
 select
     t.command_id,
     t.path,
-    '* ' || t.path || ' - ' || coalesce(
+    '* ' || coalesce(e.shown_path, e.path) || ' - ' || coalesce(
         (select u.short from _unreadable_files as u where c.id is null and u.entry_id = t.entry_id),
         token_estimate(c.chars, (select chars_per_token from loops where id = m.loop_id)) || ' tokens'
     ) as line
@@ -115,9 +115,10 @@ cross join run_views as w on w.run_id = m.run_id and w.entry_id = t.entry_id
 cross join entries as e on e.id = t.entry_id
 left join contents as c on c.id = coalesce(w.content_id, e.content_id);
 
--- Append a list of a command's entries to its message: insert into _list_entries (command_id).
+-- Append a list of a command's entries to its message: insert into _list_entries (command_id, heading). With a heading,
+-- which stands in place of the message, the list is all that the command does.
 create view _list_entries as
-select id as command_id
+select id as command_id, null as heading
 from commands
 where false;
 
@@ -128,7 +129,8 @@ create trigger _list_entries__list
 instead of insert on _list_entries
 begin
     update commands
-    set message = coalesce(message, '')
+    set state = case when new.heading is null then state else 'resolved' end,
+        message = coalesce(new.heading, message, '')
         || (select count(*) from _command_entries where command_id = new.command_id) || ' matched'
         || coalesce(
             char(10) || (

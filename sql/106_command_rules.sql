@@ -17,9 +17,16 @@ create table if not exists _entry_actions (
 
 -- views
 
--- Commands that decide on a proposal: a set with a state, on the path of a proposal, by any writer but the model.
+-- Commands that decide on a proposal: a set with a state, on the path of a proposal, by any writer but the model. A
+-- state that is no decision is that of the entry.
 create view _deciding_commands as
-select c.id as command_id
+select
+    c.id as command_id,
+    case json_extract(c.attributes, '$.state')
+        when 'resolved' then 'accept'
+        when 'cancelled' then 'reject'
+        when 'failed' then 'error'
+    end as decision
 from commands as c
 where c.action = 'set'
     and c.writer <> 'model'
@@ -46,18 +53,37 @@ where not path_is_pattern(w.path)
             and s.scheme = coalesce((select name from schemes where name = coalesce(path_scheme(w.path), 'file')), '*')
     );
 
+-- Commands of a turn after which the rest of it is aborted: those that failed or were cancelled. One of a tool that only
+-- reads has changed nothing, so it aborts nothing, unless a person rejected it or the loop was aborted.
+create view _aborting_commands as
+select turn_id, ordinal, action
+from commands
+where state in ('failed', 'cancelled')
+    and not (
+        action in (select name from tools where reads)
+        and outcome not in ('rejected', 'cancelled')
+    );
+
 -- Why a queued command is not performed, whatever entries there are: 'outcome: message', or null.
 create view _refusals as
 select
     c.id as command_id,
     coalesce(
-        -- commands after a failed one are aborted; an update runs even after a failure
+        -- an update runs even after a failure; a command that was cut off is told both
         case
             when c.turn_id is not null and c.action <> 'update'
                 then (
-                    select 'aborted: Aborted: the <' || f.action || '> before it failed.'
-                    from commands as f
-                    where f.turn_id = c.turn_id and f.state in ('failed', 'cancelled')
+                    select
+                        'aborted: Aborted: the <' || f.action || '> before it failed.'
+                        || coalesce(
+                            (
+                                select char(10) || v.message
+                                from vetoes as v
+                                where v.command_id = c.id and v.outcome = 'truncated'
+                            ), ''
+                        )
+                    from _aborting_commands as f
+                    where f.turn_id = c.turn_id
                     order by f.ordinal
                     limit 1
                 )
@@ -84,7 +110,7 @@ select
                     (c.action = 'set' and c.body is not null and path_scheme(c.path) = 'log')
                     or (c.action in ('cp', 'mv') and path_scheme(c.destination) = 'log')
                 )
-                and not exists (select 1 from _deciding_commands as d where d.command_id = c.id)
+                and d.command_id is null
                 then 'method_not_allowed: log:// is a record and cannot be rewritten; keep what you learned in known://.'
         end,
         -- writes need permission on the scheme; reads do not, and decisions are exempt
@@ -93,7 +119,7 @@ select
                 'permission: 403: writer "' || c.writer || '" not permitted for scheme "'
                 || coalesce(path_scheme(w.path), 'file') || '"'
             from _forbidden_paths as w
-            where w.command_id = c.id and not exists (select 1 from _deciding_commands as d where d.command_id = c.id)
+            where w.command_id = c.id and d.command_id is null
         ),
         (select r.refusal from _repeated_processes as r where r.command_id = c.id),
         case
@@ -112,6 +138,7 @@ select
     ) as refusal
 from commands as c
 left join loops as l on l.id = c.loop_id
+left join _deciding_commands as d on d.command_id = c.id
 where c.state = 'queued';
 
 -- Entries of a command that its writer may not write.
@@ -122,8 +149,9 @@ cross join commands as c on c.id = t.command_id
 cross join entries as e on e.id = t.entry_id
 where not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = c.writer);
 
--- What a queued command asks for, as _faults reads it: lists: manifest is given; is_slice: line or limit is given;
--- decides: it decides on a proposal; is_move: it changes visibility or attributes only; found: it has an entry.
+-- What a queued command asks for, as _faults reads it. is_manifest: it only lists; is_slice: line or limit is given;
+-- decides: it decides on a proposal; keeps_bodies: a set that changes visibility or attributes alone; found: it has an
+-- entry.
 create view _requests as
 select
     c.id as command_id,
@@ -135,11 +163,11 @@ select
     c.body,
     json_extract(c.attributes, '$.visibility') as visibility,
     json_extract(c.attributes, '$.tags') as tags,
-    json_extract(c.attributes, '$.manifest') is not null as lists,
+    json_extract(c.attributes, '$.manifest') is not null as is_manifest,
     coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, '$.limit')) is not null as is_slice,
     d.command_id is not null as decides,
     -- a set without a body changes entries that exist
-    c.action = 'set' and c.body is null and path_scheme(c.path) is not 'run' and d.command_id is null as is_move,
+    c.action = 'set' and c.body is null and path_scheme(c.path) is not 'run' and d.command_id is null as keeps_bodies,
     c.is_pattern,
     f.filter,
     exists (select 1 from _command_entries as t where t.command_id = c.id) as found,
@@ -165,7 +193,7 @@ select
                 then 'validation: ' || pattern_error(c.filter)
         end,
         case
-            when c.lists then null
+            when c.is_manifest then null
             when case
                     when coalesce(c.path, '') <> ''
                         then c.action in ('cp', 'mv')
@@ -188,13 +216,22 @@ select
             )
                 then 'conflict: ' || c.path || ': nothing is proposed there any more'
             -- a get with a pattern may find nothing
-            when (c.action in ('rm', 'cp', 'mv') or c.is_move or (c.action = 'get' and not c.is_pattern)) and not c.found
+            when not c.found
+                and (c.action in ('rm', 'cp', 'mv') or c.keeps_bodies or (c.action = 'get' and not c.is_pattern))
                 then 'not_found: ' || c.path || ' not found'
+        end,
+        case
             -- reads need no permission; a get with a visibility other than visible is a write
-            when (c.action in ('rm', 'mv') or (c.action = 'get' and c.visibility <> 'visible') or c.is_move)
-                and exists (select 1 from _forbidden_entries as f where f.command_id = c.command_id)
-                then 'permission: 403: writer "' || c.writer || '" ' || c.forbidden || ' '
-                    || (select group_concat(path, ', ') from _forbidden_entries where command_id = c.command_id)
+            when not c.is_manifest
+                and (c.action in ('rm', 'mv') or (c.action = 'get' and c.visibility <> 'visible') or c.keeps_bodies)
+                then (
+                    select 'permission: 403: writer "' || c.writer || '" ' || c.forbidden || ' ' || group_concat(path, ', ')
+                    from _forbidden_entries
+                    where command_id = c.command_id
+                )
+        end,
+        case
+            when c.is_manifest then null
             when c.action in ('cp', 'mv') and c.destination is not null and c.is_pattern
                 then 'validation: ' || c.action || ' takes one entry at a time; ' || c.path || ' is a pattern.'
             when c.action = 'set'
@@ -217,7 +254,7 @@ select
                 )
         end,
         case
-            when not c.lists and c.action in ('cp', 'mv') and c.path = c.destination
+            when not c.is_manifest and c.action in ('cp', 'mv') and c.path = c.destination
                 then 'conflict: ' || c.path || ' and its destination are the same'
         end
     ) as fault

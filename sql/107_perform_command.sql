@@ -1,7 +1,10 @@
 -- Performing a command: one page from its refusal to its record.
--- perform_command takes a command from top to bottom: the plain path (108); refusals (106), its entries (105), faults
--- (106); 'performing', where plugins perform their tools; the procedure of its action (110 to 120, 210); the log.
--- spec: @dispatch_path @record @failure_reporting
+-- perform_command takes a command from top to bottom: refusals (106), its entries (105), faults (106); 'performing',
+-- where plugins perform their tools; the procedure of its action (110 to 120, 210); the log. Before all that it looks
+-- whether the command is plain: most commands give one entry of the engine a new body, or are an update or a thought.
+-- No rule refuses these, they have no fault and open no proposal, so _perform_plain leaves the same rows with fewer
+-- statements.
+-- spec: @dispatch_path @record @failure_reporting @plain_path
 
 -- views
 
@@ -33,8 +36,64 @@ select id as command_id, null as fault
 from commands
 where false;
 
+-- Resolve a command that is performing: insert into _resolve_command (command_id, message).
+create view _resolve_command as
+select id as command_id, message
+from commands
+where false;
+
 -- Write the log entry of a command of a turn: insert into _log_command (command_id).
 create view _log_command as
+select id as command_id
+from commands
+where false;
+
+-- Queued commands without a refusal or a fault that need no look-up of entries. A set is plain if it gives one entry of
+-- the engine a whole new body and nothing else: no edit, no pattern, no visibility; its writer may write the scheme,
+-- and the body is below the size limit.
+create view _plain_commands as
+select c.id as command_id
+from commands as c
+left join schemes as s on s.name = path_scheme(c.path)
+where c.state = 'queued'
+    and case c.action
+        when 'set'
+            then c.body is not null
+                and c.destination is null
+                and s.default_scope = 'run'
+                and s.name not in ('run', 'log', 'unknown')
+                and coalesce(
+                    json_extract(c.attributes, '$.visibility'), json_extract(c.attributes, '$.state'),
+                    json_extract(c.attributes, '$.outcome'), json_extract(c.attributes, '$.append'),
+                    json_extract(c.attributes, '$.pattern'), json_extract(c.attributes, '$.filter'),
+                    json_extract(c.attributes, '$.manifest')
+                ) is null
+                and (
+                    not s.gated
+                    or length(c.body) <= (select 2 * cast(value as integer) from settings where name = 'max_entry_tokens')
+                )
+                and not path_is_pattern(c.path)
+                and path_error(c.path) is null
+                and exists (select 1 from scheme_writers as w where w.scheme = s.name and w.writer = c.writer)
+                and (c.writer <> 'model' or not edit_has_marks(c.body))
+        when 'think' then c.writer = 'model'
+        when 'update'
+            then c.writer = 'model'
+                and cast(coalesce(json_extract(c.attributes, '$.status'), 102) as text) in ('102', '200', '204', '422')
+    end
+    and not exists (select 1 from vetoes as v where v.command_id = c.id)
+    and (
+        c.turn_id is null
+        or c.action = 'update'
+        or not exists (select 1 from _aborting_commands as f where f.turn_id = c.turn_id)
+    )
+    and (
+        c.writer <> 'model'
+        or exists (select 1 from loop_tools as o where o.loop_id = c.loop_id and o.name = c.action)
+    );
+
+-- Perform a plain command: insert into _perform_plain (command_id).
+create view _perform_plain as
 select id as command_id
 from commands
 where false;
@@ -51,11 +110,14 @@ when not exists (
         where c.id = new.command_id
     )
 begin
-    -- most commands take the plain path
+    -- most commands take the plain path, which ends here
     insert into _perform_plain (command_id)
     select command_id
     from _plain_commands
     where command_id = new.command_id;
+    select raise(ignore)
+    from commands
+    where id = new.command_id and state = 'resolved';
     insert into _fail_command (command_id, fault)
     select command_id, refusal
     from (select command_id, refusal from _refusals where command_id = new.command_id limit 1)
@@ -73,16 +135,13 @@ begin
     from (select command_id, fault from _faults where command_id = new.command_id limit 1)
     where fault is not null;
     -- with manifest any action only lists the entries
-    update commands
-    set state = 'resolved',
-        message = 'MANIFEST ' || action || ' path="' || coalesce(path, '**') || '"'
-            || coalesce((select ' filter="' || filter || '"' from _command_filters where command_id = commands.id), '')
-            || ': '
-    where id = new.command_id and state = 'queued' and json_extract(attributes, '$.manifest') is not null;
-    insert into _list_entries (command_id)
-    select id
+    insert into _list_entries (command_id, heading)
+    select
+        id,
+        'MANIFEST ' || action || ' path="' || coalesce(path, '**') || '"'
+        || coalesce((select ' filter="' || filter || '"' from _command_filters where command_id = commands.id), '') || ': '
     from commands
-    where id = new.command_id and state = 'resolved' and json_extract(attributes, '$.manifest') is not null;
+    where id = new.command_id and state = 'queued' and json_extract(attributes, '$.manifest') is not null;
     -- plugins perform their tools here
     update commands
     set state = 'performing'
@@ -92,10 +151,11 @@ begin
     from commands
     where id = new.command_id and state = 'performing';
     -- no procedure and no plugin performs this action
-    update commands
-    set state = 'failed',
-        outcome = case when turn_id is null then 'validation' else 'error' end,
-        message = 'No rule performs <' || action || '>.'
+    insert into _fail_command (command_id, fault)
+    select
+        id,
+        case when turn_id is null then 'validation' else 'error' end || ': No rule performs <' || action || '>.'
+    from commands
     where id = new.command_id and state = 'performing';
     -- from outside a turn, a malformed or forbidden command raises an error, so that nothing is stored; any other
     -- result is read from command_results
@@ -126,6 +186,14 @@ begin
     where id = new.command_id and state in ('queued', 'performing');
 end;
 
+create trigger _resolve_command__resolve
+instead of insert on _resolve_command
+begin
+    update commands
+    set state = 'resolved', message = new.message
+    where id = new.command_id and state = 'performing';
+end;
+
 -- Unlike _fail_command it settles a command in any state.
 create trigger _end_command__end
 instead of insert on _end_command
@@ -147,8 +215,10 @@ begin
     insert into entries (scope, path, scheme, kind)
     select 'run:' || run_id, log_path, 'log', 'log'
     from commands
-    where id = new.command_id and turn_id is not null and log_path is not null
-    on conflict (scope, path) do nothing;
+    where id = new.command_id
+        and turn_id is not null
+        and log_path is not null
+        and not exists (select 1 from entries where scope = 'run:' || run_id and path = log_path);
     insert into _apply_write (
         run_id, entry_id, path, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome,
         writer, turn, loop_id, searchable
@@ -185,4 +255,40 @@ begin
     where c.id = new.command_id;
     delete from _matched_entries
     where command_id = new.command_id;
+end;
+
+-- A set writes its entry, an update keeps its status (102 where none is given), and the log entry of a thought is
+-- archived.
+create trigger _perform_plain__perform
+instead of insert on _perform_plain
+begin
+    -- triggers of plugins on 'performing' run as for any other command
+    update commands
+    set state = 'performing',
+        entry_id = case
+            when action = 'set'
+                then (select p.entry_id from _run_paths as p where p.run_id = commands.run_id and p.path = commands.path)
+        end
+    where id = new.command_id;
+    insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn, loop_id)
+    select
+        c.run_id, c.path, c.body, k.attributes, 'visible', 'resolved', c.writer,
+        (select sequence from turns where id = c.turn_id), c.loop_id
+    from commands as c
+    join _kept_attributes as k on k.command_id = c.id
+    where c.id = new.command_id and c.state = 'performing' and c.action = 'set';
+    update commands
+    set state = 'resolved',
+        message = case action when 'update' then trim(coalesce(body, ''), char(32, 9, 10, 13)) else '' end,
+        attributes = case action
+            when 'update'
+                then json_set(attributes, '$.status', cast(coalesce(json_extract(attributes, '$.status'), '102') as integer))
+            else attributes
+        end,
+        quiet = action = 'think'
+    where id = new.command_id and state = 'performing';
+    insert into _log_command (command_id)
+    select id
+    from commands
+    where id = new.command_id and state = 'resolved' and turn_id is not null;
 end;

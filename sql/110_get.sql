@@ -4,8 +4,8 @@
 
 -- seeds
 
-insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema, meaning) values
-    ('get', 10, 1, 1, '["ask","act"]', '[]',
+insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, schema, meaning) values
+    ('get', 10, 1, 1, 1, '["ask","act"]', '[]',
         json('{"type": "object", "properties": {
             "path": {"type": "string", "description": "a file, an entry such as known://topic, or a glob over them"},
             "body": {"type": "string", "description": "keep those whose text holds these words"},
@@ -19,7 +19,7 @@ insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema,
         }, "required": ["path"]}'),
         'read: make entries visible')
 on conflict (name) do update
-    set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised,
+    set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised, reads = excluded.reads,
         modes = excluded.modes, hidden_by = excluded.hidden_by, schema = excluded.schema, meaning = excluded.meaning;
 
 insert into _entry_actions (action, needs, example, forbidden) values
@@ -61,10 +61,10 @@ create trigger _run_command__get
 instead of insert on _run_command
 when new.action = 'get'
 begin
-    update commands
-    set state = 'resolved', message = s.message
-    from _slices as s
-    where s.command_id = new.id and commands.id = new.id;
+    insert into _resolve_command (command_id, message)
+    select command_id, message
+    from _slices
+    where command_id = new.id;
     insert into _show_entry (run_id, entry_id, visibility, turn)
     select
         new.run_id, t.entry_id, coalesce(json_extract(new.attributes, '$.visibility'), 'visible'),
@@ -77,13 +77,15 @@ begin
     select id
     from commands
     where id = new.id and state = 'performing' and is_pattern;
-    update commands
-    set state = 'resolved',
-        message = case
+    insert into _resolve_command (command_id, message)
+    select
+        id,
+        case
             when is_pattern
                 then 'get path="' || coalesce(path, '**') || '"' || coalesce(' filter="' || nullif(body, '') || '"', '')
                     || ': ' || message
             else ''
         end
-    where id = new.id and state = 'performing';
+    from commands
+    where id = new.id;
 end;

@@ -33,22 +33,6 @@ on conflict (action) do update
 
 -- views
 
--- The attributes of a command that are kept on the entry it writes.
-create view _kept_attributes as
-select
-    c.id as command_id,
-    nullif(
-        json_patch(
-            coalesce(json_extract(c.attributes, '$.attributes'), '{}'),
-            -- cleaned of its own nulls: those of the attributes are kept, they remove something later
-            json_patch('{}', json_object(
-                'tags', substr(json_extract(c.attributes, '$.tags'), 1, 80),
-                'summary', substr(json_extract(c.attributes, '$.summary'), 1, 80)
-            ))
-        ), '{}'
-    ) as attributes
-from commands as c;
-
 -- What a set makes of each of its entries, or of a path where nothing is yet: the JSON of edit_apply.
 create view _edits as
 select
@@ -72,10 +56,10 @@ left join entries as e on e.id = coalesce(m.entry_id, c.entry_id)
 left join run_views as v on v.run_id = c.run_id and v.entry_id = e.id
 left join contents as b on b.id = coalesce(v.content_id, e.content_id);
 
--- Check that one body may be put into each of the entries that a set found: insert into _check_batch (command_id,
--- run_id).
-create view _check_batch as
-select id as command_id, run_id
+-- Put one body into all entries that a set found, or into none: insert into _write_batch (command_id, run_id, edits).
+-- 'edits' is a JSON array with the rows of _edits.
+create view _write_batch as
+select id as command_id, run_id, null as edits
 from commands
 where false;
 
@@ -94,6 +78,7 @@ where false;
 
 -- triggers
 
+-- A patch, a decision, and a set without a body settle the command; the rest is done for a body.
 create trigger _run_command__set
 instead of insert on _run_command
 when new.action = 'set' and lower(substr(new.path, 1, 6)) is not 'run://'
@@ -107,28 +92,15 @@ begin
         limit 1
     )
     where patch ->> '$.form' is not null;
-    -- a state on a path where something is proposed decides on it; on any other path it is that of the entry
     insert into resolutions (run_id, path, decision, body, reason, decided_by, created_at)
     select
-        new.run_id,
-        new.path,
-        case json_extract(new.attributes, '$.state')
-            when 'resolved' then 'accept'
-            when 'failed' then 'error'
-            else 'reject'
-        end,
-        new.body,
-        json_extract(new.attributes, '$.outcome'),
-        new.writer,
-        now()
-    where json_extract(new.attributes, '$.state') in ('resolved', 'failed', 'cancelled')
-        and exists (select 1 from _deciding_commands as d where d.command_id = new.id);
-    update commands
-    set state = 'resolved', message = 'decided'
-    where id = new.id
-        and state = 'performing'
-        and json_extract(new.attributes, '$.state') in ('resolved', 'failed', 'cancelled')
-        and exists (select 1 from _deciding_commands as d where d.command_id = new.id);
+        new.run_id, new.path, d.decision, new.body, json_extract(new.attributes, '$.outcome'), new.writer, now()
+    from _deciding_commands as d
+    where d.command_id = new.id and d.decision is not null;
+    insert into _resolve_command (command_id, message)
+    select command_id, 'decided'
+    from _deciding_commands
+    where command_id = new.id and decision is not null;
     -- no body: what is seen moves, attributes and state are written
     insert into _show_entry (run_id, entry_id, visibility, turn)
     select
@@ -155,62 +127,76 @@ begin
         and new.body is null
         and coalesce(k.attributes, json_extract(new.attributes, '$.state')) is not null
         and (select state from commands where id = new.id) = 'performing';
-    update commands
-    set state = 'resolved',
-        message = (
+    insert into _resolve_command (command_id, message)
+    select
+        new.id,
+        (
             select group_concat(path, ', ') from (
                 select path from _command_entries where command_id = new.id order by path limit 20
             )
         ) || case when (select count(*) from _command_entries where command_id = new.id) > 20 then ', …' else '' end
-            || ' set' || coalesce(' to ' || json_extract(new.attributes, '$.visibility'), '')
-    where id = new.id and state = 'performing' and new.body is null;
-    -- one body for many: an edit that does not fit one of them, or a body that one may not have, changes none
-    insert into _check_batch (command_id, run_id)
-    select id, run_id
-    from commands
-    where id = new.id and is_pattern and state = 'performing';
+        || ' set' || coalesce(' to ' || json_extract(new.attributes, '$.visibility'), '')
+    where new.body is null;
+    insert into _write_batch (command_id, run_id, edits)
+    select
+        c.id, c.run_id,
+        (
+            select json_group_array(json_object(
+                    'path', e.path, 'attributes', e.attributes, 'visibility', e.visibility, 'edit', json(e.edit)
+                ))
+            from (select * from _edits as o where o.command_id = c.id and o.entry_id is not null order by o.path) as e
+        )
+    from commands as c
+    where c.id = new.id and c.is_pattern and c.state = 'performing';
     insert into _write_body (command_id, path, attributes, visibility, edit)
     select
-        e.command_id,
-        e.path,
-        e.attributes,
-        coalesce(e.visibility, case when not e.is_pattern and path_scheme(e.path) is not null then 'visible' end),
+        e.command_id, e.path, e.attributes,
+        coalesce(e.visibility, case when path_scheme(e.path) is not null then 'visible' end),
         e.edit
     from _edits as e
     where e.command_id = new.id
-        and (e.entry_id is not null or not e.is_pattern)
+        and not e.is_pattern
         and (select state from commands where id = new.id) = 'performing';
     insert into _list_entries (command_id)
     select id
     from commands
     where id = new.id and is_pattern and state = 'performing';
-    update commands
-    set state = 'resolved', message = coalesce(message, '')
+    insert into _resolve_command (command_id, message)
+    select id, coalesce(message, '')
+    from commands
     where id = new.id and state = 'performing';
 end;
 
-create trigger _check_batch__check
-instead of insert on _check_batch
+-- An edit that does not fit one of the entries, and a body that one of them may not have, change none.
+create trigger _write_batch__write
+instead of insert on _write_batch
 begin
     insert into _fail_command (command_id, fault)
-    select command_id, (edit ->> '$.outcome') || ': ' || path || ': ' || (edit ->> '$.message')
-    from _edits
-    where command_id = new.command_id and entry_id is not null and edit ->> '$.state' = 'failed'
-    order by path
+    select
+        new.command_id,
+        (e.value ->> '$.edit.outcome') || ': ' || (e.value ->> '$.path') || ': ' || (e.value ->> '$.edit.message')
+    from json_each(new.edits) as e
+    where e.value ->> '$.edit.state' = 'failed'
     limit 1;
     insert into _check_body (command_id, path, body)
-    select command_id, path, edit ->> '$.body'
-    from _edits
-    where command_id = new.command_id and entry_id is not null
-    order by path;
+    select new.command_id, value ->> '$.path', value ->> '$.edit.body'
+    from json_each(new.edits);
     insert into _fail_command (command_id, fault)
-    select new.command_id, 'duplicate: ' || max(o.path) || ': the same question would be open at ' || min(o.path)
-    from _edits as o
-    join run_views as v on v.run_id = new.run_id and v.entry_id = o.entry_id
-    where o.command_id = new.command_id and path_scheme(o.path) = 'unknown'
-    group by o.edit ->> '$.body'
-    having count(*) > 1 and max(coalesce(o.visibility, v.visibility) <> 'archived')
+    select
+        new.command_id,
+        'duplicate: ' || max(o.value ->> '$.path') || ': the same question would be open at ' || min(o.value ->> '$.path')
+    from json_each(new.edits) as o
+    join _run_paths as p on p.run_id = new.run_id and p.path = o.value ->> '$.path'
+    join run_views as v on v.run_id = p.run_id and v.entry_id = p.entry_id
+    where path_scheme(p.path) = 'unknown'
+    group by o.value ->> '$.edit.body'
+    having count(*) > 1 and max(coalesce(o.value ->> '$.visibility', v.visibility) <> 'archived')
     limit 1;
+    insert into _write_body (command_id, path, attributes, visibility, edit)
+    select
+        new.command_id, value ->> '$.path', value ->> '$.attributes', value ->> '$.visibility', value -> '$.edit'
+    from json_each(new.edits)
+    where (select state from commands where id = new.command_id) = 'performing';
 end;
 
 create trigger _check_body__check

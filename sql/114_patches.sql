@@ -30,7 +30,7 @@ instead of insert on _apply_patch
 when json_extract(new.patch, '$.form') = 'codex'
     or (json_extract(new.patch, '$.form') = 'unified' and json_extract(new.patch, '$.error') is not null)
     or new.path in (
-        select path_normalize(f.value ->> n.value)
+        select path_locate(f.value ->> n.value, (select roots from _run_roots where run_id = new.run_id))
         from json_each(new.patch, '$.files') as f
         join json_each('["$.path","$.to"]') as n
     )
@@ -57,7 +57,7 @@ begin
         )
     where json_extract(new.patch, '$.error') is not null
         or new.path not in (
-            select path_normalize(f.value ->> n.value)
+            select path_locate(f.value ->> n.value, (select roots from _run_roots where run_id = new.run_id))
             from json_each(new.patch, '$.files') as f
             join json_each('["$.path","$.to"]') as n
             where f.value ->> n.value is not null
@@ -94,9 +94,11 @@ begin
                     key,
                     value as change,
                     value ->> '$.action' as action,
-                    path_normalize(value ->> '$.path') as path,
-                    nullif(path_normalize(value ->> '$.to'), path_normalize(value ->> '$.path')) as destination
-                from json_each(new.patch, '$.files')
+                    path_locate(value ->> '$.path', g.roots) as path,
+                    nullif(path_locate(value ->> '$.to', g.roots), path_locate(value ->> '$.path', g.roots)) as destination
+                from _run_roots as g
+                join json_each(new.patch, '$.files')
+                where g.run_id = new.run_id
                 order by key
             ) as f
             left join _run_paths as p on p.run_id = new.run_id and p.path = f.path
@@ -184,7 +186,7 @@ begin
     ) as w
     order by w.key;
     -- removals come last: a moved file is written under its new path before the old one is removed
-    insert into _propose_removal (command_id, path)
+    insert into _remove_entry (command_id, path)
     select c.id, f.value ->> '$.path'
     from commands as c
     join json_each(new.files) as f
@@ -192,7 +194,6 @@ begin
         and c.state <> 'failed'
         and (f.value ->> '$.action' = 'delete' or f.value ->> '$.to' is not null)
     order by f.key;
-    update commands
-    set state = 'resolved', message = 'The patch changes nothing: the files are so already.'
-    where id = new.command_id and state = 'performing';
+    insert into _resolve_command (command_id, message)
+    values (new.command_id, 'The patch changes nothing: the files are so already.');
 end;

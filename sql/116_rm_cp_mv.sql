@@ -48,16 +48,10 @@ on conflict (action) do update
 
 -- views
 
--- Propose the removal of a file: insert into _propose_removal (command_id, path). A path that is no file is ignored.
-create view _propose_removal as
+-- Remove an entry of the engine from the view of a command's run, or propose the removal of a file: insert into
+-- _remove_entry (command_id, path). A path without an entry is ignored.
+create view _remove_entry as
 select id as command_id, path
-from commands
-where false;
-
--- Remove the entries of the engine that a command works on from a run's view: insert into _remove_entries (command_id,
--- run_id). Files stay until their proposals are accepted.
-create view _remove_entries as
-select id as command_id, run_id
 from commands
 where false;
 
@@ -68,15 +62,12 @@ create trigger _run_command__rm
 instead of insert on _run_command
 when new.action = 'rm'
 begin
-    insert into _propose_removal (command_id, path)
+    insert into _remove_entry (command_id, path)
     select command_id, path
     from _command_entries
     where command_id = new.id
     order by path;
-    insert into _remove_entries (command_id, run_id) values (new.id, new.run_id);
-    update commands
-    set state = 'resolved', message = 'removed'
-    where id = new.id and state = 'performing';
+    insert into _resolve_command (command_id, message) values (new.id, 'removed');
 end;
 
 -- Without a destination change the visibility. Otherwise write the body to the destination and, for mv, remove the
@@ -94,9 +85,9 @@ begin
     where t.command_id = new.id
         and new.destination is null
         and v.visibility <> json_extract(new.attributes, '$.visibility');
-    update commands
-    set state = 'resolved', message = new.path || ' set to ' || json_extract(new.attributes, '$.visibility')
-    where id = new.id and new.destination is null;
+    insert into _resolve_command (command_id, message)
+    select new.id, new.path || ' set to ' || json_extract(new.attributes, '$.visibility')
+    where new.destination is null;
     insert into _write_body (command_id, path, attributes, visibility, edit)
     select
         new.id,
@@ -110,41 +101,31 @@ begin
     from _command_entries as t
     cross join _entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
     where t.command_id = new.id and new.destination is not null;
-    insert into _remove_entries (command_id, run_id)
-    select id, run_id
-    from commands
-    where id = new.id and action = 'mv' and path_scheme(destination) is not null and state = 'performing';
-    insert into _propose_removal (command_id, path)
+    -- where the destination is a file, an entry of the engine stays until it is written
+    insert into _remove_entry (command_id, path)
     select id, path
     from commands
     where id = new.id
         and action = 'mv'
         and destination is not null
-        and state in ('performing', 'proposed', 'accepted');
-    update commands
-    set state = 'resolved',
-        message = case when new.action = 'cp' then 'copied to ' else 'moved to ' end || new.destination
-    where id = new.id and state = 'performing';
+        and (state = 'performing' or (state in ('proposed', 'accepted') and path_scheme(path) is null));
+    insert into _resolve_command (command_id, message)
+    values (new.id, case when new.action = 'cp' then 'copied to ' else 'moved to ' end || new.destination);
 end;
 
--- Only the views of the run are deleted: the entries stay for other runs and for the past.
-create trigger _remove_entries__remove
-instead of insert on _remove_entries
+-- Only the view of the run is deleted: the entry stays for other runs and for the past. The proposal keeps the hash of
+-- the file: the effect fails if the file has changed by then.
+create trigger _remove_entry__remove
+instead of insert on _remove_entry
 begin
     delete from run_views
-    where run_id = new.run_id
-        and entry_id in (
-            select t.entry_id
-            from _command_entries as t
-            cross join entries as e on e.id = t.entry_id
-            where t.command_id = new.command_id and e.kind <> 'file'
+    where path_scheme(new.path) is not null
+        and (run_id, entry_id) = (
+            select c.run_id, p.entry_id
+            from commands as c
+            cross join _run_paths as p on p.run_id = c.run_id and p.path = new.path
+            where c.id = new.command_id
         );
-end;
-
--- The proposal keeps the hash of the file: the effect fails if the file has changed by then.
-create trigger _propose_removal__propose
-instead of insert on _propose_removal
-begin
     insert into open_proposal (command_id, kind, target, detail)
     select c.id, 'file_delete', new.path, json_object('before', e.hash, 'diff', edit_diff(new.path, b.body, null))
     from commands as c

@@ -5,13 +5,13 @@
 
 -- seeds
 
-insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema, meaning) values
-    ('think', 30, 0, 1, '["ask","act"]', '[]',
+insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, schema, meaning) values
+    ('think', 30, 0, 1, 1, '["ask","act"]', '[]',
         json('{"type": "object", "properties": {
             "body": {"type": "string", "description": "the thought"}
         }, "required": ["body"]}'),
         'reason, without effect'),
-    ('update', 100, 0, 1, '["ask","act"]', '[]',
+    ('update', 100, 0, 1, 0, '["ask","act"]', '[]',
         json('{"type": "object", "properties": {
             "status": {
                 "type": "integer", "enum": [102, 200, 204, 422],
@@ -19,14 +19,14 @@ insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema,
             "body": {"type": "string", "description": "with 200 the answer that the user reads, else what goes on"}
         }, "required": ["status", "body"]}'),
         'say that the loop goes on or is over'),
-    ('search', 90, 1, 0, '["ask","act"]', '["no_web"]',
+    ('search', 90, 1, 0, 1, '["ask","act"]', '["no_web"]',
         json('{"type": "object", "properties": {
             "body": {"type": "string", "description": "the words to look for"},
             "results": {"type": "integer", "description": "how many pages to list"}
         }, "required": ["body"]}'),
         'search the web')
 on conflict (name) do update
-    set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised,
+    set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised, reads = excluded.reads,
         modes = excluded.modes, hidden_by = excluded.hidden_by, schema = excluded.schema, meaning = excluded.meaning;
 
 -- triggers
@@ -36,13 +36,12 @@ create trigger _run_command__update
 instead of insert on _run_command
 when new.action = 'update'
 begin
-    update commands
-    set state = 'failed',
-        outcome = 'validation',
-        message = 'Invalid status "' || json_extract(new.attributes, '$.status')
-            || '": 102 goes on, 200 is done, 204 had nothing to do, 422 cannot be done.'
-    where id = new.id
-        and json_extract(new.attributes, '$.status') is not null
+    insert into _fail_command (command_id, fault)
+    select
+        new.id,
+        'validation: Invalid status "' || json_extract(new.attributes, '$.status')
+        || '": 102 goes on, 200 is done, 204 had nothing to do, 422 cannot be done.'
+    where json_extract(new.attributes, '$.status') is not null
         and not (
             cast(json_extract(new.attributes, '$.status') as text) in ('200', '204', '422', '500')
             or cast(json_extract(new.attributes, '$.status') as text) glob '1[0-9][0-9]'

@@ -6,36 +6,63 @@
 
 -- seeds
 
-insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema, meaning) values
-    ('env', 40, 1, 1, '["ask","act"]', '["no_proposals"]',
+insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, schema, meaning) values
+    ('env', 40, 1, 1, 1, '["ask","act"]', '["no_proposals"]',
         json('{"type": "object", "properties": {
             "body": {"type": "string", "description": "the shell command; it may only read"}
         }, "required": ["body"]}'),
         'run a command that only reads'),
-    ('sh', 50, 1, 1, '["act"]', '["no_proposals"]',
+    ('sh', 50, 1, 1, 0, '["act"]', '["no_proposals"]',
         json('{"type": "object", "properties": {
             "body": {"type": "string", "description": "the shell command"}
         }, "required": ["body"]}'),
         'run a shell command'),
-    ('ask_user', 110, 1, 1, '["ask","act"]', '["no_interaction","no_proposals","yolo"]',
+    ('ask_user', 110, 1, 1, 1, '["ask","act"]', '["no_interaction","no_proposals","yolo"]',
         json('{"type": "object", "properties": {
             "question": {"type": "string", "description": "the question"},
             "options": {"type": "string", "description": "answers to choose from, separated by semicolons"}
         }, "required": ["question"]}'),
         'ask the person a question')
 on conflict (name) do update
-    set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised,
+    set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised, reads = excluded.reads,
         modes = excluded.modes, hidden_by = excluded.hidden_by, schema = excluded.schema, meaning = excluded.meaning;
 
 -- views
 
--- Why a command line is refused: its loop has run it as often as the setting max_repeated_commands allows.
+-- Processes since which a file of the project has changed: an accepted write or removal, or a file that a scan after
+-- their turn found different.
+create view _outdated_processes as
+select c.id as command_id
+from commands as c
+cross join runs as r on r.id = c.run_id
+where exists (
+        select 1
+        from effects as f
+        cross join effects as w on w.id > f.id and w.kind in ('file_write', 'file_delete')
+        cross join proposals as p on p.id = w.proposal_id and p.state = 'resolved'
+        cross join runs as o on o.id = w.run_id and o.project_id = r.project_id
+        where f.command_id = c.id
+    )
+    or exists (
+        select 1
+        from entries as e
+        where e.scope = 'project:' || r.project_id
+            and e.since > (
+                select v.id
+                from turns as t
+                cross join events as v on v.id > t.seen_at and v.turn_id = t.id and v.kind = 'turn.judged'
+                where t.id = c.turn_id
+            )
+    );
+
+-- Why a command line is refused: its loop has run it as often as the setting max_repeated_commands allows, and nothing
+-- has changed since.
 create view _repeated_processes as
 select
     c.id as command_id,
     'repeated: Refused: this loop ran it '
     || case s.value when '1' then 'once' when '2' then 'twice' else s.value || ' times' end
-    || ' already, once more tells nothing new. Read what it printed, or run something else.' as refusal
+    || ' already, and no file has changed since. Read what it printed, change something, or run something else.' as refusal
 from commands as c
 cross join settings as s on s.name = 'max_repeated_commands' and cast(s.value as integer) > 0
 where c.writer = 'model'
@@ -50,6 +77,7 @@ where c.writer = 'model'
             and coalesce(o.outcome, '') not in ('aborted', 'rejected', 'cancelled', 'permission', 'validation')
             and trim((select b.body from command_bodies as b where b.command_id = o.id), char(32, 9, 10, 13))
             = trim(c.body, char(32, 9, 10, 13))
+            and not exists (select 1 from _outdated_processes as u where u.command_id = o.id)
     ) >= cast(s.value as integer);
 
 -- The output channels of each process, and the path of the entry for each.
@@ -113,7 +141,7 @@ select
         )
     ) as report
 from effect_results as x
-cross join effects as f on f.id = x.effect_id
+cross join effects as f on f.id = x.effect_id and f.kind = 'process'
 cross join proposals as p on p.id = f.proposal_id;
 
 create view append_output as
@@ -121,18 +149,6 @@ create view append_output as
 -- output, 2 is standard error.
 select effect_id, channel, null as text, null as lease
 from _effect_channels
-where false;
-
--- Make the entries for the output of a process that is to start: insert into _open_channels (effect_id).
-create view _open_channels as
-select id as effect_id
-from effects
-where false;
-
--- End the entries of a process that has ended, and report how it ended: insert into _close_channels (effect_id).
-create view _close_channels as
-select id as effect_id
-from effects
 where false;
 
 -- triggers
@@ -166,22 +182,6 @@ begin
     );
 end;
 
--- The entries are empty, streaming and summarized.
-create trigger _open_channels__open
-instead of insert on _open_channels
-begin
-    insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn)
-    select
-        c.run_id, c.path, '',
-        json_object('command', json_extract(f.detail, '$.command'), 'channel', c.channel),
-        'summarized', 'streaming', 'system',
-        (select sequence from turns where id = c.turn_id)
-    from _effect_channels as c
-    join effects as f on f.id = c.effect_id
-    where c.effect_id = new.effect_id
-    order by c.channel;
-end;
-
 -- Refused without the token of the lease in force on the run.
 create trigger append_output__append
 instead of insert on append_output
@@ -195,33 +195,4 @@ begin
     from _channel_entries as c
     join effects as f on f.id = c.effect_id and f.state in ('pending', 'started')
     where c.effect_id = new.effect_id and c.channel = new.channel;
-end;
-
--- The output becomes a content. The entry takes the state and outcome of the process; the report becomes the reason of
--- the proposal and the message of the command.
-create trigger _close_channels__close
-instead of insert on _close_channels
-begin
-    insert into write_entry (run_id, path, body, visibility, state, outcome, writer, turn)
-    select
-        c.run_id,
-        c.path,
-        coalesce(c.printed, ''),
-        -- an empty channel needs no line in the packet
-        case when c.printed is null then 'archived' else 'summarized' end,
-        case when x.outcome = 'interrupted' then 'cancelled' else x.state end,
-        x.outcome,
-        'system',
-        (select sequence from turns where id = c.turn_id)
-    from _channel_entries as c
-    join effect_results as x on x.effect_id = c.effect_id
-    where c.effect_id = new.effect_id;
-    delete from entry_chunks
-    where (run_id, entry_id) in (select run_id, entry_id from _channel_entries where effect_id = new.effect_id);
-    update proposals
-    set reason = (select report from _process_reports where effect_id = new.effect_id)
-    where id = (select proposal_id from effects where id = new.effect_id);
-    update commands
-    set message = (select p.reason from effects as f join proposals as p on p.id = f.proposal_id where f.id = new.effect_id)
-    where id = (select command_id from effects where id = new.effect_id);
 end;

@@ -1,6 +1,6 @@
 -- Proposals: what a command would do to the world, until somebody has decided on it.
--- A command may open several. It waits while one is undecided, and is settled when all are settled. The proposals of a
--- move or of a patch are done together or not at all.
+-- A command may open several proposals. It waits while one of them is undecided, and is settled when all are settled. The
+-- proposals of a move or of a patch are done together or not at all.
 -- spec: @proposals @yolo_mode
 
 -- tables
@@ -10,8 +10,10 @@ create table if not exists proposals (
     id integer primary key,
     command_id integer not null constraint proposals_command references commands (id) on delete cascade,
     run_id integer not null constraint proposals_run references runs (id) on delete cascade,
+    -- null: the command came from outside a turn
     turn_id integer,
     loop_id integer,
+    -- its place among the proposals of its command, from 0
     ordinal integer not null,
     -- the log path of the command, by which decisions name the proposal
     path text not null,
@@ -132,13 +134,33 @@ select id as proposal_id
 from proposals
 where false;
 
--- Cancel the undecided proposals of a command of which one has failed: insert into _cancel_proposals (command_id).
-create view _cancel_proposals as
-select command_id
-from proposals
-where false;
+-- Proposals that are cancelled because another one of their command has failed: the undecided ones and, of a move or a
+-- patch, those whose effect has not started. Half a move would lose a file, half a patch would break a program.
+create view _stranded_proposals as
+select p.id as proposal_id, p.command_id
+from proposals as p
+where exists (select 1 from proposals as o where o.command_id = p.command_id and o.state = 'failed')
+    and (
+        p.state = 'proposed'
+        or (
+            p.state = 'accepted'
+            and exists (select 1 from _atomic_commands as j where j.command_id = p.command_id)
+            and not exists (
+                select 1 from effects as f where f.proposal_id = p.id and f.state in ('started', 'done', 'interrupted')
+            )
+        )
+    );
 
 -- triggers
+
+-- Write an event for each proposal that is cancelled; _settle_proposal writes those of the others.
+create trigger proposals__record_cancelling
+after update of state on proposals
+when new.state = 'cancelled'
+begin
+    insert into events (at, run_id, turn_id, kind, detail)
+    values (now(), new.run_id, new.turn_id, 'proposal.cancelled', json_object('path', new.path, 'outcome', new.outcome));
+end;
 
 -- The command becomes proposed. The proposal is accepted at once in a loop with yolo, and for a client, a plugin or the
 -- system; a question never is.
@@ -184,15 +206,16 @@ begin
         );
 end;
 
--- An accepted proposal gets its effect; for a move or a patch all get theirs with the last acceptance. A failed
--- proposal cancels the others. The command becomes accepted when nothing is undecided, and ends when all are settled.
+-- The event is written first. An accepted proposal gets its effect, a process also the entries for its output; of a move
+-- or a patch all get theirs with the last acceptance. A failed proposal cancels the others. The command becomes accepted
+-- when nothing is undecided, and ends when all are settled.
 create trigger _settle_proposal__settle
 instead of insert on _settle_proposal
 begin
     insert into events (at, run_id, turn_id, kind, detail)
     select now(), run_id, turn_id, 'proposal.' || state, json_object('path', path, 'outcome', outcome)
     from proposals
-    where id = new.proposal_id;
+    where id = new.proposal_id and state <> 'cancelled';
     insert into effects (run_id, turn_id, command_id, proposal_id, kind, detail)
     select d.run_id, d.turn_id, d.command_id, d.proposal_id, d.kind, d.detail
     from proposals as p
@@ -200,16 +223,32 @@ begin
     where p.id = new.proposal_id
         and p.state = 'accepted'
         and (d.proposal_id = p.id or exists (select 1 from _atomic_commands as j where j.command_id = p.command_id))
-    order by d.ordinal;
-    insert into _open_channels (effect_id)
-    select f.id
+    order by d.proposal_id;
+    -- the entries for the output of a process are empty and streaming
+    insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn)
+    select
+        c.run_id, c.path, '',
+        json_object('command', json_extract(f.detail, '$.command'), 'channel', c.channel),
+        'summarized', 'streaming', 'system',
+        (select sequence from turns where id = c.turn_id)
     from proposals as p
-    join effects as f on f.command_id = p.command_id and f.proposal_id = p.id and f.kind = 'process'
-    where p.id = new.proposal_id and p.state = 'accepted';
-    insert into _cancel_proposals (command_id)
-    select command_id
-    from proposals
-    where id = new.proposal_id and state = 'failed';
+    cross join effects as f on f.command_id = p.command_id and f.proposal_id = p.id
+    cross join _effect_channels as c on c.effect_id = f.id
+    where p.id = new.proposal_id and p.state = 'accepted'
+    order by c.channel;
+    update proposals
+    set state = 'cancelled', outcome = 'aborted'
+    where id in (
+            select s.proposal_id
+            from proposals as p
+            cross join _stranded_proposals as s on s.command_id = p.command_id
+            where p.id = new.proposal_id and p.state = 'failed'
+        );
+    update effects
+    set state = 'cancelled', ended_at = now()
+    where state = 'pending'
+        and command_id = (select command_id from proposals where id = new.proposal_id and state = 'failed')
+        and proposal_id in (select id from proposals where command_id = effects.command_id and state = 'cancelled');
     update commands
     set state = 'accepted'
     where id = (select command_id from proposals where id = new.proposal_id)
@@ -221,43 +260,4 @@ begin
     from proposals as p
     join _proposal_ends as e on e.command_id = p.command_id
     where p.id = new.proposal_id;
-end;
-
--- Of a move or a patch, accepted proposals whose effects have not started are cancelled too: half a move would lose a
--- file, half a patch would break a program.
-create trigger _cancel_proposals__cancel
-instead of insert on _cancel_proposals
-begin
-    update effects
-    set state = 'cancelled', ended_at = now()
-    where command_id = new.command_id
-        and state = 'pending'
-        and exists (select 1 from _atomic_commands as j where j.command_id = new.command_id);
-    insert into events (at, run_id, turn_id, kind, detail)
-    select now(), run_id, turn_id, 'proposal.cancelled', json_object('path', path, 'outcome', 'aborted')
-    from proposals
-    where command_id = new.command_id
-        and (
-            state = 'proposed'
-            or (
-                state = 'accepted'
-                and exists (select 1 from _atomic_commands as j where j.command_id = new.command_id)
-                and not exists (
-                    select 1 from effects as f where f.proposal_id = proposals.id and f.state in ('pending', 'started')
-                )
-            )
-        );
-    update proposals
-    set state = 'cancelled', outcome = 'aborted'
-    where command_id = new.command_id
-        and (
-            state = 'proposed'
-            or (
-                state = 'accepted'
-                and exists (select 1 from _atomic_commands as j where j.command_id = new.command_id)
-                and not exists (
-                    select 1 from effects as f where f.proposal_id = proposals.id and f.state in ('pending', 'started')
-                )
-            )
-        );
 end;

@@ -18,7 +18,7 @@ create table if not exists resolutions (
     -- the answer to a question, or a text in place of the proposed one
     body text,
     reason text,
-    -- yolo, a tier of writers, or the name of a person
+    -- the name of a person, callback (on_proposal), yolo, or a tier of writers
     decided_by text not null default 'client',
     created_at integer not null default 0
 ) strict;
@@ -36,6 +36,41 @@ where p.state = 'proposed'
     and (s.path is null or p.path = s.path)
     and (s.proposal_id is null or p.id = s.proposal_id);
 
+-- The resolution that decided on each proposal: the first one that names it. One from before it was open is none.
+create view _first_decisions as
+select
+    p.id as proposal_id,
+    (
+        select min(o.id)
+        from resolutions as o
+        where o.run_id = p.run_id
+            and (o.proposal_id = p.id or (o.proposal_id is null and (o.path is null or o.path = p.path)))
+            and (o.proposal_id is not null or o.created_at >= p.created_at)
+    ) as resolution_id
+from proposals as p
+where p.decided_at is not null;
+
+create view decisions as
+-- The proposals that somebody has decided on: what was decided, by whom, when and why: select * from decisions where
+-- run = 'demo'. 'decided_by' is the name of a person, callback (on_proposal), yolo, or a tier of writers.
+select
+    r.alias as run,
+    t.sequence as turn,
+    p.path,
+    p.kind,
+    p.target,
+    s.decision,
+    s.decided_by,
+    s.reason,
+    strftime('%Y-%m-%d %H:%M:%S', p.decided_at / 1000.0, 'unixepoch') as decided,
+    p.command_id,
+    p.id as proposal_id
+from proposals as p
+join runs as r on r.id = p.run_id
+join _first_decisions as d on d.proposal_id = p.id
+join resolutions as s on s.id = d.resolution_id
+left join turns as t on t.id = p.turn_id;
+
 -- Decide on one proposal: insert into _decide_proposal (proposal_id, decision, body, reason).
 create view _decide_proposal as
 select id as proposal_id, null as decision, null as body, reason
@@ -44,18 +79,30 @@ where false;
 
 -- triggers
 
--- Refuse a decision where nothing is proposed, and one text for several files. Otherwise decide on each proposal.
+-- Refuse a decision where nothing is proposed, a text for several files, or for a process or a removal alone, and the
+-- acceptance of a question without an answer. Otherwise decide on each proposal.
 create trigger resolutions__decide
 after insert on resolutions
 begin
-    select fail(404, coalesce(new.path, 'run ' || (select alias from runs where id = new.run_id))
-        || ': nothing is proposed there; see ''engine proposals''')
-    where not exists (select 1 from _proposals_to_decide where resolution_id = new.id);
-    select fail(400, coalesce(new.path, 'run ' || (select alias from runs where id = new.run_id))
-        || ': several files are proposed there; say by proposal_id which of them the text is for')
-    where new.decision = 'accept'
-        and new.body is not null
-        and (select count(*) from _proposals_to_decide where resolution_id = new.id and kind = 'file_write') > 1;
+    select case
+            when count(d.proposal_id) = 0
+                then fail(404, w.said_of || ': nothing is proposed there; see ''engine proposals''')
+            when new.decision <> 'accept' then null
+            when new.body is null and sum(d.kind = 'question') > 0
+                then fail(400, w.said_of || ': a question is accepted with a text as the answer; give one, or reject it')
+            when new.body is null then null
+            when sum(d.kind = 'file_write') > 1
+                then fail(
+                    400, w.said_of || ': several files are proposed there; say by proposal_id which of them the text is for'
+                )
+            when sum(d.kind not in ('process', 'file_delete')) = 0
+                then fail(400, w.said_of || ': takes no text; accept it without one, or reject it with a reason')
+        end
+    from (select coalesce(new.path, 'run ' || (select alias from runs where id = new.run_id)) as said_of) as w
+    left join _proposals_to_decide as d on d.resolution_id = new.id;
+    update resolutions
+    set created_at = now()
+    where id = new.id and new.created_at = 0;
     insert into _decide_proposal (proposal_id, decision, body, reason)
     select proposal_id, new.decision, new.body, new.reason
     from _proposals_to_decide
@@ -98,7 +145,10 @@ begin
             select 1
             from runs as r
             join file_constraints as k on k.project_id = r.project_id
-            where r.id = proposals.run_id and k.visibility = 'readonly' and pattern_match(k.pattern, proposals.target)
+            where r.id = proposals.run_id
+                and k.rule = 'readonly'
+                -- a pattern that cannot be matched protects too
+                and (pattern_match(k.pattern, proposals.target) or pattern_error(k.pattern) is not null)
         );
     update proposals
     set state = case kind when 'question' then 'resolved' else 'accepted' end

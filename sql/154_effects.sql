@@ -147,7 +147,8 @@ begin
     where not exists (select 1 from effects where id = new.effect_id and state in ('pending', 'started'));
 end;
 
--- First the entry of a file takes its new text and the output of a process is closed; then the proposal is settled.
+-- First the entry of a file takes its new text, and the entries of a process the output and how it ended; then the
+-- proposal is settled.
 create trigger effect_results__settle
 after insert on effect_results
 begin
@@ -163,16 +164,37 @@ begin
     select *
     from _file_effects
     where effect_id = new.effect_id and new.state = 'resolved';
-    insert into _close_channels (effect_id)
-    select id
-    from effects
-    where id = new.effect_id and kind = 'process';
-    update commands
-    set message = coalesce(new.message, message)
-    where id = (select command_id from effects where id = new.effect_id);
+    -- the output of a process becomes a content; an empty channel needs no line in the packet
+    insert into write_entry (run_id, path, body, visibility, state, outcome, writer, turn)
+    select
+        c.run_id,
+        c.path,
+        coalesce(c.printed, ''),
+        case when c.printed is null then 'archived' else 'summarized' end,
+        case when new.outcome = 'interrupted' then 'cancelled' else new.state end,
+        new.outcome,
+        'system',
+        (select sequence from turns where id = c.turn_id)
+    from _channel_entries as c
+    where c.effect_id = new.effect_id;
+    delete from entry_chunks
+    where (run_id, entry_id) in (select run_id, entry_id from _channel_entries where effect_id = new.effect_id);
     update proposals
-    set state = new.state, outcome = new.outcome, reason = coalesce(new.message, reason)
-    where id = (select proposal_id from effects where id = new.effect_id);
+    set state = new.state,
+        outcome = new.outcome,
+        reason = coalesce(new.message, (select report from _process_reports where effect_id = new.effect_id), reason)
+    where id = (select proposal_id from effects where id = new.effect_id) and state = 'accepted';
+    update commands
+    set message = coalesce(
+        new.message,
+        (
+            select p.reason
+            from effects as f
+            join proposals as p on p.id = f.proposal_id
+            where f.id = new.effect_id and f.kind = 'process'
+        ), message
+    )
+    where id = (select command_id from effects where id = new.effect_id) and state = 'accepted';
     insert into _settle_proposal (proposal_id)
     select proposal_id
     from effects

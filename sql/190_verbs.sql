@@ -77,7 +77,8 @@ begin
         request_id, run_id, writer, action, path, destination, body, attributes, created_at
     )
     select
-        new.request_id, r.id, 'client', new.action, path_normalize(new.path), path_normalize(new.destination), new.body,
+        new.request_id, r.id, 'client', new.action, path_locate(new.path, p.roots),
+        path_locate(new.destination, p.roots), new.body,
         json_set(json_patch('{}', json_object(
             'visibility', new.visibility,
             'state', new.state,
@@ -94,6 +95,7 @@ begin
         )), '$.attributes', json(coalesce(new.attributes, '{}'))),
         now()
     from runs as r
+    join _run_roots as p on p.run_id = r.id
     where r.alias = case when new.path like 'run://_%' then substr(new.path, 7) else new.run end;
 end;
 

@@ -22,21 +22,6 @@ from turns as t
 join runs as r on r.id = t.run_id
 where false;
 
--- Turns whose response was cut off, and what the model is told of that. A command that was open at the cut is not
--- performed. cuts_text is 0 where nobody reported why the response ended: then its text may be complete.
-create view _cut_responses as
-select
-    id as turn_id,
-    case finish_reason
-        when 'length' then 'Your answer was cut off at the output limit'
-        when 'content_filter' then 'Your answer was stopped by the filter of the provider'
-        else 'Your answer broke off before its end'
-    end as told,
-    finish_reason <> 'incomplete' as cuts_text,
-    substr(response, -80) as ending
-from turns
-where finish_reason in ('length', 'content_filter', 'incomplete') and text_repetition(response) is null;
-
 -- Record the commands, the prose and the warnings of a response: insert into _record_commands (turn_id, parsed).
 -- 'parsed' is the JSON of response_parse.
 create view _record_commands as
@@ -120,6 +105,13 @@ create trigger turns__take_response
 after update of response on turns
 when old.response is null and new.response is not null
 begin
+    -- RESPONSE_CHARACTERS in functions/limits.py
+    select fail(
+        413,
+        'turn ' || new.sequence || ': a response has at most 1,000,000 characters; store its beginning, with the '
+        || 'finish_reason ''length'''
+    )
+    where length(new.response) > 1000000;
     update turns
     set phase = 'answered'
     where id = new.id and phase = 'asking';
@@ -172,9 +164,6 @@ begin
         )
     from turns as t
     where t.run_id = (select id from runs where alias = new.run) and t.phase <> 'judged' and t.phase = 'answered';
-    update turns
-    set phase = 'dispatching'
-    where phase <> 'judged' and phase = 'answered' and run_id = (select id from runs where alias = new.run);
     insert into perform_command (command_id)
     select c.id
     from turns as t
@@ -200,13 +189,14 @@ begin
         );
 end;
 
--- Each command becomes a row, in the order of the response. What the parser repaired, a cut and a repetition become
--- turn_errors, which tell the model.
+-- The turn is being dispatched from here on. Each command becomes a row, in the order of the response. What the parser
+-- repaired, a cut and a repetition become turn_errors, which tell the model.
 create trigger _record_commands__record
 instead of insert on _record_commands
 begin
     update turns
-    set prose = json_extract(new.parsed, '$.text'),
+    set phase = 'dispatching',
+        prose = json_extract(new.parsed, '$.text'),
         warnings = nullif(json_extract(new.parsed, '$.warnings'), '[]'),
         reasoning = nullif(
             trim(coalesce(reasoning, '') || char(10) || coalesce(json_extract(new.parsed, '$.reasoning'), ''), char(10)), ''
@@ -226,16 +216,28 @@ begin
             t.id as turn_id,
             c.key as ordinal,
             c.value ->> '$.action' as action,
-            path_normalize(c.value ->> '$.path') as path,
-            path_normalize(c.value ->> '$.destination') as destination,
+            path_locate(c.value ->> '$.path', p.roots) as path,
+            path_locate(c.value ->> '$.destination', p.roots) as destination,
             c.value ->> '$.body' as body,
             -- only an app sets a state and free attributes; what a model writes as XML attributes of these names is
             -- ignored
             json_remove(
                 coalesce(c.value -> '$.attributes', '{}'), '$.state', '$.outcome', '$.attributes', '$.append'
             ) as attributes,
-            log_path(t.sequence, c.value ->> '$.action', coalesce(c.value ->> '$.path', c.value ->> '$.body')) as log_path
+            log_path(
+                t.sequence, c.value ->> '$.action',
+                coalesce(
+                    case
+                        -- an absolute path is named as the file that it is
+                        when c.value ->> '$.path' glob '/*' or c.value ->> '$.path' glob 'file:/*'
+                            then path_locate(c.value ->> '$.path', p.roots)
+                        else c.value ->> '$.path'
+                    end,
+                    c.value ->> '$.body'
+                )
+            ) as log_path
         from turns as t
+        join _run_roots as p on p.run_id = t.run_id
         join json_each(new.parsed, '$.commands') as c
         where t.id = new.turn_id
     )
@@ -254,8 +256,11 @@ begin
     join commands as c on c.turn_id = new.turn_id and c.ordinal = p.key
     join _cut_responses as r on r.turn_id = new.turn_id
     where p.value ->> '$.truncated';
-    insert into turn_errors (turn_id, status, message, soft)
-    select new.turn_id, 422, w.value, 1
+    -- a response with a call that could not be read is no end of its loop; see _turn_findings
+    insert into turn_errors (turn_id, status, message, soft, detail)
+    select
+        new.turn_id, 422, w.value, 1,
+        case when new.parsed ->> '$.unread' then json_object('source', 'parser', 'unread', new.parsed -> '$.unread') end
     from json_each(new.parsed, '$.warnings') as w
     order by w.key;
     -- the cut is told here, unless a command that was cut off tells it, or an update was complete before the cut
@@ -279,21 +284,20 @@ begin
     insert into turn_errors (turn_id, status, message, slug)
     select
         id, 422,
-        'The response was stuck: after ' || text_repetition(response)
-        || ' characters it said the same over and over, until it was cut off. Nothing of it was done. It ended in: '
-        || substr(response, -80) || char(10) || 'Say it once, in other words or in smaller steps.',
-        'repetition'
-    from turns
-    where id = new.turn_id and text_repetition(response) is not null;
-    insert into turn_errors (turn_id, status, message, slug)
-    select
-        id, 422,
-        'Your thoughts were stuck: after ' || text_repetition(reasoning)
-        || ' characters they said the same over and over, until they were cut off. They ended in: '
-        || substr(reasoning, -80) || char(10) || 'Think less, and act.',
+        case
+            when text_repetition(response) is not null
+                then 'The response was stuck: after ' || text_repetition(response)
+                || ' characters it said the same over and over, until it was cut off. Nothing of it was done. It ended in: '
+                || substr(response, -80) || char(10) || 'Say it once, in other words or in smaller steps.'
+            else 'Your thoughts were stuck: after ' || text_repetition(reasoning)
+                || ' characters they said the same over and over, until they were cut off. They ended in: '
+                || substr(reasoning, -80) || char(10) || 'Think less, and act.'
+        end,
         'repetition'
     from turns
     where id = new.turn_id
-        and trim(response, char(32, 9, 10, 13)) = ''
-        and text_repetition(reasoning) is not null;
+        and (
+            text_repetition(response) is not null
+            or (trim(response, char(32, 9, 10, 13)) = '' and text_repetition(reasoning) is not null)
+        );
 end;

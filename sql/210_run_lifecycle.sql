@@ -116,11 +116,13 @@ begin
     select id, 'global', 'global'
     from runs
     where alias = new.alias;
-    insert or ignore into run_scopes (run_id, scope, kind)
+    insert into run_scopes (run_id, scope, kind)
     select r.id, s.scope, 'inherited'
     from runs as r
     join run_scopes as s on s.run_id = r.parent_run_id
-    where r.alias = new.alias and r.forked_at is not null;
+    where r.alias = new.alias
+        and r.forked_at is not null
+        and s.scope not in (select scope from run_scopes where run_id = r.id);
     insert into events (at, run_id, kind, detail)
     select r.created_at, r.id, 'run.created', json_object('alias', r.alias, 'parent', r.parent_run_id)
     from runs as r
@@ -203,12 +205,8 @@ begin
     update leases
     set aborted = 1
     where run_id = new.run_id;
-    insert into events (at, run_id, turn_id, kind, detail)
-    select now(), run_id, turn_id, 'proposal.cancelled', json_object('path', path, 'outcome', 'cancelled')
-    from proposals
-    where run_id = new.run_id and state in ('proposed', 'accepting', 'accepted');
     update proposals
-    set state = 'cancelled', outcome = 'cancelled', decided_at = now()
+    set state = 'cancelled', outcome = 'cancelled', decided_at = coalesce(decided_at, now())
     where run_id = new.run_id and state in ('proposed', 'accepting', 'accepted');
     insert into _end_command (command_id, state, outcome, message)
     select id, 'cancelled', 'cancelled', coalesce(message, 'Cancelled: the loop was aborted.')
@@ -239,6 +237,15 @@ begin
     select alias, coalesce(json_extract(new.attributes, '$.attributes'), '{}')
     from runs
     where id = new.run_id;
+    select fail(
+        409, 'run ' || r.alias || ': works in ' || case when p.root is null then 'no folder' else quote(p.root) end
+        || ', and a run keeps its folder; start a new one'
+    )
+    from runs as r
+    join projects as p on p.id = r.project_id
+    where r.id = new.run_id
+        and json_extract(new.attributes, '$.attributes.root') is not null
+        and json_extract(new.attributes, '$.attributes.root') is not p.root;
     select fail(400, 'run://' || (select alias from runs where id = new.run_id) || ': mode is ask or act')
     where json_extract(new.attributes, '$.attributes.mode') not in (select name from modes);
     select fail(
@@ -253,15 +260,16 @@ begin
         temperature = coalesce(json_extract(new.attributes, '$.attributes.temperature'), temperature),
         context_limit = coalesce(json_extract(new.attributes, '$.attributes.context_limit'), context_limit),
         persona = coalesce(json_extract(new.attributes, '$.attributes.persona'), persona),
+        next_loop = next_loop + (new.body is not null),
         updated_at = now()
-    where id = new.run_id and json_extract(new.attributes, '$.attributes') is not null;
+    where id = new.run_id;
     insert into _abort_run (run_id, reason)
     select new.run_id, json_extract(new.attributes, '$.outcome')
     where json_extract(new.attributes, '$.state') = 'cancelled';
     insert into loops (run_id, sequence, mode, model, prompt, config, created_at)
     select
         r.id,
-        r.next_loop,
+        r.next_loop - 1,
         coalesce(json_extract(new.attributes, '$.attributes.mode'), 'act'),
         coalesce(json_extract(new.attributes, '$.attributes.model'), r.model),
         new.body,
@@ -273,10 +281,5 @@ begin
         now()
     from runs as r
     where r.id = new.run_id and new.body is not null;
-    update runs
-    set next_loop = next_loop + 1
-    where id = new.run_id and new.body is not null;
-    update commands
-    set state = 'resolved', message = ''
-    where id = new.id and state = 'performing';
+    insert into _resolve_command (command_id, message) values (new.id, '');
 end;

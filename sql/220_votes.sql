@@ -2,7 +2,7 @@
 -- Each voter inserts a row into votes; a plugin does so in a trigger on turns that become 'voting'. The vote of the
 -- highest rank is the verdict. A turn with an error that counts is a strike, and so is a turn that repeats the turns
 -- before it; max_strikes in a row end the loop.
--- spec: @verdict @strikes @cycle_detection @healing
+-- spec: @verdict @strikes @healing
 
 -- tables
 
@@ -22,100 +22,15 @@ create table if not exists votes (
 
 -- views
 
--- What a turn asked for, as one text: its commands with their bodies, updates included, whatever their order; '' where
--- it asked for nothing.
-create view _turn_fingerprints as
-select
-    t.id as turn_id,
-    coalesce(
-        (
-            select group_concat(print, '|')
-            from (
-                select
-                    c.action || ':' || coalesce(c.path, '') || ':' || coalesce(c.destination, '') || ':'
-                    || coalesce(c.body, '') || ':' || c.attributes as print
-                from commands as c
-                where c.turn_id = t.id
-                order by 1
-            )
-        ), ''
-    ) as fingerprint
-from turns as t;
-
--- Turns that end a cycle: a block of up to max_cycle_period turns that was repeated min_cycles times in a row.
-create view _turn_cycles as
-select
-    t.id as turn_id,
-    k.value as period
-from turns as t
-join json_each('[1,2,3,4,5,6,7,8]') as k
-    on k.value <= (select cast(value as integer) from settings where name = 'max_cycle_period')
-where case
-    -- most turns differ from those before: no block is counted for them
-    when exists (
-        select 1
-        from turns as o
-        where o.loop_id = t.loop_id and o.sequence = t.sequence - k.value and o.fingerprint = t.fingerprint
-    )
-        then (
-            select count(*)
-            from turns as a
-            join turns as b on b.loop_id = a.loop_id and b.sequence = a.sequence - k.value
-            where a.loop_id = t.loop_id
-                and a.sequence <= t.sequence
-                and a.sequence > t.sequence - k.value * (
-                    (select cast(value as integer) from settings where name = 'min_cycles') - 1
-                )
-                and a.fingerprint = b.fingerprint
-        ) = k.value * ((select cast(value as integer) from settings where name = 'min_cycles') - 1)
-end;
-
--- The errors of a turn that count as a strike.
-create view _turn_faults as
-select c.turn_id
-from commands as c
-join outcomes as o on o.name = substr(c.outcome, 1, instr(c.outcome || ':', ':') - 1)
-where c.state = 'failed' and o.strikes
-union all
-select turn_id
-from turn_errors
-where not soft;
-
--- The facts about a turn on which the votes depend.
-create view _turn_findings as
-select
-    t.id as turn_id,
-    t.loop_id,
-    exists (select 1 from _turn_faults as f where f.turn_id = t.id)
-    or exists (select 1 from _turn_cycles as y where y.turn_id = t.id) as struck,
-    exists (select 1 from _turn_cycles as y where y.turn_id = t.id) as cycles,
-    exists (
-        select 1 from commands as c where c.turn_id = t.id and c.state in ('failed', 'cancelled') and c.action <> 'update'
-    ) as failed,
-    exists (select 1 from commands as c where c.turn_id = t.id and c.outcome = 'rejected') as rejected,
-    (select count(*) from commands as c where c.turn_id = t.id) as commands,
-    -- a model that calls tools natively answers only after it has seen their results
-    t.native or exists (
-        select 1 from commands as c join tools as o on o.name = c.action and o.gathers where c.turn_id = t.id
-    ) as gathers,
-    (
-        select c.id
-        from commands as c
-        where c.turn_id = t.id and c.action = 'update'
-        order by c.ordinal desc
-        limit 1
-    ) as update_id,
-    trim(coalesce(t.prose, ''), char(32, 9, 10, 13)) as prose
-from turns as t;
-
 create view turn_verdicts as
 -- The verdict on a turn: the vote of the highest rank. A turn without a row had no vote, and its loop continues.
 select turn_id, voter, vote, status, reason, answer
-from (
-    select *, row_number() over (partition by turn_id order by rank desc, voter) as place
-    from votes
-)
-where place = 1;
+from votes as v
+where not exists (
+        select 1
+        from votes as o
+        where o.turn_id = v.turn_id and (o.rank > v.rank or (o.rank = v.rank and o.voter < v.voter))
+    );
 
 -- The votes for the limits of the loop (turns, seconds, strikes) and for errors that end it (model, budget).
 -- _decide_turn casts those on the commands of the turn.
@@ -219,18 +134,19 @@ end;
 create trigger _decide_turn__decide
 instead of insert on _decide_turn
 begin
-    -- an update that ends the loop fails where another command of the turn has failed
+    -- an update that ends the loop fails where another command of the turn has failed or could not be read
     insert into _end_command (command_id, state, outcome, message)
     select
         id, 'failed', 'conflict',
-        'Not done: an action of this turn failed. Look at it and go on. (' || coalesce(message, '') || ')'
+        'Not done: an action of this turn failed or could not be read. Look at it and go on. ('
+        || coalesce(message, '') || ')'
     from commands
     where id = new.update_id
         and new.failed
         and state = 'resolved'
         and json_extract(attributes, '$.status') >= 200;
     update loops
-    set streak = case when new.struck then streak + 1 else 0 end
+    set streak = case when new.faulty or new.cycles then streak + 1 else 0 end
     where id = new.loop_id;
     -- an update votes with its status; without one, prose or commands end the loop at 200, unless a tool gathered
     -- something to look at
@@ -241,20 +157,20 @@ begin
     from commands as c
     where c.id = new.update_id
         and c.state = 'resolved'
-        and not new.struck
+        and not (new.faulty or new.cycles)
         and not new.failed
         and json_extract(c.attributes, '$.status') in (200, 204, 422, 500)
     union all
     select new.turn_id, 'healing', 'stop', 10, 200, null, coalesce(nullif(new.prose, ''), 'Done.')
     where new.update_id is null
-        and not new.struck
+        and not (new.faulty or new.cycles)
         and not new.failed
         and not new.gathers
         and (new.commands > 0 or new.prose <> '')
     union all
     select new.turn_id, 'rejection', 'stop', 40, 200, 'rejected', nullif(new.prose, '')
     where new.rejected;
-    insert or replace into votes (turn_id, voter, vote, rank, status, reason, answer)
+    insert into votes (turn_id, voter, vote, rank, status, reason, answer)
     select turn_id, voter, 'stop', rank, status, reason, answer
     from _loop_votes
     where turn_id = new.turn_id;
@@ -284,13 +200,13 @@ begin
     where id = new.turn_id;
     -- a long body is kept once, in the response; see command_bodies
     update commands
-    set body = null,
-        body_at = instr((select response from turns where id = new.turn_id), body),
-        body_chars = length(body)
-    where turn_id = new.turn_id
-        and length(body) > 100
-        and path is not null
-        and instr((select response from turns where id = new.turn_id), body) > 0;
+    set body = null, body_at = instr(t.response, commands.body), body_chars = length(commands.body)
+    from turns as t
+    where t.id = new.turn_id
+        and commands.turn_id = new.turn_id
+        and length(commands.body) > 100
+        and commands.path is not null
+        and instr(t.response, commands.body) > 0;
     insert into events (at, run_id, turn_id, kind, detail)
     select
         now(), run_id, id, 'turn.judged',

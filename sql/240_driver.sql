@@ -87,7 +87,11 @@ where n.step not in ('end', 'wait')
         select 1
         from leases as l
         -- the time in milliseconds, told by SQLite: stock tools can read this view
-        where l.run_id = r.id and l.expires_at > (julianday('now') - 2440587.5) * 86400000
+        where l.run_id = r.id
+            and l.expires_at > (julianday('now') - 2440587.5) * 86400000
+            -- one that lies further ahead was made before the clock was put back
+            and l.expires_at <= (julianday('now') - 2440587.5) * 86400000
+            + 2000 * (select cast(value as integer) from settings where name = 'lease_seconds')
     );
 
 -- What the adapter needs to make the model call of a turn.
@@ -224,10 +228,11 @@ begin
     limit 1;
     update turns
     set phase = case new.status when 413 then 'assembling' else phase end,
-        ms_model = (select sum(c.ended_at - c.started_at) from model_calls as c where c.turn_id = new.turn_id)
+        refused = refused + (new.status = 413),
+        ms_model = (select sum(max(c.ended_at - c.started_at, 0)) from model_calls as c where c.turn_id = new.turn_id)
     where id = new.turn_id and phase = 'asking';
     insert into _take_ladder_step (turn_id, from_step)
-    select id, case when refused then 3 else ladder end
+    select id, case when refused > 1 then 5 else ladder end
     from turns
     where id = new.turn_id and new.status = 413;
     -- the model did not read this packet; the one that is sent instead is kept
@@ -235,9 +240,6 @@ begin
     where turn_id = new.turn_id
         and new.status = 413
         and exists (select 1 from turns as t where t.id = new.turn_id and t.phase = 'assembling');
-    update turns
-    set refused = 1
-    where id = new.turn_id and new.status = 413;
     insert into _judge_turn (turn_id)
     select id
     from turns

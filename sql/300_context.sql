@@ -2,16 +2,18 @@
 -- An entry is shown as a header of metadata, its path and its body. The views below give each form with its length, so
 -- the figures of the budget are those of the very text that is sent. A row's version is made without its text: the
 -- renderer reads the text of a version once.
--- spec: @context @token_accounting
+-- spec: @context @fences @token_accounting
 
 -- views
 
 -- What is in context, with its metadata up to the figures. Proposed entries wait outside.
 create view _context_views as
 select
-    v.run_id,
+    -- that of the loop: a comparison for each entry less
+    l.run_id,
     v.entry_id,
     e.path,
+    coalesce(e.shown_path, e.path) as shown_path,
     e.kind,
     s.category,
     v.visibility,
@@ -31,12 +33,12 @@ select
     ) as start,
     l.id as loop_id,
     l.chars_per_token
-from run_views as v indexed by idx_run_views_in_context
-join loops as l on l.run_id = v.run_id and l.status = 102
+from loops as l
+join run_views as v indexed by idx_run_views_in_context on v.run_id = l.run_id
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind and s.model_visible
 left join _entry_metadata as b on b.id = v.metadata_id
-where v.visibility <> 'archived' and v.state <> 'proposed';
+where l.status = 102 and v.visibility <> 'archived' and v.state <> 'proposed';
 
 -- What is in context, with the parts of its text. tokens= is what making an entry visible costs and what demoting it
 -- frees.
@@ -45,6 +47,7 @@ select
     v.run_id,
     v.entry_id,
     v.path,
+    v.shown_path,
     v.kind,
     v.category,
     v.visibility,
@@ -64,14 +67,15 @@ select
         else ',"lines":' || coalesce(c.lines, 0) || ',"tokens":' || cast(ceil((case v.category
                 -- 32: the fixed words of its row; its own digits are left out
                 when 'data'
-                    then length(v.start) + 2 * length(v.path) + coalesce(c.chars, 0) + length(coalesce(c.lines, 0)) + 32
+                    then length(v.start) + 2 * length(v.shown_path || coalesce(c.fence, '')) + coalesce(c.chars, 0)
+                        + length(coalesce(c.lines, 0)) + 32
                 -- indented, a tab a line
                 when 'prompt'
                     then coalesce(length(replace(c.body, char(10), '  ')) - length(replace(c.summary, char(10), '  ')), 0)
                 else coalesce(c.chars - c.summary_chars, 0)
             end) / v.chars_per_token) as integer)
-    end || '} <<:::' || v.path as head,
-    ':::' || v.path as foot,
+    end || '} <<' as opening,
+    ':::' || v.shown_path || coalesce(c.fence, '') as fence,
     -- within a loop, two texts of one entry have different versions
     v.start || ' ' || v.visibility || ' ' || coalesce(v.content_id, '') as version,
     coalesce(c.summary_chars, 0) as summary_chars,
@@ -86,7 +90,8 @@ from _context_views as v
 left join _content_texts as c on c.id = v.content_id;
 
 -- What each entry in context costs, in characters of the very text that is sent, envelope included: while it is
--- summarized, what showing it whole adds to that, and both together. Texts of the log are indented, a tab a line.
+-- summarized, what showing it whole adds to that, and both together. Texts of the log are indented: a tab for each line
+-- feed, which is what a text has more than itself without line feeds, and one more.
 create view _context_costs as
 select
     *,
@@ -103,26 +108,21 @@ from (
         last_used_turn,
         is_task,
         case
+            when category in ('data', 'unknown') then envelope + summary_chars + 1
             when is_task then summary_chars
-            when not is_indented then envelope + summary_chars + 1
             when chars = 0 then envelope
-            else envelope + 2 + summary_chars + summary_breaks
+            else envelope + 2 + 2 * summary_chars - length(replace(summary, char(10), ''))
         end as summarized,
         case
             when category = 'data' then envelope + chars + 1
             when chars = summary_chars then 0
-            when is_indented then chars + breaks - summary_chars - summary_breaks
-            else chars - summary_chars
+            when category = 'unknown' or is_task then chars - summary_chars
+            else 2 * (chars - summary_chars)
+                - length(replace(body, char(10), '')) + length(replace(summary, char(10), ''))
         end as expansion,
         chars_per_token
     from (
-        select
-            *,
-            length(head) + length(foot) + 2 as envelope,
-            category in ('logging', 'prompt') and not is_task as is_indented,
-            case when category in ('logging', 'prompt') then chars - length(replace(body, char(10), '')) end as breaks,
-            case when category in ('logging', 'prompt') then summary_chars - length(replace(summary, char(10), '')) end
-                as summary_breaks
+        select *, length(opening) + 2 * length(fence) + 2 as envelope
         from _context_texts
         where category in ('data', 'logging', 'unknown', 'prompt')
     )
@@ -134,6 +134,7 @@ select
     t.id as turn_id,
     l.mode,
     case c.visibility when 'visible' then c.body else c.summary end as text,
+    fence_tag('prompt', case c.visibility when 'visible' then c.body else c.summary end) as tag,
     case when l.mode = 'ask' then ' warn="File editing disallowed."' else '' end as warning,
     -- 1: with figures of the packet's size
     (select value = '1' from settings where name = 'prompt_figures') as has_figures
@@ -150,9 +151,8 @@ select
     t.id as turn_id,
     c.entry_id,
     c.version,
-    c.head || char(10) || c.summary || char(10) || c.foot as text,
+    c.opening || c.fence || char(10) || c.summary || char(10) || c.fence as text,
     c.prefix_of as content_id,
-    length(c.head) + 1 as body_at,
     c.prefix_chars as body_chars
 from turns as t
 join _context_texts as c on c.run_id = t.run_id
@@ -165,9 +165,8 @@ select
     t.id as turn_id,
     c.entry_id,
     c.version,
-    c.head || char(10) || c.body || char(10) || c.foot as text,
+    c.opening || c.fence || char(10) || c.body || char(10) || c.fence as text,
     c.content_id,
-    length(c.head) + 1 as body_at,
     c.chars as body_chars
 from turns as t
 join _context_texts as c on c.run_id = t.run_id
@@ -180,12 +179,12 @@ select
     t.id as turn_id,
     c.entry_id,
     c.version,
-    c.head || case
+    c.opening || c.fence || case
         when c.body = '' then ''
         else char(10) || char(9) || replace(
             case c.visibility when 'visible' then c.body else c.summary end, char(10), char(10) || char(9)
         )
-    end || char(10) || c.foot as text
+    end || char(10) || c.fence as text
 from turns as t
 join _context_texts as c on c.run_id = t.run_id
 where c.category = 'logging'
@@ -201,7 +200,8 @@ select
     t.id as turn_id,
     c.entry_id,
     c.version,
-    c.head || char(10) || case c.visibility when 'visible' then c.body else c.summary end || char(10) || c.foot as text
+    c.opening || c.fence || char(10) || case c.visibility when 'visible' then c.body else c.summary end
+    || char(10) || c.fence as text
 from turns as t
 join _context_texts as c on c.run_id = t.run_id
 where c.category = 'unknown'

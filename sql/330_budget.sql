@@ -1,6 +1,6 @@
--- Budget: how much room a packet has, what fills it, and at what rate characters are counted as tokens.
+-- Budget: how much room a packet has and what fills it, in tokens; how many turns and seconds a loop has.
 -- Lengths are kept with the texts, in characters; they are summed first and converted once.
--- spec: @token_accounting @calibration @step_budget
+-- spec: @token_accounting @calibration @step_budget @clock_limit
 
 -- views
 
@@ -104,6 +104,27 @@ select
     sum(floor) as floor
 from costs
 group by turn_id, kind;
+
+-- How many seconds a loop with a time limit has left; waiting for decisions counts. A loop that has no limit or has not
+-- started has no row.
+create view _loop_seconds as
+select
+    loop_id,
+    max_seconds,
+    max_seconds - (now() - started_at) / 1000.0 as seconds_left
+from (
+    select
+        l.id as loop_id,
+        l.started_at,
+        cast(
+            coalesce(
+                json_extract(l.config, '$.max_seconds'),
+                (select nullif(value, '') from settings where name = 'max_loop_seconds')
+            ) as real
+        ) as max_seconds
+    from loops as l
+)
+where max_seconds > 0 and started_at is not null;
 
 -- The turns that a loop may have, and which one an open turn is, counted from 1.
 create view _turn_steps as

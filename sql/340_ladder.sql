@@ -1,11 +1,13 @@
 -- Ladder: what is demoted when a packet is too long.
 -- A rendered packet is submitted with its length. One that fits is taken; for one that does not, the next step of the
--- ladder summarizes entries, and the packet is rendered again. Nothing is lost: a demoted entry can be read again.
+-- ladder summarizes entries or archives them (342), and the packet is rendered again. Nothing is lost: what was demoted
+-- can be read again.
 -- spec: @budget_enforcement
 
 -- tables
 
--- The entries that were summarized to make a packet smaller: by condensing (step 1) or by the ladder (steps 2 and 3).
+-- The entries that were summarized to make a packet smaller, by condensing (step 1) or by the ladder (steps 2 and 4), or
+-- archived by it (steps 3 and 5).
 create table if not exists demotions (
     turn_id integer not null constraint demotions_turn references turns (id) on delete cascade,
     entry_id integer not null,
@@ -34,12 +36,15 @@ select id as turn_id, context_chars as chars, lease, context_tokens as tokens, n
 from turns
 where false;
 
--- The visible entries that each step of the ladder summarizes, as far as that makes them shorter. Step 2: those that
--- the turn before wrote or made visible, prompts excepted. Step 3: the prompt of the loop and, where the prompt alone
--- frees too little and all others free enough, the other entries, the oldest first, until a tenth of the ceiling is
--- free. Without that tenth the next turn would overflow again.
+-- The entries that each step of the ladder takes: those that it archives (342), and the visible ones that it summarizes,
+-- as far as that makes them shorter. Step 2: those that the turn before wrote or made visible, prompts excepted. Step 4:
+-- the prompt of the loop and, where the prompt alone frees too little and all others free enough, the other entries, the
+-- oldest first, until a tenth of the ceiling is free. Without that tenth the next turn would overflow again.
 create view _ladder_candidates as
-select turn_id, case place when 1 then 2 else 3 end as step, entry_id, path, turn, tokens
+select turn_id, step, entry_id, path, turn, tokens
+from _archivable_entries
+union all
+select turn_id, case place when 1 then 2 else 4 end as step, entry_id, path, turn, tokens
 from (
     select
         *,
@@ -84,13 +89,14 @@ select id as turn_id, ladder as from_step
 from turns
 where false;
 
--- Summarize the entries that demotions lists for a step: insert into _demote (turn_id, step).
+-- Summarize or archive the entries that demotions lists for a step: insert into _demote (turn_id, step).
 create view _demote as
 select turn_id, step
 from demotions
 where false;
 
--- What each step demoted, as the model is told: totals, and a line for each of up to 50 entries.
+-- What each step demoted for the packet of an open turn, as the model is told: totals, and a line for each of up to 50
+-- entries.
 create view _demotion_notes as
 select
     turn_id,
@@ -100,12 +106,14 @@ select
     group_concat(line, char(10)) filter (where place <= 50) as lines
 from (
     select
-        turn_id,
-        step,
-        tokens,
-        '* ' || path || ' (turn ' || turn || ', ' || tokens || ' tokens)' as line,
-        row_number() over (partition by turn_id, step order by path) as place
-    from demotions
+        d.turn_id,
+        d.step,
+        d.tokens,
+        '* ' || coalesce(fence_path(d.path), d.path) || ' (turn ' || d.turn || ', ' || d.tokens || ' tokens)' as line,
+        row_number() over (partition by d.turn_id, d.step order by d.path) as place
+    from turns as t indexed by idx_turns_one_open
+    cross join demotions as d on d.turn_id = t.id
+    where t.phase <> 'judged'
 )
 group by turn_id, step;
 
@@ -114,20 +122,23 @@ group by turn_id, step;
 create view _ladder_reports as
 select
     t.id as turn_id,
-    t.ladder < 4 as soft,
-    case when t.ladder < 4 then 'Context overflow: ' else 'Context full: ' end
+    t.ladder < 6 as soft,
+    case when t.ladder < 6 then 'Context overflow: ' else 'Context full: ' end
     || 'a packet of ' || t.context_tokens || ' tokens '
     || case
         when t.context_tokens > b.ceiling then 'is above the ceiling of ' || b.ceiling
         else 'was refused by the model as too long'
     end
     || case
-        when n.entries is null then ' and nothing can be demoted.'
-        else '. Demoted ' || n.entries || case n.entries when 1 then ' entry, ' else ' entries, ' end || n.tokens
-            || ' tokens.'
+        when coalesce(n.entries, a.entries) is null then ' and nothing can be demoted.'
+        else '.'
     end
+    || coalesce(
+        ' Demoted ' || n.entries || case n.entries when 1 then ' entry, ' else ' entries, ' end || n.tokens || ' tokens.', ''
+    )
+    || coalesce(' ' || a.told, '')
     || case
-        when t.ladder < 4 then ' Get what you still need, in slices.' || char(10) || n.lines
+        when t.ladder < 6 then ' Get what you still need, in slices.' || coalesce(char(10) || n.lines, '')
         when t.context_tokens <= b.ceiling
             then ' Choose a model with a larger window, set a context limit below the one that it has, or archive entries.'
                 || coalesce(
@@ -146,9 +157,10 @@ left join (
         sum(tokens) as tokens,
         group_concat(lines, char(10)) as lines
     from _demotion_notes
-    where step > 1
+    where step in (2, 4)
     group by turn_id
-) as n on n.turn_id = t.id;
+) as n on n.turn_id = t.id
+left join _archive_notes as a on a.turn_id = t.id;
 
 -- triggers
 
@@ -219,39 +231,48 @@ instead of insert on _demote
 begin
     insert into events (at, run_id, turn_id, kind, detail)
     select
-        now(), t.run_id, t.id, case n.step when 1 then 'context.condensed' else 'context.demoted' end,
+        now(), t.run_id, t.id,
+        case
+            when n.step = 1 then 'context.condensed'
+            when n.step in (3, 5) then 'context.archived'
+            else 'context.demoted'
+        end,
         json_object('entries', n.entries, 'tokens', n.tokens)
     from turns as t
     join _demotion_notes as n on n.turn_id = t.id and n.step = new.step
     where t.id = new.turn_id;
     insert into _show_entry (run_id, entry_id, visibility)
-    select t.run_id, d.entry_id, 'summarized'
+    select t.run_id, d.entry_id, case when d.step in (3, 5) then 'archived' else 'summarized' end
     from turns as t
     join demotions as d on d.turn_id = t.id and d.step = new.step
-    join run_views as v on v.run_id = t.run_id and v.entry_id = d.entry_id and v.visibility = 'visible'
-    where t.id = new.turn_id;
+    join run_views as v on v.run_id = t.run_id and v.entry_id = d.entry_id
+    where t.id = new.turn_id
+        and v.visibility in ('visible', case when d.step in (3, 5) then 'summarized' else 'visible' end);
 end;
 
--- The next step is the first one that has candidates; where none has, it is 4, and the turn is judged. One error in the
+-- The next step is the first one that has candidates; where none has, it is 6, and the turn is judged. One error in the
 -- log tells of all steps for this packet: each step replaces it.
 create trigger _take_ladder_step__take
 instead of insert on _take_ladder_step
 begin
+    -- replace: an entry may have been condensed in this turn and made visible again, or be archived after it was demoted
+    insert or replace into demotions (turn_id, entry_id, step, path, turn, tokens)
+    select turn_id, entry_id, step, path, turn, tokens
+    from (
+        select *, min(step) over () as next_step
+        from _ladder_candidates
+        where turn_id = new.turn_id and step > new.from_step
+    )
+    where step = next_step;
     update turns
     set ladder = coalesce(
-            (select min(c.step) from _ladder_candidates as c where c.turn_id = new.turn_id and c.step > new.from_step), 4
+            (select max(d.step) from demotions as d where d.turn_id = new.turn_id and d.step > max(new.from_step, 1)), 6
         )
     where id = new.turn_id;
-    -- replace: an entry may have been condensed in this turn and made visible again
-    insert or replace into demotions (turn_id, entry_id, step, path, turn, tokens)
-    select c.turn_id, c.entry_id, c.step, c.path, c.turn, c.tokens
-    from turns as t
-    join _ladder_candidates as c on c.turn_id = t.id and c.step = t.ladder
-    where t.id = new.turn_id;
     insert into _demote (turn_id, step)
     select id, ladder
     from turns
-    where id = new.turn_id and ladder < 4;
+    where id = new.turn_id and ladder < 6;
     delete from turn_errors
     where turn_id = new.turn_id and slug = 'budget';
     insert into turn_errors (turn_id, status, message, slug, soft, detail)
@@ -261,5 +282,5 @@ begin
     insert into _judge_turn (turn_id)
     select id
     from turns
-    where id = new.turn_id and ladder = 4;
+    where id = new.turn_id and ladder = 6;
 end;

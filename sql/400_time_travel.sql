@@ -4,19 +4,19 @@
 
 -- views
 
--- Each run (depth 0) with its parent (depth 1), the parent of that one, and so on. Only those turns of an ancestor that
--- are before last_turn belong to the past of the run.
+-- Each run (depth 0) with its parent (depth 1), the parent of that one, and so on. Of an ancestor only the turns with a
+-- number below before_turn belong to the past of the run.
 create view _run_lines as
-with recursive line (run_id, source_id, depth, last_turn) as (
+with recursive line (run_id, source_id, depth, before_turn) as (
     select id, id, 0, null
     from runs
     union all
-    select l.run_id, r.parent_run_id, l.depth + 1, min(coalesce(l.last_turn, r.forked_at), r.forked_at)
+    select l.run_id, r.parent_run_id, l.depth + 1, min(coalesce(l.before_turn, r.forked_at), r.forked_at)
     from line as l
     join runs as r on r.id = l.source_id
     where r.parent_run_id is not null
 )
-select run_id, source_id, depth, last_turn
+select run_id, source_id, depth, before_turn
 from line;
 
 create view past_turns as
@@ -29,11 +29,12 @@ select
     l.run_id,
     l.source_id,
     t.id as turn_id,
-    t.seen_at
+    t.seen_at,
+    strftime('%Y-%m-%d %H:%M:%S', t.created_at / 1000.0, 'unixepoch') as created_at
 from _run_lines as l
 join runs as r on r.id = l.run_id
 join runs as s on s.id = l.source_id
-join turns as t on t.run_id = l.source_id and (l.depth = 0 or t.sequence < l.last_turn);
+join turns as t on t.run_id = l.source_id and (l.depth = 0 or t.sequence < l.before_turn);
 
 create view context_at as
 -- What a run had in context at a turn: select path, visibility, body from context_at where run = 'demo' and turn = 3.

@@ -43,7 +43,7 @@ create view _unreadable_files as
 select
     e.id as entry_id,
     case f.kind when 'too_large' then 'overflow' when 'missing' then 'not_found' else 'unsupported' end as outcome,
-    f.path || case f.kind
+    coalesce(e.shown_path, e.path) || case f.kind
         when 'too_large' then ': ' || f.size || ' bytes are too many to read whole; look into it with <env>'
         when 'binary' then ': is a binary file, ' || f.size || ' bytes'
         when 'missing' then ' not found'
@@ -61,9 +61,10 @@ cross join file_stats as f on f.project_id = cast(substr(e.scope, 9) as integer)
 where e.kind = 'file' and f.kind <> 'text';
 
 create view report_listing as
--- Report which files of a project are on disk: insert into report_listing (project_id, listing). 'listing' is a JSON
--- object from path to [size, mtime_ns]. New and changed files are then in unread_files; what is not listed is missing.
-select id as project_id, null as listing
+-- Report which files of a project are on disk: insert into report_listing (project_id, listing, is_partial). 'listing'
+-- is a JSON object from path to [size, mtime_ns], or to null for a file that is gone. New and changed files are then in
+-- unread_files. What is not listed is missing, unless is_partial is 1.
+select id as project_id, null as listing, 0 as is_partial
 from projects
 where false;
 
@@ -86,19 +87,20 @@ select run_id, id as turn_id
 from turns
 where false;
 
--- The files that a run has in context. The driver checks them on disk before each packet.
+-- The files that a run has in context, as a JSON array of paths. The driver looks at them before each packet.
 create view _watched_files as
 select
-    v.run_id,
+    r.id as run_id,
     r.project_id,
-    f.path,
-    f.size,
-    f.mtime_ns
-from run_views as v indexed by idx_run_views_in_context
-join runs as r on r.id = v.run_id
-join entries as e on e.id = v.entry_id and e.kind = 'file'
-join file_stats as f on f.project_id = r.project_id and f.path = e.path
-where v.visibility <> 'archived';
+    p.root,
+    json_group_array(f.path) as paths
+from runs as r
+cross join projects as p on p.id = r.project_id and p.root is not null
+cross join run_views as v indexed by idx_run_views_in_context on v.run_id = r.id
+cross join entries as e on e.id = v.entry_id and e.kind = 'file'
+cross join file_stats as f on f.project_id = r.project_id and f.path = e.path
+where v.visibility <> 'archived'
+group by r.id;
 
 -- Turns before whose packet the whole project is scanned: the first of a loop, and one after a turn that ran a process.
 create view _scan_requests as
@@ -126,6 +128,7 @@ where t.phase = 'assembling'
 
 -- triggers
 
+-- A file that is new, changed or gone gets the time -1, by which unread_files names it.
 create trigger report_listing__compare
 instead of insert on report_listing
 begin
@@ -133,22 +136,23 @@ begin
     select project_id, path, 'missing', 0, 0
     from file_stats
     where project_id = new.project_id
+        and not coalesce(new.is_partial, 0)
         and (kind <> 'missing' or mtime_ns = -1)
         and path not in (select key from json_each(new.listing));
     insert into file_stats (project_id, path, kind, size, mtime_ns)
     select new.project_id, d.key, 'missing', 0, -1
     from json_each(new.listing) as d
     left join file_stats as s on s.project_id = new.project_id and s.path = d.key and s.kind <> 'missing'
-    where s.path is null or json_array(s.size, s.mtime_ns) <> d.value
+    where case when s.path is null then d.value is not null else json_array(s.size, s.mtime_ns) is not d.value end
     on conflict (project_id, path) do update set mtime_ns = -1;
 end;
 
 create trigger report_file__take
 instead of insert on report_file
 begin
-    insert into entries (scope, path, scheme, kind)
-    values ('project:' || new.project_id, new.path, null, 'file')
-    on conflict (scope, path) do nothing;
+    insert into entries (scope, path, scheme, kind, shown_path)
+    select 'project:' || new.project_id, new.path, null, 'file', fence_path(new.path)
+    where not exists (select 1 from entries where scope = 'project:' || new.project_id and path = new.path);
     insert into store_content (path, body)
     select new.path, new.text
     from entries as e
@@ -180,9 +184,10 @@ end;
 create trigger sync_files__sync
 instead of insert on sync_files
 begin
+    -- another process may have aborted it in the meantime
     update turns
     set scanned = 1
-    where id = new.turn_id;
+    where id = new.turn_id and phase <> 'judged';
     delete from run_views
     where run_id = new.run_id
         and entry_id in (
@@ -216,7 +221,7 @@ begin
         select group_concat(line, char(10)) as body
         from (
             select
-                '* ' || f.path || ' - ' || coalesce(
+                '* ' || coalesce(e.shown_path, e.path) || ' - ' || coalesce(
                     (select u.short from _unreadable_files as u where c.id is null and u.entry_id = e.id),
                     token_estimate(
                         c.chars,

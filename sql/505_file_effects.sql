@@ -44,7 +44,7 @@ create trigger _take_file__write
 instead of insert on _take_file
 when new.kind = 'file_write'
 begin
-    insert into file_constraints (project_id, pattern, visibility, created_at)
+    insert into file_constraints (project_id, pattern, rule, created_at)
     select new.project_id, new.path, 'add', now()
     where not coalesce(json_extract(new.detail, '$.exists'), 0)
     on conflict (project_id, pattern) do nothing;

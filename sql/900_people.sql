@@ -4,8 +4,41 @@
 
 -- views
 
+-- What the answers of each run cost in US dollars; null where the price of one of them is unknown.
+create view _run_costs as
+select
+    r.id as run_id,
+    case
+        when exists (
+            select 1
+            from turns as t indexed by idx_turns_unknown_costs
+            where t.run_id = r.id and t.response is not null and t.cost is null
+        ) then null
+        else (
+            select coalesce(sum(t.cost), 0.0)
+            from turns as t indexed by idx_turns_costs
+            where t.run_id = r.id and t.cost is not null
+        )
+    end as cost
+from runs as r;
+
+-- The answers that were paid for, one a turn, with the model that gave it and when, in Unix milliseconds. A turn that was
+-- asked again has one answer.
+create view _answers as
+select
+    t.id as turn_id,
+    t.run_id,
+    coalesce(c.model, l.model, r.model) as model,
+    coalesce(c.ended_at, t.created_at) as at
+from turns as t
+join runs as r on r.id = t.run_id
+join loops as l on l.id = t.loop_id
+left join model_calls as c
+    on c.id = (select max(k.id) from model_calls as k where k.turn_id = t.id and k.state = 'answered')
+where t.response is not null;
+
 create view run_overview as
--- One row a run, with its status, latest answer and cost: select * from run_overview.
+-- One row a run, with its status, latest answer and cost (null: unknown): select * from run_overview.
 select
     r.alias as run,
     p.name as project,
@@ -15,7 +48,7 @@ select
     (select count(*) from turns as t where t.run_id = r.id) as turns,
     (select l.answer from loops as l where l.run_id = r.id and l.answer is not null order by l.sequence desc limit 1)
         as answer,
-    (select coalesce(sum(t.cost), 0) from turns as t where t.run_id = r.id) as cost,
+    (select c.cost from _run_costs as c where c.run_id = r.id) as cost,
     strftime('%Y-%m-%d %H:%M:%S', r.created_at / 1000.0, 'unixepoch') as created_at,
     strftime('%Y-%m-%d %H:%M:%S', r.updated_at / 1000.0, 'unixepoch') as updated_at,
     (select o.alias from runs as o where o.id = r.parent_run_id) as parent
@@ -24,6 +57,7 @@ join projects as p on p.id = r.project_id;
 
 create view run_log as
 -- The commands and errors of a run in their order, with what came of each: select * from run_log where run = 'demo'.
+-- 'at' is the time in UTC: of a command when it was recorded, of an error when its turn ended.
 select
     r.alias as run,
     t.sequence as turn,
@@ -35,17 +69,20 @@ select
     c.outcome,
     coalesce(
         case when c.action = 'update' and c.state = 'resolved' then json_extract(c.attributes, '$.status') end,
-        st.status,
-        case when c.outcome like 'status:%' then cast(substr(c.outcome, 8) as integer) end,
-        (select o.status from outcomes as o where o.name = substr(c.outcome, 1, instr(c.outcome || ':', ':') - 1)),
-        500
+        k.status
     ) as status,
     coalesce(c.message, '') as body,
     c.log_path as path,
-    c.id as command_id
+    c.id as command_id,
+    (
+        select group_concat(decided_by, ', ')
+        from (select distinct decided_by from decisions where command_id = c.id)
+    ) as decided_by,
+    -- 0: from before commands had a time
+    strftime('%Y-%m-%d %H:%M:%S', nullif(c.created_at, 0) / 1000.0, 'unixepoch') as at
 from commands as c
+join command_results as k on k.command_id = c.id
 join runs as r on r.id = c.run_id
-join states as st on st.name = c.state
 left join turns as t on t.id = c.turn_id
 union all
 select
@@ -56,7 +93,12 @@ select
     end,
     'system', 'error', e.slug, case e.soft when 1 then 'resolved' else 'failed' end,
     case e.soft when 0 then 'status:' || e.status end, e.status, e.message,
-    'log://turn_' || t.sequence || '/error/' || e.slug, null
+    'log://turn_' || t.sequence || '/error/' || e.slug, null, null,
+    strftime(
+        '%Y-%m-%d %H:%M:%S',
+        case e.slug when 'budget' then t.created_at else coalesce(t.ended_at, t.created_at) end / 1000.0,
+        'unixepoch'
+    )
 from turn_errors as e
 join turns as t on t.id = e.turn_id
 join runs as r on r.id = t.run_id
@@ -64,7 +106,8 @@ union all
 select
     r.alias, t.sequence, -2, 'system', 'condense', 'budget', 'resolved', null, 200,
     d.entries || ' old results, ' || d.tokens || ' tokens, are shown in short from now on',
-    'log://turn_' || t.sequence || '/budget/condensed', null
+    'log://turn_' || t.sequence || '/budget/condensed', null, null,
+    strftime('%Y-%m-%d %H:%M:%S', t.created_at / 1000.0, 'unixepoch')
 from (
     select turn_id, count(*) as entries, sum(tokens) as tokens from demotions where step = 1 group by turn_id
 ) as d
@@ -73,7 +116,8 @@ join runs as r on r.id = t.run_id
 order by 1, 2, 3, 12;
 
 create view turn_timeline as
--- One row a turn: how many commands and errors it had, how long its packet was, what it cost and how long it took.
+-- One row a turn: how many commands and errors it had, how long its packet was, what it cost, and when
+-- (UTC) it began and ended.
 select
     r.alias as run,
     l.sequence as loop,
@@ -94,14 +138,16 @@ select
     t.ms_model,
     t.ms_engine,
     (select lower(hex(p.sha256)) from packets as p where p.turn_id = t.id and p.role = 'user') as packet_sha256,
-    t.phase
+    t.phase,
+    strftime('%Y-%m-%d %H:%M:%S', t.created_at / 1000.0, 'unixepoch') as created_at,
+    strftime('%Y-%m-%d %H:%M:%S', t.ended_at / 1000.0, 'unixepoch') as ended_at
 from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id
 order by 1, 3;
 
 create view loop_list as
--- One row a prompt: the prompt, its status, the reason and the answer.
+-- One row a prompt: the prompt, its status, the reason and the answer, and when (UTC) it was given, taken up and ended.
 select
     r.alias as run,
     l.sequence as loop,
@@ -112,7 +158,10 @@ select
     l.reason,
     l.answer,
     (select count(*) from turns as t where t.loop_id = l.id) as turns,
-    l.streak as strikes
+    l.streak as strikes,
+    strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as created_at,
+    strftime('%Y-%m-%d %H:%M:%S', l.started_at / 1000.0, 'unixepoch') as started_at,
+    strftime('%Y-%m-%d %H:%M:%S', l.ended_at / 1000.0, 'unixepoch') as ended_at
 from loops as l
 join runs as r on r.id = l.run_id
 order by 1, 2;
@@ -156,34 +205,42 @@ select
             'cached_tokens', coalesce(sum(s.cached_tokens), 0),
             'completion_tokens', coalesce(sum(s.completion_tokens), 0),
             'reasoning_tokens', coalesce(sum(s.reasoning_tokens), 0),
-            'cost', coalesce(sum(s.cost), 0),
+            'cost', (select c.cost from _run_costs as c where c.run_id = r.id),
             'turns', count(*),
             'ms_model', coalesce(sum(s.ms_model), 0),
             'ms_engine', coalesce(sum(s.ms_engine), 0)
         )
         from turns as s
         where s.run_id = r.id
-    ) as telemetry
+    ) as telemetry,
+    strftime('%Y-%m-%d %H:%M:%S', r.updated_at / 1000.0, 'unixepoch') as updated_at
 from runs as r;
 
 create view audit_entries as
 -- The prompts, packets, responses and reasoning of runs as entries: run://, system://, user://, assistant:// and
--- reasoning://.
-select r.alias as run, 'run://' || r.alias as path, null as turn, l.prompt as body, r.status
+-- reasoning://, with the time (UTC) of each.
+select
+    r.alias as run, 'run://' || r.alias as path, null as turn, l.prompt as body, r.status,
+    strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as at
 from runs as r
 left join loops as l on l.run_id = r.id and l.sequence = r.next_loop - 1
 union all
-select p.run, p.role || '://' || p.turn, p.turn, p.text, 200
+select p.run, p.role || '://' || p.turn, p.turn, p.text, 200, p.sent_at
 from packet_texts as p
 union all
-select r.alias, 'assistant://' || t.sequence, t.sequence, t.response, t.status
+select
+    r.alias, 'assistant://' || t.sequence, t.sequence, t.response, t.status,
+    strftime('%Y-%m-%d %H:%M:%S', a.at / 1000.0, 'unixepoch')
 from turns as t
 join runs as r on r.id = t.run_id
-where t.response is not null
+join _answers as a on a.turn_id = t.id
 union all
-select r.alias, 'reasoning://' || t.sequence, t.sequence, t.reasoning, t.status
+select
+    r.alias, 'reasoning://' || t.sequence, t.sequence, t.reasoning, t.status,
+    strftime('%Y-%m-%d %H:%M:%S', a.at / 1000.0, 'unixepoch')
 from turns as t
 join runs as r on r.id = t.run_id
+join _answers as a on a.turn_id = t.id
 where t.reasoning is not null;
 
 create view loop_results as
@@ -199,7 +256,10 @@ select
     coalesce(sum(t.cached_tokens), 0) as cached_tokens,
     coalesce(sum(t.completion_tokens), 0) as completion_tokens,
     coalesce(sum(t.reasoning_tokens), 0) as reasoning_tokens,
-    coalesce(sum(t.cost), 0.0) as cost
+    -- null: the price of one of its answers is unknown
+    case max(t.response is not null and t.cost is null) when 1 then null else coalesce(sum(t.cost), 0.0) end as cost,
+    strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as created_at,
+    strftime('%Y-%m-%d %H:%M:%S', l.ended_at / 1000.0, 'unixepoch') as ended_at
 from runs as r
 join loops as l on l.run_id = r.id
 left join turns as t on t.loop_id = l.id

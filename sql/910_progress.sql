@@ -5,12 +5,13 @@
 
 create view run_progress as
 -- What happened in a run after an event: select * from run_progress where run = 'demo' and event_id > :last order by
--- event_id. It reads the new events, not all entries of the run.
+-- event_id. It reads the new events, not all entries of the run. 'at' is the time in UTC.
 select
     r.alias as run, ev.id as event_id, 'turn' as type, t.sequence as turn, t.context_tokens,
     b.ceiling,
-    (select coalesce(sum(s.cost), 0) from turns as s where s.run_id = r.id) as cost,
-    null as action, null as target, null as status, null as outcome, null as body, null as path
+    (select c.cost from _run_costs as c where c.run_id = r.id) as cost,
+    null as action, null as target, null as status, null as outcome, null as body, null as path,
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch') as at
 from events as ev
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id
@@ -22,7 +23,8 @@ select
     coalesce(
         case when c.action = 'update' and c.state = 'resolved' then json_extract(c.attributes, '$.status') end, k.status
     ),
-    c.outcome, c.message, c.log_path
+    c.outcome, c.message, c.log_path,
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
 from events as ev
 cross join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since >= ev.id
 join entries as e on e.id = ev.entry_id and e.kind = 'log'
@@ -40,7 +42,8 @@ where ev.kind in ('entry.created', 'entry.written') and c.state in ('resolved', 
 union all
 select
     r.alias, ev.id, 'error', t.sequence, null, null, null, 'error', json_extract(a.attributes, '$.target'),
-    json_extract(a.attributes, '$.status'), v.outcome, b.body, e.path
+    json_extract(a.attributes, '$.status'), v.outcome, b.body, e.path,
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
 from events as ev
 cross join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since >= ev.id
 join entries as e on e.id = ev.entry_id and e.kind = 'log'
@@ -60,7 +63,8 @@ select
     r.alias, ev.id, 'context', t.sequence, null, null, null, 'condensed', null, 200, null,
     json_extract(ev.detail, '$.entries') || ' old results, ' || json_extract(ev.detail, '$.tokens')
     || ' tokens, are shown in short from now on',
-    'log://turn_' || t.sequence || '/budget/condensed'
+    'log://turn_' || t.sequence || '/budget/condensed',
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
 from events as ev
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id
@@ -70,10 +74,13 @@ select
     r.alias, ev.id, 'strike', t.sequence, null, null, null, null, null, null, null,
     'strike ' || t.streak || ' of ' || s.value
     || case
-        when exists (select 1 from _turn_faults as f where f.turn_id = t.id) then ''
-        else ': it does what the turns before it did'
+        when not exists (select 1 from _turn_faults as f where f.turn_id = t.id)
+            and exists (select 1 from _turn_cycles as y where y.turn_id = t.id)
+            then ': it does what the turns before it did'
+        else ''
     end,
-    null
+    null,
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
 from events as ev
 join turns as t on t.id = ev.turn_id and t.streak > 0
 join runs as r on r.id = ev.run_id
@@ -82,7 +89,8 @@ where ev.kind = 'turn.judged' and coalesce(json_extract(ev.detail, '$.voter'), '
 union all
 select
     r.alias, ev.id, 'proposal', t.sequence, null, null, null, json_extract(ev.detail, '$.action'),
-    json_extract(ev.detail, '$.target'), 202, null, null, json_extract(ev.detail, '$.path')
+    json_extract(ev.detail, '$.target'), 202, null, null, json_extract(ev.detail, '$.path'),
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
 from events as ev
 join runs as r on r.id = ev.run_id
 left join turns as t on t.id = ev.turn_id
@@ -90,7 +98,24 @@ where ev.kind = 'proposal.opened'
 union all
 select
     r.alias, ev.id, 'loop', null, null, null, null, null, null, json_extract(ev.detail, '$.to'), null,
-    json_extract(ev.detail, '$.reason'), null
+    json_extract(ev.detail, '$.reason'), null,
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
 from events as ev
 join runs as r on r.id = ev.run_id
 where ev.kind = 'loop.status' and json_extract(ev.detail, '$.to') <> 102;
+
+-- The prose of a stored response, as dispatch reads it; dispatch has the call itself, because a view makes its program
+-- longer.
+create view _response_prose as
+select
+    t.id as turn_id,
+    response_parse(
+        case when text_repetition(t.response) is null then t.response else '' end,
+        (
+            select json_group_array(name)
+            from (select name from tools order by ordinal)
+        ),
+        cast((select value from settings where name = 'max_commands') as integer),
+        exists (select 1 from _cut_responses as x where x.turn_id = t.id)
+    ) ->> '$.text' as prose
+from turns as t;

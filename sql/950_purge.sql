@@ -79,9 +79,9 @@ begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
     select fail(409, 'run ' || new.run || ': is being driven; abort it first with ''engine abort ' || new.run || '''')
-    from leases as l
+    from _leases_in_force as l
     join runs as r on r.id = l.run_id
-    where r.alias = new.run and l.expires_at > now();
+    where r.alias = new.run;
     select fail(
         409,
         'run ' || new.run || ': other runs came from it, ' || group_concat(c.alias, ', ') || '; purge them first'
@@ -100,10 +100,11 @@ begin
     update entries
     set scope = 'purged:' || scope || ':' || (select max(id) from events)
     where scope in (select 'run:' || id from runs where alias = new.run);
-    delete from events
-    where run_id = (select id from runs where alias = new.run);
     delete from runs
     where alias = new.run;
+    -- what of a run's record names it without a foreign key goes once it is gone
+    delete from events
+    where run_id in (select run_id from _purges where run_id > 0) and run_id not in (select id from runs);
     -- the row that says a sweep is due must not name that later run
     update _purges
     set run_id = -(select max(id) from events)
@@ -131,4 +132,19 @@ begin
     delete from contents
     where id in (select all id from _unused_contents);
     delete from _purges;
+end;
+
+-- Only the purge of a run that is there begins, and only one whose run is gone is done: its row lets a sweep remove bodies.
+create trigger _purges__guard_begin
+before insert on _purges
+when not exists (select 1 from runs where id = new.run_id)
+begin
+    select raise(abort, '405 _purges: there is no such run; insert into purge_run');
+end;
+
+create trigger _purges__guard_end
+before update on _purges
+when new.run_id > 0 or exists (select 1 from runs where id = old.run_id)
+begin
+    select raise(abort, '405 _purges: the run is there still; insert into purge_run');
 end;

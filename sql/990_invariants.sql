@@ -1,5 +1,5 @@
 -- Invariants: what must always hold. Each view returns the rows that break its rule, so it must be empty.
--- spec: @invariants
+-- spec: @invariants @fences
 
 -- views
 
@@ -67,17 +67,39 @@ select id
 from _content_texts
 where chars <> length(body) or summary_chars <> length(summary);
 
-create view invariant_heads as
--- A view has a place in the packet (context_order) while it is not archived, and only then. The metadata stored for an
--- entry of run scope is what its view yields; entries of project and global scope have none.
+-- Checked with the invariants, and internal because it calls functions of the engine: the suffix stored with a content is
+-- that of its body and summary, and each entry has the name that its path yields.
+create view _invariant_fences as
+select 'content ' || id as what
+from contents
+where fence is not fence_suffix(body, summary)
+union all
+select 'entry ' || id
+from entries
+where shown_path is not fence_path(path);
+
+create view invariant_places as
+-- A view has a place in the packet (context_order) while it is not archived, and only then.
+select run_id, entry_id
+from run_views
+where (context_order is null) <> (visibility = 'archived');
+
+create view invariant_metadata as
+-- A view of an entry of project or global scope has no metadata of its own.
 select v.run_id, v.entry_id
 from run_views as v
 join entries as e on e.id = v.entry_id
+where e.scope not like 'run:%' and v.metadata_id is not null;
+
+-- Checked with the invariants, and internal because it calls entry_head: the head stored for an entry of run scope is
+-- the one that its view yields.
+create view _invariant_heads as
+select v.run_id, v.entry_id
+from run_views as v
+join entries as e on e.id = v.entry_id and e.scope like 'run:%'
 join _entry_heads as h on h.run_id = v.run_id and h.entry_id = v.entry_id
 left join _entry_metadata as b on b.id = v.metadata_id
-where (v.context_order is null) <> (v.visibility = 'archived')
-    or (e.scope like 'run:%' and coalesce(b.head, '{"turn":' || v.turn) <> h.head)
-    or (e.scope not like 'run:%' and v.metadata_id is not null);
+where coalesce(b.head, '{"turn":' || v.turn) <> h.head;
 
 create view invariant_scratch as
 -- _matched_entries has no row of a settled command.

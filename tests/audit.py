@@ -19,7 +19,7 @@ def audit(path: Path) -> None:
     """Check the engine file at `path`; raise `AssertionError` that lists everything found wrong.
 
     Four questions: is the file intact, do all foreign keys hold, does every view named
-    ``invariant_*`` return no row, and can the standard library's `sqlite3` read its schema.
+    ``invariant_*`` or ``_invariant_*`` return no row, and can the standard library's `sqlite3` read its schema.
     """
     # not by engine.open, which would refuse or rebuild what a test has changed in the schema
     with closing(apsw.Connection(str(path))) as connection:
@@ -45,7 +45,7 @@ def _foreign_keys(connection: apsw.Connection) -> list[str]:
 
 def _invariants(connection: apsw.Connection) -> list[str]:
     views = connection.execute(
-        "select name from sqlite_schema where type = 'view' and name glob 'invariant_*' order by name"
+        "select name from sqlite_schema where type = 'view' and name glob '*invariant_*' order by name"
     ).fetchall()
     return [
         f"{view}: {row}"

@@ -18,7 +18,9 @@ import typer.main
 
 import engine
 from engine.cli import app
+from engine.functions.limits import LIMITS
 from engine.registration import pure_functions
+from tests.record_guards import RECORD
 
 PROMISE = re.compile(r"\bas\n((?:--[^\n]*\n)+)")
 LEFT_OUT = {"--db", "--help"}
@@ -69,6 +71,20 @@ def states() -> str:
         "state, status, meaning",
         "select name, coalesce(status, 'that of its outcome'), meaning from states order by coalesce(status, 999), name",
     )
+
+
+def limits() -> str:
+    """The limits of time and memory, by their names in `functions/limits.py`."""
+    rows = (
+        (
+            _code(limit.name),
+            f"{limit.value:,g}" if limit.value < 10**6 else f"{limit.value:,}",
+            limit.unit,
+            limit.holds_for,
+        )
+        for limit in LIMITS
+    )
+    return table("limit, value, unit, of", rows)
 
 
 def outcomes() -> str:
@@ -144,18 +160,40 @@ def schemes() -> str:
 def tools() -> str:
     """The tools in the order in which the model is told of them."""
     return query(
-        "tool, modes, hidden by, gathers, meaning",
+        "tool, modes, hidden by, gathers, reads, meaning",
         """
         select
             t.name,
             (select group_concat(value, ', ') from json_each(t.modes)),
             (select group_concat(value, ', ') from json_each(t.hidden_by)),
             case t.gathers when 1 then 'yes' else '' end,
+            case t.reads when 1 then 'yes' else '' end,
             t.meaning || case t.advertised when 1 then '' else '; not advertised' end
         from tools as t
         order by t.ordinal
         """,
     )
+
+
+def record() -> str:
+    """The tables of the record: what never changes, and when the rest does."""
+    return table(
+        "table, never changes, changes while, changes",
+        (
+            (
+                _code(kept.name),
+                ", ".join(kept.fixed),
+                "; ".join(f"{', '.join(names.split())}: `{_condition(where)}`" for names, where in kept.may),
+                ", ".join(kept.free.split()),
+            )
+            for kept in RECORD
+        ),
+    )
+
+
+def _condition(where: str) -> str:
+    """The condition of a guard on one line, columns as they were without a prefix."""
+    return " ".join(where.split()).replace("old.", "")
 
 
 def transitions(of: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .drawing import drawn_diff, scripts_mixed
 from .printing import paint, say, visible
 
 if TYPE_CHECKING:
@@ -20,25 +22,54 @@ def at_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def accept_all(proposal: dict[str, Any]) -> bool | None:
-    """Accept every proposal except a question, which needs an answer."""
-    return None if proposal["kind"] == "question" else True
+def user_name() -> str:
+    """The name of the person at the terminal, as the system knows it; 'client' where it knows none."""
+    from getpass import getuser
+
+    try:
+        return getuser() or "client"
+    except (KeyError, OSError, ImportError):
+        return "client"
 
 
-def show_proposal(proposal: dict[str, Any]) -> None:
+class AcceptAll:
+    """Accepts every proposal except a question, which needs an answer."""
+
+    decided_by = "yolo"
+
+    def __call__(self, proposal: Mapping[str, Any]) -> bool | None:
+        """Decide on one proposal."""
+        return None if proposal["kind"] == "question" else True
+
+
+def show_proposal(proposal: Mapping[str, Any]) -> None:
     """Show a proposal on stderr: its action, then the coloured diff of a change, or the text of a command or question."""
-    lines = visible(proposal["detail"] or "").splitlines()
     if proposal["kind"] == "question":
-        say(f"{proposal['action']}: " + "\n".join(lines), "cyan")
+        say(f"{proposal['action']}: " + "\n".join(proposal_lines(proposal)), "cyan")
     elif proposal["kind"] == "process":
-        say(f"{proposal['action']}:\n" + "\n".join(f"  $ {line}" for line in lines), "cyan")
+        say(f"{proposal['action']}:\n" + "\n".join(f"  $ {line}" for line in proposal_lines(proposal)), "cyan")
     else:
         say(f"{proposal['action']} {visible(proposal['target'] or '')}", "cyan")
-        for line in lines:
+        for line in proposal_lines(proposal):
             say(f"  {line}", _LINE_COLOURS.get(line[:1]))
+    for note in proposal_notes(proposal):
+        say(f"  {note}", "yellow")
 
 
-def options_of(db: Database, proposal: dict[str, Any]) -> list[str]:
+def proposal_lines(proposal: Mapping[str, Any]) -> list[str]:
+    """What a proposal would do, as a person may read it line by line: a diff, a command line or a question."""
+    detail = proposal["detail"] or ""
+    return drawn_diff(detail) if proposal["kind"] == "file_write" else visible(detail).split("\n")
+
+
+def proposal_notes(proposal: Mapping[str, Any]) -> list[str]:
+    """What a person should know of a command line or a path before deciding."""
+    text = proposal["detail"] if proposal["kind"] == "process" else proposal["target"]
+    note = None if proposal["kind"] == "question" else scripts_mixed(text or "")
+    return [] if note is None else [f"note: {note}"]
+
+
+def options_of(db: Database, proposal: Mapping[str, Any]) -> list[str]:
     """The answers that a question offers; none for another proposal."""
     given = db.value("select json_extract(detail, '$.options') from proposals where id = ?", (proposal["proposal_id"],))
     return [option.strip() for option in str(given or "").split(";") if option.strip()]
@@ -50,8 +81,9 @@ class Asker:
     def __init__(self, db: Database, interrupt: Interrupt) -> None:
         self._db = db
         self._interrupt = interrupt
+        self.decided_by = user_name()
 
-    def __call__(self, proposal: dict[str, Any]) -> bool | str | None:
+    def __call__(self, proposal: Mapping[str, Any]) -> bool | str | None:
         """Ask about one proposal."""
         say()
         show_proposal(proposal)
@@ -61,7 +93,7 @@ class Asker:
         except KeyboardInterrupt:
             return None
 
-    def _decide(self, proposal: dict[str, Any]) -> bool | None:
+    def _decide(self, proposal: Mapping[str, Any]) -> bool | None:
         while True:
             given = _line("accept? [y] yes, [n] no, [q] decide later: ").strip().lower()
             if given in {"y", "yes"}:
@@ -72,16 +104,16 @@ class Asker:
                 self._reject(proposal, _line("why not? (for the model; Enter: no reason) ").strip())
                 return False
 
-    def _reject(self, proposal: dict[str, Any], reason: str) -> None:
+    def _reject(self, proposal: Mapping[str, Any], reason: str) -> None:
         self._db.insert(
             "answer_proposal",
             proposal_id=proposal["proposal_id"],
             decision="reject",
             reason=None if reason in {"", "\x04"} else reason,
-            decided_by="client",
+            decided_by=self.decided_by,
         )
 
-    def _answer(self, proposal: dict[str, Any]) -> str | None:
+    def _answer(self, proposal: Mapping[str, Any]) -> str | None:
         options = options_of(self._db, proposal)
         for number, option in enumerate(options, 1):
             say(f"  {number}. {visible(option)}")

@@ -32,6 +32,7 @@ def config(
     """
     from engine import runs
     from engine.locate import database_to_read
+    from engine.model_choice import choose_model, sync_environment_models
 
     changes = {"model": model and absolute_model(model), "temperature": temperature, "context_limit": context_limit}
     changing = any(value is not None for value in changes.values())
@@ -39,8 +40,8 @@ def config(
         alias = run_or_latest(database, run)
         if changing:
             if model is not None:
-                runs.sync_environment_models(database)
-                changes["model"] = runs.choose_model(database, alias, absolute_model(model))
+                sync_environment_models(database)
+                changes["model"] = choose_model(database, alias, absolute_model(model))
             runs.configure(database, alias, **changes)
         row = database.row(
             "select r.alias as run, r.model, r.persona, r.temperature, r.context_limit, p.name as project, p.root "

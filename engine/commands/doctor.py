@@ -154,7 +154,7 @@ def _model(given: Path | None) -> Check:
     import engine
     from engine.errors import EngineError
     from engine.locate import find_database
-    from engine.runs import choose_model
+    from engine.model_choice import choose_model
 
     from .models import with_environment
 

@@ -1,4 +1,4 @@
-"""Drives a run from the terminal: shows its progress, asks about proposals, stops on Ctrl-C, prints the answer."""
+"""Drives a run from the terminal: shows its progress, asks about proposals, stops on a signal, prints the answer."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from .asking import Asker, accept_all, at_terminal, options_of, show_proposal
-from .exits import exit_code
+from .asking import AcceptAll, Asker, at_terminal, options_of, show_proposal
+from .exits import INTERRUPTED, exit_code
 from .interrupt import Interrupt
 from .narrator import Narrator
-from .printing import one_line, print_json_text, print_text, say, visible
+from .printing import dollars, one_line, print_json_text, print_text, say, visible
 from .shared import db_flag
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.loop import OnProposal
-    from engine.runs import Result
+    from engine.contract import OnProposal, Result
 
 
 def drive(
     db: Database, run: str, loop: int | None, *, given: Path | None, yolo: bool = False, as_json: bool = False
 ) -> None:
-    """Drive `run` until it ends or waits, print the result of its loop `loop`, and exit with the code for it.
+    """Drive `run` until it ends, waits or is interrupted, print the result of its loop `loop`, and exit with its code.
 
     `given` is the --db of the command line; the commands that are shown while the run waits repeat it.
     """
@@ -32,7 +31,7 @@ def drive(
     from engine.errors import Conflict, EngineError
 
     with Interrupt() as interrupt, Narrator() as narrator:
-        decide: OnProposal | None = accept_all if yolo else Asker(db, interrupt) if at_terminal() else None
+        decide: OnProposal | None = AcceptAll() if yolo else Asker(db, interrupt) if at_terminal() else None
         try:
             runs.drive(db, run, on_event=narrator, on_proposal=decide, on_driver=interrupt.take)
         except Conflict:
@@ -42,6 +41,9 @@ def drive(
             raise EngineError(f"{error.message}; {advice}", error.status) from error
     result = runs.result(db, run, loop)
     _print_result(db, result, as_json)
+    if interrupt.struck and exit_code(result.status) == exit_code(202):
+        _say_how_to_go_on(db, run, given)
+        raise typer.Exit(INTERRUPTED)
     if exit_code(result.status) == exit_code(202):
         say_how_to_resolve(db, run, given)
     raise typer.Exit(exit_code(result.status))
@@ -57,7 +59,17 @@ def _print_result(db: Database, result: Result, as_json: bool) -> None:
     turns = "1 turn" if result.turns == 1 else f"{result.turns} turns"
     tokens = f"{result.usage['prompt_tokens']:,} + {result.usage['completion_tokens']:,} tokens"
     colour = {0: "green", 6: "yellow"}.get(exit_code(result.status), "red")
-    say(f"{result.run}: {result.status} {name}{why} ({turns}, {tokens}, ${result.cost:.4f})", colour)
+    say(f"{result.run}: {result.status} {name}{why} ({turns}, {tokens}, {dollars(result.cost)})", colour)
+
+
+def _say_how_to_go_on(db: Database, run: str, given: Path | None) -> None:
+    """Name the command that goes on with an interrupted run, and say what it begins with."""
+    step = db.value("select step from next_steps where run = ?", (run,))
+    begins = {
+        "ask": "; the answer had not arrived, so the model is asked again",
+        "wait": "; its question is still open",
+    }
+    say(f"interrupted; 'engine resume{db_flag(given)} {run}' goes on{begins.get(step, '')}", "yellow")
 
 
 def say_how_to_resolve(db: Database, run: str, given: Path | None) -> None:

@@ -45,14 +45,14 @@ def files(context: typer.Context, root: RootOption = None, as_json: JsonOption =
         if root is not None or db is not None or as_json:
             raise typer.BadParameter(f"options go behind the subcommand: engine files {context.invoked_subcommand} …")
         return
-    place, patterns, database = _known(root, db)
-    listed = _listed(place, patterns, database)
+    place, patterns, database, untracked = _known(root, db)
+    listed = _listed(place, patterns, database, untracked)
     if as_json:
         print_json({"root": str(place), "constraints": patterns, "files": listed})
         return
     print_table(listed, ("bytes", "constraint", "path"), f"no files in {str(place)!r}")
     if patterns:
-        say("\n" + "\n".join(f"{row['visibility']:8}  {row['pattern']}" for row in patterns))
+        say("\n" + "\n".join(f"{row['rule']:8}  {row['pattern']}" for row in patterns))
 
 
 @app.command()
@@ -116,18 +116,18 @@ def rm(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None
     say(f"removed: {', '.join(patterns)}")
 
 
-def _constrain(patterns: Sequence[str], visibility: str, root: Path | None, db: Path | None) -> None:
+def _constrain(patterns: Sequence[str], rule: str, root: Path | None, db: Path | None) -> None:
     place = _root(root)
     checked = [_pattern(place, pattern) for pattern in patterns]
     with open_to_write(db) as database, database.transaction():
         project = _project(database, place)
         for pattern in checked:
             database.execute(
-                "insert into file_constraints (project_id, pattern, visibility, created_at) values (?, ?, ?, now()) "
-                "on conflict (project_id, pattern) do update set visibility = excluded.visibility",
-                (project, pattern, visibility),
+                "insert into file_constraints (project_id, pattern, rule, created_at) values (?, ?, ?, now()) "
+                "on conflict (project_id, pattern) do update set rule = excluded.rule",
+                (project, pattern, rule),
             )
-    say(f"{visibility}: {', '.join(checked)}")
+    say(f"{rule}: {', '.join(checked)}")
 
 
 def _root(given: Path | None) -> Path:
@@ -154,37 +154,42 @@ def _project(db: Database, root: Path) -> int:
     return int(db.value("select id from projects where root = ?", (str(root),)))
 
 
-def _known(root: Path | None, db: Path | None) -> tuple[Path, list[Row], Path | None]:
-    """The folder, the patterns stored for it, and the database with them; no patterns and None without a database."""
+def _known(root: Path | None, db: Path | None) -> tuple[Path, list[Row], Path | None, bool]:
+    """The folder, the patterns stored for it, the database with them, and whether untracked files are members.
+
+    There are no patterns, and None for the database, where there is none.
+    """
     from engine.locate import find_database
 
     place = _root(root)
     if db is None and find_database(Path.cwd()) is None:
-        return place, [], None
+        return place, [], None, True
     with open_to_read(db) as database:
         patterns = database.rows(
-            "select k.pattern, k.visibility from file_constraints as k join projects as p on p.id = k.project_id "
-            "where p.root = ? order by k.visibility, k.pattern",
+            "select k.pattern, k.rule from file_constraints as k join projects as p on p.id = k.project_id "
+            "where p.root = ? order by k.rule, k.pattern",
             (str(place),),
         )
-        return place, patterns, database.place
+        untracked = database.value("select value from settings where name = 'untracked_files'") != "0"
+        return place, patterns, database.place, untracked
 
 
-def _listed(root: Path, patterns: list[Row], database: Path | None) -> list[Row]:
+def _listed(root: Path, patterns: list[Row], database: Path | None, untracked: bool) -> list[Row]:
     from engine.functions.patterns import pattern_match
     from engine.workspace import Workspace
 
     members = Workspace(root, database).members(
-        added=[row["pattern"] for row in patterns if row["visibility"] != "ignore"],
-        ignored=[row["pattern"] for row in patterns if row["visibility"] == "ignore"],
+        added=[row["pattern"] for row in patterns if row["rule"] != "ignore"],
+        ignored=[row["pattern"] for row in patterns if row["rule"] == "ignore"],
         limit=1_000_000,
+        untracked=untracked,
     )
     return [
         {
             "path": member.path,
             "bytes": member.size,
             "constraint": next(
-                (r["visibility"] for r in reversed(patterns) if pattern_match(r["pattern"], member.path)), None
+                (r["rule"] for r in reversed(patterns) if pattern_match(r["pattern"], member.path)), None
             ),
         }
         for member in members

@@ -1,4 +1,4 @@
-"""Handles Ctrl-C while a run is driven."""
+"""Handles Ctrl-C, SIGTERM and SIGHUP while a run is driven."""
 
 from __future__ import annotations
 
@@ -12,44 +12,59 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from engine.loop import Driver
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 class Interrupt:
-    """A context manager in which the first Ctrl-C stops the driver and the second one ends the process."""
+    """A context manager in which the first Ctrl-C, SIGTERM or SIGHUP stops the driver and the second one ends the process.
+
+    `struck` is set by the first one.
+    """
 
     def __init__(self) -> None:
+        self.struck = False
         self._driver: Driver | None = None
         self._asking = False
-        self._before: Any = None
+        self._before: dict[signal.Signals, Any] = {}
 
     def take(self, driver: Driver) -> None:
-        """Make Ctrl-C stop this driver."""
+        """Make the signals stop this driver."""
         self._driver = driver
+        if self.struck:
+            driver.stop()
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """A context manager for a question to a person, in which Ctrl-C also raises `KeyboardInterrupt`."""
+        """A context manager for a question to a person, in which a signal also raises `KeyboardInterrupt`."""
         self._asking = True
         try:
+            if self.struck:
+                raise KeyboardInterrupt
             yield
         finally:
             self._asking = False
 
     def __enter__(self) -> Interrupt:
-        self._before = signal.getsignal(signal.SIGINT)
-        if self._before is not signal.SIG_IGN:  # a process in the background ignores Ctrl-C
-            signal.signal(signal.SIGINT, self._stop)
+        for number in _SIGNALS:
+            before = signal.getsignal(number)
+            if before is not signal.SIG_IGN:  # a process in the background ignores Ctrl-C, one under nohup SIGHUP
+                self._before[number] = before
+                signal.signal(number, self._stop)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        signal.signal(signal.SIGINT, self._before)
+        for number, before in self._before.items():
+            signal.signal(number, before)
 
     def _stop(self, _: int, __: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for number in self._before:
+            signal.signal(number, signal.SIG_DFL)
+        self.struck = True
         # Not through sys.stderr: the signal may have come during a write to it.
         os.write(2, b"\nstopping; Ctrl-C again ends at once\n")
         if self._driver:
             self._driver.stop()
-        if self._asking or not self._driver:
+        if self._asking:
             raise KeyboardInterrupt

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .driving import drive
+from .exits import NOTHING_TO_DO
 from .printing import say
 from .shared import DbOption, JsonOption, open_to_write, run_or_latest
 
@@ -23,7 +24,8 @@ def resume(
 ) -> None:
     """Go on with a run that stopped before its end.
 
-    Such a run was interrupted, had a proposal decided, or has prompts queued. An aborted prompt stays aborted.
+    Such a run was interrupted, had a proposal decided, or has prompts queued. An aborted prompt stays aborted. Where there
+    is nothing to resume, the exit code is 7.
 
     \b
     Examples:
@@ -36,7 +38,7 @@ def resume(
             say(
                 f"nothing to resume{f' in {alias}' if alias else ''}; 'engine run --run NAME PROMPT' goes on with a run"
             )
-            return
+            raise typer.Exit(NOTHING_TO_DO)
         drive(database, alias, None, given=db, yolo=yolo, as_json=as_json)
 
 

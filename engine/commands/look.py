@@ -12,6 +12,7 @@ from .shared import DbOption, JsonOption, RunArgument, open_to_read, run_or_late
 # The columns of the table of turns under short names; in tokens, US dollars and milliseconds.
 _FIGURES = {
     "turn": "turn",
+    "began": "created_at",
     "status": "status",
     "commands": "commands",
     "errors": "errors",
@@ -45,9 +46,9 @@ def runs(as_json: JsonOption = False, db: DbOption = None) -> None:
 
 
 def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Show a run: its prompts, answers and turns.
+    """Show a run: its prompts, answers, turns and decisions.
 
-    Each turn has its tokens, its cost in US dollars and its time in milliseconds.
+    Each turn has its tokens, its cost in US dollars and its time in milliseconds. Times of day are UTC.
 
     \b
     Examples:
@@ -59,22 +60,28 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         about = database.row("select * from run_overview where run = ?", (alias,)) or {}
         loops = database.rows("select * from loop_list where run = ? order by loop", (alias,))
         turns = database.rows("select * from turn_timeline where run = ? order by turn", (alias,))
+        decisions = database.rows("select * from decisions where run = ? order by decided, proposal_id", (alias,))
         if as_json:
-            print_json({**about, "prompts": loops, "timeline": turns})
+            print_json({**about, "prompts": loops, "timeline": turns, "decisions": decisions})
             return
         name = database.value("select name from statuses where code = ?", (about["status"],))
     print_text(f"{alias}: {about['status']} {name}")
     for key in ("project", "model", "parent", "created_at", "updated_at"):
         if about[key] is not None:
-            print_text(f"  {key.removesuffix('_at'):8} {about[key]}")
+            print_text(f"  {key.removesuffix('_at'):8} {one_line(about[key], 1_000)}")
     for loop in loops:
         print_text(f"\n[{loop['mode']}] {one_line(loop['prompt'], 200)}")
         reason = f" ({one_line(loop['reason'], 200)})" if loop["reason"] else ""
-        print_text(f"{loop['status']}{reason} {loop['answer'] or ''}".rstrip())
+        # indented, so that no line of an answer looks like one of the screen's own
+        answer = (loop["answer"] or "").replace("\n", "\n  ")
+        print_text(f"{loop['status']}{reason} {answer}".rstrip())
     if turns:
         print_text("")
         shown = [{short: turn[name] for short, name in _FIGURES.items()} for turn in turns]
         print_table(shown, _FIGURES, "")
+    if decisions:
+        print_text("")
+        print_table(decisions, ("decided", "turn", "decision", "decided_by", "kind", "target"), "")
 
 
 def log(
@@ -83,7 +90,7 @@ def log(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Print the commands of a run with their results.
+    """Print the commands of a run with their results. Times are UTC.
 
     \b
     Examples:
@@ -100,4 +107,6 @@ def log(
     if as_json:
         print_json(rows)
     else:
-        print_table(rows, ("turn", "writer", "status", "action", "target", "body"), f"{alias}: nothing was logged")
+        decided = ("decided_by",) if any(row.get("decided_by") for row in rows) else ()
+        names = ("at", "turn", "writer", "status", "action", *decided, "target", "body")
+        print_table(rows, names, f"{alias}: nothing was logged")

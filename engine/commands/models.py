@@ -150,7 +150,7 @@ def rm(
 def with_environment(db: Database) -> Iterator[Database]:
     """A database in memory with the models of `db` and of the environment, and with the setting `model` of `db`."""
     import engine
-    from engine.runs import sync_environment_models
+    from engine.model_choice import sync_environment_models
 
     with engine.open(":memory:") as beside:
         columns = {row["name"] for row in beside.rows("select name from pragma_table_info('models')")} - {"id"}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from .printing import one_line, paint, say, visible
+from .printing import dollars, one_line, paint, say, visible
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -51,7 +51,8 @@ class Narrator:
     def _turn(self, event: Mapping[str, Any]) -> None:
         used, ceiling = event.get("context_tokens") or 0, event.get("ceiling") or 0
         free = max(ceiling - used, 0)
-        say(f"[{event['turn']}]      {used:,} tokens used, {free:,} free, ${event.get('cost') or 0:.4f}", dim=True)
+        spent = "" if event.get("cost") == 0 else f", {dollars(event.get('cost'))}"
+        say(f"[{event['turn']}]      {used:,} tokens used, {free:,} free{spent}", dim=True)
         if self._on_terminal:
             self._spin(f"turn {event['turn']}: the model is thinking")
 
@@ -79,7 +80,7 @@ class Narrator:
 
     def _output(self, event: Mapping[str, Any]) -> None:
         if self._on_terminal:
-            for line in visible(event["text"]).splitlines():
+            for line in visible(event["text"]).removesuffix("\n").split("\n"):
                 say(f"      | {line}", dim=True)
 
     def _delta(self, event: Mapping[str, Any]) -> None:

@@ -19,14 +19,12 @@ _SENT = (
     "select k.turn, k.role, k.sha256, k.text from past_turns as p join packet_texts as k on k.run = p.source "
     "and k.turn = p.turn where p.run = :run and k.role = coalesce(:role, k.role)"
 )
+"""The messages that a run sent or inherited from the run that it was forked from, all or those of one role."""
 
 
 def packet(
     run: RunArgument = None,
     turn: Annotated[int | None, typer.Argument(metavar="TURN", help="The turn; default: the latest.")] = None,
-    turn_option: Annotated[
-        int | None, typer.Option("--turn", metavar="N", help="The turn, where RUN is left out.")
-    ] = None,
     role: Annotated[
         str | None, typer.Option("--role", metavar="ROLE", help="Only the text of this message: system or user.")
     ] = None,
@@ -49,13 +47,12 @@ def packet(
       engine packet demo 5 --diff 3
       engine packet demo --verify
     """
-    wanted = turn if turn is not None else turn_option
     with open_to_read(db) as database:
         alias = run_or_latest(database, run)
         if verify:
-            _verify(database, alias, wanted, role, as_json=as_json)
+            _verify(database, alias, turn, role, as_json=as_json)
             return
-        rows = _messages(database, alias, wanted, role or ("user" if diff is not None else None))
+        rows = _messages(database, alias, turn, role or ("user" if diff is not None else None))
         if diff is not None:
             _print_difference(_messages(database, alias, diff, role or "user")[0], rows[0], as_json=as_json)
             return

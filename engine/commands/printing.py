@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 import typer
 
-# Characters that move the cursor, set colours or turn the writing direction. A model's text must not control the terminal.
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+from .drawing import drawn, drawn_json
 
 # In terminal cells: the widest column of a table, the last one excepted, and the gap between two columns.
 _WIDEST = 40
@@ -24,6 +22,11 @@ def say(text: str = "", colour: str | None = None, *, dim: bool = False) -> None
     typer.echo(paint(text, colour, dim=dim, stream=sys.stderr), err=True)
 
 
+def print_error(message: str) -> None:
+    """Print what went wrong as one line on stderr."""
+    say(f"engine: {visible(message)}", "red")
+
+
 def paint(text: str, colour: str | None = None, *, dim: bool = False, stream: TextIO) -> str:
     """`text` in a colour where `stream` is a terminal and NO_COLOR is not set; else `text` itself."""
     if not (colour or dim) or not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
@@ -32,8 +35,8 @@ def paint(text: str, colour: str | None = None, *, dim: bool = False, stream: Te
 
 
 def visible(text: str) -> str:
-    """`text` with characters that control a terminal written as escapes; line feeds and tabs stay."""
-    return _UNSEEN.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
+    """`text` with escapes for what would not be seen as itself or controls a terminal; line feeds and tabs stay."""
+    return drawn(text)
 
 
 def one_line(value: Any, width: int = 100) -> str:
@@ -52,6 +55,11 @@ def shown(value: Any) -> str:
     return str(value)
 
 
+def dollars(cost: float | None) -> str:
+    """A cost in US dollars, as shown to a person; None is a price that nobody told."""
+    return "price unknown" if cost is None else f"${cost:.4f}"
+
+
 def print_text(text: str) -> None:
     """Print a text on stdout; at a terminal with the characters escaped that control it."""
     typer.echo(visible(text) if sys.stdout.isatty() else text)
@@ -63,8 +71,8 @@ def print_json(value: Any) -> None:
 
 
 def print_json_text(text: str) -> None:
-    """Print a JSON text on stdout, with JSON escapes for characters that control a terminal; its meaning is the same."""
-    typer.echo(_UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text))
+    """Print a JSON text on stdout, with JSON escapes for what would not be seen as itself; its meaning is the same."""
+    typer.echo(drawn_json(text))
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], columns: Iterable[str], empty: str) -> None:
@@ -72,10 +80,13 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Iterable[str], empty
     names = list(columns)
     if not rows:
         say(empty)
-    elif sys.stdout.isatty():
-        _print_rich(names, rows)
+        return
+    shown_rows = [{one_line(name): row[name] for name in names} for row in rows]
+    heads = [one_line(name) for name in names]
+    if sys.stdout.isatty():
+        _print_rich(heads, shown_rows)
     else:
-        _print_plain(names, [[one_line(row[name], 1_000) for name in names] for row in rows])
+        _print_plain(heads, [[one_line(row[name], 1_000) for name in names] for row in rows])
 
 
 def _print_rich(names: list[str], rows: Sequence[Mapping[str, Any]]) -> None:

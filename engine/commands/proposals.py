@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .asking import proposal_lines, proposal_notes, user_name
 from .driving import drive, say_how_to_resolve
-from .printing import one_line, print_json, print_text, say, visible
+from .printing import one_line, print_json, say, visible
 from .shared import DbOption, JsonOption, db_flag, open_to_read, open_to_write, run_or_latest
 
 if TYPE_CHECKING:
@@ -39,11 +40,9 @@ def proposals(
         print_json(rows)
         return
     for row in rows:
-        print_text(
-            f"{row['run']} turn {row['turn']}, {row['action']} {one_line(row['target'], 80)}, since {row['since']}"
-        )
-        print_text(f"  {row['path']}")
-        print_text("\n".join(f"  {line}" for line in visible(row["detail"] or "").splitlines()) + "\n")
+        title = f"{row['run']} turn {row['turn']}, {row['action']} {one_line(row['target'], 80)}, since {row['since']}"
+        lines = [visible(row["path"]), *proposal_lines(row), *proposal_notes(row)]
+        typer.echo("\n".join([title, *(f"  {line}" for line in lines), ""]))
     say(
         "'engine resolve RUN PATH --accept' or '--reject' decides" if rows else "nothing waits for a decision", dim=True
     )
@@ -56,6 +55,10 @@ def resolve(
     accept: Annotated[bool | None, typer.Option("--accept/--reject", help="Yes or no.", show_default=False)] = None,
     reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; the model is told.")] = None,
     answer: Annotated[str | None, typer.Option("--answer", metavar="TEXT", help="The answer to a question.")] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="NAME", help="Who decides; default: your user name.", show_default=False),
+    ] = None,
     go_on: Annotated[bool, typer.Option("--continue", help="Then go on with the run.")] = False,
     yolo: Annotated[bool, typer.Option("--yolo", help="With --continue: accept later proposals, too.")] = False,
     as_json: JsonOption = False,
@@ -68,17 +71,26 @@ def resolve(
     \b
     Examples:
       engine resolve demo log://turn_2/set/notes.md --accept --continue
-      engine resolve demo --all --reject --reason "not before January"
+      engine resolve demo --all --reject --reason "not before January" --by Ada
       engine resolve demo --answer "use the second account" --continue
     """
+    from engine.errors import ValidationError
     from engine.locate import database_to_read
 
     accept = _decision(accept, answer)
     with open_to_write(database_to_read(db, Path.cwd())) as database:
         alias = run_or_latest(database, run)
         rows = _chosen(database, alias, path, everything)
-        _check_answer(rows, accept, answer)
-        database.resolve(alias, None if everything else rows[0]["path"], accept=accept, body=answer, reason=reason)
+        if answer is not None and any(row["kind"] != "question" for row in rows):
+            raise ValidationError(f"{rows[0]['path']} is no question; use --accept or --reject")
+        database.resolve(
+            alias,
+            None if everything else rows[0]["path"],
+            accept=accept,
+            body=answer,
+            reason=reason,
+            by=by or user_name(),
+        )
         for row in rows:
             say(f"{'accepted' if accept else 'rejected'}: {row['action']} {one_line(row['target'], 80)}")
         if go_on:
@@ -112,13 +124,3 @@ def _chosen(db: Database, run: str, path: str | None, everything: bool) -> list[
         listed = ", ".join(str(row["path"]) for row in rows)
         raise ValidationError(f"run {run!r} waits for several decisions; name one of {listed}, or use --all")
     return rows
-
-
-def _check_answer(rows: list[Row], accept: bool, answer: str | None) -> None:
-    from engine.errors import ValidationError
-
-    questions = [row for row in rows if row["kind"] == "question"]
-    if accept and questions and answer is None:
-        raise ValidationError(f"{questions[0]['path']} is a question; answer it with --answer TEXT")
-    if answer is not None and len(questions) < len(rows):
-        raise ValidationError(f"{rows[0]['path']} is no question; use --accept or --reject")

@@ -14,7 +14,7 @@ from .shared import DbOption, JsonOption, absolute_model, open_to_write
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.runs import Options
+    from engine.contract import Options
 
 
 def run(
@@ -89,9 +89,9 @@ def run(
     Exit codes:
       0 answered, 1 failed, 2 usage, 3 cannot be done, 4 aborted, 5 too large, 6 waits for a decision
     """
+    from engine.contract import Options
     from engine.errors import ValidationError
     from engine.models.protocol import storable
-    from engine.runs import Options
 
     text = storable(sys.stdin.read() if prompt == "-" else prompt)
     if not text.strip():
@@ -143,20 +143,11 @@ def _rehearse(db: Path | None, text: str, run: str | None, options: Options) -> 
 
 def _prompt(db: Database, text: str, run: str | None, options: Options) -> tuple[str, int]:
     """Give the prompt to the run. The folder of a new run is the current one unless --root names another."""
-    from dataclasses import replace
-
     from engine import runs
-    from engine.errors import Conflict
 
-    known = db.row(
-        "select r.alias, p.root from runs as r join projects as p on p.id = r.project_id where r.alias = ?", (run,)
-    )
-    if known and options.fork:
-        raise Conflict(f"run {run!r}: is there already; choose another name for the fork with --run")
-    if known and options.root is not None and str(Path(options.root).resolve()) != known["root"]:
-        raise Conflict(f"run {run!r}: works in {known['root']!r}, and a run keeps its folder; start a new one")
-    if not known and not options.fork and options.root is None:
-        options = replace(options, root=Path.cwd())
+    is_new = not db.value("select 1 from runs where alias = ?", (run,))
+    if is_new and options.get("fork") is None and options.get("root") is None:
+        options = {**options, "root": Path.cwd()}
     alias, loop = runs.prompt(db, text, run, options)
     if db.path.exists():
         say(f"run {alias}, {'prompt ' + str(loop) + ', ' if loop > 1 else ''}{_model_of(db, alias)}", dim=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from .exits import FAILED
-from .printing import print_text, say
+from .printing import print_text, say, visible
 from .shared import DbOption, open_to_read
 from .sql import LIMIT, print_answer
 
@@ -84,7 +84,7 @@ def _perform(db: Database, text: str) -> bool:
         if found.cut:
             say(f"the first {LIMIT:,} rows")
     except EngineError as error:
-        say(error.message, "red")
+        say(visible(error.message), "red")
         return False
     return True
 

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import csv
+import os
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .printing import print_json, print_table, say, shown
+from .exits import exit_code
+from .printing import print_error, print_json, print_table, say, shown, visible
 from .shared import DbOption, JsonOption, open_to_read
 
 if TYPE_CHECKING:
     from engine.query import Answer
 
 LIMIT = 1_000
+_GRACE_S = 2.0
+_TIMEOUT = 504
 
 
 def sql(
@@ -38,7 +45,7 @@ def sql(
     if as_json and as_csv:
         raise typer.BadParameter("choose one of --json and --csv")
     text = sys.stdin.read() if query == "-" else query
-    with open_to_read(db) as database:
+    with open_to_read(db) as database, _ended_after(seconds):
         found = answer(database, text, limit=limit or None, seconds=seconds)
     if as_json:
         print_json(found.dicts())
@@ -50,12 +57,38 @@ def sql(
         say(f"the first {limit:,} rows; --limit 0 gives all")
 
 
+@contextmanager
+def _ended_after(seconds: float) -> Iterator[None]:
+    """Inside, end the process if nothing else ends the statement: one call of a function in C is not interrupted."""
+
+    def end() -> None:
+        print_error(f"a function in the query took longer than {seconds:g} s; give it shorter texts")
+        os._exit(exit_code(_TIMEOUT))
+
+    timer = threading.Timer(seconds + _GRACE_S, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def print_answer(found: Answer) -> None:
     """Print an answer as a table."""
     print_table(found.dicts(), found.columns, "no rows")
 
 
+class _Lines:
+    """Writes rows on stdout that end in a line feed alone."""
+
+    def write(self, row: str) -> None:
+        sys.stdout.write(row.removesuffix("\r\n") + "\n")
+
+
 def _print_csv(found: Answer) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(found.columns)
-    writer.writerows([shown(value) for value in row] for row in found.rows)
+    """Print CSV; at a terminal with the characters escaped that control it."""
+    clean = visible if sys.stdout.isatty() else str
+    writer = csv.writer(_Lines(), lineterminator="\r\n")  # so that a value with either of them is quoted
+    writer.writerow([clean(name) for name in found.columns])
+    writer.writerows([clean(shown(value)) for value in row] for row in found.rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import EngineError
+from engine.errors import EngineError, PermissionDenied
 from engine.functions.compact import to_json
 from engine.workspace import FileRead, Workspace
 
@@ -24,12 +24,11 @@ def scan(db: Store, request: Row) -> None:
         added=_patterns(db, project, ignored=False),
         ignored=_patterns(db, project, ignored=True),
         limit=int(_setting(db, "scan_max_files")),
+        untracked=_setting(db, "untracked_files") == "1",
     )
     listing = to_json({member.path: (member.size, member.mtime_ns) for member in members})
     db.insert("report_listing", project_id=project, listing=listing)
-    limit = int(_setting(db, "file_max_bytes"))
-    unread = db.rows("select path from unread_files where project_id = ? order by path", (project,))
-    reads = [(row["path"], workspace.read(row["path"], limit)) for row in unread]
+    reads = _read_changed(db, project, workspace)
     with db.transaction():
         for path, read in reads:
             _report(db, project, path, read)
@@ -37,17 +36,31 @@ def scan(db: Store, request: Row) -> None:
 
 
 def look_at_watched(db: Store, run_id: int) -> None:
-    """Read and report those files in a run's context whose size or time on disk has changed."""
-    watched = db.rows(
-        "select w.project_id, w.path, w.size, w.mtime_ns, p.root from _watched_files as w "
-        "join projects as p on p.id = w.project_id where w.run_id = ?",
-        (run_id,),
-    )
-    for row in watched:
-        workspace = Workspace.at(row["root"], db.place)
-        if workspace.stat(row["path"]) != (row["size"], row["mtime_ns"]):
-            limit = int(_setting(db, "file_max_bytes"))
-            _report(db, row["project_id"], row["path"], workspace.read(row["path"], limit))
+    """Report how the files in a run's context are on disk, and read those that have changed."""
+    watched = db.row("select project_id, root, paths from _watched_files where run_id = ?", (run_id,))
+    if watched is None:
+        return
+    workspace = Workspace.at(watched["root"], db.place)
+    listing = to_json({path: _stat(workspace, path) for path in json.loads(watched["paths"])})
+    db.insert("report_listing", project_id=watched["project_id"], listing=listing, is_partial=1)
+    for path, read in _read_changed(db, watched["project_id"], workspace):
+        _report(db, watched["project_id"], path, read)
+
+
+def _stat(workspace: Workspace, path: str) -> tuple[int, int] | None:
+    """Size and time of a file; None where there is none, or something that is refused has taken its place."""
+    try:
+        return workspace.stat(path)
+    except PermissionDenied:
+        return None
+
+
+def _read(workspace: Workspace, path: str, limit: int, added: list[str]) -> FileRead:
+    """A file that was listed; what is refused by now, such as a link that leads out of the root, cannot be read."""
+    try:
+        return workspace.read(path, limit, added=added)
+    except PermissionDenied:
+        return FileRead("unreadable")
 
 
 def write(db: Store, effect: Row) -> dict[str, Any]:
@@ -78,15 +91,17 @@ def delete(db: Store, effect: Row) -> dict[str, Any]:
     return {"state": "resolved"}
 
 
-def may_be_done(db: Store, effect: Row) -> bool:
-    """Whether the file of an effect is as it was when the change was proposed, or already as the change would leave it."""
+def failure_ahead(db: Store, effect: Row) -> dict[str, Any] | None:
+    """The columns of `finish_effect` where a file is neither as it was when its change was proposed, nor as that would leave
+    it; else None.
+    """
     detail = json.loads(effect["detail"])
     text = effect["text"] if effect["kind"] == "file_write" else None
     try:
         _workspace(db, effect, detail["path"]).expect(detail["path"], before=detail.get("before"), after=text)
-    except EngineError:
-        return False
-    return True
+    except EngineError as error:
+        return failure(error)
+    return None
 
 
 def _workspace(db: Store, effect: Row, path: str) -> Workspace:
@@ -101,6 +116,14 @@ def failure(error: EngineError) -> dict[str, Any]:
     """The columns of `finish_effect` for an effect that raised `error`."""
     outcome = {403: "permission", 404: "not_found", 409: "conflict"}.get(error.status, f"status:{error.status}")
     return {"state": "failed", "outcome": outcome, "message": error.message}
+
+
+def _read_changed(db: Store, project_id: int, workspace: Workspace) -> list[tuple[str, FileRead]]:
+    """The files that `unread_files` names, as they are on disk."""
+    limit = int(_setting(db, "file_max_bytes"))
+    unread = db.rows("select path from unread_files where project_id = ? order by path", (project_id,))
+    added = _patterns(db, project_id, ignored=False)
+    return [(row["path"], _read(workspace, row["path"], limit, added)) for row in unread]
 
 
 def _report(db: Store, project_id: int, path: str, read: FileRead) -> None:
@@ -119,7 +142,7 @@ def _report(db: Store, project_id: int, path: str, read: FileRead) -> None:
 def _patterns(db: Store, project_id: int, *, ignored: bool) -> list[str]:
     """The patterns of files that a person ignores, or of those that a person adds."""
     rows = db.rows(
-        "select pattern from file_constraints where project_id = ? and (visibility = 'ignore') = ?",
+        "select pattern from file_constraints where project_id = ? and (rule = 'ignore') = ?",
         (project_id, ignored),
     )
     return [row["pattern"] for row in rows]

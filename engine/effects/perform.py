@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import plugins
-from engine.errors import EngineError
+from engine.errors import EngineError, PermissionDenied
 from engine.identity import ProcessIdentity
 
 from . import files
@@ -23,7 +23,8 @@ Output = Callable[[int, str], None]
 
 
 class Performer:
-    """Performs effects for the driver whose lease has the token `token`; when `stopped` is set, a running process ends.
+    """Performs effects for the driver whose lease has the token `token`; when `stopped` is set, a running process ends and
+    is told as interrupted.
 
     `on_output` gets the channel (1 stdout, 2 stderr) and the text of what a process prints.
     """
@@ -42,22 +43,21 @@ class Performer:
         }
 
     def perform(self, run_id: int) -> None:
-        """Perform the next effect of a run that is pending, or was begun and can safely be done again."""
-        effect = self._hopeless(run_id) or self._db.row(
-            "select * from pending_effects where run_id = ? order by effect_id limit 1", (run_id,)
-        )
-        if effect is None:
+        """Perform the next effect of a run that is pending, or was begun and can safely be done again.
+
+        Of effects that are done together or not at all, each is checked against the disk before the first is performed: the
+        first that would fail is reported as failed, and nothing is performed.
+        """
+        for checked in self._db.rows("select * from atomic_effects where run_id = ? order by effect_id", (run_id,)):
+            if failure := files.failure_ahead(self._db, checked):
+                self._report(checked["effect_id"], failure)
+                return
+        effect = self._db.row("select * from pending_effects where run_id = ? order by effect_id limit 1", (run_id,))
+        if effect is None or self._stopped.is_set():
             return
         if effect["kind"] != "process":
             self._mark_started(effect["effect_id"], None)
         self._report(effect["effect_id"], self._handle(effect))
-
-    def _hopeless(self, run_id: int) -> Row | None:
-        """One of the joint effects that the disk would refuse now: it is performed first, so that it fails before the others
-        have changed anything.
-        """
-        together = self._db.rows("select * from atomic_effects where run_id = ? order by effect_id", (run_id,))
-        return next((effect for effect in together if not files.may_be_done(self._db, effect)), None)
 
     def recover(self, run_id: int) -> None:
         """Kill the processes of a driver that died and record them as interrupted; they are never started again."""
@@ -85,9 +85,11 @@ class Performer:
 
     def _process(self, effect: Row) -> dict[str, Any]:
         """Run an accepted shell command in the project's root; its start is recorded before it can do anything."""
+        if effect["root"] is None:
+            raise PermissionDenied("a run without a folder runs no process; start one with root=, or --root")
         result = run_process(
             json.loads(effect["detail"])["command"],
-            cwd=Path(effect["root"] or "."),
+            cwd=Path(effect["root"]),
             timeout_s=self._db.value(
                 "select timeout_s from _effect_timeouts where effect_id = ?", (effect["effect_id"],)
             ),
@@ -115,7 +117,7 @@ class Performer:
 
 
 def _process_row(result: ProcessResult) -> dict[str, Any]:
-    """The columns of `finish_effect` for a process: resolved for exit code 0, else failed or cancelled with an outcome."""
+    """The columns of `finish_effect` for a process: resolved for exit code 0, else failed with an outcome."""
     notes = [note for note in (result.message, "output was cut" if result.truncated else "") if note]
     detail = {
         "exit_code": result.exit_code,
@@ -124,7 +126,7 @@ def _process_row(result: ProcessResult) -> dict[str, Any]:
     }
     ends: dict[str, tuple[str, str | None]] = {
         "timed_out": ("failed", "timeout"),
-        "cancelled": ("cancelled", "cancelled"),
+        "cancelled": ("failed", "interrupted"),
         "failed_to_start": ("failed", "error"),
         "exited": ("resolved", None) if result.exit_code == 0 else ("failed", f"exit:{result.exit_code}"),
     }

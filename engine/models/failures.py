@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from engine.errors import EngineError
 from engine.models.protocol import ModelError, category_of_status
+from engine.secrets import masked
 
 if TYPE_CHECKING:
     from engine.models.providers import Endpoint
@@ -21,17 +23,18 @@ _OVERFLOW_OF_A_REJECTION = re.compile(
 _ABOUT_THE_ANSWER = re.compile(
     r"(max_(completion_|output_|new_)?tokens\W.{0,20}(too large|must be)|completion tokens, whereas)", re.I
 )
-_KEY_SHAPED = re.compile(r"\b(sk|xai|csk|gsk|pk|AIza)[-_]?[\w*.-]{8,}|(?<=Bearer )\S+")
 
 
-def translated(error: Exception, who: str, at: Endpoint) -> ModelError | None:
-    """The `ModelError` for an exception; None for one that is no failure of the provider.
+def translated(error: Exception, who: str, at: Endpoint) -> EngineError:
+    """The `ModelError` for an exception. One that the library does not know comes of an answer that is none of its API.
 
     Its message never holds the key. A refused key is reported in our own words, because providers quote parts of it.
     """
     from pydantic_ai import exceptions as library
 
-    detail = _detail(error, at.key)
+    if ours := _ours(error):
+        return ours
+    detail = _detail(error, at)
     if isinstance(error, library.ModelAPIError):
         category = _category(error, detail)
     elif isinstance(error, library.UnexpectedModelBehavior):
@@ -41,13 +44,21 @@ def translated(error: Exception, who: str, at: Endpoint) -> ModelError | None:
     elif isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("httpx2", "httpcore2"):
         category = "gateway"
     else:
-        return None
+        said = f"model {who!r} sent an answer that cannot be read ({type(error).__name__}); check the address"
+        return ModelError("server", said, final=True)
     retry_after = getattr(error, "retry_after", None)
     return ModelError(
         category,
         _MESSAGES.get(category, _OTHER).format(who=who, **_places(at), detail=detail),
         retry_after_s=retry_after if category in ("rate_limit", "server", "warmup") else None,
     )
+
+
+def _ours(error: BaseException | None) -> EngineError | None:
+    """The engine's own error that this one was raised for: libraries wrap what is raised in their calls."""
+    while error is not None and not isinstance(error, EngineError):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 _OTHER = "model {who!r} failed: {detail}"
@@ -64,7 +75,7 @@ def _places(at: Endpoint) -> dict[str, str]:
     return {
         "provider": provider.name,
         "keys": " or ".join(provider.keys),
-        "url": at.url,
+        "url": _shown(at),
         "url_variable": provider.url_variable,
     }
 
@@ -99,13 +110,18 @@ def _category(error: Exception, detail: str) -> str:
     return "invalid" if isinstance(error, library.ModelRequestRejectedError) else "server"
 
 
-def _detail(error: Exception, key: str) -> str:
+def _shown(at: Endpoint) -> str:
+    """The address without user, password and query."""
+    scheme, mark, rest = at.url.rpartition("//")
+    return f"{scheme}{mark}{rest.rpartition('@')[2].partition('?')[0]}"
+
+
+def _detail(error: Exception, at: Endpoint) -> str:
     body = getattr(error, "body", None)
     if isinstance(body, dict):
         inner = body.get("error", body)
         body = inner.get("message") if isinstance(inner, dict) else inner
     text = " ".join(str(body or getattr(error, "message", "") or error or type(error).__name__).split())
-    if key:
-        text = text.replace(key, "[key]")
-    text = _KEY_SHAPED.sub("[key]", text)
+    user = at.url.rpartition("//")[2].rpartition("@")[0]
+    text = masked(text.replace(at.url, _shown(at)), at.key, user, user.partition(":")[2])
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

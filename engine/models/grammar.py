@@ -10,8 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-# A file as templates/sections/compact.j2 renders it.
-_SHOWN = re.compile(r'^<file path="([^"\n]*)">\n(.*?)\n</file>$', re.DOTALL | re.MULTILINE)
+from engine.functions.markup_tags import decode_entities
+
+# A file or a record as templates/sections/compact.j2 renders it; what looks like one inside of it is its text.
+_SHOWN = re.compile(
+    r'^<((?:file|log)(?:-[0-9a-f]{8})?)(?: path="([^"\n]*)")?>\n(.*?)\n</\1>$', re.DOTALL | re.MULTILINE
+)
 _MOST_LINES = 200
 _LONG_LINE = 160
 # Words of a question that do not help to find its answer.
@@ -33,7 +37,7 @@ def packet_grammar(packet: str, paths: Sequence[str] = ()) -> str:
     The last paragraph of `packet` is the question. The model may read one of `paths` that the packet does not show, or
     answer with a line of the files in it; where it shows no file, the answer is a sentence.
     """
-    shown = {match[1]: match[2] for match in _SHOWN.finditer(packet)}
+    shown = {decode_entities(match[2]): match[3] for match in _SHOWN.finditer(packet) if match[2]}
     question = packet.rpartition("\n\n")[2]
     lines = quotable_lines("\n".join(shown.values()), question)
     return compact_grammar([path for path in paths if path not in shown], lines)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import importlib.util
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -31,6 +32,14 @@ _MAX_TOKENS = 256
 _BATCH = 128
 _MOST_THREADS = 8
 _EXIT_S = 20.0
+
+SPECIAL_TOKENS = (
+    "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<repo_name>", "<reponame>", "<file_sep>", "<filename>", "<gh_stars>",
+    "<issue_start>", "<issue_comment>", "<issue_closed>", "<jupyter_start>", "<jupyter_text>", "<jupyter_code>",
+    "<jupyter_output>", "<jupyter_script>", "<empty_output>",
+)  # fmt: skip
+"""What the tokenizer of these weights takes for marks of the chat template, wherever it stands."""
+_SPECIAL = re.compile("<(?=" + "|".join(re.escape(token[1:]) for token in SPECIAL_TOKENS) + ")")
 
 _one_call = threading.Lock()
 _closing = threading.Event()
@@ -62,6 +71,14 @@ class LocalModel:
         return watched(work, who="local", timeout_s=request.timeout_s, on_delta=on_delta, cancelled=cancelled)
 
 
+def plain_text(text: str) -> str:
+    """`text` as the runtime is given it: with a space behind the `<` of what its tokenizer would take for a special token.
+
+    A file that holds `<|im_end|>` would otherwise end its message and begin one of its own.
+    """
+    return _SPECIAL.sub("< ", text)
+
+
 def _answered(request: Request, emit: Emit, stop: threading.Event) -> Completion:
     if stop.is_set():
         raise ModelError("aborted", "the call of the local model was cancelled")
@@ -72,7 +89,7 @@ def _answered(request: Request, emit: Emit, stop: threading.Event) -> Completion
 
 def _body(request: Request) -> dict[str, Any]:
     body: dict[str, Any] = {
-        "messages": [{"role": each.role, "content": each.content} for each in request.messages],
+        "messages": [{"role": each.role, "content": plain_text(each.content)} for each in request.messages],
         "temperature": 0.0 if request.temperature is None else request.temperature,
         "max_tokens": _MAX_TOKENS if request.max_tokens is None else request.max_tokens,
         "stream": True,

@@ -15,12 +15,12 @@ from engine.models.protocol import Message
 
 def count_local(text: str) -> int:
     """The number of tokens of `text`; raises `EngineError` (500) where the runtime does not answer."""
-    return len(_ask_local("/tokenize", {"content": text})["tokens"])
+    return len(_ask_local("/tokenize", {"content": local.plain_text(text)})["tokens"])
 
 
 def count_local_prompt(messages: Sequence[Message]) -> int:
     """The number of tokens of `messages` in the model's chat template; raises like `count_local`."""
-    given = [{"role": message.role, "content": message.content} for message in messages]
+    given = [{"role": message.role, "content": local.plain_text(message.content)} for message in messages]
     prompt = _ask_local("/apply-template", {"messages": given})["prompt"]
     return len(_ask_local("/tokenize", {"content": prompt, "add_special": True})["tokens"])
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from engine.errors import EngineError
+from engine.functions.limits import RESPONSE_CHARACTERS
 
 STATUS_BY_CATEGORY = {
     "timeout": 504,
@@ -152,15 +153,35 @@ class ModelError(EngineError):
         super().__init__(message, STATUS_BY_CATEGORY[category] if status is None else status)
 
 
+def is_count(value: object) -> bool:
+    """Whether `value` can be a number of tokens or the like: whole, not negative, below ten thousand million."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**10
+
+
+def known(usage: Usage) -> Usage:
+    """`usage` with None for each figure that is none, such as a fraction of a token or a negative cost."""
+    counts = (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens, usage.reasoning_tokens)
+    prompt, cached, completion, reasoning = (each if is_count(each) else None for each in counts)
+    cost = usage.cost if isinstance(usage.cost, int | float) and 0 <= usage.cost < 10**10 else None
+    return Usage(prompt, cached, completion, reasoning, cost)
+
+
 def finish_reason(name: str | None) -> str | None:
     """The engine's word for a provider's finish reason; an unknown reason is returned in lower case."""
-    word = (name or "").strip().lower()
+    word = name.strip().lower() if isinstance(name, str) else ""
     return "length" if word in _LENGTH else "incomplete" if word == "error" else word or None
 
 
 def storable(text: str) -> str:
     """`text` as SQLite can keep it: halves of a character are joined; a lone half, like a NUL, becomes U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
+    if not text.isascii():
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.replace("\0", "\ufffd")
+
+
+def cut_off(text: str, finish_reason: str | None = None) -> tuple[str, str | None]:
+    """`text` up to the limit of a response, and why it ended: ``length`` where it was longer, else `finish_reason`."""
+    return (text, finish_reason) if len(text) <= RESPONSE_CHARACTERS else (text[:RESPONSE_CHARACTERS], "length")
 
 
 def category_of_status(status: int, message: str = "") -> str:

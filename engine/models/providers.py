@@ -47,10 +47,13 @@ PROVIDERS = {
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where calls of `provider` go: the address, whether it is the provider's own, and the key, which no message shows."""
+    """Where calls of `provider` go: the address, whether it is the provider's own, and the key.
+
+    No message shows the key, nor a user and password in the address.
+    """
 
     provider: Provider
-    url: str
+    url: str = field(repr=False)
     is_own: bool
     key: str = field(repr=False)
 

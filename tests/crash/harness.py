@@ -19,7 +19,7 @@ PATIENCE_S = 60
 ATTEMPTS = 20
 
 # What differs between two runs of the same: times and ids.
-_VARYING = {"updated_at", "ms_model", "ms_engine", "command_id", "model"}
+_VARYING = {"updated_at", "created_at", "started_at", "ended_at", "at", "ms_model", "ms_engine", "command_id", "model"}
 
 _QUESTIONS = {
     "entries": "select * from known_entries order by scope, path",

@@ -137,7 +137,7 @@ def shown_chars(db: engine.Database, turn_id: int, text: str) -> int:
 def check_stated(db: engine.Database, turn_id: int) -> None:
     """`tokens` in a head is what showing the entry adds, its own digits left out."""
     rows = db.rows(
-        "select x.head, x.category, c.expansion, x.chars_per_token from _context_costs as c "
+        "select x.opening || x.fence as head, x.category, c.expansion, x.chars_per_token from _context_costs as c "
         "join turns as t on t.run_id = c.run_id "
         "join _context_texts as x on x.run_id = c.run_id and x.entry_id = c.entry_id where t.id = ? and not c.is_task",
         (turn_id,),
@@ -163,13 +163,13 @@ def check_shown(db: engine.Database, run: str, text: str) -> None:
 
 
 def check_told(db: engine.Database, turn_id: int, text: str) -> None:
-    """What was taken out of sight is in short, and the model was told so once, in this packet."""
+    """What was taken out of sight is in short or archived, and the model was told so once, in this packet."""
     rows = db.rows(
         "select d.path, d.step, t.sequence, v.visibility from demotions as d join turns as t on t.id = d.turn_id "
         "left join run_views as v on v.run_id = t.run_id and v.entry_id = d.entry_id where t.id = ?",
         (turn_id,),
     )
-    assert all(row["visibility"] == "summarized" for row in rows)
+    assert all(row["visibility"] == ("archived" if row["step"] in (3, 5) else "summarized") for row in rows)
     errors = db.value("select count(*) from turn_errors where turn_id = ? and slug = 'budget'", (turn_id,))
     assert errors <= 1
     assert errors or all(row["step"] == 1 for row in rows)
@@ -192,8 +192,8 @@ def recent(db: engine.Database, turn_id: int) -> set[str]:
 
 
 def check_second_step(db: engine.Database, turn_id: int, brought: set[str]) -> None:
-    """All that the turn before brought into view goes where the ladder is needed, but for what was condensed."""
+    """All that the turn before brought into view goes where the ladder is needed, but for what was condensed or archived."""
     rows = db.rows("select path, step from demotions where turn_id = ?", (turn_id,))
-    paths = {step: {row["path"] for row in rows if row["step"] == step} for step in (1, 2)}
+    paths = {step: {row["path"] for row in rows if row["step"] == step} for step in (1, 2, 5)}
     needed = db.value("select ladder >= 2 from turns where id = ?", (turn_id,))
-    assert paths[2] == (brought - paths[1] if needed else set())
+    assert paths[2] == (brought - paths[1] - paths[5] if needed else set())

@@ -80,7 +80,7 @@ READ_AND_ANSWER: list[str | Mapping[str, Any]] = [
         "text": '<get path="notes.md"/><update status="102">reading</update>',
         "usage": {"prompt_tokens": 900, "completion_tokens": 20, "cost": 0.001},
     },
-    '<update status="200">The port is 8080.</update>',
+    {"text": '<update status="200">The port is 8080.</update>', "usage": {"cost": 0.002}},
 ]
 EDIT_AND_RUN: list[str | Mapping[str, Any]] = [
     '<set path="notes.md"><<SEARCH\nThe port is 8080.\nSEARCH\n<<REPLACE\nThe port is 9090.\nREPLACE</set>'

@@ -65,9 +65,7 @@ def test_a_pattern_that_leads_out_of_the_folder_is_refused(folder: Path, pattern
 def test_removing_a_pattern_that_is_not_there_removes_none(folder: Path) -> None:
     engine(folder, "files", "add", "a")
     assert engine(folder, "files", "rm", "a", "b").returncode == 2
-    assert json.loads(engine(folder, "files", "--json").stdout)["constraints"] == [
-        {"pattern": "a", "visibility": "add"}
-    ]
+    assert json.loads(engine(folder, "files", "--json").stdout)["constraints"] == [{"pattern": "a", "rule": "add"}]
 
 
 # --- models

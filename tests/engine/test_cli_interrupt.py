@@ -1,4 +1,8 @@
-"""Ctrl-C on a real process: the first aborts the prompt cleanly, the second ends the process; the file is sound."""
+"""Ctrl-C, SIGTERM and SIGHUP on a real process: the first stops the driving, so that a resume goes on; the second ends the
+process; the file is sound.
+
+spec: @interruption
+"""
 
 from __future__ import annotations
 
@@ -59,25 +63,37 @@ def wait_for(folder: Path, query: str) -> None:
     wait_until(found)
 
 
-def test_ctrl_c_aborts_the_prompt_at_499(folder: Path, tmp_path: Path, start: Started) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_the_prompt_to_be_resumed(
+    folder: Path, tmp_path: Path, start: Started, number: signal.Signals
+) -> None:
+    process = start("run", "--model", script(tmp_path / "s.jsonl", THINKING), "--run", "demo", "Think")
+    wait_for(folder, "select 1 from turns where phase = 'asking'")
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=SECONDS)
+    assert (process.returncode, stdout) == (130, "")
+    assert "stopping" in stderr
+    assert (
+        "interrupted; 'engine resume demo' goes on; the answer had not arrived, so the model is asked again" in stderr
+    )
+    assert json.loads(engine(folder, "runs", "--json").stdout)[0]["status"] == 102
+    script(tmp_path / "s.jsonl", ['<update status="200">Resumed.</update>'])
+    done = engine(folder, "resume", "demo")
+    assert (done.returncode, done.stdout) == (0, "Resumed.\n")
+    again = engine(folder, "resume")
+    assert (again.returncode, again.stdout) == (7, "")
+    assert "nothing to resume" in again.stderr
+
+
+def test_an_interrupted_run_takes_up_its_prompt_before_the_next(folder: Path, tmp_path: Path, start: Started) -> None:
     process = start("run", "--model", script(tmp_path / "s.jsonl", THINKING), "--run", "demo", "Think")
     wait_for(folder, "select 1 from turns where phase = 'asking'")
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=SECONDS)
-    assert (process.returncode, stdout) == (4, "")
-    assert "stopping" in stderr
-    assert "demo: 499 aborted" in stderr
-    assert json.loads(engine(folder, "runs", "--json").stdout)[0]["status"] == 499
-
-
-def test_an_aborted_run_takes_the_next_prompt(folder: Path, tmp_path: Path, start: Started) -> None:
-    answers = [*THINKING, '<update status="200">Next.</update>']
-    process = start("run", "--model", script(tmp_path / "s.jsonl", answers), "--run", "demo", "Think")
-    wait_for(folder, "select 1 from turns where phase = 'asking'")
-    process.send_signal(signal.SIGINT)
     process.wait(timeout=SECONDS)
-    (tmp_path / "s.jsonl").write_text('"<update status=\\"200\\">Next.</update>"\n' * 2, encoding="utf-8")
-    assert engine(folder, "run", "--run", "demo", "Go on").stdout == "Next.\n"
+    script(tmp_path / "s.jsonl", ["First.", "Second."])
+    assert engine(folder, "run", "--run", "demo", "Go on").stdout == "Second.\n"
+    rows = json.loads(engine(folder, "sql", "--json", "select status, answer from loop_list").stdout)
+    assert rows == [{"status": 200, "answer": "First."}, {"status": 200, "answer": "Second."}]
 
 
 def test_ctrl_c_ends_the_command_that_runs(folder: Path, tmp_path: Path, start: Started) -> None:
@@ -87,9 +103,11 @@ def test_ctrl_c_ends_the_command_that_runs(folder: Path, tmp_path: Path, start: 
     wait_until(lambda: (folder / "pid").exists() and (folder / "pid").read_text().strip())
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=SECONDS)
-    assert process.returncode == 4
+    assert process.returncode == 130
     with pytest.raises(ProcessLookupError):
         os.kill(int((folder / "pid").read_text()), 0)
+    log = json.loads(engine(folder, "log", "--json").stdout)
+    assert [row["outcome"] for row in log if row["action"] == "sh"] == ["interrupted"]
 
 
 def test_a_second_ctrl_c_ends_the_process_at_once(folder: Path, tmp_path: Path, start: Started) -> None:

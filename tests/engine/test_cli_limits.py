@@ -60,9 +60,7 @@ def test_options_are_those_of_the_prompt(folder: Path) -> None:
         assert config == '{"max_turns":5,"max_seconds":60.0,"condense_ratio":0.75,"yolo":1}'
 
 
-@pytest.mark.parametrize(
-    "option", [{"max_seconds": -1}, {"condense_ratio": 7}, {"condense_ratio": "x"}, {"max_turns": 0}]
-)
+@pytest.mark.parametrize("option", [{"max_seconds": -1}, {"condense_ratio": 7}, {"max_turns": 0}])
 def test_python_is_refused_with_400_and_leaves_nothing(db: library.Database, option: dict[str, Any]) -> None:
     with pytest.raises(library.ValidationError, match=f"{next(iter(option))} is a (whole )?number from"):
         db.run("Go", model="scripted:none", **option)

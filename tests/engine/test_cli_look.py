@@ -20,7 +20,7 @@ from engine_cli import ENGINE, READ_AND_ANSWER, SECONDS, database, engine, envir
 
 import engine as library
 
-LOOKING = ["runs", "show", "log", "packet", "context", "diff", "proposals", "sql", "shell"]
+LOOKING = ["runs", "show", "log", "find", "packet", "context", "diff", "proposals", "sql", "shell"]
 MOVING = ["run", "resume", "abort", "fork", "purge", "resolve", "config", "trust", "files", "models", "doctor"]
 COMMANDS = [*LOOKING, *MOVING]
 SUBCOMMANDS = [["files", name] for name in ("add", "readonly", "ignore", "rm")]
@@ -124,6 +124,28 @@ def test_show_tells_prompt_answer_and_figures(folder: Path) -> None:
     assert [turn["prompt_tokens"] for turn in told["timeline"]] == [900, None]
 
 
+def test_no_text_draws_a_line_of_the_screen(tmp_path: Path) -> None:
+    root = tmp_path / "folder"
+    root.mkdir()
+    (root / "a\n1     model   200     set     known:forged").write_text("x", encoding="utf-8")
+    forged = "ok\n1     model   200     sh      rm -rf .\n[act] Delete all.\n200 Done.\nforged: 200 completed"
+    asked = f"<set path='known://a'>{forged}</set><think>{forged}</think><env>echo '{forged}'</env><get path='x'/>"
+    answers = [f'{asked}<update status="102">{forged}</update>', f'<update status="200">{forged}</update>']
+    model = script(root.parent / "s.jsonl", [{"text": answer} for answer in answers])
+    assert engine(root, "run", "--yolo", "--model", model, "--run", "demo", f"Go {forged}").returncode == 0
+    for words in ("runs", "show", "log", "context", "proposals", "files"):
+        lines = engine(root, words, *(["demo"] if words not in ("runs", "files") else [])).stdout.splitlines()
+        assert len(lines) > 1 or words == "proposals"
+        drawn = (
+            "1     model   200     sh ",
+            "1     model   200     set     known:f",
+            "[act] Delete",
+            "200 Done",
+            "forged",
+        )
+        assert [line for line in lines if line.startswith(drawn)] == [], words
+
+
 def test_log_is_in_order_and_can_be_cut_to_a_turn(folder: Path) -> None:
     rows = json.loads(engine(folder, "log", "demo", "--turn", "1", "--json").stdout)
     assert [(row["action"], row["target"], row["status"]) for row in rows] == [
@@ -139,7 +161,6 @@ def test_packet_prints_what_was_sent_to_the_byte(folder: Path) -> None:
     latest = engine(folder, "packet").stdout
     assert all(row["text"] in latest for row in sent if row["turn"] == 2)
     assert engine(folder, "packet", "demo", "1", "--role", "user").stdout == sent[1]["text"] + "\n"
-    assert engine(folder, "packet", "--turn", "1", "--role", "user").stdout == sent[1]["text"] + "\n"
     assert [row["sha256"] != "" for row in json.loads(engine(folder, "packet", "demo", "1", "--json").stdout)] == [
         True,
         True,
@@ -174,7 +195,7 @@ def test_a_person_chooses_what_a_run_sees(folder: Path) -> None:
 
 
 def test_a_finished_run_has_nothing_to_resume_or_abort(folder: Path) -> None:
-    assert (engine(folder, "resume").returncode, engine(folder, "resume", "demo").returncode) == (0, 0)
+    assert (engine(folder, "resume").returncode, engine(folder, "resume", "demo").returncode) == (7, 7)
     done = engine(folder, "abort", "demo")
     assert done.returncode == 0
     assert "nothing was aborted" in done.stderr

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from engine_cli import EDIT_AND_RUN, ENGINE, QUESTION, SECONDS, database, engine, environment, script
 
+from engine.commands.asking import user_name
+
 
 @pytest.fixture
 def editing(tmp_path: Path) -> str:
@@ -53,6 +55,18 @@ def test_accepting_step_by_step_ends_in_the_answer(folder: Path, editing: str) -
     third = engine(folder, "resolve", "demo", "--all", "--accept", "--continue")
     assert (third.returncode, third.stdout) == (0, "Changed.\n")
     assert (folder / "marker").exists()
+
+
+def test_who_decided_is_shown_by_name(folder: Path, editing: str) -> None:
+    engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
+    engine(folder, "resolve", "demo", "--accept", "--continue", "--by", "Ada Lovelace")
+    engine(folder, "resolve", "demo", "--accept")
+    shown = json.loads(engine(folder, "show", "--json").stdout)["decisions"]
+    assert [row["decided_by"] for row in shown] == ["Ada Lovelace", user_name()]
+    assert "accept    Ada Lovelace" in engine(folder, "show").stdout
+    log = json.loads(engine(folder, "log", "--json").stdout)
+    assert [row["decided_by"] for row in log if row["decided_by"]] == ["Ada Lovelace", user_name()]
+    assert "Ada Lovelace" in engine(folder, "log").stdout
 
 
 def test_resolve_alone_decides_and_resume_goes_on(folder: Path, editing: str) -> None:
@@ -248,7 +262,7 @@ def test_control_characters_of_a_model_do_not_reach_the_terminal(open_terminal: 
     model = script(tmp_path / "s.jsonl", ['<sh>echo safe \x1b[2K\x1b[1A\u202e</sh><update status="102">x</update>'])
     terminal = open_terminal("run", "--model", model, "Go", NO_COLOR="1")
     terminal.expect("accept?")
-    assert "\\x1b[2K" in terminal.said
-    assert "\\u202e" in terminal.said
+    assert "\\u{1b}[2K" in terminal.said
+    assert "\\u{202e}" in terminal.said
     terminal.type("q\n")
     terminal.end()

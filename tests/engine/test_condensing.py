@@ -114,10 +114,14 @@ def test_a_packet_that_is_still_too_long_goes_down_the_ladder(db: engine.Databas
 def test_a_run_that_was_delegated_to_has_a_ratio_of_its_own(
     db: engine.Database, setting: str | None, ratio: float | None
 ) -> None:
-    for run in ("parent", "child", "fork"):
+    db.insert("verb_set", run="parent", path="run://parent", body="Go", attributes='{"model":"m"}')
+    for run, forked_at in (("child", None), ("fork", 1)):
+        db.execute(
+            "insert into runs (project_id, alias, parent_run_id, forked_at, model, persona, created_at, updated_at) "
+            "select project_id, ?, id, ?, model, persona, created_at, updated_at from runs where alias = 'parent'",
+            (run, forked_at),
+        )
         db.insert("verb_set", run=run, path=f"run://{run}", body="Go", attributes='{"model":"m"}')
-    db.execute("update runs set parent_run_id = 1 where alias = 'child'")
-    db.execute("update runs set parent_run_id = 1, forked_at = 1 where alias = 'fork'")
     db.execute("update settings set value = ? where name = 'delegated_condense_ratio'", (setting,))
     for run in ("parent", "child", "fork"):
         db.insert("begin_turn", run=run)

@@ -22,7 +22,7 @@ WRITE = '<set path="a.txt">x</set>'
 
 
 @pytest.mark.parametrize(
-    "answer", [0, 1, [], {}, math.nan, 1.0, b"yes", object()], ids=lambda answer: type(answer).__name__
+    "answer", [0, 1, [], {}, math.nan, 1.0, b"yes", "", object()], ids=lambda answer: type(answer).__name__
 )
 def test_an_answer_that_means_nothing_decides_nothing(
     db: engine.Database, tmp_path: Path, workspace_dir: Path, answer: object
@@ -37,13 +37,21 @@ def test_an_answer_that_means_nothing_decides_nothing(
     assert (workspace_dir / "a.txt").exists()
 
 
+def test_a_text_is_no_answer_to_a_command_line(db: engine.Database, tmp_path: Path, workspace_dir: Path) -> None:
+    model = script(tmp_path, "<sh>touch made.txt</sh>", DONE)
+    with pytest.raises(engine.ValidationError, match=r"log://turn_1/sh/touch_made\.txt: takes no text"):
+        db.run("Go", run="demo", model=model, root=workspace_dir, on_proposal=lambda _: "no, better not")
+    assert db.value("select count(*) from resolutions") == 0
+    assert not (workspace_dir / "made.txt").exists()
+
+
 @pytest.mark.parametrize("answer", [True, False, "by a person"])
 def test_a_decision_of_a_callback_is_dated(tmp_path: Path, workspace_dir: Path, answer: bool | str) -> None:
     with fresh(tmp_path, clock=Clock(step=1)) as db:
         db.run("Go", run="demo", model=script(tmp_path, WRITE, DONE), root=workspace_dir, on_proposal=lambda _: answer)
         (decided,) = db.rows("select created_at, decided_by from resolutions")
         assert decided["created_at"] > START_MS
-        assert decided["decided_by"] == "client"
+        assert decided["decided_by"] == "callback"
 
 
 def test_a_run_is_not_driven_inside_a_transaction(db: engine.Database, tmp_path: Path, workspace_dir: Path) -> None:

@@ -5,6 +5,7 @@ spec: @budget_enforcement @condensation @model_failures @calibration @fork
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def test_an_oversized_first_prompt_is_put_in_short_and_kept(db: engine.Database,
     limit = int((system_tokens(tmp_path) + 2000) / 0.9)
     result = db.run("Read this. " + LONG * 20, model=script(tmp_path, DONE), run="demo", context_limit=limit)
     assert result.status == 200
-    assert db.value("select group_concat(step || ' ' || path) from demotions") == "3 prompt://1"
+    assert db.value("select group_concat(step || ' ' || path) from demotions") == "4 prompt://1"
     prompt = db.row("select visibility, length(body) as chars from known_entries where path = 'prompt://1'")
     assert prompt == {"visibility": "summarized", "chars": len("Read this. " + LONG * 20)}
     text = db.value("select text from packet_texts where role = 'user'")
@@ -189,15 +190,16 @@ def test_a_packet_that_grew_little_by_little_gives_up_what_is_oldest(db: engine.
     reads = [f'<get path="known://{number % 8}" line="1" limit="{number + 2}"/>{GO_ON}' for number in range(18)]
     limit = int((system_tokens(tmp_path) + 12000) / 0.9)
     quiet = '<set path="known://**" visibility="summarized"/>' + GO_ON
+    db.execute("update settings set value = 'known://*' where name = 'kept_in_context'")
     result = db.run("Go", model=script(tmp_path, notes(8) + quiet, *reads, DONE), run="demo", context_limit=limit)
     assert result.status == 200
     assert max(sent(db)) <= ceiling_of(db)
     steps = db.rows("select turn_id, path, turn, step from demotions where path like '%/get/%' order by turn_id, turn")
-    older = [row for row in steps if row["step"] == 3]
+    older = [row for row in steps if row["step"] == 4]
     assert len(older) > 1, "what the turn before brought was too little"
     first = [row["turn"] for row in older if row["turn_id"] == older[0]["turn_id"]]
     assert first == list(range(2, 2 + len(first))), "the oldest first"
-    after = db.value("select min(sequence) from turns where ladder = 3")
+    after = db.value("select min(sequence) from turns where ladder = 4")
     assert len(first) < after - 3, "and no more than needed"
     assert db.value("select ladder from turns where sequence = ?", (after + 1,)) == 0, "with something to spare"
 
@@ -215,7 +217,11 @@ def test_a_kill_between_two_steps_goes_on_from_there(tmp_path: Path, refused: bo
     model = script(tmp_path, *[DONE] * 3)
     with fresh(tmp_path) as db:
         db.insert(
-            "verb_set", run="demo", path="run://demo", body="Go", attributes=f'{{"model":"m","context_limit":{limit}}}'
+            "verb_set",
+            run="demo",
+            path="run://demo",
+            body="Go",
+            attributes=json.dumps({"model": model, "context_limit": limit}),
         )
         turn(db, "demo", notes(8) + GO_ON)
         db.insert("begin_turn", run="demo")
@@ -230,8 +236,6 @@ def test_a_kill_between_two_steps_goes_on_from_there(tmp_path: Path, refused: bo
             "phase": "assembling",
             "ladder": 2,
         }
-        db.execute("update loops set model = ?", (model,))
-        db.execute("update runs set model = ?", (model,))
         path = db.path
         db.close()
         with engine.open(path) as again:

@@ -87,16 +87,15 @@ def test_on_proposal_decides_while_the_run_is_driven(db: engine.Database, tmp_pa
     assert (workspace_dir / "port.txt").read_text() == "9090\n"
 
 
-def test_a_rejection_ends_the_loop_and_the_next_prompt_shows_its_reason(
+def test_a_rejection_with_a_reason_goes_on_and_the_next_packet_shows_it(
     db: engine.Database, tmp_path: Path, workspace_dir: Path
 ) -> None:
     model = script(tmp_path, '<set path="a.txt">x</set><think>later</think>' + GO_ON, DONE)
     db.run("Write it", model=model, root=workspace_dir, run="demo")
     db.resolve("demo", accept=False, reason="not that file")
     result = db.resume("demo")
-    assert (result.status, result.reason) == (200, "rejected")
+    assert (result.status, result.answer, result.turns) == (200, "Done it.", 2)
     assert log_of(db, "demo")[1][2:] == ("failed", "aborted")
-    db.run("Then do something else", run="demo")
     packet = db.value("select text from packet_texts where turn = 2 and role = 'user'")
     assert "not that file" in packet
     assert not (workspace_dir / "a.txt").exists()
@@ -236,7 +235,7 @@ def test_what_happens_is_told_in_order(db: engine.Database, tmp_path: Path, work
         ("command", "update"),
         ("loop", None),
     ]
-    assert events[3] == {"type": "output", "channel": 1, "text": "hello\n"}
+    assert events[3] == {"type": "output", "id": events[2]["id"], "channel": 1, "text": "hello\n"}
     assert events[8]["status"] == 404
 
 

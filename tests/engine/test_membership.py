@@ -103,14 +103,28 @@ def test_a_virtual_environment_may_be_the_root(root: Path) -> None:
 
 
 @needs_git
-def test_members_in_git_are_the_tracked_files_that_exist(root: Path) -> None:
+def test_members_in_git_are_the_files_that_it_tracks_or_would_take(root: Path) -> None:
     make(root, "b", "a/c", ".github/ci.yml", ".editorconfig", "gone", "ä\n")
     git(root, "init")
     git(root, "add", ".")
     git(root, "commit", "-m", "first")
-    make(root, "untracked", "node_modules/m")
+    (root / ".gitignore").write_text("*.log\n")
+    make(
+        root,
+        "new",
+        "a/new",
+        "out.log",
+        "node_modules/m",
+        "a/__pycache__/c.pyc",
+        "env/pyvenv.cfg",
+        "env/lib/x.py",
+        ".env",
+    )
     (root / "gone").unlink()
-    assert paths(root) == [".editorconfig", ".github/ci.yml", "a/c", "b", "ä\n"]
+    tracked = [".editorconfig", ".github/ci.yml", "a/c", "b", "ä\n"]
+    assert paths(root) == sorted([*tracked, ".gitignore", "a/new", "new"])
+    members = Workspace(root).members(added=(), ignored=["a"], limit=100, untracked=False)
+    assert [member.path for member in members] == [".editorconfig", ".github/ci.yml", "b", "ä\n"]
 
 
 @needs_git
@@ -181,7 +195,7 @@ def test_no_program_of_the_repository_is_run(root: Path) -> None:
     git(root, "status")
     assert (root / "ran").exists()
     (root / "ran").unlink()
-    assert paths(root) == ["a"]
+    assert paths(root) == ["a", "evil"]
     assert not (root / "ran").exists()
 
 
@@ -222,6 +236,7 @@ def test_without_a_working_git_the_folder_is_walked(
 def test_added_files_join_those_of_git(root: Path) -> None:
     make(root, "a.py", "docs/b.md", "docs/deep/c.md", "docs/d.txt", "notes/e", "plain")
     git(root, "init")
+    (root / ".git" / "info" / "exclude").write_text("docs\nnotes\nplain\n")
     git(root, "add", "a.py")
     assert paths(root, added=["docs/**/*.md"]) == ["a.py", "docs/b.md", "docs/deep/c.md"]
     assert paths(root, added=["./plain", "notes", "none", "a.py"]) == ["a.py", "notes/e", "plain"]

@@ -129,7 +129,10 @@ def compact(path: str, body: str, question: str, paths: tuple[str, ...] = ()) ->
     """The answer to `question` with one file shown, asked as the compact profile asks."""
     templates = environment()
     system = templates.get_template("compact.md.j2").render()
-    rows = [{"part": "file", "path": path, "body": body}, {"part": "prompt", "path": None, "body": question}]
+    rows = [
+        {"part": "file", "path": path, "body": body, "tag": "file"},
+        {"part": "prompt", "path": None, "body": question, "tag": None},
+    ]
     user = templates.get_template("sections/compact.j2").render(section="compact", rows=rows)
     messages = (Message("system", system), Message("user", user))
     grammar = packet_grammar(user, paths)

@@ -22,7 +22,7 @@ def prepare(db: engine.Database) -> None:
     for path, text in FILES.items():
         kind = "binary" if text is None else "text"
         db.insert("report_file", project_id=1, path=path, kind=kind, size=9, mtime_ns=1, sha256=path, text=text)
-    db.insert("file_constraints", project_id=1, pattern="ro.py", visibility="readonly", created_at=0)
+    db.insert("file_constraints", project_id=1, pattern="ro.py", rule="readonly", created_at=0)
     db.insert("sync_files", run_id=1)
 
 

@@ -234,7 +234,7 @@ def test_a_run_that_waits_is_resumed_asynchronously(tmp_path: Path, workspace_di
         assert asyncio.run(go(db)) == [202, 200]
 
 
-def test_a_cancelled_task_aborts_its_loop(tmp_path: Path) -> None:
+def test_a_cancelled_task_leaves_its_loop_to_be_resumed(tmp_path: Path) -> None:
     async def cancel(db: engine.Database) -> None:
         task = asyncio.create_task(
             db.run_async("Go", model=script(tmp_path, {"text": DONE, "delay_s": 30}), run="demo")
@@ -247,8 +247,13 @@ def test_a_cancelled_task_aborts_its_loop(tmp_path: Path) -> None:
 
     with fresh(tmp_path) as db:
         asyncio.run(cancel(db))
-        assert db.row("select status, reason from loops") == {"status": 499, "reason": "aborted"}
+        assert db.row("select status, reason from loops") == {"status": 102, "reason": None}
         assert db.value("select count(*) from leases") == 0
+        assert db.value("select step from resumable_runs where run = 'demo'") == "ask"
+        Path(db.value("select model from runs").removeprefix("scripted:")).write_text(
+            json.dumps(DONE), encoding="utf-8"
+        )
+        assert db.resume("demo").status == 200
 
 
 def test_errors_of_an_asynchronous_run_are_raised_to_who_awaits_it(tmp_path: Path) -> None:

@@ -145,7 +145,10 @@ def test_packets_hold_after_every_template_was_edited(
 
 
 def test_a_packet_that_was_tampered_with_is_found(db: engine.Database, sent: Path) -> None:
+    guard = db.value("select sql from sqlite_schema where name = 'chunks__keep_fixed'")
+    db.execute("drop trigger chunks__keep_fixed")
     db.execute("update chunks set head = replace(head, 'Keep notes', 'Keep quiet') where head like '<prompt%'")
+    db.execute(guard)
     told = command(sent, "packet", "demo", "--verify", "--json", "--db", "t.db")
     assert told.returncode == FAILED
     assert json.loads(told.stdout) == {"run": "demo", "messages": 10, "differ": [f"user://{n}" for n in (1, 2, 3, 4)]}

@@ -27,5 +27,6 @@ def test_an_answer_gives_the_commands_that_it_means(case: Case) -> None:
     assert case.reasoning is None or parsed["reasoning"] == case.reasoning
 
 
-def test_the_corpus_has_a_hundred_and_fifty_answers() -> None:
-    assert len(cases()) >= 150
+def test_the_corpus_has_five_hundred_answers_in_forty_families() -> None:
+    assert len(cases()) >= 500
+    assert len({case.name.split("/")[0] for case in cases()}) >= 40

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import check_cost
 
+from engine.functions.argument_names import ARGUMENT_NAMES
 from engine.functions.markup import response_parse
 
 GET = '{"name": "get", "arguments": {"path": "a<b>.txt", "line": 3}}'
@@ -161,7 +162,7 @@ def test_values_that_are_no_texts_are_written_out() -> None:
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "path", "body"),
-    [("sh", {"cmd": "ls"}, None, "ls"), ("get", {"file": "a"}, "a", None), ("update", {"message": "Hi"}, None, "Hi")],
+    [("sh", {"what": "ls"}, None, "ls"), ("get", {"entry": "a"}, "a", None), ("update", {"verdict": "Hi"}, None, "Hi")],
 )
 def test_an_unknown_argument_fills_the_missing_target_and_is_told(
     tool: str, arguments: dict[str, str], path: str | None, body: str | None
@@ -189,6 +190,35 @@ def test_any_value_makes_the_round_trip_through_control_tokens(value: str) -> No
     assert only(f"<start_function_call>call:sh{{command:<escape>{value}<escape>}}<end_function_call>")["body"] == value
 
 
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (["bash", "-lc", "ls | wc"], "ls | wc"),
+        (["/bin/sh", "-c", "ls"], "ls"),
+        (["grep", "two words", "a.md"], "grep 'two words' a.md"),
+        (["bash", "script.sh"], "bash script.sh"),
+        ([], "[]"),
+    ],
+)
+def test_a_command_that_is_a_list_is_a_line_of_shell(given: list[Any], line: str) -> None:
+    for text in (
+        json.dumps({"name": "sh", "arguments": {"command": given}}),
+        f'<invoke name="sh"><parameter name="cmd">{json.dumps(given)}</parameter></invoke>',
+        f"[sh(command={given!r})]",
+    ):
+        assert only(text)["body"] == line
+
+
+def test_every_other_name_of_an_argument_is_read_in_tags_and_calls() -> None:
+    for tool in ARGUMENT_NAMES.keys() - {"think"}:
+        for argument, names in ARGUMENT_NAMES[tool].items():
+            mine = only(json.dumps({"name": tool, "arguments": {argument: "x"}}))
+            for name in names.split():
+                call = only(json.dumps({"name": tool, "arguments": {name: "x"}}))
+                tag = only(f'<{tool} {name}="x"/>')
+                assert {**call, "source": ""} == {**tag, "source": ""} == {**mine, "source": ""}, (tool, name)
+
+
 # -- 3. broken or unknown
 
 
@@ -199,7 +229,6 @@ def test_any_value_makes_the_round_trip_through_control_tokens(value: str) -> No
         ('<tool_call>{"name":"get","arguments":{"path":', "Malformed tool call '<tool_call>'"),
         ('<|tool_call>call:get{path:<|"|>a', "Malformed tool call '<|tool_call>'"),
         ("<tool_call>get the file", "Malformed tool call"),
-        ("<tool_call>{}", "Malformed tool call"),
         ("<tool_use><name>get</name><input>{oops}", "Malformed tool call '<tool_use>'"),
         ("<tool_use>get", "Malformed tool call"),
         ("<invoke name=get>", "Malformed tool call '<invoke'"),
@@ -246,7 +275,7 @@ def test_a_call_behind_a_broken_one_still_runs() -> None:
     ],
 )
 def test_data_is_left_alone(text: str) -> None:
-    assert parse(text) == {"commands": [], "warnings": [], "text": text, "reasoning": ""}
+    assert parse(text) == {"commands": [], "warnings": [], "unread": 0, "text": text, "reasoning": ""}
 
 
 # -- 5. robustness
@@ -307,6 +336,24 @@ def test_no_mutation_of_a_foreign_call_raises(data: st.DataObject) -> None:
         "[THINK]",
         "a.b.c.",
         "<a:b.c:tool ",
+        '<|python_tag|>{"name":"get","parameters":{}}; ',
+        '[TOOL_REQUEST]{"name":"get","arguments":{}}',
+        "[get(path=[",
+        "x [get(path='",
+        '[get(path="""a ',
+        "call:get{a:{",
+        "\ncall:get{a:",
+        "<get><path>",
+        "<set><path>a</path><content>",
+        '<invoke name="get"><a>',
+        "<tool_call>get<arg_key>a</arg_key><arg_value>",
+        "<|tool_arg:start|>a<|tool_arg:value|>",
+        '<|open|>call tool="get"<|sep|>',
+        '<|open|>argument key="a"<|sep|>',
+        "]<]minimax[>[",
+        "```tool_code\nget(a=1)\n",
+        "Action: get\n",
+        ">>>all\n",
     ],
 )
 def test_hostile_calls_take_linear_time(hostile: str) -> None:

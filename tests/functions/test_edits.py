@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from timing import check_cost
 
-from engine.functions.edits import edit_apply, edit_diff, read_edits
+from engine.functions.comparison import edit_diff
+from engine.functions.edits import edit_apply, read_edits
 
 MARKED = st.lists(
     st.sampled_from(

@@ -31,7 +31,7 @@ def parse(text: str, tools: str | None = None, cap: int | None = None) -> dict[s
     result = response_parse(text, tools, cap)
     assert result is not None
     parsed: dict[str, Any] = json.loads(result)
-    assert list(parsed) == ["commands", "warnings", "text", "reasoning"]
+    assert list(parsed) == ["commands", "warnings", "unread", "text", "reasoning"]
     return parsed
 
 
@@ -322,7 +322,7 @@ def test_what_may_not_be_a_call_is_not_run_and_told(text: str, warning: str) -> 
 
 
 def test_control_tokens_are_stripped_outside_tags_only() -> None:
-    parsed = repaired("<|im_start|>Hi<|im_end|><sh>echo '<|x|>'</sh><eot|>", "Stripped 3 stray control token(s)")
+    parsed = repaired("<|im_start|>Hi<|x|><sh>echo '<|x|>'</sh><eot|><|im_end|>", "Stripped 2 stray control token(s)")
     assert parsed["text"] == "Hi"
     assert actions(parsed) == [("sh", None, "echo '<|x|>'")]
 
@@ -359,7 +359,7 @@ def test_a_fence_around_calls_is_unwrapped(fence: str) -> None:
 
 def test_a_fence_of_plain_xml_stays_text() -> None:
     text = "```xml\n<note>hi</note>\n```"
-    assert parse(text) == {"commands": [], "warnings": [], "text": text, "reasoning": ""}
+    assert parse(text) == {"commands": [], "warnings": [], "unread": 0, "text": text, "reasoning": ""}
 
 
 def test_a_lone_back_tick_quotes_nothing() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from timing import check_cost
 
-from engine.functions.edits import edit_diff
+from engine.functions.comparison import edit_diff
 from engine.functions.patches import patch_apply, patch_parse
 
 LINE = st.one_of(
@@ -92,7 +92,7 @@ def test_a_block_names_what_becomes_of_each_file() -> None:
         ("delete", "old", None),
     ]
     assert found["files"][1]["hunks"] == hunks
-    assert found["files"][0]["hunks"][0]["lines"] == ["+# Hi"]
+    assert found["files"][0]["hunks"][0]["lines"] == ["+# Hi", "+"]
 
 
 def test_a_diff_of_git_names_what_becomes_of_each_file() -> None:

@@ -141,7 +141,7 @@ def test_a_call_is_written_as_a_person_would(name: str, arguments: dict[str, Any
     [
         ("frob", {"x": '<get path="a"/>'}, "Unknown tool 'frob'", []),
         ("sh", '{"body": "rm -rf <get path=\\"a\\"/>', "Malformed tool call", []),
-        ("update", {"answer": "yes"}, "<update> has no argument 'answer'", ["update"]),
+        ("update", {"verdict": "yes"}, "<update> has no argument 'verdict'", ["update"]),
     ],
 )
 def test_what_markup_cannot_say_is_told(name: str, arguments: Any, warning: str, run: list[str]) -> None:

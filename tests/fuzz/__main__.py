@@ -19,7 +19,7 @@ from pathlib import Path
 
 from . import mutations
 from .oracle import judge
-from .planted import damaged, fault, plants
+from .planted import fault, plants
 
 BATCH = 2_000
 _SPREAD = 1_000_003
@@ -87,16 +87,16 @@ def main() -> int:
 
 def _planted(options: argparse.Namespace) -> list[tuple[str, str]]:
     """Check the planted commands; what ran, and the answers that it ran in."""
-    began, texts = time.monotonic(), [damage for plant in plants() for damage in damaged(plant)]
+    began, texts = time.monotonic(), plants(options.seed)
     with ProcessPoolExecutor(options.jobs) as pool:
         findings = [found for found in pool.map(fault, texts, chunksize=50) if found]
-    for number, (text, source) in enumerate(findings):
+    for number, (text, what) in enumerate(findings):
         options.out.mkdir(parents=True, exist_ok=True)
         (options.out / f"planted-{number}.txt").write_bytes(text.encode(errors="surrogatepass"))
-        print(f"planted {number}: ran {source!r}", file=sys.stderr)
+        print(f"planted {number}: {what}", file=sys.stderr)
     print(
         f"{len(texts):,} answers with planted commands, at every cut, in {time.monotonic() - began:,.0f} s:"
-        f" {len(findings)} ran"
+        f" {len(findings)} ran or were passed over in silence"
     )
     return findings
 

@@ -23,7 +23,7 @@ _CLAIM = re.compile(
     r"(?:Malformed|Unread) tool call ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\").* nothing of it was done", re.DOTALL
 )
 _BRACKETS = re.compile(r"[\[\]{}]")
-_QUOTING = re.compile(r"`|~~~|\[THINK\]")
+_QUOTING = re.compile("`|~~~|\\[THINK\\]|\u25c1think")
 
 
 @dataclass
@@ -65,13 +65,18 @@ def _fault(text: str, parsed: dict[str, Any], strict: list[tuple[str, int]]) -> 
     commands, warnings = parsed["commands"], parsed["warnings"]
     if any(warning.startswith("The answer could not be parsed") for warning in warnings):
         return str(warnings[0])
-    spans, position = [], 0
+    spans, position, latest = list[tuple[int, int, str]](), 0, -1
     for command in commands:
-        start = text.find(command["source"], position)
+        source, action = str(command["source"]), str(command["action"])
+        start = text.find(source, position)
+        if latest >= 0 and source == text[latest:position] and not _HEAD.match(source):
+            start = max(start, latest)  # another call of the same JSON object, or the same again
+            spans += [(latest, position, action), (start, start + len(source), action)]
+            continue
         if start < 0:
-            return f"the source of a <{command['action']}> is no slice of the answer: {command['source']!r}"
-        position = start + len(command["source"])
-        spans.append((start, position, command["action"]))
+            return f"the source of a <{action}> is no slice of the answer: {source!r}"
+        latest, position = start, start + len(source)
+        spans.append((start, position, action))
     if len(commands) < MAX_COMMANDS:
         found = {(action, start) for start, _, action in spans}
         claimed = _first_claim(text, warnings)
@@ -132,7 +137,7 @@ class _StrictReader:
         self.depth = 0
         self.open: tuple[str, int] | None = None
         self.prose_from = 3
-        self.balance = 0
+        self.balance = {"{}": 0, "[]": 0}
         self.found: list[tuple[str, int]] = []
 
     def start(self, name: str, _attributes: dict[str, str]) -> None:
@@ -143,13 +148,14 @@ class _StrictReader:
             if _QUOTING.search(prose):
                 raise _Stop
             for sign in _BRACKETS.findall(prose):
-                self.balance = max(0, self.balance + (1 if sign in "{[" else -1))
+                kind = "{}" if sign in "{}" else "[]"
+                self.balance[kind] = max(0, self.balance[kind] + (1 if sign in "{[" else -1))
             self.open = (name, start)
 
     def end(self, _name: str) -> None:
         self.depth -= 1
         if self.depth == 1 and self.open:
-            if self.balance <= 0:
+            if not any(self.balance.values()):
                 self.found.append(self.open)
             self.open = None
             self.prose_from = self.parser.CurrentByteIndex

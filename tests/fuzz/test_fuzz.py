@@ -6,6 +6,7 @@ spec: @fuzz @parser
 from __future__ import annotations
 
 import json
+import time
 from random import Random
 from typing import Any
 
@@ -14,18 +15,25 @@ import pytest
 from . import oracle
 from .__main__ import batch
 from .oracle import judge, strict_calls
-from .planted import damaged, fault, plants, ran
+from .planted import CHILDREN, NOTATIONS, OWN, fault, plants, ran
 
 
 def test_damaged_answers_lose_nothing() -> None:
     tally = batch(seed=0, first=0, count=3_000)
     assert tally.findings == []
-    assert tally.calls > 1_000
+    assert tally.calls > 600
 
 
 def test_no_planted_command_runs() -> None:
-    sample = Random(1).sample([damage for plant in plants() for damage in damaged(plant)], 400)
+    sample = Random(1).sample(plants(), 300)
     assert [found for plant in sample if (found := fault(plant))] == []
+
+
+def test_every_notation_is_read() -> None:
+    for notation in NOTATIONS + CHILDREN + OWN:
+        parsed = json.loads(oracle.response_parse(notation.replace("§", "x"), None, None) or "")
+        assert parsed["commands"] or parsed["reasoning"] or notation.startswith("<tool>set<"), notation
+        assert parsed["commands"] == [] or parsed["warnings"] == [] or parsed["unread"] == 0, notation
 
 
 def test_a_planted_command_that_runs_is_noticed() -> None:
@@ -57,3 +65,20 @@ def test_what_went_wrong_is_noticed(monkeypatch: pytest.MonkeyPatch, change: Any
     change(parsed)
     monkeypatch.setattr(oracle, "response_parse", lambda *_: json.dumps(parsed))
     assert problem in (judge(text).problem or "")
+
+
+def test_time_grows_with_the_length_for_every_notation() -> None:
+    """Four times the text takes less than twelve times as long; the shorter one is long enough to be measured."""
+    for notation in NOTATIONS + CHILDREN + OWN:
+        for opener in (notation.split("§")[0], notation.replace("§", "x")):
+            short, long = (_cost((opener * size)[: 12 * size], 3) for size in (400, 1_600))
+            assert long < 12 * max(short, 0.001), (opener, short, long)
+
+
+def _cost(text: str, tries: int) -> float:
+    def once() -> float:
+        began = time.thread_time()
+        oracle.response_parse(text, None, None)
+        return time.thread_time() - began
+
+    return min(once() for _ in range(tries))

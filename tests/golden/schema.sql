@@ -77,7 +77,8 @@ CREATE TABLE contents (
     lines integer not null,
     cut integer,
     summary text,
-    body text not null
+    body text not null,
+    fence text
 ) strict;
 
 CREATE TABLE demotions (
@@ -134,6 +135,7 @@ CREATE TABLE entries (
     attributes text constraint entries_attributes_json check (attributes is null or json_valid(attributes)),
     hash text,
     since integer,
+    shown_path text,
     constraint entries_path_once_per_scope unique (scope, path)
 ) strict;
 
@@ -169,8 +171,7 @@ CREATE TABLE file_constraints (
     project_id integer not null
         constraint file_constraints_project references projects (id) on delete cascade,
     pattern text not null constraint file_constraints_pattern_not_empty check (trim(pattern) <> ''),
-    visibility text not null
-        constraint file_constraints_visibility check (visibility in ('add', 'readonly', 'ignore')),
+    rule text not null constraint file_constraints_rule check (rule in ('add', 'readonly', 'ignore')),
     created_at integer not null,
     constraint file_constraints_once unique (project_id, pattern)
 ) strict;
@@ -301,7 +302,8 @@ CREATE TABLE projects (
     id integer primary key,
     name text not null constraint projects_name_unique unique,
     root text constraint projects_root_unique unique,
-    created_at integer not null
+    created_at integer not null,
+    root_names text constraint projects_root_names_json check (root_names is null or json_valid(root_names))
 ) strict;
 
 CREATE TABLE proposals (
@@ -468,7 +470,8 @@ CREATE TABLE tools (
     hidden_by text not null default '[]' constraint tools_hidden_by_json check (json_valid(hidden_by)),
     schema text not null default '{"type":"object"}' constraint tools_schema_json check (json_valid(schema)),
     meaning text not null,
-    doc text
+    doc text,
+    reads integer not null default 0 constraint tools_reads_flag check (reads in (0, 1))
 ) strict, without rowid;
 
 CREATE TABLE turn_errors (
@@ -588,6 +591,8 @@ CREATE INDEX idx_runs_project_id on runs (project_id);
 
 CREATE INDEX idx_turn_errors_turn_id on turn_errors (turn_id);
 
+CREATE INDEX idx_turns_costs on turns (run_id, cost) where cost is not null;
+
 CREATE INDEX idx_turns_loop_id_sequence on turns (loop_id, sequence);
 
 CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged';
@@ -595,34 +600,39 @@ CREATE UNIQUE INDEX idx_turns_one_open on turns (run_id) where phase <> 'judged'
 CREATE INDEX idx_turns_reported on turns (run_id, sequence, context_chars, prompt_tokens, loop_id)
 where prompt_tokens > 0;
 
+CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not null and cost is null;
+
 -- view _abort_run (run_id, reason)
+-- view _aborting_commands (turn_id, ordinal, action)
+-- view _answers (turn_id, run_id, model, at)
 -- view _apply_patch (command_id, run_id, path, patch)
 -- view _apply_write (run_id, entry_id, path, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id, searchable)
+-- view _archivable_entries (turn_id, step, entry_id, path, turn, tokens)
+-- view _archive_notes (turn_id, entries, tokens, told)
 -- view _atomic_commands (command_id)
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
--- view _cancel_proposals (command_id)
+-- view _changes_of_files (run_id, turn_id, at, path, change, cause, command, diff, content_id, content_before, decided_by, command_id)
 -- view _channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
--- view _check_batch (command_id, run_id)
 -- view _check_body (command_id, path, body)
 -- view _check_options (run, attributes)
 -- view _chunk_texts (id, text)
--- view _close_channels (effect_id)
--- view _command_entries (command_id, entry_id, path)
+-- view _command_entries (command_id, entry_id, path, kind)
 -- view _command_filters (command_id, filter)
 -- view _command_paths (command_id, is_pattern, entry_id)
 -- view _condensable_results (turn_id, step, entry_id, path, turn, tokens)
 -- view _condense (turn_id)
 -- view _condense_ratios (turn_id, ratio)
--- view _content_texts (id, body, summary, symbols, cut, chars, summary_chars, lines)
+-- view _content_lines (content_id, lines)
+-- view _content_texts (id, body, summary, symbols, cut, chars, summary_chars, lines, fence)
 -- view _context_costs (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, expansion, chars_per_token, visible)
--- view _context_texts (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, context_order, shown, prefix_of, prefix_chars, content_id, chars, body, summary, head, foot, version, summary_chars, is_task, chars_per_token)
--- view _context_views (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, start, loop_id, chars_per_token)
+-- view _context_texts (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, prefix_of, prefix_chars, content_id, chars, body, summary, opening, fence, version, summary_chars, is_task, chars_per_token)
+-- view _context_views (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, start, loop_id, chars_per_token)
 -- view _copy_views (run_id, parent_run_id, forked_at, clock)
 -- view _cut_responses (turn_id, told, cuts_text, ending)
 -- view _decide_packet (turn_id, chars, lease, tokens, decision)
 -- view _decide_proposal (proposal_id, decision, body, reason)
--- view _decide_turn (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose)
--- view _deciding_commands (command_id)
+-- view _decide_turn (turn_id, loop_id, faulty, cycles, failed, rejected, commands, gathers, update_id, prose)
+-- view _deciding_commands (command_id, decision)
 -- view _demote (turn_id, step)
 -- view _demotion_notes (turn_id, step, entries, tokens, lines)
 -- view _due_effects (run_id, turn_id, command_id, proposal_id, kind, ordinal, detail)
@@ -639,16 +649,23 @@ where prompt_tokens > 0;
 -- view _fail_command (command_id, fault)
 -- view _faults (command_id, fault)
 -- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
+-- view _file_heads (project_id, path, began, content_id, content_before, change, is_first)
 -- view _file_matches (turn_id, entry_id, path, rank)
+-- view _first_decisions (proposal_id, resolution_id)
 -- view _forbidden_entries (command_id, path)
 -- view _forbidden_paths (command_id, path)
+-- view _found_changes (project_id, path, content_id, content_before, change, is_first, at, turn_id)
 -- view _found_entries (command_id, entry_id, path)
+-- view _heads_in_time (entry_id, began, ended, content_id)
+-- view _invariant_fences (what)
+-- view _invariant_heads (run_id, entry_id)
 -- view _judge_turn (turn_id)
 -- view _kept_attributes (command_id, attributes)
 -- view _ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
 -- view _ladder_reports (turn_id, soft, message)
+-- view _leases_in_force (run_id, token)
 -- view _leftover_processes (effect_id, run_id, identity)
--- view _list_entries (command_id)
+-- view _list_entries (command_id, heading)
 -- view _log_command (command_id)
 -- view _loop_ceilings (loop_id, run_id, chars_per_token, context_size, ceiling)
 -- view _loop_grammars (loop_id, gbnf, json_schema)
@@ -658,43 +675,50 @@ where prompt_tokens > 0;
 -- view _make_metadata (run_id, entry_id)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
--- view _open_channels (effect_id)
+-- view _outdated_processes (command_id)
 -- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, entry_chars)
--- view _packet_compact (turn_id, part, path, body)
+-- view _packet_compact (turn_id, part, path, body, tag)
 -- view _packet_log (turn_id, entry_id, version, text)
--- view _packet_prompt (turn_id, mode, text, warning, has_figures)
+-- view _packet_prompt (turn_id, mode, text, tag, warning, has_figures)
 -- view _packet_schemes (turn_id, kind, visible, summarized, expansion, floor)
 -- view _packet_sizes (turn_id, usage, free, system, system_share)
--- view _packet_summary (turn_id, entry_id, version, text, content_id, body_at, body_chars)
+-- view _packet_summary (turn_id, entry_id, version, text, content_id, body_chars)
 -- view _packet_tools (turn_id, name, doc, persona, native)
 -- view _packet_unknowns (turn_id, entry_id, version, text)
--- view _packet_visible (turn_id, entry_id, version, text, content_id, body_at, body_chars)
+-- view _packet_visible (turn_id, entry_id, version, text, content_id, body_chars)
 -- view _perform_plain (command_id)
 -- view _plain_commands (command_id)
 -- view _process_reports (effect_id, report)
 -- view _proposal_ends (command_id, state, outcome, message)
 -- view _proposals_to_decide (resolution_id, proposal_id, kind)
 -- view _propose_patch (command_id, files)
--- view _propose_removal (command_id, path)
 -- view _readable_paths (run_id, path)
+-- view _readings (run_id, entry_id, began, ended)
 -- view _record_commands (turn_id, parsed)
 -- view _refusals (command_id, refusal)
--- view _remove_entries (command_id, run_id)
+-- view _remove_entry (command_id, path)
 -- view _repeated_processes (command_id, refusal)
--- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, lists, is_slice, decides, is_move, is_pattern, filter, found, needs, example, forbidden)
+-- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, is_manifest, is_slice, decides, keeps_bodies, is_pattern, filter, found, needs, example, forbidden)
+-- view _resolve_command (command_id, message)
+-- view _response_prose (turn_id, prose)
+-- view _result_statuses (state, outcome, status)
 -- view _run_command (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
--- view _run_lines (run_id, source_id, depth, last_turn)
+-- view _run_costs (run_id, cost)
+-- view _run_lines (run_id, source_id, depth, before_turn)
 -- view _run_paths (run_id, path, entry_id, kind, scheme)
+-- view _run_roots (run_id, roots)
 -- view _run_status_after_loop (loop_status, run_status)
 -- view _scan_requests (turn_id, run_id, project_id, root)
 -- view _settle_proposal (proposal_id)
 -- view _show_entry (run_id, entry_id, visibility, turn)
+-- view _shown_entries (run_id, entry_id, path, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
 -- view _slices (command_id, message)
+-- view _stranded_proposals (proposal_id, command_id)
 -- view _take_file (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _take_ladder_step (turn_id, from_step)
 -- view _turn_cycles (turn_id, period)
 -- view _turn_faults (turn_id)
--- view _turn_findings (turn_id, loop_id, struck, cycles, failed, rejected, commands, gathers, update_id, prose)
+-- view _turn_findings (turn_id, loop_id, faulty, cycles, failed, rejected, commands, gathers, update_id, prose)
 -- view _turn_fingerprints (turn_id, fingerprint)
 -- view _turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
 -- view _turn_sections (turn_id, name, role, source, template, live, cached)
@@ -705,46 +729,52 @@ where prompt_tokens > 0;
 -- view _unused_chunks (id)
 -- view _unused_contents (id, body)
 -- view _unused_metadata (id)
--- view _watched_files (run_id, project_id, path, size, mtime_ns)
+-- view _watched_files (run_id, project_id, root, paths)
+-- view _write_batch (command_id, run_id, edits)
 -- view _write_body (command_id, path, attributes, visibility, edit)
+-- view _written_contents (run_id, path, turn, content_id, began)
 -- view answer_proposal (proposal_id, decision, body, reason, decided_by)
 -- view append_output (effect_id, channel, text, lease)
 -- view atomic_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, max_output)
--- view audit_entries (run, path, turn, body, status)
+-- view audit_entries (run, path, turn, body, status, at)
 -- view begin_turn (run, lease)
 -- view claim_lease (run, token, holder, replaces)
 -- view command_bodies (command_id, body)
--- view command_results (run, command_id, request_id, turn, ordinal, writer, action, path, destination, state, outcome, status, message)
+-- view command_results (run, command_id, request_id, turn, ordinal, writer, action, path, destination, state, outcome, status, message, created_at)
 -- view context_at (run, turn, category, path, visibility, state, body, outcome, written, attributes, tokens)
 -- view context_changes (run, from_turn, to_turn, path, change, visibility_before, visibility, body_before, body, state_before, state, outcome_before, outcome, attributes_before, attributes)
+-- view cost_by_day (day, model, run, calls, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, unknown_prices, known_cost)
+-- view decisions (run, turn, path, kind, target, decision, decided_by, reason, decided, command_id, proposal_id)
 -- view dispatch (run, lease, only)
 -- view fail_call (turn_id, status, message)
+-- view file_changes (run, turn, path, change, cause, command, added, removed, decided_by, at, command_id)
 -- view finish_effect (effect_id, state, outcome, message, detail, lease)
 -- view invariant_content_figures (id)
--- view invariant_heads (run_id, entry_id)
 -- view invariant_history (run_id, entry_id)
 -- view invariant_judged_turns (id)
 -- view invariant_loop_of_a_run (alias, status)
+-- view invariant_metadata (run_id, entry_id)
 -- view invariant_one_view_per_path (run_id, path, views)
 -- view invariant_open_turns (id)
 -- view invariant_pins (run_id, path)
+-- view invariant_places (run_id, entry_id)
 -- view invariant_scratch (command_id)
 -- view invariant_settled_commands (id)
 -- view invariant_settled_effects (id)
 -- view known_entries (run, scope, path, scheme, category, body, attributes, visibility, state, outcome, status, writer, turn, tokens, lines, write_count, updated_at)
--- view live_leases (run, token, holder, expires_at)
 -- view loop_flags (loop_id, run_id, flag)
--- view loop_list (run, loop, mode, model, prompt, status, reason, answer, turns, strikes)
--- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost)
+-- view loop_list (run, loop, mode, model, prompt, status, reason, answer, turns, strikes, created_at, started_at, ended_at)
+-- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, created_at, ended_at)
 -- view loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
 -- view model_choices (run, model)
 -- view next_commands (run, turn_id, ordinal, command_id)
+-- view next_demotions (run, step, becomes, path, visibility, turn, last_used_turn, tokens, freed)
 -- view next_steps (run_id, run, turn_id, turn, step)
 -- view open_call (turn_id)
 -- view open_proposal (command_id, kind, target, body, detail)
 -- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id)
--- view packet_texts (run, turn, role, sha256, text, ordinal)
--- view past_turns (run, turn, source, run_id, source_id, turn_id, seen_at)
+-- view packet_texts (run, turn, role, sha256, text, ordinal, sent_at)
+-- view past_turns (run, turn, source, run_id, source_id, turn_id, seen_at, created_at)
 -- view pending_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, max_output)
 -- view perform_command (command_id)
 -- view prepare_packet (turn_id)
@@ -753,19 +783,21 @@ where prompt_tokens > 0;
 -- view record_crash (command_id, message, lease)
 -- view release_lease (token)
 -- view report_file (project_id, path, kind, size, mtime_ns, sha256, text)
--- view report_listing (project_id, listing)
+-- view report_listing (project_id, listing, is_partial)
 -- view resumable_runs (run_id, run, status, step)
--- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id)
+-- view run_leases (run, token, holder, expires_at)
+-- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, at)
 -- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent)
--- view run_progress (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path)
--- view run_state (run, turn, status, answer, history, unknowns, telemetry)
+-- view run_progress (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path, at)
+-- view run_state (run, turn, status, answer, history, unknowns, telemetry, updated_at)
+-- view said (run, turn, at, kind, path, text)
 -- view scheme_writers (scheme, writer)
 -- view start_effect (effect_id, identity, lease)
 -- view store_content (path, body)
 -- view submit_packet (turn_id, chars, lease)
 -- view sweep (due)
 -- view sync_files (run_id, turn_id)
--- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase)
+-- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase, created_at, ended_at)
 -- view turn_tools (turn_id, ordinal, name, description, schema)
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
 -- view unread_files (project_id, path)
@@ -781,11 +813,8 @@ where prompt_tokens > 0;
 -- trigger _apply_patch__apply on _apply_patch
 -- trigger _apply_write__apply on _apply_write
 -- trigger _call_verb__call on _call_verb
--- trigger _cancel_proposals__cancel on _cancel_proposals
--- trigger _check_batch__check on _check_batch
 -- trigger _check_body__check on _check_body
 -- trigger _check_options__check on _check_options
--- trigger _close_channels__close on _close_channels
 -- trigger _condense__condense on _condense
 -- trigger _copy_views__copy on _copy_views
 -- trigger _decide_packet__decide on _decide_packet
@@ -795,20 +824,22 @@ where prompt_tokens > 0;
 -- trigger _end_command__end on _end_command
 -- trigger _end_turn__end on _end_turn
 -- trigger _ensure_run__ensure on _ensure_run
--- trigger _entry_metadata__guard_delete on _entry_metadata
--- trigger _entry_metadata__guard_update on _entry_metadata
+-- trigger _entry_metadata__keep_fixed on _entry_metadata
+-- trigger _entry_metadata__keep_keys on _entry_metadata
+-- trigger _entry_metadata__keep_rows on _entry_metadata
 -- trigger _fail_command__fail on _fail_command
 -- trigger _judge_turn__judge on _judge_turn
 -- trigger _list_entries__list on _list_entries
 -- trigger _log_command__log on _log_command
 -- trigger _make_metadata__make on _make_metadata
 -- trigger _move_loop__move on _move_loop
--- trigger _open_channels__open on _open_channels
 -- trigger _perform_plain__perform on _perform_plain
 -- trigger _propose_patch__propose on _propose_patch
--- trigger _propose_removal__propose on _propose_removal
+-- trigger _purges__guard_begin on _purges
+-- trigger _purges__guard_end on _purges
 -- trigger _record_commands__record on _record_commands
--- trigger _remove_entries__remove on _remove_entries
+-- trigger _remove_entry__remove on _remove_entry
+-- trigger _resolve_command__resolve on _resolve_command
 -- trigger _run_command__cp_mv on _run_command
 -- trigger _run_command__get on _run_command
 -- trigger _run_command__process on _run_command
@@ -823,42 +854,98 @@ where prompt_tokens > 0;
 -- trigger _take_file__delete on _take_file
 -- trigger _take_file__write on _take_file
 -- trigger _take_ladder_step__take on _take_ladder_step
+-- trigger _write_batch__write on _write_batch
 -- trigger _write_body__write on _write_body
 -- trigger answer_proposal__answer on answer_proposal
 -- trigger append_output__append on append_output
 -- trigger begin_turn__begin on begin_turn
+-- trigger chunk_lists__keep_fixed on chunk_lists
+-- trigger chunk_lists__keep_keys on chunk_lists
+-- trigger chunk_lists__keep_rows on chunk_lists
+-- trigger chunks__keep_fixed on chunks
+-- trigger chunks__keep_keys on chunks
+-- trigger chunks__keep_rows on chunks
 -- trigger claim_lease__claim on claim_lease
 -- trigger commands__ignore_repeats on commands
+-- trigger commands__keep_attributes on commands
+-- trigger commands__keep_body on commands
+-- trigger commands__keep_fixed on commands
+-- trigger commands__keep_keys on commands
+-- trigger commands__keep_rows on commands
 -- trigger commands__name_the_log on commands
 -- trigger commands__perform_now on commands
--- trigger contents__guard_delete on contents
--- trigger contents__guard_update on contents
+-- trigger contents__keep_fixed on contents
+-- trigger contents__keep_keys on contents
+-- trigger contents__keep_rows on contents
+-- trigger demotions__keep_fixed on demotions
+-- trigger demotions__keep_keys on demotions
+-- trigger demotions__keep_rows on demotions
 -- trigger dispatch__dispatch on dispatch
 -- trigger effect_results__guard on effect_results
+-- trigger effect_results__keep_fixed on effect_results
+-- trigger effect_results__keep_keys on effect_results
+-- trigger effect_results__keep_rows on effect_results
 -- trigger effect_results__settle on effect_results
+-- trigger effects__keep_fixed on effects
+-- trigger effects__keep_keys on effects
+-- trigger effects__keep_rows on effects
+-- trigger effects__keep_state on effects
 -- trigger entries__index_head on entries
+-- trigger entries__keep_content_id on entries
+-- trigger entries__keep_fixed on entries
+-- trigger entries__keep_keys on entries
+-- trigger entries__keep_rows on entries
+-- trigger entries__keep_scope on entries
 -- trigger entries__record_head on entries
--- trigger events__guard_delete on events
--- trigger events__guard_update on events
+-- trigger entry_versions__keep_fixed on entry_versions
+-- trigger entry_versions__keep_keys on entry_versions
+-- trigger entry_versions__keep_rows on entry_versions
+-- trigger events__keep_fixed on events
+-- trigger events__keep_keys on events
+-- trigger events__keep_rows on events
 -- trigger fail_call__fail on fail_call
 -- trigger finish_effect__finish on finish_effect
 -- trigger loops__guard_prompt on loops
 -- trigger loops__guard_transition on loops
+-- trigger loops__keep_fixed on loops
+-- trigger loops__keep_keys on loops
+-- trigger loops__keep_reason on loops
+-- trigger loops__keep_rows on loops
 -- trigger loops__record_status on loops
+-- trigger model_calls__keep_fixed on model_calls
+-- trigger model_calls__keep_keys on model_calls
+-- trigger model_calls__keep_rows on model_calls
+-- trigger model_calls__keep_state on model_calls
 -- trigger open_call__open on open_call
 -- trigger open_proposal__open on open_proposal
+-- trigger packets__keep_fixed on packets
+-- trigger packets__keep_keys on packets
+-- trigger packets__keep_rows on packets
 -- trigger perform_command__perform on perform_command
 -- trigger prepare_packet__choose_file on prepare_packet
+-- trigger proposals__keep_fixed on proposals
+-- trigger proposals__keep_keys on proposals
+-- trigger proposals__keep_rows on proposals
+-- trigger proposals__keep_state on proposals
+-- trigger proposals__record_cancelling on proposals
 -- trigger purge_run__purge on purge_run
 -- trigger record_crash__record on record_crash
 -- trigger release_lease__release on release_lease
 -- trigger report_file__take on report_file
 -- trigger report_listing__compare on report_listing
 -- trigger resolutions__decide on resolutions
--- trigger run_view_uses__guard_delete on run_view_uses
--- trigger run_view_uses__guard_update on run_view_uses
--- trigger run_view_versions__guard_delete on run_view_versions
--- trigger run_view_versions__guard_update on run_view_versions
+-- trigger resolutions__keep_created_at on resolutions
+-- trigger resolutions__keep_fixed on resolutions
+-- trigger resolutions__keep_keys on resolutions
+-- trigger resolutions__keep_rows on resolutions
+-- trigger run_scopes__keep_fixed on run_scopes
+-- trigger run_scopes__keep_keys on run_scopes
+-- trigger run_scopes__keep_rows on run_scopes
+-- trigger run_view_uses__keep_fixed on run_view_uses
+-- trigger run_view_uses__keep_rows on run_view_uses
+-- trigger run_view_versions__keep_fixed on run_view_versions
+-- trigger run_view_versions__keep_keys on run_view_versions
+-- trigger run_view_versions__keep_rows on run_view_versions
 -- trigger run_views__record_change on run_views
 -- trigger run_views__record_new on run_views
 -- trigger run_views__record_removal on run_views
@@ -866,6 +953,9 @@ where prompt_tokens > 0;
 -- trigger runs__guard_alias on runs
 -- trigger runs__guard_persona on runs
 -- trigger runs__guard_transition on runs
+-- trigger runs__keep_fixed on runs
+-- trigger runs__keep_keys on runs
+-- trigger runs__keep_rows on runs
 -- trigger runs__record_status on runs
 -- trigger settings__guard_value on settings
 -- trigger start_effect__start on start_effect
@@ -873,11 +963,22 @@ where prompt_tokens > 0;
 -- trigger submit_packet__submit on submit_packet
 -- trigger sweep__sweep on sweep
 -- trigger sync_files__sync on sync_files
+-- trigger turn_errors__keep_fixed on turn_errors
+-- trigger turn_errors__keep_keys on turn_errors
+-- trigger turn_errors__keep_rows on turn_errors
+-- trigger turn_errors__keep_slug on turn_errors
 -- trigger turn_errors__write_entry on turn_errors
 -- trigger turns__guard_lease on turns
 -- trigger turns__guard_lease_on_begin on turns
--- trigger turns__guard_response on turns
 -- trigger turns__guard_transition on turns
+-- trigger turns__keep_fixed on turns
+-- trigger turns__keep_keys on turns
+-- trigger turns__keep_lease on turns
+-- trigger turns__keep_ms_model on turns
+-- trigger turns__keep_native on turns
+-- trigger turns__keep_phase on turns
+-- trigger turns__keep_response on turns
+-- trigger turns__keep_rows on turns
 -- trigger turns__take_response on turns
 -- trigger verb_cp__call on verb_cp
 -- trigger verb_get__call on verb_get
@@ -885,5 +986,11 @@ where prompt_tokens > 0;
 -- trigger verb_rm__call on verb_rm
 -- trigger verb_set__call on verb_set
 -- trigger verb_update__call on verb_update
+-- trigger vetoes__keep_fixed on vetoes
+-- trigger vetoes__keep_keys on vetoes
+-- trigger vetoes__keep_rows on vetoes
 -- trigger vetoes__undo on vetoes
+-- trigger votes__keep_fixed on votes
+-- trigger votes__keep_keys on votes
+-- trigger votes__keep_rows on votes
 -- trigger write_entry__find on write_entry

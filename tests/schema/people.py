@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -11,18 +12,25 @@ import engine
 
 PEOPLES_VIEWS = {
     "run_overview": "run project model status loops turns answer cost created_at updated_at parent",
-    "run_log": "run turn ordinal writer action target state outcome status body path",
+    "run_log": "run turn ordinal writer action target state outcome status body path decided_by at",
+    "decisions": "run turn path kind target decision decided_by reason decided",
     "turn_timeline": "run loop turn mode model status commands errors strikes context_tokens prompt_tokens cached_tokens "
-    "completion_tokens reasoning_tokens cost ms_model ms_engine packet_sha256",
+    "completion_tokens reasoning_tokens cost ms_model ms_engine packet_sha256 created_at ended_at",
     "known_entries": "run scope path scheme category body attributes visibility state outcome status turn tokens updated_at",
     "open_proposals": "run turn path action target detail since",
     "context_at": "run turn path visibility state body",
-    "run_state": "run turn status answer history unknowns telemetry",
-    "command_results": "run command_id request_id turn action path state outcome status message",
-    "packet_texts": "run turn role sha256 text",
+    "run_state": "run turn status answer history unknowns telemetry updated_at",
+    "command_results": "run command_id request_id turn action path state outcome status message created_at",
+    "packet_texts": "run turn role sha256 text sent_at",
     "project_files": "project root path kind size chars lines sha256",
-    "audit_entries": "run path turn body status",
-    "loop_list": "run loop mode model prompt status reason answer turns strikes",
+    "audit_entries": "run path turn body status at",
+    "loop_list": "run loop mode model prompt status reason answer turns strikes created_at started_at ended_at",
+    "run_progress": "run event_id type turn context_tokens ceiling cost action target status outcome body path at",
+    "cost_by_day": "day model run calls prompt_tokens cached_tokens completion_tokens reasoning_tokens cost unknown_prices "
+    "known_cost",
+    "file_changes": "run turn path change cause command added removed decided_by at",
+    "next_demotions": "run step becomes path visibility turn last_used_turn tokens freed",
+    "said": "run turn at kind path text",
 }
 """The columns that people's views have at least."""
 
@@ -37,12 +45,35 @@ update turns set response = '<set path="known://a">one</set><get path="a.txt"/><
 insert into dispatch (run) values ('demo');
 """
 
+NOTES = "# Notes\n\nThe port is 8080.\nThe owner is Ada.\n"
+ANSWERS = [
+    '<get path="notes.md"/><set path="unknown://owner">Who pays?</set><update status="102">reading</update>',
+    '<set path="known://port" tags="port">The port is 8080.</set><sh>echo built; echo careful >&2</sh>'
+    '<update status="102">building</update>',
+    '<set path="notes.md"><<APPEND\nMore.\nAPPEND</set><update status="102">editing</update>',
+    '<update status="200">Done.</update>',
+]
+
 
 def file_with_a_run(path: Path) -> Path:
     """An engine file at `path` in which a run waits for a decision."""
     with engine.open(path) as db:
         run_script(db.connection, RUN)
     return path
+
+
+def file_of_real_runs(folder: Path) -> Path:
+    """A file in `folder` with a run that ended, a fork of it, and a run that waits; nobody has it open."""
+    (folder / "work").mkdir()
+    (folder / "work" / "notes.md").write_text(NOTES, encoding="utf-8")
+    script = folder / "s.jsonl"
+    usage = {"prompt_tokens": 900, "cached_tokens": 800, "completion_tokens": 20, "reasoning_tokens": 5, "cost": 0.001}
+    script.write_text("".join(json.dumps({"text": text, "usage": usage}) + "\n" for text in ANSWERS), encoding="utf-8")
+    with engine.open(folder / "t.db") as db:
+        db.run("Go", run="demo", model=f"scripted:{script}", root=folder / "work", yolo=True)
+        db.fork("demo", "child", 3)
+        db.run("Go", run="waits", model=f"scripted:{script}", root=folder / "work")
+    return folder / "t.db"
 
 
 def run_script(connection: apsw.Connection, sql: str) -> None:

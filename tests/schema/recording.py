@@ -35,7 +35,7 @@ TABLES = {
     "settings where name in ('process_timeout', 'max_loop_turns')": "name, value",
     "models where origin <> 'built-in'": "alias, actual, context_length, max_output, profile, tool_calling, origin",
     "projects": "name, root",
-    "file_constraints": "pattern, visibility",
+    "file_constraints": "pattern, rule",
     "app_notes": "id, run, text, made",
     "app_runs": "run, notes",
 }

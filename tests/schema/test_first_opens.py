@@ -17,7 +17,8 @@ from golden import GOLDEN, schema_dump
 
 import engine
 from engine.build import installed
-from engine.images import kept
+from engine.images import kept, kept_fingerprint
+from engine.objects import fingerprint
 from engine.places import cache_folder
 
 OPEN = """
@@ -146,7 +147,7 @@ def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ENGINE_CACHE", str(tmp_path / "cache"))
     program = "import engine, sys; engine.open(sys.argv[1]).close()"
     subprocess.run([sys.executable, "-c", program, tmp_path / "t.db"], check=True)
-    (found,) = (cache_folder() / "schemas").iterdir()
+    (found,) = (cache_folder() / "schemas").glob("*.image")
     return found
 
 
@@ -157,6 +158,37 @@ def key() -> str:
 def test_what_is_kept_is_what_is_made(image: Path) -> None:
     assert image.stat().st_mode & 0o777 == 0o600
     assert kept(key()) == installed().fresh
+    assert kept_fingerprint(key()) == installed().fingerprint == fingerprint(installed().fresh.objects)
+
+
+@pytest.mark.parametrize("damage", ["byte", "missing"])
+def test_a_fingerprint_that_cannot_be_relied_on_is_made_again(tmp_path: Path, image: Path, damage: str) -> None:
+    place = image.with_suffix(".fingerprint")
+    if damage == "byte":
+        place.write_bytes(place.read_bytes()[:-1] + b"?")
+    else:
+        place.unlink()
+    assert kept_fingerprint(key()) is None
+    program = "import engine, sys; print(engine.open(sys.argv[1]).value('select count(*) from schemes'))"
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", program, tmp_path / "u.db"], capture_output=True, text=True, check=True
+        )
+        assert int(done.stdout) > 0
+    assert kept_fingerprint(key()) == installed().fingerprint
+
+
+def test_fingerprints_are_equal_only_of_the_same_objects() -> None:
+    one = [("view", "a", "a", "create view a as select 1"), ("table", "t", "t", "create table t (x)")]
+    assert fingerprint(one) == fingerprint(one[::-1])
+    others = [
+        one[:1],
+        [*one, ("index", "i", "t", "create index i on t (x)")],
+        [("view", "a", "a", "create view a as select 2"), one[1]],
+        [("view", "aa", "", "create view a as select 1"), one[1]],
+        [("viewa", "", "a", "create view a as select 1"), one[1]],
+    ]
+    assert len({fingerprint(each) for each in (one, *others)}) == 1 + len(others)
 
 
 @pytest.mark.parametrize("damage", ["byte", "cut", "mode", "folder", "link", "owner", "other"])

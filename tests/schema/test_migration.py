@@ -1,4 +1,4 @@
-"""A file that an older build wrote: it is migrated, tells what it told then, and its runs go on.
+"""Files that older builds wrote: each is migrated, tells what it told then, and its runs go on.
 
 tests/fixtures/make_old_file.py made the files. 1. What people's views, packets and the past of every run say. 2. The schema
 is that of a fresh file, what an app made stays. 3. What waited is decided, what was cut off goes on, turns of the past are
@@ -12,7 +12,10 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -24,32 +27,46 @@ import engine
 from engine.objects import normalized, objects_of
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-TOLD: dict[str, Any] = json.loads(gzip.decompress((FIXTURES / "version_1.json.gz").read_bytes()))
+VERSIONS = (1, 2)
+TOLD: dict[int, dict[str, Any]] = {
+    version: json.loads(gzip.decompress((FIXTURES / f"version_{version}.json.gz").read_bytes())) for version in VERSIONS
+}
+for _told in TOLD.values():
+    _told["columns"]["file_constraints"] = "pattern, rule"  # versions 1 and 2 had another name for the rule
 
 
-def unpack(folder: Path) -> Path:
-    """The old file in `folder`, beside it the project and the scripts as they were when it was made."""
-    for name, text in TOLD["files"].items():
+def unpack(version: int, folder: Path) -> Path:
+    """The file of `version` in `folder`, beside it the project and the scripts as they were when it was made."""
+    for name, text in TOLD[version]["files"].items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     path = folder / "t.db"
-    path.write_bytes(gzip.decompress((FIXTURES / "version_1.db.gz").read_bytes()))
+    path.write_bytes(gzip.decompress((FIXTURES / f"version_{version}.db.gz").read_bytes()))
     return path
 
 
 @pytest.fixture(scope="module")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engine.Database]:
-    """The old file as this build opens it, for tests that only look."""
-    with engine.open(unpack(tmp_path_factory.mktemp("old"))) as db:
-        yield db
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, engine.Database]]:
+    """The files of all versions as this build opens them, for tests that only look."""
+    with ExitStack() as stack:
+        yield {
+            version: stack.enter_context(engine.open(unpack(version, tmp_path_factory.mktemp("old"))))
+            for version in VERSIONS
+        }
+
+
+@pytest.fixture(params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> int:
+    """The version of the tables of the file that a test opens."""
+    return int(request.param)
 
 
 @pytest.fixture
-def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[engine.Database]:
-    """The old file in a folder in which its runs can go on; audited at the end."""
+def old(version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[engine.Database]:
+    """The file of that version in a folder in which its runs can go on; audited at the end."""
     monkeypatch.chdir(tmp_path)
-    path = unpack(tmp_path)
+    path = unpack(version, tmp_path)
     with engine.open(path) as db:
         db.execute("update projects set root = ? where root = 'project'", (str(tmp_path / "project"),))
         yield db
@@ -59,37 +76,54 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[engine.Data
 # -- 1. what it tells
 
 
-def full(row: str) -> str:
-    """A recorded row with its long texts, so that a difference can be read."""
-    return "  ".join(TOLD["texts"].get(value, value) for value in row.split("  "))
+def full(version: int, name: str, row: str, texts: dict[str, str]) -> str:
+    """A recorded row with its long texts, so that a difference can be read, and without what runs cost: builds before
+    version 3 told 0 where no price is known; and without fractions of seconds, which they told of entries.
+    """
+    values = [texts.get(value, value) for value in row.split("  ")]
+    for place, column in enumerate(TOLD[version]["columns"][name].split(", ")):
+        if column == '"cost"' and len(values) > place:
+            values[place] = "…"
+        if column == '"updated_at"':
+            values = [re.sub(r"^('[-\d]{10} [:\d]{8})\.\d{3}'$", r"\1'", value) for value in values]
+        if column == '"telemetry"':
+            values = [re.sub(r'"cost":[^,]*', '"cost":…', value) for value in values]
+    return "  ".join(values)
 
 
-INTERNAL = {"packet_accounts", "run_lines"}
+INTERNAL = {"packet_accounts", "run_lines", "_run_lines"}
 """Recorded views that only rules read."""
 
 
-@pytest.mark.parametrize("name", sorted(set(TOLD["columns"]) - INTERNAL))
-def test_views_and_tables_say_what_they_said(migrated: engine.Database, name: str) -> None:
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [(version, name) for version in VERSIONS for name in sorted(set(TOLD[version]["columns"]) - INTERNAL)],
+)
+def test_views_and_tables_say_what_they_said(migrated: dict[int, engine.Database], version: int, name: str) -> None:
+    told = TOLD[version]
     texts: dict[str, str] = {}
-    found = set(rows_of(migrated, name, TOLD["columns"][name], texts))
-    expected = set(TOLD["rows"][name])
+    rows = rows_of(migrated[version], name, told["columns"][name], texts)
+    found = {full(version, name, row, texts) for row in rows}
+    expected = {full(version, name, row, told["texts"]) for row in told["rows"][name]}
     assert expected
-    assert [full(row) for row in sorted(expected - found)] == []
+    assert sorted(expected - found) == []
     assert sorted(found - expected) == []
-    assert len(found) == len(TOLD["rows"][name]), "no row twice"
+    assert len(rows) == len(told["rows"][name]), "no row twice"
 
 
-def test_packets_are_what_was_sent(migrated: engine.Database) -> None:
-    packets = migrated.rows("select run, turn, role, sha256, text from packet_texts")
-    assert len(packets) == len(TOLD["rows"]["packet_texts"]) > 100
+@pytest.mark.parametrize("version", VERSIONS)
+def test_packets_are_what_was_sent(migrated: dict[int, engine.Database], version: int) -> None:
+    packets = migrated[version].rows("select run, turn, role, sha256, text from packet_texts")
+    assert len(packets) == len(TOLD[version]["rows"]["packet_texts"]) > 100
     for packet in packets:
         where = f"{packet['run']} {packet['turn']} {packet['role']}"
         assert hashlib.sha256(packet["text"].encode()).hexdigest() == packet["sha256"], where
 
 
-def test_turns_differ_as_they_did(migrated: engine.Database) -> None:
-    assert changes_of(migrated, {}) == TOLD["changes"]
-    assert any(TOLD["changes"].values())
+@pytest.mark.parametrize("version", VERSIONS)
+def test_turns_differ_as_they_did(migrated: dict[int, engine.Database], version: int) -> None:
+    assert changes_of(migrated[version], {}) == TOLD[version]["changes"]
+    assert any(TOLD[version]["changes"].values())
 
 
 # -- 2. the schema
@@ -117,6 +151,14 @@ def test_what_an_app_made_works_on(old: engine.Database) -> None:
     }
 
 
+def test_an_index_of_an_analyst_is_there_again_after_its_table_was_made_anew(tmp_path: Path) -> None:
+    path = unpack(1, tmp_path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("create index lengths on contents (chars)")
+    with engine.open(path) as db:
+        assert db.value("select tbl_name from sqlite_schema where name = 'lengths'") == "contents"
+
+
 # -- 3. going on
 
 
@@ -125,7 +167,7 @@ def on_disk(name: str) -> str:
     return Path("project", name).read_text("utf-8")
 
 
-def test_what_waited_is_accepted_and_done(old: engine.Database) -> None:
+def test_what_waited_is_accepted_and_done(old: engine.Database, version: int) -> None:
     for run, body in (
         ("waits_write", None),
         ("waits_process", None),
@@ -136,7 +178,7 @@ def test_what_waited_is_accepted_and_done(old: engine.Database) -> None:
         assert old.resume(run).status == 200, run
         if run == "waits_write":
             assert on_disk("data.csv") == "year,total\n2026,4300\n"
-            Path("project", "data.csv").write_text(TOLD["files"]["project/data.csv"], encoding="utf-8")
+            Path("project", "data.csv").write_text(TOLD[version]["files"]["project/data.csv"], encoding="utf-8")
     assert on_disk("data.csv") == "year,total\n2025,4250\n"
     assert (on_disk("docs/more.md"), on_disk("made.txt")) == ("# More\n", "made\n")
     assert old.value("select body from known_entries where run = 'waits_process' and path = 'known://after'") == "later"
@@ -195,7 +237,7 @@ def test_a_turn_of_the_past_is_forked_from(old: engine.Database, model: str, run
     assert old.rows(seen, (run, turn)) == before
 
 
-def test_a_run_is_purged(old: engine.Database) -> None:
+def test_a_run_is_purged(old: engine.Database, version: int) -> None:
     old.purge("strikes")
     assert old.value("select count(*) from run_overview where run = 'strikes'") == 0
-    assert old.value("select count(*) from run_overview") == len(TOLD["rows"]["run_overview"]) - 1
+    assert old.value("select count(*) from run_overview") == len(TOLD[version]["rows"]["run_overview"]) - 1

@@ -13,36 +13,14 @@ from typing import Any
 
 import pytest
 from audit import audit
-from people import PEOPLES_VIEWS
-
-import engine
+from people import NOTES, PEOPLES_VIEWS, file_of_real_runs
 
 pytestmark = pytest.mark.skipif(shutil.which("sqlite3") is None, reason="there is no sqlite3 shell here")
-
-NOTES = "# Notes\n\nThe port is 8080.\nThe owner is Ada.\n"
-ANSWERS = [
-    '<get path="notes.md"/><set path="unknown://owner">Who pays?</set><update status="102">reading</update>',
-    '<set path="known://port" tags="port">The port is 8080.</set><sh>echo built; echo careful >&2</sh>'
-    '<update status="102">building</update>',
-    '<set path="notes.md"><<APPEND\nMore.\nAPPEND</set><update status="102">editing</update>',
-    '<update status="200">Done.</update>',
-]
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with a run that ended, a fork of it, and a run that waits; nobody has it open."""
-    folder = tmp_path_factory.mktemp("shell")
-    (folder / "work").mkdir()
-    (folder / "work" / "notes.md").write_text(NOTES, encoding="utf-8")
-    script = folder / "s.jsonl"
-    usage = {"prompt_tokens": 900, "cached_tokens": 800, "completion_tokens": 20, "reasoning_tokens": 5, "cost": 0.001}
-    script.write_text("".join(json.dumps({"text": text, "usage": usage}) + "\n" for text in ANSWERS), encoding="utf-8")
-    with engine.open(folder / "t.db") as db:
-        db.run("Go", run="demo", model=f"scripted:{script}", root=folder / "work", yolo=True)
-        db.fork("demo", "child", 3)
-        db.run("Go", run="waits", model=f"scripted:{script}", root=folder / "work")
-    return folder / "t.db"
+    return file_of_real_runs(tmp_path_factory.mktemp("shell"))
 
 
 def shell(path: Path, query: str) -> list[dict[str, Any]]:
@@ -115,7 +93,7 @@ def test_all_that_has_no_underscore_answers_without_our_functions(path: Path) ->
         for row in shell(
             path,
             "select name from sqlite_schema as s where type in ('table', 'view') and name not glob '_*' "
-            "and name not glob 'sqlite_*' and name not glob 'invariant_*' and not exists (select 1 from sqlite_schema as t "
+            "and name not glob 'sqlite_*' and not exists (select 1 from sqlite_schema as t "
             "where t.type = 'trigger' and t.tbl_name = s.name and s.type = 'view')",
         )
     ]

@@ -16,7 +16,7 @@ from people import file_with_a_run
 from test_open import write_with
 
 import engine
-from engine.errors import PermissionDenied
+from engine.errors import PermissionDenied, ValidationError
 
 # What stands on the engine's tables or views, and by which name an error tells of it.
 PLANTED = {
@@ -25,7 +25,9 @@ PLANTED = {
     "trigger 'planted' on 'run_overview'": [
         "create trigger planted instead of insert on run_overview begin delete from events; end"
     ],
-    "index 'planted' on 'commands'": ["create index planted on commands (body) where body like '%a%b%'"],
+    "index 'partial' on 'commands'": ["create index partial on commands (body) where body like '%a%b%'"],
+    "index 'computed' on 'entries'": ["create index computed on entries (lower(path))"],
+    "index 'only_one' on 'runs'": ["create unique index only_one on runs (model)"],
     "table 'settings'": ["alter table settings add column more text constraint more check (length(more) < 9)"],
     "trigger 'planted' on 'mine'": [
         "create table mine (entry integer references entries (id) on delete cascade)",
@@ -159,6 +161,29 @@ def test_an_app_on_tables_of_its_own_needs_no_trust(path: Path) -> None:
         assert db.value("select run from mine") == "x"
     with engine.open(path, read_only=True) as db:
         assert (db.unknown, db.differs) == ((), None)
+
+
+@pytest.mark.parametrize("of", ["turns (created_at, status)", "TURNS (response collate nocase desc)"])
+def test_an_index_of_columns_alone_cannot_act_and_needs_no_trust(path: Path, of: str) -> None:
+    write_with(path, f"create index planted on {of}")
+    with engine.open(path, read_only=True) as db:
+        assert (db.unknown, db.differs) == ((), None)
+    with engine.open(path) as db:
+        db.insert("verb_set", run="demo", path="known://b", body="x")
+    write_with(path, "update engine_meta set value = 'another' where key = 'sources'")
+    with engine.open(path) as db:
+        assert db.value("select count(*) from sqlite_schema where name = 'planted'") == 1
+
+
+def test_an_index_with_an_expression_calls_functions_and_makes_writes_fail(path: Path) -> None:
+    constraint = "insert into file_constraints (project_id, pattern, rule, created_at) values (1, 'a.py', 'add', 0)"
+    with engine.open(path) as db:
+        db.execute("create index calls on file_constraints (pattern_error(pattern))")
+        db.execute("create index fails on file_constraints (json_extract(pattern, '$'))")
+        with pytest.raises(ValidationError, match="malformed JSON"):
+            db.execute(constraint)
+    with pytest.raises(PermissionDenied, match="index 'calls' on 'file_constraints', index 'fails'"):
+        engine.open(path)
 
 
 def test_a_second_statement_hidden_in_the_schema_is_never_run(tmp_path: Path, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 1. The three ways that CONTRIBUTING tells are those of the stored schema. 2. A file is written within few bodies and files.
 3. No body is long. 4. The hot statements compile to programs of a bounded size. 5. Indexes that views name are used.
+6. What is costly is made once.
 
 spec: @dispatch_path @dispatch
 """
@@ -17,11 +18,12 @@ from typing import Any
 
 import apsw
 import pytest
-from driving import script
+from driving import begin, script, turn
 from opcodes import HOT, opcodes
 
 import engine
 from engine.build import installed
+from engine.functions.edits import edit_apply
 from engine.registration import register
 
 CONTRIBUTING = (Path(__file__).parent.parent.parent / "CONTRIBUTING.md").read_text("utf-8")
@@ -134,3 +136,49 @@ def test_an_index_that_a_view_names_is_used(view: str, index: str, schema: apsw.
 
 def columns_of(connection: apsw.Connection, view: str) -> list[str]:
     return [row[1] for row in connection.execute(f"pragma table_info({view})")]
+
+
+def test_an_edit_of_many_entries_is_made_once_for_each(db: engine.Database) -> None:
+    edits: list[str | None] = []
+
+    def counted(text: str | None, body: str | None) -> str | None:
+        edits.append(text)
+        return edit_apply(text, body)
+
+    begin(db, "demo")
+    for name in "abc":
+        db.insert("verb_set", run="demo", path=f"known://{name}", body=f"{name} is old")
+    db.connection.create_scalar_function("edit_apply", counted, 2, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
+    turn(db, "demo", '<set path="known://*"><<SEARCH\nold\nSEARCH\n<<REPLACE\nnew\nREPLACE</set>')
+    assert [row["body"] for row in db.rows("select body from known_entries where scheme = 'known' order by path")] == [
+        f"{name} is new" for name in "abc"
+    ]
+    assert sorted(map(str, edits)) == [f"{name} is old" for name in "abc"]
+
+
+@pytest.mark.parametrize(
+    ("query", "used", "never"),
+    [
+        # the cost of a run that is watched: over an index, so that no response is read
+        (
+            "select cost from run_progress where run = 'demo' and event_id > 9",
+            "USING COVERING INDEX idx_turns_costs",
+            "",
+        ),
+        (
+            "select * from run_progress where run = 'demo' and event_id > 9",
+            "SEARCH ev USING INTEGER PRIMARY KEY",
+            "SCAN ev",
+        ),
+        ("select run, cost from run_overview", "USING COVERING INDEX idx_turns_costs", ""),
+        ("select * from cost_by_day", "USING INDEX idx_model_calls_turn_id", "SCAN c"),
+        ("select * from packet_texts", "SEARCH ev USING INTEGER PRIMARY KEY", "SCAN ev"),
+        ("select * from said where run = 'demo'", "SEARCH ev USING INTEGER PRIMARY KEY", "SCAN ev"),
+        ("select * from file_changes", "SEARCH b USING INTEGER PRIMARY KEY", "SCAN b"),
+        ("select * from next_demotions where run = 'demo'", "USING INDEX idx_run_views_in_context", "SCAN v"),
+    ],
+)
+def test_what_people_ask_of_a_long_run_uses_indexes(query: str, used: str, never: str, schema: apsw.Connection) -> None:
+    plan = [row[3] for row in schema.execute(f"explain query plan {query}")]
+    assert any(used in step for step in plan), plan
+    assert not never or never not in plan, plan

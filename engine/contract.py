@@ -1,0 +1,271 @@
+"""What the Python API takes and gives: options, callbacks, results, runs, proposals and events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+
+from .arguments import check_all
+
+if TYPE_CHECKING:
+    from .loop import Driver
+    from .models.protocol import Model
+
+
+class Options(TypedDict, total=False):
+    """How to start or prompt a run; `help(engine.Database.run)` says what each key means.
+
+    What is left out, or None, is left to the run, the setting or the default.
+    """
+
+    model: str | Model | None
+    root: str | PathLike[str] | None
+    project: str | None
+    mode: Literal["act", "ask"]
+    persona: str | None
+    temperature: float | None
+    context_limit: int | None
+    max_turns: int | None
+    max_seconds: float | None
+    condense_ratio: float | None
+    yolo: bool
+    no_repo: bool
+    no_web: bool
+    no_interaction: bool
+    no_proposals: bool
+    fork: str | None
+    at: int | None
+
+
+_KINDS: dict[str, str] = {
+    "model": "a text, or an object with a method complete() or None",
+    **dict.fromkeys(("project", "persona", "fork"), "a text or None"),
+    **dict.fromkeys(("yolo", "no_repo", "no_web", "no_interaction", "no_proposals"), "True or False"),
+    **dict.fromkeys(("context_limit", "max_turns", "at"), "a whole number or None"),
+    **dict.fromkeys(("temperature", "max_seconds", "condense_ratio"), "a number or None"),
+    "root": "a path or None",
+    "mode": "a text",
+}
+
+
+def check_options(options: Options) -> None:
+    """Raise `TypeError` for an option that there is not, or one of another type."""
+    if unknown := sorted(options.keys() - _KINDS.keys()):
+        raise TypeError(f"{unknown[0]!r} is no option; there are {', '.join(_KINDS)}")
+    check_all(options, _KINDS)
+
+
+def attributes_of(options: Options) -> dict[str, Any]:
+    """The options as attributes of a `set run://…`; those that are None or False are left out."""
+    given: dict[str, Any] = {"mode": "act", **options}
+    if given.get("root") is not None:
+        given["root"] = str(Path(given["root"]).resolve())
+    return {
+        key: int(value) if value is True else value
+        for key, value in given.items()
+        if value is not None and value is not False
+    }
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a prompt ended: `status` is that of its loop (200, 204, 413, 422, 499, 500), 202 while the run waits, 102 where
+    driving was stopped before its end, 100 while the prompt is queued.
+
+    `usage` sums tokens over the loop's turns, `cost` is in US dollars (None: the price of an answer is unknown), `reason`
+    says why where the status does not.
+    """
+
+    run: str
+    status: int
+    answer: str
+    turns: int
+    usage: dict[str, int] = field(default_factory=dict)
+    cost: float | None = None
+    reason: str | None = None
+
+    def to_json(self) -> str:
+        """The result as JSON, for programs."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as it stands, a row of `run_overview`: `loops` and `turns` are numbers of them, times are UTC.
+
+    `cost` is in US dollars (None: unknown), `answer` is the latest one, `parent` the run that it was forked from. The
+    latest prompt is that of loop number `loops`.
+    """
+
+    run: str
+    project: str
+    model: str | None
+    status: int
+    loops: int
+    turns: int
+    answer: str | None
+    cost: float | None
+    created_at: str
+    updated_at: str
+    parent: str | None
+
+
+class Proposal(TypedDict):
+    """What waits for a decision, a row of `open_proposals`.
+
+    `kind` says what it is (`question`, `process`, `file_write`, …), `detail` is the question, the command line or the
+    diff, `path` is what `resolve` takes. `since` is a time in UTC.
+    """
+
+    run: str
+    turn: int | None
+    path: str
+    action: str
+    target: str | None
+    detail: str | None
+    since: str
+    kind: str
+    proposal_id: int
+
+
+class TurnEvent(TypedDict):
+    """The model is asked: with `context_tokens` of at most `ceiling`; `cost` is that of the run so far (US dollars)."""
+
+    type: Literal["turn"]
+    id: int
+    turn: int
+    context_tokens: NotRequired[int]
+    ceiling: NotRequired[int]
+    cost: NotRequired[float]
+
+
+class TextEvent(TypedDict):
+    """Prose of the model without markup. `text` continues the first `at` characters of the prose of `turn`."""
+
+    type: Literal["text"]
+    id: int
+    turn: int
+    at: int
+    text: str
+
+
+class DeltaEvent(TypedDict):
+    """A piece of the response as the model writes it, with its markup."""
+
+    type: Literal["delta"]
+    id: int
+    text: str
+
+
+class CommandEvent(TypedDict):
+    """A command has ended; `body` says what came of it, `path` is its entry."""
+
+    type: Literal["command"]
+    id: int
+    turn: NotRequired[int]
+    action: str
+    target: NotRequired[str]
+    status: int
+    outcome: NotRequired[str]
+    body: NotRequired[str]
+    path: NotRequired[str]
+
+
+class ErrorEvent(TypedDict):
+    """An error without a command."""
+
+    type: Literal["error"]
+    id: int
+    turn: NotRequired[int]
+    action: str
+    target: NotRequired[str]
+    status: int
+    outcome: NotRequired[str]
+    body: NotRequired[str]
+    path: NotRequired[str]
+
+
+class ContextEvent(TypedDict):
+    """Old results are shown in short from now on."""
+
+    type: Literal["context"]
+    id: int
+    turn: int
+    action: str
+    status: int
+    body: str
+    path: str
+
+
+class StrikeEvent(TypedDict):
+    """A turn that failed; `body` says which of how many."""
+
+    type: Literal["strike"]
+    id: int
+    turn: int
+    body: str
+
+
+class ProposalEvent(TypedDict):
+    """Something waits for a decision; `path` is what `resolve` takes."""
+
+    type: Literal["proposal"]
+    id: int
+    turn: NotRequired[int]
+    action: str
+    target: NotRequired[str]
+    status: int
+    path: str
+
+
+class OutputEvent(TypedDict):
+    """What a process prints; `channel` is 1 (stdout) or 2 (stderr)."""
+
+    type: Literal["output"]
+    id: int
+    channel: int
+    text: str
+
+
+class RetryEvent(TypedDict):
+    """The model failed and is asked again after `wait_s` seconds; delta and text start over."""
+
+    type: Literal["retry"]
+    id: int
+    message: str
+    failures: int
+    wait_s: float
+
+
+class LoopEvent(TypedDict):
+    """A prompt was queued or ended: `status` is that of its loop, `body` the reason."""
+
+    type: Literal["loop"]
+    id: int
+    status: int
+    body: NotRequired[str]
+
+
+Event = (
+    TurnEvent
+    | TextEvent
+    | DeltaEvent
+    | CommandEvent
+    | ErrorEvent
+    | ContextEvent
+    | StrikeEvent
+    | ProposalEvent
+    | OutputEvent
+    | RetryEvent
+    | LoopEvent
+)
+"""What a run does; `type` says which of them it is. `id` is the latest event of the file that was told."""
+
+OnEvent = Callable[[Event], None]
+OnProposal = Callable[[Proposal], bool | str | None]
+OnDriver = Callable[["Driver"], None]
+"""Called with the driver of a run before it is driven; the driver's `stop` may be called from another thread."""

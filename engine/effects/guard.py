@@ -1,0 +1,236 @@
+"""Runs one shell command and holds all that it starts. A program of its own: `python -I -S guard.py STATUS LOCALE SHELL`.
+
+It stands between the engine and the command, so that whatever the command starts, also in sessions of its own, ends with
+the engine (Linux; elsewhere the command's process group). The command can read neither the environment nor the memory of
+processes that it did not start: these may hold keys.
+
+STATUS is a descriptor that it writes lines to: `pid N` when the command waits to be released, `exit CODE` when it ended
+(-N for signal N). LOCALE is 1 where LC_CTYPE was given. The command line is in the variable ENGINE_GUARDED. Each byte on
+standard input is an order: `g` releases the command, `t` asks all to end, `k` kills all, `d` is the last: what is left may
+stay. Where standard input ends without it, the engine is gone, and all is killed. It imports nothing of the engine.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
+from types import FrameType
+
+COMMAND = "ENGINE_GUARDED"
+UNCONFINED = "ENGINE_UNCONFINED"
+
+_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 24, 36, 38
+_SYS_CAPSET = {"x86_64": 126, "aarch64": 91, "riscv64": 91}
+_CAPABILITY_VERSION = 0x20080522
+# Rights by which root reads other processes or the kernel: sys_module, sys_rawio, sys_ptrace, perfmon, bpf. The last,
+# audit_write, is one that root has in containers too: without it a command has fewer rights than what it may not read.
+_READING = (16, 17, 19, 38, 39, 29)
+# sys_admin: from Linux 6.14 on it may read any environment
+_ADMINISTERING = (21,)
+_LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
+_LANDLOCK_MAKE_BLOCK, _LANDLOCK_REFER = 1 << 11, 1 << 13
+_IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
+_KILL_SECONDS = 2.0
+_TICK_SECONDS = 0.01
+
+
+def main(status: int, locale: str, shell: str) -> None:
+    """Start the command, obey the orders on standard input, and leave nothing behind unless the last order is `d`."""
+    command = os.environ.pop(COMMAND)
+    if locale == "0":
+        os.environ.pop("LC_CTYPE", None)  # Python itself sets it in the C locale
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in _IGNORED}
+    system = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+    if system:
+        system.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        if not os.environ.get(UNCONFINED):
+            _confine(system)
+    gate, release = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(release)
+        try:
+            _become(system, gate, shell, command, before)
+        finally:
+            os._exit(126)
+    os.close(gate)
+    with open(os.devnull, "r+b", buffering=0) as nothing:
+        os.dup2(nothing.fileno(), 1)
+        os.dup2(nothing.fileno(), 2)
+    _say(status, f"pid {child}\n")
+    _obey(child, status, release)
+
+
+def _become(
+    system: ctypes.CDLL | None,
+    gate: int,
+    shell: str,
+    command: str,
+    signals: dict[signal.Signals, Callable[[int, FrameType | None], object] | int | None],
+) -> None:
+    """Wait for the release, then become the shell: in a session of its own, with no input, killed with the guard."""
+    os.setsid()
+    guard = os.getppid()
+    if system:
+        system.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    for number, handler in signals.items():
+        signal.signal(number, signal.SIG_DFL if number == signal.SIGPIPE else handler)
+    if os.getppid() != guard or os.read(gate, 1) != b"g":
+        os._exit(125)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.closerange(3, 64)
+    os.execv(shell, [shell, "-c", command])  # noqa: S606 - the shell itself
+
+
+def _obey(child: int, status: int, release: int) -> None:
+    wake, woken = os.pipe()
+    for descriptor in (wake, woken):
+        os.set_blocking(descriptor, False)
+    signal.set_wakeup_fd(woken)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    events = select.poll()
+    events.register(0, select.POLLIN)
+    events.register(wake, select.POLLIN)
+    while True:
+        _reap(child, status)
+        for descriptor, _ in events.poll():
+            if descriptor == wake:
+                os.read(wake, 4096)
+                continue
+            match os.read(0, 1):
+                case b"g":
+                    _say(release, "g")
+                case b"t":
+                    _signal(child, _descendants(), signal.SIGTERM)
+                case b"k":
+                    _kill_all(child, status)
+                case b"d":
+                    return
+                case b"":
+                    _kill_all(child, status)
+                    return
+
+
+def _say(descriptor: int, text: str) -> None:
+    with suppress(OSError):
+        os.write(descriptor, text.encode())
+
+
+def _reap(child: int, status: int) -> None:
+    """Take the ends of all that ended, and tell that of the command."""
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            if ended[0] == child:
+                _say(status, f"exit {os.waitstatus_to_exitcode(ended[1])}\n")
+
+
+def _kill_all(child: int, status: int) -> None:
+    """Kill until nothing is left; what was started between two looks is found by the next."""
+    deadline = time.monotonic() + _KILL_SECONDS
+    while time.monotonic() < deadline:
+        found = _descendants()
+        if not found:
+            break
+        _signal(child, found, signal.SIGKILL)
+        _reap(child, status)
+        time.sleep(_TICK_SECONDS)
+
+
+def _signal(child: int, found: Iterable[int], number: signal.Signals) -> None:
+    with suppress(OSError):
+        os.killpg(child, number)
+    for pid in found:
+        with suppress(OSError):
+            os.kill(pid, number)
+
+
+def _descendants() -> list[int]:
+    """The processes under this one that still run; none where there is no /proc."""
+    children: dict[int, list[int]] = {}
+    with suppress(OSError):
+        for name in os.listdir("/proc"):
+            if name.isdecimal():
+                with suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+                    state, parent = file.read().rpartition(b")")[2].split()[:2]
+                    if state not in (b"Z", b"X"):
+                        children.setdefault(int(parent), []).append(int(name))
+    found, above = [], [os.getpid()]
+    while above:
+        below = children.pop(above.pop(), [])
+        found += below
+        above += below
+    return found
+
+
+def _confine(system: ctypes.CDLL) -> None:
+    """Give up what it takes to read other processes: rights, as root; otherwise, or where that does not do, by Landlock."""
+    if os.geteuid() == 0:
+        for rights in (_READING, _ADMINISTERING):
+            _give_up(system, rights)
+            if not _reads_above():
+                return
+    _restrict(system)
+
+
+def _reads_above() -> bool:
+    """Whether the environment of a process above this one can be read."""
+    pid = os.getppid()
+    while pid:
+        with suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
+            if file.read(1):
+                return True
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                pid = int(file.read().rpartition(b")")[2].split()[1])
+        except OSError:
+            return False
+    return False
+
+
+def _give_up(system: ctypes.CDLL, rights: Collection[int]) -> None:
+    number = _SYS_CAPSET.get(os.uname().machine)
+    with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+        sets = {line[:6]: int(line[7:], 16) for line in file if line[:7] in ("CapEff:", "CapPrm:", "CapInh:")}
+    if not sets.get("CapPrm") or number is None:
+        return
+    for right in rights:
+        system.prctl(_PR_CAPBSET_DROP, right, 0, 0, 0)
+    rest = [sets[name] & ~sum(1 << right for right in rights) for name in ("CapEff", "CapPrm", "CapInh")]
+    head = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    data = (ctypes.c_uint32 * 6)(*(each & 0xFFFFFFFF for each in rest), *(each >> 32 for each in rest))
+    system.syscall(number, head, data)
+
+
+def _restrict(system: ctypes.CDLL) -> None:
+    """Enter a Landlock domain: what is in one cannot look into processes outside of it. It forbids nothing else.
+
+    Without the right to administer the system that takes away setuid programs such as sudo.
+    """
+    version = system.syscall(_LANDLOCK_CREATE, None, 0, 1)
+    if version < 2:
+        return
+    # from version 6 on a domain can be one of abstract sockets only; before, one of block devices, which are all allowed
+    fields = (0, 0, 1) if version >= 6 else (_LANDLOCK_MAKE_BLOCK | _LANDLOCK_REFER,)
+    attributes = (ctypes.c_uint64 * len(fields))(*fields)
+    ruleset = system.syscall(_LANDLOCK_CREATE, attributes, ctypes.sizeof(attributes), 0)
+    if ruleset < 0:
+        return
+    if fields[0]:
+        everything = os.open("/", os.O_PATH | os.O_CLOEXEC)
+        rule = ctypes.create_string_buffer(fields[0].to_bytes(8, sys.byteorder) + everything.to_bytes(4, sys.byteorder))
+        system.syscall(_LANDLOCK_ADD, ruleset, 1, rule, 0)
+        os.close(everything)
+    if system.syscall(_LANDLOCK_RESTRICT, ruleset, 0) != 0:
+        system.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        system.syscall(_LANDLOCK_RESTRICT, ruleset, 0)
+    os.close(ruleset)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2], sys.argv[3])

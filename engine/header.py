@@ -1,0 +1,71 @@
+"""Refuses a file that is not the engine's by its first 100 bytes, before SQLite opens it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from .build import APPLICATION_ID, VERSION
+from .errors import Conflict, EngineError, ValidationError
+
+_MAGIC = b"SQLite format 3\x00"
+_BESIDE = ("-wal", "-shm", "-journal")
+"""What the names of the files end in that SQLite keeps beside a database."""
+
+
+def check_header(path: Path, *, read_only: bool = False) -> None:
+    """Refuse a file that is not the engine's, by its first 100 bytes.
+
+    Raises `ValidationError` (400) for a folder, a pipe or a file that is no SQLite database, `Conflict` (409) for one of
+    another application or, unless it is only to be read, of a newer engine.
+    """
+    if _is_folder(path):
+        raise ValidationError(f"{path}: is a folder; name a database file, such as {path / 'engine.db'}")
+    for each in (path, *(Path(f"{path}{ending}") for ending in _BESIDE)):
+        # to open a pipe waits for its other end
+        if each.exists() and not each.is_file():
+            raise ValidationError(f"{each}: is no regular file; remove it, or name another database")
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+    except FileNotFoundError:
+        return
+    except PermissionError:
+        raise EngineError(f"{path}: cannot be read; check its permissions", 403) from None
+    except OSError as error:
+        raise EngineError(f"{path}: cannot be read ({error.strerror})") from error
+    if not header:
+        return
+    if len(header) < 100 or not header.startswith(_MAGIC):
+        raise ValidationError(f"{path}: is not a database; it is left as it is")
+    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        raise another_application(path)
+    if not read_only:
+        # prepare() finds a version that is only in the write-ahead log yet
+        refuse_newer(path, int.from_bytes(header[60:64], "big"), VERSION)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise EngineError(f"{str(path)[:200]}: cannot be opened ({error.strerror}); give another path", 403) from error
+
+
+def refuse_newer(file: str | Path, version: int, known: int) -> None:
+    """Raise `Conflict` (409) for a file of a version that is not known yet."""
+    if version > known:
+        raise Conflict(
+            f"{file}: was written by a newer engine (version {version}, this one knows {known}); update the engine"
+        )
+
+
+def another_application(file: str | Path) -> Conflict:
+    """The error for a file that is a database of another application."""
+    return Conflict(
+        f"{file}: is a database of another application and is left as it is; "
+        "give the engine a file of its own, or attach it with engine.attach()"
+    )

@@ -1,0 +1,80 @@
+"""Opens engine files: for a program, for asyncio, and attached to an app's own connection."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+import apsw
+
+from .api import Database
+from .arguments import expects
+from .database import Synchronous
+from .errors import ValidationError
+from .registration import Clock, register, system_clock
+from .schema import Trust
+
+
+@expects(path="a path", read_only="True or False", clock="a function")
+def open(  # noqa: A001 - engine.open reads like builtins.open
+    path: str | PathLike[str],
+    *,
+    synchronous: Synchronous = "FULL",
+    read_only: bool = False,
+    trust: Trust = False,
+    clock: Clock = system_clock,
+) -> Database:
+    """Open the engine file at `path`; create it, migrate its tables and rebuild its views and triggers where needed.
+
+    With `synchronous` FULL a power cut loses no commit; NORMAL is faster and may lose the last ones. With `read_only` the
+    file is neither rebuilt nor written, whichever build made it; `differs` of the result says how it differs from this
+    build. `trust` is about objects on the engine's tables that neither the engine nor an installed plugin made, such as
+    triggers: True allows all of them, a digest allows the objects with this digest. `clock` returns the Unix time in
+    milliseconds.
+
+    Raises `ValidationError` (400) for a file that is no database, `PermissionDenied` (403) for objects that are not
+    trusted, `Conflict` (409) for a file of another application, of a newer engine, or locked by another process, and
+    `EngineError` for a file that is damaged or cannot be written.
+    """
+    if synchronous not in ("FULL", "NORMAL"):
+        raise ValidationError(f"synchronous is FULL or NORMAL, not {synchronous!r}")
+    if not isinstance(trust, bool | str):
+        raise TypeError(f"trust is True, False or a digest, not {trust!r}")
+    return Database(path, synchronous=synchronous, read_only=read_only, clock=clock, trust=trust)
+
+
+async def open_async(
+    path: str | PathLike[str],
+    *,
+    synchronous: Synchronous = "FULL",
+    read_only: bool = False,
+    trust: Trust = False,
+    clock: Clock = system_clock,
+) -> Database:
+    """`open` for asyncio: opening, which may create the file, is done in a thread.
+
+    Use it with `async with await engine.open_async(path) as db:`, which closes the file in a thread too.
+    """
+    from .threads import in_thread
+
+    return await in_thread(
+        lambda: open(path, synchronous=synchronous, read_only=read_only, trust=trust, clock=clock),
+        abandon=Database.close,
+    )
+
+
+@expects(path="a path", schema="a text")
+def attach(
+    connection: apsw.Connection, path: str | PathLike[str], schema: str = "engine", *, trust: Trust = False
+) -> None:
+    """Attach the engine file at `path`, under the name `schema`, to an app's own apsw connection, which may write to it.
+
+    The file is created if it is missing. Two attached files in WAL mode are committed one after the other: after a power
+    cut a transaction may be in one and not in the other. Raises like `open`.
+    """
+    if not isinstance(connection, apsw.Connection):
+        raise TypeError(f"connection is a connection of apsw, not {connection!r}")
+    if not schema.isidentifier():
+        raise ValidationError(f"schema {schema!r}: is not a name")
+    open(path, trust=trust).close()
+    register(connection)
+    connection.execute(f'attach database ? as "{schema}"', (str(path),))

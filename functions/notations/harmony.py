@@ -1,0 +1,84 @@
+"""Messages in channels: Harmony's `<|channel|>commentary to=functions.get<|message|>{…}<|call|>` (gpt-oss), and the thought
+channel of Gemma.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from engine.functions.lazy import lazy_regex
+from engine.functions.markup_grammar import Grammar, skip_space
+from engine.functions.notations.notation import Answer, Reading
+
+_HEADER = lazy_regex(
+    r"(?:<\|start\|>[^<]{0,120})?(?:<\|channel\|>([^<{]{0,120}))?(?:<\|constrain\|>[^<]{0,40})?(?:<\|message\|>|(?=\s*\{))"
+)
+_RECIPIENT = lazy_regex(r"\bto=([\w.:-]+)")
+_HEADER_BEGUN = lazy_regex(r"(?:<\|start\|>[^<\n]{0,120})?(?:<\|channel\|>[^<\n]{0,120})?")
+_MESSAGE_END = lazy_regex(r"<\|(?:end|call|return|start|channel)\|>")
+_ENDS = lazy_regex(r"(?P<close><\|(?:end|call|return|start|channel)\|>)")
+_GEMMA = lazy_regex(r"<\|channel>(\w*)\s?")
+_GEMMA_END = lazy_regex(r"<channel\|>")
+_THOUGHTS = ("thought", "analysis")
+
+
+class Harmony:
+    """A message and its header."""
+
+    name = "harmony"
+
+    def heads(self, grammar: Grammar) -> Mapping[str, str]:
+        """The tokens that begin a message or its header."""
+        del grammar
+        return {"<": r"\|(?:start|channel|message)\|?>"}
+
+    def read(self, answer: Answer, found: re.Match[str]) -> Reading | None:
+        """A call, reasoning, or the header of plain text; a broken call claims the text up to the end of its message."""
+        start, position = found.span()
+        reading = _gemma(answer, start) or _message(answer, start, position)
+        if reading.problem is not None:
+            reading.claimed = answer.claims.end(_ENDS, max(reading.end, position))
+        return reading
+
+
+def _gemma(answer: Answer, start: int) -> Reading | None:
+    found = _GEMMA.match(answer.text, start)
+    if found is None:
+        return None
+    if found[1] not in _THOUGHTS:
+        return Reading(found.end())
+    closing = answer.search(_GEMMA_END, found.end())
+    end = closing.start() if closing else len(answer.text)
+    return Reading(closing.end() if closing else end, reasoning=answer.text[found.end() : end])
+
+
+def _message(answer: Answer, start: int, position: int) -> Reading:
+    text = answer.text
+    header = _HEADER.match(text, start)
+    if header is None or header.end() == start:
+        begun = _HEADER_BEGUN.match(text, start)
+        addressed = begun is not None and _RECIPIENT.search(begun[0]) is not None
+        return Reading(position, problem="its message does not begin" if addressed else None)
+    recipient = _RECIPIENT.search(header[0])
+    if recipient:
+        return _addressed(answer, recipient[1], start, header.end())
+    if not header[0].endswith(">"):
+        return Reading(position)
+    if not (header[1] or "").strip().startswith("analysis"):
+        return Reading(header.end())
+    closing = _MESSAGE_END.search(text, header.end())
+    end = closing.start() if closing else len(text)
+    return Reading(_after_message(text, end), reasoning=text[header.end() : end])
+
+
+def _addressed(answer: Answer, name: str, start: int, position: int) -> Reading:
+    value, end = answer.values.decoded(skip_space(answer.text, position))
+    if end < 0 or answer.claims.is_broken_off(end):
+        return Reading(position, problem="its arguments are not valid JSON")
+    return answer.named(name, value, start, _after_message(answer.text, end))
+
+
+def _after_message(text: str, end: int) -> int:
+    closing = _MESSAGE_END.match(text, skip_space(text, end))
+    return closing.end() if closing and closing[0] not in ("<|start|>", "<|channel|>") else end

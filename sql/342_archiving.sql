@@ -1,0 +1,76 @@
+-- Archiving: what leaves the context of a run that has grown long, before its loop would end as too large.
+-- What is shown in short still takes room, so a run of small steps fills its window in the end. These are steps 3 and 5 of
+-- the ladder (340). Nothing is lost: an archived entry is found by its path, a pattern or its text.
+-- spec: @archiving
+
+-- views
+
+-- The entries that each step of archiving takes out of the packet of an open turn, the oldest use first, until it fills
+-- half of the ceiling: so the ladder is asked again only when the run has grown. Step 3 takes data in short, then
+-- records of the log that are older than the last 20 turns; it is left out where they do not leave a tenth of the ceiling
+-- to spare. Step 5 takes those, then visible data, then the rest of the log; it is left out where all that is too little.
+-- Open questions, the prompt of the loop and what the setting kept_in_context names stay.
+create view _archivable_entries as
+select
+    turn_id,
+    case when is_early and freed_early >= overflow + ceiling / 10 and place < 3 then 3 else 5 end as step,
+    entry_id,
+    path,
+    turn,
+    tokens
+from (
+    select
+        *,
+        sum(tokens) over (partition by turn_id order by place, since, entry_id) - tokens as freed_before,
+        sum(case when place < 3 then tokens else 0 end) over (partition by turn_id) as freed_early,
+        sum(tokens) over (partition by turn_id) as freed_by_all
+    from (
+        select
+            t.id as turn_id,
+            -- step 3 has not been taken, nor one after it
+            t.ladder < 3 as is_early,
+            case
+                when c.category = 'data' then case c.visibility when 'visible' then 3 else 1 end
+                else case when c.turn < t.sequence - 20 then 2 else 4 end
+            end as place,
+            max(c.last_used_turn, c.turn) as since,
+            c.entry_id,
+            c.path,
+            c.turn,
+            cast(
+                ceil(case c.visibility when 'visible' then c.visible else c.summarized end / c.chars_per_token) as integer
+            ) as tokens,
+            b.ceiling,
+            t.context_tokens - b.ceiling as overflow
+        from turns as t indexed by idx_turns_one_open
+        join _loop_ceilings as b on b.loop_id = t.loop_id
+        join settings as k on k.name = 'kept_in_context'
+        cross join _context_costs as c on c.run_id = t.run_id
+        where t.phase <> 'judged' and t.phase = 'assembling'
+            and c.category <> 'unknown'
+            and not c.is_task
+            and c.turn < t.sequence
+            and c.path not glob coalesce(k.value, '')
+    )
+)
+where freed_before < overflow + ceiling / 2 and freed_by_all >= overflow;
+
+-- What is told of the entries that were archived for the packet of an open turn: how many, and how to list them.
+create view _archive_notes as
+select
+    turn_id,
+    sum(entries) as entries,
+    sum(tokens) as tokens,
+    'Archived ' || sum(entries) || case sum(entries) when 1 then ' entry (' else ' entries (' end
+    || group_concat(entries || ' ' || kind, ', ') || '), ' || sum(tokens) || ' tokens, the oldest first; <get path="'
+    || case min(kind) when 'file' then '' else min(kind) || '://' end || '**" manifest/> lists them.' as told
+from (
+    select d.turn_id, e.kind, count(*) as entries, sum(d.tokens) as tokens
+    from turns as t indexed by idx_turns_one_open
+    cross join demotions as d on d.turn_id = t.id and d.step in (3, 5)
+    join entries as e on e.id = d.entry_id
+    where t.phase <> 'judged'
+    group by d.turn_id, e.kind
+    order by e.kind
+)
+group by turn_id;

@@ -1,0 +1,61 @@
+-- Version 3: names that say what they hold, fences that the texts inside of them cannot
+-- close, and what runs over real projects taught.
+-- spec: @rebuild @fences
+
+create table _file_constraints (
+    id integer primary key,
+    project_id integer not null
+        constraint file_constraints_project references projects (id) on delete cascade,
+    pattern text not null constraint file_constraints_pattern_not_empty check (trim(pattern) <> ''),
+    rule text not null constraint file_constraints_rule check (rule in ('add', 'readonly', 'ignore')),
+    created_at integer not null,
+    constraint file_constraints_once unique (project_id, pattern)
+) strict;
+
+insert into _file_constraints (id, project_id, pattern, rule, created_at)
+select id, project_id, pattern, visibility, created_at
+from file_constraints;
+
+drop table file_constraints;
+
+alter table _file_constraints rename to file_constraints;
+
+alter table contents add column fence text;
+
+update contents
+set fence = fence_suffix(body, summary)
+where instr(body, ':::') or instr(summary, ':::');
+
+alter table entries add column shown_path text;
+
+update entries
+set shown_path = fence_path(path)
+where fence_path(path) is not null;
+
+update _entry_metadata
+set head = fence_json(head)
+where head <> fence_json(head);
+
+-- a test that is red and a search without a hit are work
+update outcomes
+set strikes = 0
+where name = 'exit';
+
+alter table tools add column reads integer not null default 0
+    constraint tools_reads_flag check (reads in (0, 1));
+
+alter table projects add column root_names text
+    constraint projects_root_names_json check (root_names is null or json_valid(root_names));
+
+-- archiving comes before and after the step that was the third
+update turns
+set ladder = case ladder when 4 then 6 else 4 end
+where ladder in (3, 4);
+
+update demotions
+set step = 4
+where step = 3;
+
+create index idx_turns_costs on turns (run_id, cost) where cost is not null;
+
+create index idx_turns_unknown_costs on turns (run_id) where response is not null and cost is null;

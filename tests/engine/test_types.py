@@ -1,0 +1,76 @@
+"""The types that an app sees: mypy passes right calls and names a misspelt option and a wrong key of an event.
+
+spec: @python_contract
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+APP = """\
+import engine
+from engine.models.protocol import Model
+
+
+def told(event: engine.Event) -> None:
+    if event["type"] == "text":
+        print(event["turn"], event["text"])
+    elif event["type"] == "loop":
+        print(event["status"], event["channel"])  # wrong: typeddict-item
+
+
+def decide(proposal: engine.Proposal) -> bool | None:
+    print(proposal["detial"])  # wrong: typeddict-item
+    return True if proposal["kind"] == "process" else None
+
+
+async def use(db: engine.Database, model: Model) -> engine.Result:
+    run: engine.Run = db.start("Hi", model=model, max_turns=3, root=".")
+    for event in db.events(run.run, after=3):
+        told(event)
+    async for event in db.events_async(run.run):
+        told(event)
+    options: engine.Options = {"mode": "ask", "yolo": True}
+    db.run("Hi", on_event=told, on_proposal=decide, **options)
+    db.run("Hi", modle="x")  # wrong: call-arg
+    db.run("Hi", mode="play")  # wrong: arg-type
+    await db.run_async("Hi", max_turns="3")  # wrong: arg-type
+    db.start("Hi", rot=".")  # wrong: call-arg
+    engine.Reslut  # wrong: attr-defined
+    return await db.resume_async(run.run, on_event=told)
+"""
+
+
+def test_a_type_checker_names_wrong_calls_and_no_others(tmp_path: Path) -> None:
+    package = tmp_path / "types" / "engine"
+    package.mkdir(parents=True)
+    for source in [*(ROOT / "engine").iterdir(), ROOT / "functions"]:
+        (package / source.name).symlink_to(source)
+    app = tmp_path / "app.py"
+    app.write_text(APP, encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file=",
+        "--no-error-summary",
+        "--follow-imports=silent",
+    ]
+    done = subprocess.run(
+        [*command, "--cache-dir", str(tmp_path / "cache"), str(app)],
+        capture_output=True,
+        text=True,
+        env={"MYPYPATH": str(package.parent)},
+        cwd=tmp_path,
+    )
+    found = set(re.findall(r"app\.py:(\d+): error: .*\[([\w-]+)\]$", done.stdout, re.MULTILINE))
+    lines = enumerate(APP.splitlines(), 1)
+    assert found == {(str(n), line.split("wrong: ")[1]) for n, line in lines if "wrong: " in line}, (
+        done.stdout + done.stderr
+    )

@@ -1,0 +1,270 @@
+"""Files that are not what they seem, and processes that change them at the wrong moment.
+
+1. A process that swaps a folder and a link gets no write, removal or read out of the root.
+2. Other names of what is protected (hard links, links) are recognised.
+3. Pipes, devices, sockets, files that grow and strange names hold nothing up and break nothing.
+4. A listing takes time in proportion to the files, also in 1,500 nested folders.
+
+spec: @own_files @secret_files @file_writes
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import stat
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from driving import DONE, script
+
+import engine
+from engine import EngineError
+from engine.workspace import Workspace
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "notes.md").write_text("# Notes\n")
+    (folder / "sub" / "a.txt").write_text("inside\n")
+    return folder
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "a.txt").write_text("outside\n")
+    return folder
+
+
+@contextmanager
+def swapping(folder: Path, outside: Path) -> Iterator[list[int]]:
+    """Swaps `folder` and a link to `outside` again and again; how often, when it is over."""
+    done, count = threading.Event(), [0]
+    kept, link = folder.with_name("kept"), folder.with_name("link")
+    link.symlink_to(outside)
+
+    def swap() -> None:
+        while not done.is_set():
+            with suppress(OSError):
+                os.rename(folder, kept)
+                os.rename(link, folder)
+                os.rename(folder, link)
+                os.rename(kept, folder)
+                count[0] += 1
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        yield count
+    finally:
+        done.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("seconds", [1.5])
+def test_a_folder_that_is_swapped_for_a_link_leads_nothing_out(root: Path, outside: Path, seconds: float) -> None:
+    workspace = Workspace(root)
+    before = {path.name: path.read_text() for path in outside.iterdir()}
+    tries = landed = 0
+    until = time.monotonic() + seconds
+    with swapping(root / "sub", outside) as swapped:
+        while time.monotonic() < until:
+            tries += 1
+            with suppress(EngineError):
+                workspace.write("sub/new.txt", f"{tries}\n", before=None)
+                landed += 1
+            with suppress(EngineError):
+                workspace.delete("sub/new.txt", before=None)
+            with suppress(EngineError):
+                workspace.delete("sub/a.txt", before=workspace.read("sub/a.txt", 100).sha256)
+            with suppress(EngineError):
+                assert workspace.read("sub/a.txt", 100).text != "outside\n"
+            with suppress(EngineError):
+                workspace.write("sub/deep/er/new.txt", "x", before=None)
+            shutil.rmtree(root / "sub" / "deep", ignore_errors=True)
+            with suppress(OSError):
+                (root / "sub" / "new.txt").unlink()
+    assert min(tries, landed, swapped[0]) > 20
+    assert {path.name: path.read_text() for path in outside.iterdir()} == before
+
+
+def test_a_link_that_takes_the_place_of_a_file_is_not_read(
+    root: Path, outside: Path, tmp_path: Path, db: engine.Database
+) -> None:
+    for harm, name in (("ln -sf ../outside/a.txt notes.md", "one"), ("rm notes.md; ln -s .env notes.md", "two")):
+        (root / ".env").write_text("TOKEN=planted\n")
+        (root / "notes.md").unlink(missing_ok=True)
+        (root / "notes.md").write_text("# Notes\n")
+        answers = ('<get path="notes.md"/>', f"<sh>{harm}</sh>", "<sh>true</sh>", '<get path="notes.md"/>', DONE)
+        result = db.run("Go", run=name, root=root, yolo=True, model=script(tmp_path, *answers))
+        assert result.status in (200, 499)
+    texts = " ".join(row["body"] for row in db.rows("select body from contents"))
+    assert "planted" not in texts
+    assert "outside" not in texts.replace("../outside/", "")
+
+
+def test_a_hard_link_to_a_file_of_keys_is_one(root: Path) -> None:
+    (root / ".env").write_text("TOKEN=1\n")
+    (root / "plain.txt").hardlink_to(root / ".env")
+    workspace = Workspace(root)
+
+    def members(*added: str) -> list[str]:
+        return [member.path for member in workspace.members(added=added, ignored=[], limit=10)]
+
+    assert members("**") == ["notes.md", "sub/a.txt"]
+    assert members(".env") == [".env", "notes.md", "plain.txt", "sub/a.txt"]
+    with pytest.raises(EngineError, match=r"403 .*another name of a file that holds keys"):
+        workspace.expect_no_keys("plain.txt", [])
+    workspace.expect_no_keys("plain.txt", [".env"])
+
+
+def test_a_rewrite_keeps_no_set_uid_bit(root: Path) -> None:
+    place = root / "notes.md"
+    place.chmod(0o6755)
+    workspace = Workspace(root)
+    workspace.write("notes.md", "new\n", before=workspace.read("notes.md", 100).sha256)
+    assert stat.S_IMODE(place.stat().st_mode) == 0o755
+
+
+def test_what_is_no_file_holds_nothing_up(root: Path, tmp_path: Path) -> None:
+    os.mkfifo(root / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        with suppress(OSError):
+            listening.bind(str(root / "socket"))
+        (root / "device").symlink_to("/dev/zero")
+        (root / "loop").symlink_to("loop")
+        with open(root / "sparse", "wb") as file:
+            file.truncate(1 << 40)
+        workspace = Workspace(root)
+        paths = [member.path for member in workspace.members(added=["**"], ignored=[], limit=20)]
+        assert paths == ["notes.md", "sparse", "sub/a.txt"]
+        assert workspace.read("sparse", 1_000_000).kind == "too_large"
+        for name in ("pipe", "socket", "loop"):
+            with suppress(EngineError):
+                assert workspace.read(name, 100).kind in ("unreadable", "missing")
+            with pytest.raises(EngineError):
+                workspace.write(name, "x", before=None)
+            with pytest.raises(EngineError):
+                workspace.delete(name, before="0" * 64)
+
+
+def test_a_file_that_grows_while_it_is_read_is_too_large(root: Path) -> None:
+    place, done = root / "log", threading.Event()
+    place.write_bytes(b"x" * 10)
+
+    def grow() -> None:
+        with place.open("ab") as file:
+            while not done.is_set() and file.tell() < 50_000_000:
+                file.write(b"x" * 100_000)
+                file.flush()
+
+    thread = threading.Thread(target=grow)
+    thread.start()
+    try:
+        kinds = {Workspace(root).read("log", 500_000).kind for _ in range(200)}
+    finally:
+        done.set()
+        thread.join()
+    assert kinds <= {"text", "too_large"}
+
+
+NAMES = [
+    "a\nb",
+    "a\x1b[31mb",
+    "a\tb",
+    "\u202eb",
+    "a" * 255,
+    b"\xff\xfe".decode("utf-8", "surrogateescape"),
+    "-rf",
+    "a b",
+]
+
+
+def test_strange_names_break_no_listing(root: Path, tmp_path: Path, db: engine.Database) -> None:
+    for name in NAMES:
+        with open(os.fsencode(root) + b"/" + os.fsencode(name), "w") as file:
+            file.write("x\n")
+    result = db.run("Go", run="demo", root=root, model=script(tmp_path, '<get path="**"/>', DONE))
+    assert result.status == 200
+    listed = {row["path"] for row in db.rows("select path from project_files")}
+    assert listed >= {"notes.md", "-rf", "a b", "a" * 255}
+    assert not any("\udcff" in path for path in listed)
+
+
+LONG = ["x" * 256, "x" * 5000, "a/" * 300 + "f", "d/" * 3000 + "f", "\x1b[31m", "a\0b", "~root/x", "C:\\x", "//x", "."]
+
+
+@pytest.mark.parametrize("path", LONG, ids=range(len(LONG)))
+def test_a_path_that_the_system_refuses_is_a_failure_of_its_command(
+    root: Path, tmp_path: Path, db: engine.Database, path: str
+) -> None:
+    verbs = [
+        f'<get path="{path}"/>',
+        f'<set path="{path}">text</set>',
+        f'<rm path="{path}"/>',
+        f'<cp path="notes.md" to="{path}"/>',
+        f'<mv path="{path}" to="b.md"/>',
+        f'<mv path="notes.md" to="{path}"/>',
+    ]
+    for number, verb in enumerate(verbs):
+        db.run("Go", run=f"r{number}", root=root, yolo=True, model=script(tmp_path, verb, DONE, DONE))
+    assert db.value("select count(*) from command_results where outcome like 'error%'") == 0
+
+
+def nested(root: Path, depth: int) -> None:
+    """A file in each of `depth` folders, one in the other."""
+    here = os.getcwd()
+    os.chdir(root)
+    try:
+        for _ in range(depth):
+            Path("f").write_text("x")
+            os.mkdir("d")
+            os.chdir("d")
+    finally:
+        os.chdir(here)
+
+
+def test_a_listing_of_nested_folders_takes_time_in_proportion(tmp_path: Path) -> None:
+    def cost(depth: int) -> float:
+        folder = tmp_path / f"deep{depth}"
+        folder.mkdir()
+        nested(folder, depth)
+        began = time.thread_time()
+        # those with a path of up to 2,048 characters
+        assert len(Workspace(folder).members(added=[], ignored=[], limit=10_000)) == min(depth, 1024)
+        return time.thread_time() - began
+
+    try:
+        assert cost(1500) < 20
+    finally:
+        # the libraries of Python call themselves once for each folder
+        subprocess.run(["rm", "-rf", *tmp_path.iterdir()], check=True)
+
+
+def test_a_file_whose_path_is_too_long_is_left_out(root: Path, tmp_path: Path, db: engine.Database) -> None:
+    nested(root, 1100)
+    try:
+        result = db.run("Go", run="demo", root=root, model=script(tmp_path, DONE))
+    finally:
+        subprocess.run(["rm", "-rf", root / "d"], check=True)
+    assert result.status == 200
+    assert db.value("select max(length(path)) from project_files") == 2047
+
+
+def test_the_database_is_private_also_in_a_folder_that_was_there(tmp_path: Path) -> None:
+    folder = tmp_path / ".engine"
+    folder.mkdir(mode=0o755)
+    with engine.open(folder / "engine.db") as db:
+        db.execute("create table apps (a)")
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+    assert set(modes.values()) == {0o600}, modes

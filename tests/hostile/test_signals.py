@@ -1,0 +1,96 @@
+"""However the engine ends, the command that it runs ends too, with all that it started.
+
+Each way is tried on a real process, with a command that starts a child in its group, one in a session of its own, and a
+daemon (two forks, no output).
+
+spec: @guarded_commands
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from engine_cli import ENGINE, SECONDS, environment, script
+from timing import wait_until
+
+COMMAND = """
+echo $$ > pids.1
+(echo $BASHPID > pids.2; exec sleep 300) &
+setsid bash -c 'echo $$ > pids.3; exec sleep 300' &
+( (setsid bash -c 'echo $$ > pids.4; exec sleep 300' </dev/null >/dev/null 2>&1 &) & )
+trap '' TERM
+while [ ! -s pids.2 ] || [ ! -s pids.3 ] || [ ! -s pids.4 ]; do sleep 0.01; done
+touch ready
+while :; do sleep 0.1; done
+"""
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds sessions of their own")
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+def start(folder: Path, model: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*ENGINE, "run", "--yolo", "--model", model, "--run", "demo", "Go"],
+        cwd=folder,
+        env=environment(folder.parent),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        # whoever runs the tests in the background has SIGINT ignored, and that is inherited
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL", "twice SIGINT"])
+def test_a_signal_to_the_engine_ends_all_that_a_command_started(
+    workspace_dir: Path, tmp_path: Path, number: str
+) -> None:
+    model = script(tmp_path / "s.jsonl", [f"<sh>{COMMAND}</sh>"])
+    process = start(workspace_dir, model)
+    try:
+        wait_until((workspace_dir / "ready").exists)
+        pids = [int((workspace_dir / f"pids.{index}").read_text()) for index in range(1, 5)]
+        assert not any(is_gone(pid) for pid in pids)
+        for _ in number.split():  # once, or twice
+            process.send_signal(getattr(signal, number.split()[-1]))
+        process.wait(SECONDS)
+        wait_until(lambda: all(is_gone(pid) for pid in pids), SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_command_that_kills_its_guard_ends_and_is_told(db: object, tmp_path: Path) -> None:
+    import engine
+
+    assert isinstance(db, engine.Database)
+    model = script(
+        tmp_path / "s.jsonl",
+        ["<sh>sleep 300 & echo $! > pid; kill -9 $PPID; sleep 300</sh>", '<update status="200">Done.</update>'],
+    )
+    (tmp_path / "root").mkdir()
+    db.run("Go", run="demo", model=model, root=tmp_path / "root", yolo=True)
+    assert db.value("select outcome from command_results where action = 'sh'") == "exit:137"
+    wait_until(lambda: is_gone(int((tmp_path / "root" / "pid").read_text())), SECONDS)
+
+
+def test_signals_of_a_command_to_its_guard_change_nothing(db: object, tmp_path: Path) -> None:
+    import engine
+
+    assert isinstance(db, engine.Database)
+    model = script(
+        tmp_path / "s.jsonl",
+        ["<sh>kill $PPID; kill -HUP $PPID; kill -INT $PPID; exit 3</sh>", '<update status="200">Done.</update>'],
+    )
+    db.run("Go", run="demo", model=model, root=tmp_path, yolo=True)
+    assert db.value("select outcome from command_results where action = 'sh'") == "exit:3"

@@ -1,0 +1,286 @@
+"""The one list of what the record keeps, and the triggers that hold it.
+
+sql/980 to 984 and the table in SPEC.md are made from `RECORD` (`make spec`), and `make check` says where they differ. A
+column that a table of the record does not name here never changes, so a new one is guarded until somebody says otherwise.
+tests/hostile/test_the_record_cannot_be_altered.py tries every table and column.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+ROWID = ("rowid", "_rowid_", "oid")
+WIDTH = 100
+OWN_NUMBERS = {"events"}
+"""The tables whose rows are inserted with their number."""
+STATEMENT = re.compile(r"^create (?:unique |virtual )?(?:table|index) .*?;\n", re.MULTILINE | re.DOTALL)
+
+OF_A_RUN = "exists (select 1 from runs where id = old.run_id)"
+OF_A_SENT_TURN = "exists (select 1 from turns where id = old.turn_id and phase <> 'assembling')"
+OF_A_JUDGED_TURN = "exists (select 1 from turns where id = old.turn_id and phase = 'judged')"
+USAGE = "response finish_reason prompt_tokens cached_tokens completion_tokens reasoning_tokens cost"
+OF_AN_OPEN_TURN = "exists (select 1 from turns where id = old.turn_id and phase <> 'judged')"
+OF_A_COMMAND = "exists (select 1 from commands where id = old.command_id)"
+UNTIL_A_SWEEP = "not exists (select 1 from _purges where run_id < 0)"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A table of the record; the conditions are SQL over `old` and `new`.
+
+    `stays`: a row of which this holds is not deleted. `may`: columns, and the condition under which they change. `free`:
+    columns that change at any time, along rules of their own. `taken`: an insert of which this holds is refused; by
+    default one whose key a row has already, which REPLACE would delete without asking any trigger.
+    """
+
+    name: str
+    stays: str
+    may: tuple[tuple[str, str], ...] = ()
+    free: str = ""
+    taken: str = ""
+
+    @property
+    def fixed(self) -> list[str]:
+        """The columns that never change."""
+        named = " ".join((self.free, *(columns for columns, _ in self.may))).split()
+        return [column for column in columns_of(self.name) if column not in named]
+
+
+OF_RUNS = (
+    Kept(
+        "runs",
+        stays="not exists (select 1 from _purges where run_id = old.id)",
+        free="model persona temperature context_limit status next_turn next_loop responses updated_at",
+    ),
+    Kept("run_scopes", stays=OF_A_RUN),
+    Kept(
+        "loops",
+        stays=OF_A_RUN,
+        # a loop begins in the queue
+        taken="new.id > 0\n    or new.status = 102\n"
+        "    or exists (select 1 from loops where run_id = new.run_id and sequence = new.sequence)",
+        may=(("reason answer streak chars_per_token started_at ended_at", "old.status in (100, 102)"),),
+        free="status",
+    ),
+    Kept(
+        "turns",
+        stays=OF_A_RUN,
+        may=(
+            (USAGE, "\n    and ".join(f"(old.{name} is null or new.{name} is old.{name})" for name in USAGE.split())),
+            ("ms_model", "old.ms_model is null or old.phase <> 'judged'"),
+            ("native", "old.response is null or new.native = old.native"),
+            # an answer that was paid for is stored, even where its loop was aborted meanwhile
+            ("lease reasoning", "old.phase <> 'judged' or old.response is null"),
+            (
+                "phase status prose warnings context_chars context_tokens entry_chars seen_at "
+                "fingerprint streak chars_per_token ladder condensed refused scanned ended_at",
+                "old.phase <> 'judged'",
+            ),
+        ),
+        free="ms_engine",
+    ),
+    Kept("packets", stays=OF_A_SENT_TURN),
+    Kept("chunk_lists", stays=UNTIL_A_SWEEP),
+    Kept("chunks", stays=UNTIL_A_SWEEP),
+    Kept("turn_errors", stays=OF_A_SENT_TURN, may=(("slug", "old.slug is null"),)),
+    Kept("model_calls", stays=OF_A_RUN, may=(("state status message ended_at", "old.state = 'open'"),)),
+    Kept("demotions", stays=OF_A_JUDGED_TURN, taken=OF_A_JUDGED_TURN),
+    Kept("votes", stays=OF_A_JUDGED_TURN, taken=OF_A_JUDGED_TURN),
+)
+OF_COMMANDS = (
+    Kept(
+        "commands",
+        stays=OF_A_RUN,
+        # commands__ignore_repeats passes over a second one with a request_id
+        taken="new.id > 0",
+        may=(
+            (
+                "attributes state outcome message log_path quiet is_pattern entry_id",
+                "old.state not in ('resolved', 'failed', 'cancelled')\n    or " + OF_AN_OPEN_TURN,
+            ),
+            # a long body is kept once, in the response of its turn
+            (
+                "body body_at body_chars",
+                "new.body is null\n    and old.body = (\n"
+                "        select substr(response, new.body_at, new.body_chars) from turns where id = old.turn_id\n    )",
+            ),
+        ),
+    ),
+    Kept("vetoes", stays=OF_A_COMMAND),
+    Kept(
+        "proposals",
+        stays=OF_A_RUN,
+        may=(
+            # the decision may bring another text or the answer to a question, and a plugin another text while it is taken
+            (
+                "state outcome reason decided_at content_id detail",
+                "old.state in ('proposed', 'accepting', 'accepted')\n    and (\n"
+                "        old.state = 'accepting' or old.state = 'proposed' and new.state = 'accepting'\n"
+                "        or new.content_id is old.content_id and new.detail = old.detail\n    )",
+            ),
+        ),
+    ),
+    Kept("resolutions", stays=OF_A_RUN, may=(("created_at", "old.created_at = 0"),)),
+    Kept(
+        "effects",
+        stays=OF_A_RUN,
+        may=(("state identity started_at ended_at", "old.state in ('pending', 'started')"),),
+    ),
+    Kept(
+        "effect_results",
+        stays="exists (select 1 from effects where id = old.effect_id)",
+        # effect_results__guard refuses a second result
+        taken="new.id > 0",
+    ),
+)
+OF_ENTRIES = (
+    Kept("events", stays=f"old.run_id is null or {OF_A_RUN}"),
+    Kept("run_view_versions", stays=OF_A_RUN),
+    Kept("run_view_uses", stays=OF_A_RUN),
+    Kept(
+        "entry_versions", stays="exists (select 1 from entries where id = old.entry_id and scope not like 'purged:%')"
+    ),
+    Kept("contents", stays=UNTIL_A_SWEEP),
+    Kept("_entry_metadata", stays=UNTIL_A_SWEEP),
+    Kept(
+        "entries",
+        stays="old.scope not like 'purged:%'",
+        may=(
+            ("content_id attributes since", "new.since - (select coalesce(max(id), 0) from events) in (0, 1)"),
+            ("scope", "exists (select 1 from _purges where old.scope = 'run:' || run_id)"),
+        ),
+        free="hash",
+    ),
+)
+RECORD = OF_RUNS + OF_COMMANDS + OF_ENTRIES
+"""The tables of the record."""
+
+FREE = {
+    "run_views": "what runs see now; each change is kept in run_view_versions",
+    "entry_chunks": "output while it comes; it becomes a content",
+    "leases": "who drives a run now",
+    "projects": "configuration",
+    "file_constraints": "configuration",
+    "file_stats": "what the last scan of a folder found",
+    "models": "configuration",
+    "settings": "configuration",
+    "personas": "the installed ones",
+    "tools": "the installed ones",
+    "packet_sections": "the installed ones",
+    "run_options": "vocabulary",
+    "run_transitions": "vocabulary",
+    "loop_transitions": "vocabulary",
+    "turn_transitions": "vocabulary",
+    "turn_phases": "vocabulary",
+    "statuses": "vocabulary",
+    "states": "vocabulary",
+    "outcomes": "vocabulary",
+    "modes": "vocabulary",
+    "visibilities": "vocabulary",
+    "writer_tiers": "vocabulary",
+    "categories": "vocabulary",
+    "schemes": "vocabulary",
+    "model_failures": "vocabulary",
+    "_entry_actions": "vocabulary",
+    "_matched_entries": "work in hand",
+    "_purges": "work in hand",
+    "content_search": "an index",
+    "engine_meta": "what the rules of the file were made from",
+    "engine_objects": "what the rules of the file were made from",
+}
+"""The tables that hold no record, and what they hold."""
+
+MESSAGES = {
+    "rows": "the record is append-only; only the purge of a whole run removes rows",
+    "keys": "the record is append-only; no row is replaced or numbered by hand",
+    "fixed": "the record is append-only; this value never changes",
+    "may": "the record is append-only; this value does not change any more",
+}
+"""What an error says."""
+
+
+@cache
+def _tables() -> sqlite3.Connection:
+    """The tables and indexes of a fresh file, made from the SQL files."""
+    connection = sqlite3.connect(":memory:")
+    for path in sorted((ROOT / "sql").glob("*.sql")):
+        for statement in STATEMENT.findall(path.read_text("utf-8")):
+            connection.execute(statement)
+    return connection
+
+
+def columns_of(table: str) -> list[str]:
+    """The columns of a table."""
+    return [name for (name,) in _tables().execute("select name from pragma_table_info(?) order by cid", (table,))]
+
+
+def keys_of(table: str) -> list[tuple[list[str], str]]:
+    """The columns of each key of a table, and the condition of a partial one."""
+    primary = [
+        name for name, place in _tables().execute("select name, pk from pragma_table_info(?)", (table,)) if place
+    ]
+    found = [(primary, "")]
+    for index, partial in _tables().execute(
+        "select name, partial from pragma_index_list(?) where \"unique\" and origin <> 'pk'", (table,)
+    ):
+        names = [name for (name,) in _tables().execute("select name from pragma_index_info(?)", (index,))]
+        (sql,) = _tables().execute("select sql from sqlite_schema where name = ?", (index,)).fetchone()
+        found.append((names, sql.partition(" where ")[2].strip() if partial else ""))
+    return found
+
+
+def triggers(kept: Kept) -> Iterator[str]:
+    """The guards of a table, each as SQL."""
+    yield _trigger(kept, "rows", "before delete", kept.stays, "rows")
+    if taken := kept.taken.replace("old.", "new.") or _key_is_taken(kept.name):
+        yield _trigger(kept, "keys", "before insert", taken, "keys")
+    has_rowid = "without rowid" not in _sql_of(kept.name)
+    yield _trigger(kept, "fixed", _update_of([*kept.fixed, *(ROWID if has_rowid else ())]), "", "fixed")
+    for names, where in kept.may:
+        yield _trigger(kept, names.split()[0], _update_of(names.split()), f"({where}) is not true", "may")
+
+
+def guards(tables: Iterable[Kept]) -> str:
+    """The guards of some tables, as SQL."""
+    return "\n" + "\n".join(sql for kept in tables for sql in triggers(kept))
+
+
+def _sql_of(table: str) -> str:
+    (sql,) = _tables().execute("select sql from sqlite_schema where name = ?", (table,)).fetchone()
+    return str(sql)
+
+
+def _key_is_taken(table: str) -> str:
+    """A row with one of the keys of `new` is there, or a number was given that SQLite is to give: it is -1 before that.
+
+    A key of all columns needs no guard: its row would be the same.
+    """
+    return "\n    or ".join(
+        _is_taken(table, names, where) for names, where in keys_of(table) if names != columns_of(table)
+    )
+
+
+def _is_taken(table: str, names: list[str], where: str) -> str:
+    if names == ["id"] and table not in OWN_NUMBERS:
+        return "new.id > 0"
+    match = " and ".join([*(f"{name} = new.{name}" for name in names), *([where] if where else [])])
+    return (f"new.{where} and " if where else "") + f"exists (select 1 from {table} where {match})"
+
+
+def _update_of(names: list[str]) -> str:
+    return textwrap.fill("after update of " + ", ".join(names), WIDTH, subsequent_indent="    ")
+
+
+def _trigger(kept: Kept, what: str, event: str, when: str, why: str) -> str:
+    return (
+        f"create trigger {kept.name}__keep_{what}\n{event} on {kept.name}\n"
+        + (f"when {when}\n" if when else "")
+        + f"begin\n    select raise(abort, '405 {kept.name}: {MESSAGES[why]}');\nend;\n"
+    )

@@ -1,0 +1,103 @@
+"""Datasette, the real one, on a file that runs have written: every table and view without an underscore has its page.
+
+spec: @people_views
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from people import PEOPLES_VIEWS, file_of_real_runs
+
+PATIENCE_S = 120
+PUBLIC = """
+select name from sqlite_schema as s where type in ('table', 'view') and name not glob '_*' and name not glob 'sqlite_*'
+and not exists (select 1 from sqlite_schema as t where t.type = 'trigger' and t.tbl_name = s.name and s.type = 'view')
+"""
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return file_of_real_runs(tmp_path_factory.mktemp("datasette"))
+
+
+@pytest.fixture(scope="module")
+def site(path: Path) -> Iterator[str]:
+    """The address of the file's page on a server on loopback."""
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "datasette",
+        "serve",
+        path,
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
+    # a slow machine is no error, and its counts and suggestions are not what is tested
+    for setting in (("sql_time_limit_ms", "60000"), ("suggest_facets", "off")):
+        command += ["--setting", *setting]
+    log = path.parent / "datasette.log"
+    with log.open("w") as out, subprocess.Popen(command, stdout=out, stderr=out) as server:
+        try:
+            address = f"http://127.0.0.1:{port}"
+            until = time.monotonic() + PATIENCE_S
+            while server.poll() is None and time.monotonic() < until:
+                try:
+                    page(f"{address}/-/versions.json")
+                    break
+                except (urllib.error.URLError, ConnectionError):
+                    time.sleep(0.1)
+            else:
+                pytest.fail(f"datasette did not start: {log.read_text()}")
+            yield f"{address}/{path.stem}"
+        finally:
+            server.terminate()
+
+
+def page(address: str) -> str:
+    """The page at `address`; raises `HTTPError` for another status than 200."""
+    with urllib.request.urlopen(address, timeout=PATIENCE_S) as answer:
+        assert answer.status == 200
+        return str(answer.read().decode())
+
+
+def test_every_table_and_view_has_its_page(path: Path, site: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        names = [name for (name,) in connection.execute(PUBLIC)]
+    assert set(PEOPLES_VIEWS) <= set(names)
+    wrong = []
+    for name in names:
+        try:
+            text = page(f"{site}/{name}?_size=20")
+        except urllib.error.HTTPError as error:
+            wrong.append((name, error.code, re.findall(r"no such \w+: \w+|<h1>.*?</h1>", error.read().decode())))
+            continue
+        if f'"{name}"' not in text and name not in text:
+            wrong.append((name, 200, ["another page"]))
+    assert wrong == []
+
+
+def test_the_page_of_the_file_answers_queries(site: str) -> None:
+    query = "select run, cost from cost_by_day where run = 'demo'"
+    rows = json.loads(page(f"{site}.json?{urllib.parse.urlencode({'sql': query, '_shape': 'array'})}"))
+    assert rows == [{"run": "demo", "cost": pytest.approx(0.004)}]
