@@ -36,6 +36,8 @@ SUBSTITUTION_HITS = 100_000
 SUMMARY_CHARACTERS = 100_000
 SUMMARY_SECONDS = 0.3
 DIFF_LINES = 20_000
+SHELL_LINE_CHARACTERS = 20_000
+SHELL_LINE_SECONDS = 0.3
 SQL_SECONDS = 10.0
 SQL_VALUE_BYTES = 32_000_000
 SQL_RESULT_BYTES = 256_000_000
@@ -62,6 +64,10 @@ LIMITS = (
     Limit("SUMMARY_CHARACTERS", SUMMARY_CHARACTERS, "characters", "source that is parsed; longer source is skimmed"),
     Limit("SUMMARY_SECONDS", SUMMARY_SECONDS, "s of CPU", "parsing it by tree-sitter; then it is skimmed"),
     Limit("DIFF_LINES", DIFF_LINES, "lines", "a changed region that is compared line by line"),
+    Limit(
+        "SHELL_LINE_CHARACTERS", SHELL_LINE_CHARACTERS, "characters", "a command line that is read; a longer one asks"
+    ),
+    Limit("SHELL_LINE_SECONDS", SHELL_LINE_SECONDS, "s of CPU", "parsing it; then it asks"),
     Limit("SQL_SECONDS", SQL_SECONDS, "s", "a statement of `db.sql`; `--timeout` of `engine sql` sets another"),
     Limit("SQL_VALUE_BYTES", SQL_VALUE_BYTES, "bytes", "one value of it"),
     Limit("SQL_RESULT_BYTES", SQL_RESULT_BYTES, "bytes", "all values that it returns"),

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import time
-from collections.abc import Callable
-from functools import cache
-from itertools import count
 from typing import Any
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.limits import SUMMARY_SECONDS
+from engine.functions.syntax import language, root_of
 
 MAX_SYMBOLS = 300
 """Most definitions that are collected; a summary shows fewer."""
 _MAX_DEPTH = 30
-_CHUNK = 4096
-_MAX_READS = 2000
-_LEAST_STEPS = 500
-_BYTES_A_STEP = 50
-"""A parser reports each hundred of its operations. For usual source that is a step for 90 bytes and more; a grammar that
-tries many readings of a text at once takes seconds and gigabytes for it, and is given up."""
 _WIDTH = 120
 
 _GRAMMARS = {
@@ -90,18 +80,14 @@ def code_symbols(suffix: str, body: str) -> list[str] | None:
 
     None where the language has no grammar here, or where nothing was found.
     """
-    language = _language(suffix)
-    if language is None:
+    grammar = language(_MODULES[suffix], suffix) if suffix in _MODULES else None
+    if grammar is None:
         return None
-    from tree_sitter import Parser
-
     source = body.encode(errors="replace")
-    found: list[str] = []
-    try:
-        tree = Parser(language).parse(_reader(source), progress_callback=_patience(len(source)))
-    except ValueError:  # given up
+    root = root_of(grammar, source, SUMMARY_SECONDS)
+    if root is None:
         return None
-    root = tree.root_node
+    found: list[str] = []
     _collect(root, source, 0, 0, found)
     # a grammar that meets an error loses whole classes
     if root.has_error and len(lines := code_headings(body)) > len(found):
@@ -123,35 +109,6 @@ def code_headings(body: str) -> list[str]:
 def _shorten(heading: str) -> str:
     """A heading without the sign that opens its block, cut to a readable length; its indentation stays."""
     return heading.rstrip().rstrip("{:").rstrip()[:120]
-
-
-def _reader(source: bytes) -> Callable[[int, object], bytes]:
-    """The function that reads the source for a parser; it gives no more to one that goes back thousands of times."""
-    reads = count()
-    return lambda offset, _: source[offset : offset + _CHUNK] if next(reads) < _MAX_READS else b""
-
-
-def _patience(size: int) -> Callable[..., bool]:
-    """The function by which a parser of `size` bytes is given up: after so many steps, or its CPU time."""
-    steps, most = count(), _LEAST_STEPS + size // _BYTES_A_STEP
-    until = time.thread_time() + SUMMARY_SECONDS
-    return lambda *_: next(steps) > most or time.thread_time() > until
-
-
-@cache
-def _language(suffix: str) -> Any:
-    """The grammar for a suffix, or None."""
-    module = _MODULES.get(suffix)
-    if module is None:
-        return None
-    try:
-        from tree_sitter import Language
-
-        grammar = importlib.import_module(module)
-        names = (f"language_{suffix}", "language_typescript", "language_php", "language")
-        return Language(next(getattr(grammar, name) for name in names if hasattr(grammar, name))())
-    except (ImportError, ValueError, StopIteration):
-        return None
 
 
 def _collect(node: Any, source: bytes, nesting: int, depth: int, found: list[str]) -> None:
