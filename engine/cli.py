@@ -18,11 +18,13 @@ from .commands import (
     doctor,
     files,
     find,
+    grants,
     lifecycle,
     look,
     models,
     packets,
     past,
+    policy,
     proposals,
     run,
     shell,
@@ -58,11 +60,13 @@ for _command in (
     lifecycle.purge,
     proposals.proposals,
     proposals.resolve,
+    grants.grants,
     config.config,
     trust.trust,
 ):
     app.command()(_command)
 app.add_typer(files.app, name="files")
+app.add_typer(policy.app, name="policy")
 app.command()(sql.sql)
 app.command()(shell.shell)
 app.add_typer(models.app, name="models")

@@ -14,6 +14,7 @@ from .build import installed
 from .errors import EngineError, NotFound
 from .locate import FOLDER
 from .registration import Clock, register
+from .rights import Rights
 
 BUSY_TIMEOUT_MS = 5_000
 MEMORY = ":memory:"
@@ -23,7 +24,9 @@ where one statement runs again and again. A turn has some hundred executions; a 
 _RETRY_S = 0.01
 
 
-def connect_to_write(path: Path, clock: Clock, synchronous: str, trust: schemas.Trust) -> apsw.Connection:
+def connect_to_write(
+    path: Path, clock: Clock, synchronous: str, trust: schemas.Trust, rights: Rights
+) -> apsw.Connection:
     """A connection that writes to the file at `path`, which is created or brought up to date with this build first."""
     if str(path) != MEMORY and not path.exists():
         # where this fails, SQLite makes the file below
@@ -32,7 +35,7 @@ def connect_to_write(path: Path, clock: Clock, synchronous: str, trust: schemas.
     try:
         if str(path) == MEMORY:
             installed().fresh.copy_to(connection)
-        register(connection, clock)
+        register(connection, clock, rights.confirmed)
         schemas.prepare(connection, trust)
         _use_wal(connection)
         for pragma in (

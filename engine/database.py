@@ -16,7 +16,7 @@ import apsw
 
 from . import schema as schemas
 from .arguments import check
-from .connections import connect_to_read, connect_to_write, has_log, remove_empty_log
+from .connections import MEMORY, connect_to_read, connect_to_write, has_log, remove_empty_log
 from .errors import Conflict, EngineError, ValidationError, error_for
 from .functions.limits import Allowance
 from .given_models import GivenModels
@@ -24,6 +24,7 @@ from .header import check_header
 from .objects import Object
 from .own_files import identity
 from .registration import Clock
+from .rights import Rights
 
 Bindings = Sequence[Any] | Mapping[str, Any]
 Row = dict[str, Any]
@@ -158,6 +159,7 @@ class Store:
         self.trust = trust
         self.read_only = read_only
         self.given_models = GivenModels()
+        self.rights = Rights(None if str(path) == MEMORY else self.place)
         check_header(self.path, read_only=read_only)
         if not self.path.parent.is_dir():
             raise EngineError(f"{self.path.parent}: no such folder; create it first", 404)
@@ -172,7 +174,7 @@ class Store:
                     self.close()
                     raise
             else:
-                self.connection = connect_to_write(self.path, clock, synchronous, trust)
+                self.connection = connect_to_write(self.path, clock, synchronous, trust, self.rights)
         self._identity = identity(self.place)
 
     def _look(self) -> None:

@@ -90,10 +90,19 @@ class _LastError:
         return self.text
 
 
-def register(connection: apsw.Connection | sqlite3.Connection, clock: Clock = system_clock) -> None:
+def _confirms_nothing(_: str) -> bool:
+    return False
+
+
+def register(
+    connection: apsw.Connection | sqlite3.Connection,
+    clock: Clock = system_clock,
+    confirmed: Callable[[str], bool] = _confirms_nothing,
+) -> None:
     """Prepare `connection` to write to an engine file: functions, foreign keys and recursive triggers.
 
-    `clock` returns the Unix time in milliseconds. The standard library does not pass on the text of an error that a rule
+    `clock` returns the Unix time in milliseconds. `confirmed` says whether the user's own store confirms a right that the
+    file holds; by default none is. The standard library does not pass on the text of an error that a rule
     raised; there `select last_error()` returns it.
     """
     if not (isinstance(connection, apsw.Connection) or hasattr(connection, "create_function")):
@@ -103,6 +112,7 @@ def register(connection: apsw.Connection | sqlite3.Connection, clock: Clock = sy
         Function("fail", 2, errors.fail),
         Function("now", 0, clock),
         Function("last_error", 0, errors.last_error),
+        Function("is_confirmed", 1, lambda text: int(text is not None and confirmed(str(text)))),
     )
     if isinstance(connection, apsw.Connection):
         _register_apsw(connection, impure)

@@ -1,7 +1,7 @@
 -- Proposals: what a command would do to the world, until somebody has decided on it.
 -- A command may open several proposals. It waits while one of them is undecided, and is settled when all are settled. The
 -- proposals of a move or of a patch are done together or not at all.
--- spec: @proposals @yolo_mode
+-- spec: @proposals @yolo_mode @command_policies @grants
 
 -- tables
 
@@ -127,6 +127,36 @@ where p.state = 'accepted'
         where j.command_id = p.command_id
     );
 
+-- The decision on a proposal that needs no person: that of a policy, a grant or yolo on one of the model, and acceptance
+-- of what a client, a plugin or the system asks for. A question is always a person's, and so is what a policy asks about.
+create view _immediate_decisions as
+select
+    p.id as proposal_id,
+    p.run_id,
+    p.path,
+    p.created_at,
+    case k.decision when 'refuse' then 'reject' else 'accept' end as decision,
+    k.message as reason,
+    case
+        when c.writer <> 'model' then c.writer
+        when k.id is not null then 'policy ' || k.name
+        when g.grant_id is not null then 'grant ' || g.grant_id
+        else 'yolo'
+    end as decided_by
+from proposals as p
+cross join commands as c on c.id = p.command_id
+left join command_policies as k on c.writer = 'model'
+    and k.id = (select l.policy_id from _line_policies as l where l.line_id = p.id)
+left join _granted_proposals as g on g.proposal_id = p.id
+where p.kind <> 'question'
+    and k.decision is not 'ask'
+    and (
+        c.writer <> 'model'
+        or k.id is not null
+        or g.grant_id is not null
+        or exists (select 1 from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo')
+    );
+
 -- Act on a proposal that was decided or whose effect has ended: insert into _settle_proposal (proposal_id). Its effect
 -- is created, or its command ends.
 create view _settle_proposal as
@@ -162,8 +192,7 @@ begin
     values (now(), new.run_id, new.turn_id, 'proposal.cancelled', json_object('path', new.path, 'outcome', new.outcome));
 end;
 
--- The command becomes proposed. The proposal is accepted at once in a loop with yolo, and for a client, a plugin or the
--- system; a question never is.
+-- The command becomes proposed. A decision that needs no person is taken at once.
 create trigger open_proposal__open
 instead of insert on open_proposal
 when (select state from commands where id = new.command_id) <> 'failed'
@@ -192,18 +221,10 @@ begin
         json_object('path', p.path, 'action', p.action, 'target', p.target)
     from proposals as p
     where p.id = (select max(id) from proposals);
-    -- a decision that needs no person is taken at once
-    insert into resolutions (run_id, path, proposal_id, decision, decided_by, created_at)
-    select
-        p.run_id, p.path, p.id, 'accept', case c.writer when 'model' then 'yolo' else c.writer end, p.created_at
-    from proposals as p
-    join commands as c on c.id = p.command_id
-    where p.id = (select max(id) from proposals)
-        and p.kind <> 'question'
-        and (
-            c.writer <> 'model'
-            or exists (select 1 from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo')
-        );
+    insert into resolutions (run_id, path, proposal_id, decision, reason, decided_by, created_at)
+    select run_id, path, proposal_id, decision, reason, decided_by, created_at
+    from _immediate_decisions
+    where proposal_id = (select max(id) from proposals);
 end;
 
 -- The event is written first. An accepted proposal gets its effect, a process also the entries for its output; of a move

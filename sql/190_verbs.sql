@@ -73,12 +73,14 @@ begin
         from runs
         where alias = case when new.path like 'run://_%' then substr(new.path, 7) else new.run end
     );
+    -- what steers a run is done here, so that the program of a turn's commands need not know how
     insert into commands (
-        request_id, run_id, writer, action, path, destination, body, attributes, created_at
+        request_id, run_id, writer, action, state, path, destination, body, attributes, created_at
     )
     select
-        new.request_id, r.id, 'client', new.action, path_locate(new.path, p.roots),
-        path_locate(new.destination, p.roots), new.body,
+        new.request_id, r.id, 'client', new.action,
+        case when new.action = 'set' and new.path like 'run://_%' then 'performing' else 'queued' end,
+        path_locate(new.path, p.roots), path_locate(new.destination, p.roots), new.body,
         json_set(json_patch('{}', json_object(
             'visibility', new.visibility,
             'state', new.state,
@@ -97,6 +99,13 @@ begin
     from runs as r
     join _run_roots as p on p.run_id = r.id
     where r.alias = case when new.path like 'run://_%' then substr(new.path, 7) else new.run end;
+    insert into _steer_run
+    select *
+    from commands
+    where id = (select max(id) from commands)
+        and state = 'performing'
+        and turn_id is null
+        and path_scheme(path) = 'run';
 end;
 
 -- Pass the row on as the action set.

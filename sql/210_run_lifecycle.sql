@@ -27,6 +27,12 @@ select id as run_id, parent_run_id, forked_at, null as clock
 from runs
 where false;
 
+-- Do what a 'set run://…' asks for: insert a row of commands. It prompts, configures or aborts the run.
+create view _steer_run as
+select *
+from commands
+where false;
+
 -- Abort what a run is doing: insert into _abort_run (run_id, reason). Queued loops stay queued.
 create view _abort_run as
 select id as run_id, null as reason
@@ -229,9 +235,8 @@ begin
 end;
 
 -- Check the options, configure the run, abort it where the state says so, and queue a loop where there is a body.
-create trigger _run_command__run
-instead of insert on _run_command
-when new.action = 'set' and lower(substr(new.path, 1, 6)) = 'run://'
+create trigger _steer_run__steer
+instead of insert on _steer_run
 begin
     insert into _check_options (run, attributes)
     select alias, coalesce(json_extract(new.attributes, '$.attributes'), '{}')

@@ -59,3 +59,47 @@ where step = 3;
 create index idx_turns_costs on turns (run_id, cost) where cost is not null;
 
 create index idx_turns_unknown_costs on turns (run_id) where response is not null and cost is null;
+
+create table command_policies (
+    id integer primary key,
+    name text not null constraint command_policies_name_not_empty check (trim(name) <> ''),
+    level text not null constraint command_policies_level check (level in ('shipped', 'project', 'run')),
+    project_id integer constraint command_policies_project references projects (id) on delete cascade,
+    run_id integer constraint command_policies_run references runs (id) on delete cascade,
+    program text not null constraint command_policies_program_not_empty check (trim(program) <> ''),
+    arguments text not null default '*',
+    except_arguments text,
+    condition text not null default 'always'
+        constraint command_policies_condition check (condition in ('always', 'bare', 'heredoc')),
+    decision text not null constraint command_policies_decision check (decision in ('refuse', 'ask', 'accept')),
+    message text,
+    added_by text not null default 'client',
+    created_at integer not null default 0,
+    constraint command_policies_owner check (
+        (level = 'project') = (project_id is not null) and (level = 'run') = (run_id is not null)
+    ),
+    constraint command_policies_message check (decision <> 'refuse' or trim(coalesce(message, '')) <> '')
+) strict;
+
+create unique index idx_command_policies_shipped on command_policies (program, arguments, condition)
+where level = 'shipped';
+
+create table _explained_lines (
+    id integer primary key,
+    run_id integer,
+    project_id integer,
+    line text not null
+) strict;
+
+create table grants (
+    id integer primary key,
+    project_id integer not null constraint grants_project references projects (id) on delete cascade,
+    run_id integer constraint grants_run references runs (id) on delete cascade,
+    kind text not null constraint grants_kind check (kind in ('file_write', 'file_delete', 'process')),
+    target text constraint grants_target check (target is not null or run_id is not null),
+    granted_by text not null,
+    created_at integer not null,
+    revoked_at integer
+) strict;
+
+create index idx_grants_project_id on grants (project_id, kind) where revoked_at is null;

@@ -11,6 +11,13 @@ CREATE TABLE _entry_metadata (
     head text not null
 ) strict;
 
+CREATE TABLE _explained_lines (
+    id integer primary key,
+    run_id integer,
+    project_id integer,
+    line text not null
+) strict;
+
 CREATE TABLE _matched_entries (
     command_id integer not null,
     entry_id integer not null,
@@ -39,6 +46,27 @@ CREATE TABLE chunks (
     content_id integer constraint chunks_content references contents (id),
     body_chars integer,
     foot text
+) strict;
+
+CREATE TABLE command_policies (
+    id integer primary key,
+    name text not null constraint command_policies_name_not_empty check (trim(name) <> ''),
+    level text not null constraint command_policies_level check (level in ('shipped', 'project', 'run')),
+    project_id integer constraint command_policies_project references projects (id) on delete cascade,
+    run_id integer constraint command_policies_run references runs (id) on delete cascade,
+    program text not null constraint command_policies_program_not_empty check (trim(program) <> ''),
+    arguments text not null default '*',
+    except_arguments text,
+    condition text not null default 'always'
+        constraint command_policies_condition check (condition in ('always', 'bare', 'heredoc')),
+    decision text not null constraint command_policies_decision check (decision in ('refuse', 'ask', 'accept')),
+    message text,
+    added_by text not null default 'client',
+    created_at integer not null default 0,
+    constraint command_policies_owner check (
+        (level = 'project') = (project_id is not null) and (level = 'run') = (run_id is not null)
+    ),
+    constraint command_policies_message check (decision <> 'refuse' or trim(coalesce(message, '')) <> '')
 ) strict;
 
 CREATE TABLE commands (
@@ -186,6 +214,17 @@ CREATE TABLE file_stats (
     sha256 text,
     primary key (project_id, path)
 ) strict, without rowid;
+
+CREATE TABLE grants (
+    id integer primary key,
+    project_id integer not null constraint grants_project references projects (id) on delete cascade,
+    run_id integer constraint grants_run references runs (id) on delete cascade,
+    kind text not null constraint grants_kind check (kind in ('file_write', 'file_delete', 'process')),
+    target text constraint grants_target check (target is not null or run_id is not null),
+    granted_by text not null,
+    created_at integer not null,
+    revoked_at integer
+) strict;
 
 CREATE TABLE leases (
     run_id integer primary key constraint leases_run references runs (id) on delete cascade,
@@ -559,6 +598,9 @@ CREATE TABLE writer_tiers (
     rank integer not null constraint writer_tiers_rank_unique unique
 ) strict, without rowid;
 
+CREATE UNIQUE INDEX idx_command_policies_shipped on command_policies (program, arguments, condition)
+where level = 'shipped';
+
 CREATE INDEX idx_commands_failed on commands (turn_id) where state in ('failed', 'cancelled');
 
 CREATE UNIQUE INDEX idx_commands_request_id on commands (request_id) where request_id is not null;
@@ -570,6 +612,8 @@ CREATE INDEX idx_effects_command_id on effects (command_id);
 CREATE INDEX idx_effects_open on effects (run_id) where state in ('pending', 'started');
 
 CREATE INDEX idx_entry_chunks_run_id_entry_id on entry_chunks (run_id, entry_id, id);
+
+CREATE INDEX idx_grants_project_id on grants (project_id, kind) where revoked_at is null;
 
 CREATE UNIQUE INDEX idx_loops_one_active on loops (run_id) where status = 102;
 
@@ -618,6 +662,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _chunk_texts (id, text)
 -- view _command_entries (command_id, entry_id, path, kind)
 -- view _command_filters (command_id, filter)
+-- view _command_lines (line_id, run_id, project_id, reading)
 -- view _command_paths (command_id, is_pattern, entry_id)
 -- view _condensable_results (turn_id, step, entry_id, path, turn, tokens)
 -- view _condense (turn_id)
@@ -628,6 +673,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _context_texts (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, prefix_of, prefix_chars, content_id, chars, body, summary, opening, fence, version, summary_chars, is_task, chars_per_token)
 -- view _context_views (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, start, loop_id, chars_per_token)
 -- view _copy_views (run_id, parent_run_id, forked_at, clock)
+-- view _counting_grants (id, project_id, run_id, kind, target, granted_by, created_at, revoked_at)
 -- view _cut_responses (turn_id, told, cuts_text, ending)
 -- view _decide_packet (turn_id, chars, lease, tokens, decision)
 -- view _decide_proposal (proposal_id, decision, body, reason)
@@ -646,6 +692,8 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _entry_bodies (run_id, entry_id, scope, path, scheme, kind, hash, content_id, body, chars, attributes, visibility, state, outcome)
 -- view _entry_heads (run_id, entry_id, head)
 -- view _entry_lines (command_id, path, line)
+-- view _explained_decisions (explained_id, readable, plain, policy_id, level, name, decision, message, grant_id)
+-- view _explained_programs (explained_id, ordinal, program, arguments, policy_id, level, name, decision, message)
 -- view _fail_command (command_id, fault)
 -- view _faults (command_id, fault)
 -- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
@@ -656,7 +704,10 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _forbidden_paths (command_id, path)
 -- view _found_changes (project_id, path, content_id, content_before, change, is_first, at, turn_id)
 -- view _found_entries (command_id, entry_id, path)
+-- view _grant_rights (grant_id, right_text)
+-- view _granted_proposals (proposal_id, grant_id)
 -- view _heads_in_time (entry_id, began, ended, content_id)
+-- view _immediate_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
 -- view _invariant_fences (what)
 -- view _invariant_heads (run_id, entry_id)
 -- view _judge_turn (turn_id)
@@ -665,6 +716,8 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _ladder_reports (turn_id, soft, message)
 -- view _leases_in_force (run_id, token)
 -- view _leftover_processes (effect_id, run_id, identity)
+-- view _line_policies (line_id, policy_id)
+-- view _line_programs (line_id, ordinal, found, policy_id)
 -- view _list_entries (command_id, heading)
 -- view _log_command (command_id)
 -- view _loop_ceilings (loop_id, run_id, chars_per_token, context_size, ceiling)
@@ -688,6 +741,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _packet_visible (turn_id, entry_id, version, text, content_id, body_chars)
 -- view _perform_plain (command_id)
 -- view _plain_commands (command_id)
+-- view _policy_rights (policy_id, right_text)
 -- view _process_reports (effect_id, report)
 -- view _proposal_ends (command_id, state, outcome, message)
 -- view _proposals_to_decide (resolution_id, proposal_id, kind)
@@ -713,6 +767,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _show_entry (run_id, entry_id, visibility, turn)
 -- view _shown_entries (run_id, entry_id, path, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
 -- view _slices (command_id, message)
+-- view _steer_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _stranded_proposals (proposal_id, command_id)
 -- view _take_file (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _take_ladder_step (turn_id, from_step)
@@ -749,6 +804,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view fail_call (turn_id, status, message)
 -- view file_changes (run, turn, path, change, cause, command, added, removed, decided_by, at, command_id)
 -- view finish_effect (effect_id, state, outcome, message, detail, lease)
+-- view granted (grant_id, run, folder, kind, target, granted_by, granted)
 -- view invariant_content_figures (id)
 -- view invariant_history (run_id, entry_id)
 -- view invariant_judged_turns (id)
@@ -777,6 +833,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view past_turns (run, turn, source, run_id, source_id, turn_id, seen_at, created_at)
 -- view pending_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, max_output)
 -- view perform_command (command_id)
+-- view policies (policy_id, level, of, name, decision, command, except_arguments, condition, message, added_by, added)
 -- view prepare_packet (turn_id)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
 -- view purge_run (run)
@@ -845,12 +902,12 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger _run_command__process on _run_command
 -- trigger _run_command__question on _run_command
 -- trigger _run_command__rm on _run_command
--- trigger _run_command__run on _run_command
 -- trigger _run_command__set on _run_command
 -- trigger _run_command__think on _run_command
 -- trigger _run_command__update on _run_command
 -- trigger _settle_proposal__settle on _settle_proposal
 -- trigger _show_entry__show on _show_entry
+-- trigger _steer_run__steer on _steer_run
 -- trigger _take_file__delete on _take_file
 -- trigger _take_file__write on _take_file
 -- trigger _take_ladder_step__take on _take_ladder_step

@@ -1,0 +1,45 @@
+"""`engine grants`: what was allowed beforehand, and its revocation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .printing import one_line, print_json, print_table, say
+from .shared import DbOption, JsonOption, open_to_read, open_to_write
+
+
+def grants(
+    revoke: Annotated[
+        int | None, typer.Option("--revoke", metavar="NUMBER", help="Revoke this one.", show_default=False)
+    ] = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """List what was allowed beforehand, or revoke it.
+
+    A grant is given at a proposal: 'a' accepts its kind for the rest of the run, 'p' this command, or files in this folder,
+    always in this project.
+
+    \b
+    Examples:
+      engine grants
+      engine grants --revoke 3
+    """
+    from engine.gate import revoke_grant
+    from engine.locate import database_to_read
+
+    if revoke is not None:
+        with open_to_write(database_to_read(db, Path.cwd())) as database:
+            gone = revoke_grant(database, revoke)
+        say(f"revoked: grant {revoke}, {gone['kind']} {one_line(gone['target'] or 'of any target', 80)}")
+        return
+    with open_to_read(db) as database:
+        rows = database.rows("select * from granted")
+    if as_json:
+        print_json(rows)
+        return
+    columns = ("grant_id", "run", "folder", "kind", "granted_by", "granted", "target")
+    print_table(rows, columns, "nothing is granted")

@@ -1,0 +1,184 @@
+"""`engine policy`: what becomes of command lines, whoever would be asked about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .printing import one_line, print_json, print_table, say, visible
+from .shared import DbOption, JsonOption, db_flag, open_to_read, open_to_write
+
+app = typer.Typer(rich_markup_mode=None)
+
+RunOption = Annotated[
+    str | None, typer.Option("--run", metavar="RUN", help="For this run only; default: for this folder's project.")
+]
+RootOption = Annotated[
+    Path | None,
+    typer.Option("--root", metavar="FOLDER", readable=False, help="The project's folder; default: this one."),
+]
+
+
+@app.callback(invoke_without_command=True)
+def policy(context: typer.Context) -> None:
+    """Say what becomes of command lines: refused, accepted without asking, or always asked about.
+
+    A line is read as a shell reads it, and each program in it is decided on. Policies hold under --yolo too.
+
+    \b
+    Examples:
+      engine policy list
+      engine policy explain 'cd src && vim main.py'
+      engine policy add 'pytest *' --accept
+      engine policy add 'git push*' --ask
+      engine policy add curl --refuse "Use <get path=\\"https://…\\">."
+      engine policy rm 70
+    """
+    if not context.invoked_subcommand:
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+@app.command("list")
+def list_(
+    everything: Annotated[bool, typer.Option("--all", help="With those that come with the engine.")] = False,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """List the policies of runs and projects, with --all also those that come with the engine.
+
+    \b
+    Examples:
+      engine policy list
+      engine policy list --all --json
+    """
+    with open_to_read(db) as database:
+        rows = database.rows("select * from policies where :all or level <> 'shipped'", {"all": everything})
+    if as_json:
+        print_json(rows)
+        return
+    columns = ("policy_id", "level", "of", "decision", "command", "condition", "added_by", "message")
+    print_table(rows, columns, "no policies but those that come with the engine; --all lists them")
+
+
+@app.command()
+def add(
+    command: Annotated[
+        str, typer.Argument(metavar="COMMAND", help="A program, and behind it a glob over its arguments.")
+    ],
+    refuse: Annotated[
+        str | None, typer.Option("--refuse", metavar="MESSAGE", help="Refuse it; the message says what to do instead.")
+    ] = None,
+    accept: Annotated[bool, typer.Option("--accept", help="Run it without asking.")] = False,
+    ask: Annotated[bool, typer.Option("--ask", help="Ask a person, also under --yolo.")] = False,
+    except_arguments: Annotated[
+        str | None, typer.Option("--except", metavar="GLOB", help="Not where the arguments match this.")
+    ] = None,
+    run: RunOption = None,
+    root: RootOption = None,
+    db: DbOption = None,
+) -> None:
+    """Add a policy for this folder's project, or for one run.
+
+    Of several policies for a program the nearest wins: of the run, of the project, of the engine. A line is accepted only
+    if all of its programs are, and it has no expansion, redirection or assignment.
+
+    \b
+    Examples:
+      engine policy add 'pytest *' --accept
+      engine policy add 'git push*' --ask --run demo
+      engine policy add curl --refuse "Use <get path=\\"https://…\\">."
+    """
+    from engine.gate import add_policy
+
+    from .asking import user_name
+
+    chosen = [name for name, given in (("refuse", refuse is not None), ("accept", accept), ("ask", ask)) if given]
+    if len(chosen) != 1:
+        raise typer.BadParameter("say one of --refuse MESSAGE, --accept and --ask", param_hint="decision")
+    with open_to_write(db) as database:
+        number = add_policy(
+            database,
+            command,
+            chosen[0],
+            run=run,
+            root=_root(root),
+            message=refuse,
+            except_arguments=except_arguments,
+            by=user_name(),
+        )
+    say(f"policy {number}: {one_line(command, 80)}: {chosen[0]}")
+
+
+@app.command()
+def rm(
+    number: Annotated[int, typer.Argument(metavar="NUMBER", help="Its number in 'engine policy list'.")],
+    db: DbOption = None,
+) -> None:
+    """Remove a policy that a person added.
+
+    \b
+    Example:
+      engine policy rm 70
+    """
+    from engine.gate import remove_policy
+    from engine.locate import database_to_read
+
+    with open_to_write(database_to_read(db, Path.cwd())) as database:
+        gone = remove_policy(database, number)
+    say(f"removed: policy {number}, {gone['decision']} {one_line(gone['command'], 80)}")
+
+
+@app.command()
+def explain(
+    line: Annotated[str, typer.Argument(metavar="COMMAND", help="The whole command line, in quotes.")],
+    run: RunOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Say what would become of a command line, and which row decides. Nothing is run.
+
+    \b
+    Examples:
+      engine policy explain 'cd src && vim main.py'
+      engine policy explain 'git push' --run demo --json
+    """
+    from engine.gate import explain as explained
+
+    with open_to_write(db) as database:
+        found = explained(database, line, run=run, root=_root(root))
+    if as_json:
+        print_json(found)
+        return
+    programs = [{**row, "decision": row["decision"] or "-", "because": _because(row)} for row in found["programs"]]
+    print_table(programs, ("program", "arguments", "decision", "because"), "no program is found in it")
+    say()
+    for text in _verdict(found, db):
+        typer.echo(visible(text))
+
+
+def _because(row: dict[str, object]) -> str:
+    return "no policy" if row["policy_id"] is None else f"policy {row['policy_id']} ({row['level']}: {row['name']})"
+
+
+def _verdict(found: dict[str, object], db: Path | None) -> list[str]:
+    match found["decision"]:
+        case "refuse":
+            return [f"refused by {_because(found)}", f"the model is told: {found['message']}"]
+        case "ask":
+            return [f"a person is asked, also under --yolo: {_because(found)}"]
+        case "accept":
+            return [f"accepted without asking: {_because(found)}"]
+    if found["grant_id"] is not None:
+        return [f"accepted by grant {found['grant_id']}; 'engine grants{db_flag(db)}' lists it"]
+    why = "what it runs is not known from its text" if not found["readable"] else "no policy decides on all of it"
+    return [f"a person is asked; under --yolo it is accepted: {why}"]
+
+
+def _root(given: Path | None) -> str:
+    from engine.workspace import Workspace
+
+    return str(Workspace(given or Path.cwd()).root)

@@ -1,0 +1,246 @@
+-- Policies: what becomes of a command line, whoever would be asked about it.
+-- A policy is a row that names programs. A line is read as a shell reads it (shell_read), and each program in it is
+-- decided on by the nearest policy: of its run, then of its project, then those that come with the engine. One refused
+-- program refuses the line. A line is accepted only if every program in it is, and the shell changes no word of it.
+-- spec: @command_policies
+
+-- tables
+
+-- All policies. One that does not refuse counts only where the user's own store confirms it, so that a file from
+-- elsewhere brings no rights along.
+create table if not exists command_policies (
+    id integer primary key,
+    -- what it is told as
+    name text not null constraint command_policies_name_not_empty check (trim(name) <> ''),
+    -- shipped: comes with the engine
+    level text not null constraint command_policies_level check (level in ('shipped', 'project', 'run')),
+    project_id integer constraint command_policies_project references projects (id) on delete cascade,
+    run_id integer constraint command_policies_run references runs (id) on delete cascade,
+    -- a GLOB over the name of the program, without its folder
+    program text not null constraint command_policies_program_not_empty check (trim(program) <> ''),
+    -- a GLOB over its arguments, joined by blanks
+    arguments text not null default '*',
+    -- a GLOB over arguments to which it does not apply; null: none
+    except_arguments text,
+    -- bare: only without arguments and input; heredoc: only where the text of a heredoc is written to a file
+    condition text not null default 'always'
+        constraint command_policies_condition check (condition in ('always', 'bare', 'heredoc')),
+    -- ask: a person is asked, also under yolo
+    decision text not null constraint command_policies_decision check (decision in ('refuse', 'ask', 'accept')),
+    -- what the model is told; it says what to do instead
+    message text,
+    -- who added it
+    added_by text not null default 'client',
+    created_at integer not null default 0,
+    constraint command_policies_owner check (
+        (level = 'project') = (project_id is not null) and (level = 'run') = (run_id is not null)
+    ),
+    constraint command_policies_message check (decision <> 'refuse' or trim(coalesce(message, '')) <> '')
+) strict;
+
+create unique index if not exists idx_command_policies_shipped on command_policies (program, arguments, condition)
+where level = 'shipped';
+
+-- The line that 'engine policy explain' asks about, within a transaction that is rolled back.
+create table if not exists _explained_lines (
+    id integer primary key,
+    run_id integer,
+    project_id integer,
+    line text not null
+) strict;
+
+-- seeds
+
+delete from command_policies
+where level = 'shipped';
+
+insert into command_policies (level, name, program, condition, decision, message, added_by)
+select 'shipped', 'heredoc', '*', 'heredoc', 'refuse',
+    'Refused: write a file with <set path="FILE">TEXT</set>, not with a heredoc; the change is shown, checked and kept.',
+    'engine';
+
+insert into command_policies (level, name, program, except_arguments, condition, decision, message, added_by)
+select
+    'shipped', s.name, p.value, s.except_arguments, s.condition, 'refuse',
+    'Refused: ' || replace(p.value, '[23]*', '') || ' ' || s.message, 'engine'
+from (
+    select
+        'editor' as name,
+        '["vi","vim","nvim","view","nano","pico","micro","joe","jed","mcedit","vimdiff"]' as programs,
+        null as except_arguments,
+        'always' as condition,
+        'needs a terminal. Change a file with <set path="FILE">, show it with <get>.' as message
+    union all
+    select
+        'pager', '["less","more","most"]', null, 'always',
+        'needs a terminal. Print a part with head, tail or sed -n ''10,20p'', or read a file with <get>.'
+    union all
+    select 'monitor', '["top"]', '*-b*', 'always', 'never ends by itself. Use ps aux, or top -b -n 1.'
+    union all
+    select 'monitor', '["htop","btop","atop","glances"]', null, 'always', 'never ends by itself. Use ps aux.'
+    union all
+    select 'monitor', '["watch"]', null, 'always', 'never ends by itself. Run the command once.'
+    union all
+    select 'manual', '["man","info"]', null, 'always', 'needs a terminal. Use the option --help of the program.'
+    union all
+    select
+        'session', '["ssh","telnet","ftp","sftp","mosh","tmux","screen"]', null, 'always',
+        'opens a session of its own. Run what is needed here.'
+    union all
+    select 'password', '["passwd","su"]', null, 'always', 'asks for a password. Ask the person with <ask_user>.'
+    union all
+    select
+        'interpreter',
+        '["python","python[23]*","ipython","node","deno","bun","irb","ruby","perl","php","lua","R","ghci","scala","julia",'
+        || '"psql","mysql","sqlite3","mongosh","redis-cli","bash","sh","zsh","dash","ksh","fish","bc","gdb","lldb"]',
+        null, 'bare', 'without a program waits for input. Give it one: a file, -c, or a heredoc.'
+) as s
+cross join json_each(s.programs) as p;
+
+insert into command_policies (level, name, program, arguments, decision, message, added_by) values
+    (
+        'shipped', 'interactive', 'git', 'rebase*-i*', 'refuse',
+        'Refused: git rebase -i opens an editor. Use git rebase without -i, or git commit --amend --no-edit.', 'engine'
+    ),
+    (
+        'shipped', 'interactive', 'git', 'add -[ip]*', 'refuse',
+        'Refused: git add waits for answers with that option. Name the files.', 'engine'
+    ),
+    (
+        'shipped', 'interactive', 'crontab', '-e*', 'refuse',
+        'Refused: crontab -e opens an editor. Write a file and load it with crontab FILE.', 'engine'
+    );
+
+-- views
+
+-- What a policy allows, as the text by which the user's own store knows it.
+create view _policy_rights as
+select
+    id as policy_id,
+    json_array(
+        'policy', id, level, project_id, run_id, program, arguments, except_arguments, condition, decision, created_at
+    ) as right_text
+from command_policies
+where decision <> 'refuse';
+
+create view policies as
+-- The policies for command lines, nearest level first, with the run or folder that each is of. One that does not
+-- refuse counts only where the user's own store confirms it.
+select
+    k.id as policy_id,
+    k.level,
+    coalesce(r.alias, j.root, j.name) as "of",
+    k.name,
+    k.decision,
+    k.program || case k.arguments when '*' then '' else ' ' || k.arguments end as command,
+    k.except_arguments,
+    k.condition,
+    k.message,
+    k.added_by,
+    strftime('%Y-%m-%d %H:%M:%S', nullif(k.created_at, 0) / 1000.0, 'unixepoch') as added
+from command_policies as k
+left join runs as r on r.id = k.run_id
+left join projects as j on j.id = k.project_id
+order by case k.level when 'run' then 1 when 'project' then 2 else 3 end, k.id;
+
+-- The command lines that policies decide on: those of proposals, and, with a negative id, those to be explained.
+create view _command_lines as
+select p.id as line_id, p.run_id, r.project_id, shell_read(json_extract(p.detail, '$.command')) as reading
+from proposals as p
+cross join runs as r on r.id = p.run_id
+where p.kind = 'process'
+union all
+select -id, run_id, project_id, shell_read(line)
+from _explained_lines;
+
+-- Each program of a command line, in order from 0, with the policy that decides on it: of those on the nearest level
+-- one that refuses before one that asks, and that before one that accepts.
+create view _line_programs as
+select
+    l.line_id,
+    j.key as ordinal,
+    j.value as found,
+    (
+        select k.id
+        from command_policies as k
+        where (k.level = 'shipped' or k.project_id = l.project_id or k.run_id = l.run_id)
+            and json_extract(j.value, '$.program') glob k.program
+            and json_extract(j.value, '$.arguments') glob k.arguments
+            and (k.except_arguments is null or json_extract(j.value, '$.arguments') not glob k.except_arguments)
+            and (
+                k.condition = 'always'
+                or (k.condition = 'bare' and json_extract(j.value, '$.bare'))
+                or (k.condition = 'heredoc' and json_extract(l.reading, '$.writes[0]') is not null)
+            )
+            and (
+                k.decision = 'refuse'
+                or is_confirmed((select t.right_text from _policy_rights as t where t.policy_id = k.id))
+            )
+        order by
+            case k.level when 'run' then 1 when 'project' then 2 else 3 end,
+            case k.decision when 'refuse' then 1 when 'ask' then 2 else 3 end,
+            k.id
+        limit 1
+    ) as policy_id
+from _command_lines as l
+cross join json_each(l.reading, '$.programs') as j;
+
+-- The policy that decides on a command line; no row, or null, where none does.
+create view _line_policies as
+select
+    l.line_id,
+    coalesce(
+        (
+            select k.id
+            from _line_programs as p
+            cross join command_policies as k on k.id = p.policy_id and k.decision <> 'accept'
+            where p.line_id = l.line_id
+            order by k.decision = 'ask', p.ordinal
+            limit 1
+        ),
+        (
+            select max(p.policy_id)
+            from _line_programs as p
+            where p.line_id = l.line_id
+            having count(*) = count(p.policy_id) and json_extract(l.reading, '$.plain')
+        )
+    ) as policy_id
+from _command_lines as l;
+
+-- What policies say of each program of the lines to be explained.
+create view _explained_programs as
+select
+    -p.line_id as explained_id,
+    p.ordinal,
+    json_extract(p.found, '$.program') as program,
+    json_extract(p.found, '$.arguments') as arguments,
+    k.id as policy_id,
+    k.level,
+    k.name,
+    k.decision,
+    k.message
+from _line_programs as p
+left join command_policies as k on k.id = p.policy_id
+where p.line_id < 0;
+
+-- What becomes of the lines to be explained. Null: no policy decides; a grant, yolo or a person does.
+create view _explained_decisions as
+select
+    x.id as explained_id,
+    json_extract(l.reading, '$.readable') as readable,
+    json_extract(l.reading, '$.plain') as plain,
+    k.id as policy_id,
+    k.level,
+    k.name,
+    k.decision,
+    k.message,
+    g.id as grant_id
+from _explained_lines as x
+cross join _command_lines as l on l.line_id = -x.id
+left join _line_policies as d on d.line_id = -x.id
+left join command_policies as k on k.id = d.policy_id
+left join _counting_grants as g on g.kind = 'process'
+    and g.project_id = x.project_id
+    and (g.run_id is null or g.run_id = x.run_id)
+    and coalesce(trim(g.target, char(32, 9, 10, 13)) = trim(x.line, char(32, 9, 10, 13)), 1)
+group by x.id;

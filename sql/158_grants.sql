@@ -1,0 +1,77 @@
+-- Grants: what a person has allowed beforehand, so that nobody asks again.
+-- A grant accepts proposals of one kind, for one run or for all runs of a project. It counts only where the user's own
+-- store confirms it, so that a file from elsewhere brings no rights along.
+-- spec: @grants
+
+-- tables
+
+-- All grants, those that were revoked too.
+create table if not exists grants (
+    id integer primary key,
+    project_id integer not null constraint grants_project references projects (id) on delete cascade,
+    -- null: all runs of the project
+    run_id integer constraint grants_run references runs (id) on delete cascade,
+    -- the kind of the proposals that it accepts: file_write, file_delete or process
+    kind text not null constraint grants_kind check (kind in ('file_write', 'file_delete', 'process')),
+    -- a glob over the files, or the whole command line; null: every one, in one run only
+    target text constraint grants_target check (target is not null or run_id is not null),
+    -- the name of a person
+    granted_by text not null,
+    created_at integer not null,
+    revoked_at integer
+) strict;
+
+create index if not exists idx_grants_project_id on grants (project_id, kind) where revoked_at is null;
+
+-- views
+
+-- What a grant allows, as the text by which the user's own store knows it.
+create view _grant_rights as
+select id as grant_id, json_array('grant', id, project_id, run_id, kind, target, created_at) as right_text
+from grants
+where revoked_at is null;
+
+-- The grants that hold.
+create view _counting_grants as
+select g.*
+from grants as g
+cross join _grant_rights as t on t.grant_id = g.id
+where is_confirmed(t.right_text);
+
+create view granted as
+-- The grants that were given and not revoked: accept proposals like these without asking. 'run' is null for all runs of
+-- the folder, 'target' for every target. One counts only where the user's own store confirms it.
+select
+    g.id as grant_id,
+    r.alias as run,
+    coalesce(j.root, j.name) as folder,
+    g.kind,
+    g.target,
+    g.granted_by,
+    strftime('%Y-%m-%d %H:%M:%S', g.created_at / 1000.0, 'unixepoch') as granted
+from grants as g
+join projects as j on j.id = g.project_id
+left join runs as r on r.id = g.run_id
+where g.revoked_at is null
+order by g.id;
+
+-- The grant that accepts a proposal, the first of several; null where none does.
+create view _granted_proposals as
+select
+    p.id as proposal_id,
+    (
+        select g.id
+        from _counting_grants as g
+        where g.project_id = r.project_id
+            and g.kind = p.kind
+            and (g.run_id is null or g.run_id = p.run_id)
+            and case
+                when g.target is null then 1
+                when p.kind = 'process' then trim(g.target, char(32, 9, 10, 13)) = trim(p.target, char(32, 9, 10, 13))
+                else pattern_match(g.target, p.target)
+            end
+        order by g.id
+        limit 1
+    ) as grant_id
+from proposals as p
+cross join runs as r on r.id = p.run_id;

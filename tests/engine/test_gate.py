@@ -1,0 +1,165 @@
+"""Policies and grants: who decides on a proposal before anybody is asked, and whose right that is.
+
+spec: @command_policies @grants
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_cli import engine, script
+
+import engine as library
+from engine import gate
+
+ASKS = [{"text": "<sh>echo one</sh>"}, {"text": '<set path="docs/a.md">a</set>'}, {"text": "done"}]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with docs/, below a home of its own."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    root = tmp_path / "folder"
+    (root / "docs").mkdir(parents=True)
+    return root
+
+
+def run(folder: Path, name: str, answers: list[dict[str, str]] = ASKS, **options: Any) -> library.Result:
+    with library.open(folder / "t.db") as db:
+        return db.run("go", run=name, model=script(folder.parent / f"{name}.jsonl", answers), root=folder, **options)
+
+
+def decided(folder: Path, name: str) -> list[tuple[str, str]]:
+    with library.open(folder / "t.db", read_only=True) as db:
+        return [(row["target"], row["decided_by"]) for row in db.rows("select * from decisions where run = ?", (name,))]
+
+
+def test_a_grant_for_a_run_accepts_its_kind_and_no_other(folder: Path) -> None:
+    assert run(folder, "a", [ASKS[0], {"text": "<sh>echo two</sh>"}, {"text": "done"}]).status == 202
+    with library.open(folder / "t.db") as db:
+        number = gate.give_grant(db, "a", "process", None, by="Ada")
+        db.resolve("a", accept=True, by="Ada")
+        assert db.resume("a").status == 200
+    assert decided(folder, "a") == [("echo one", "Ada"), ("echo two", f"grant {number}")]
+    assert run(folder, "other").status == 202
+
+
+def test_a_grant_for_a_project_holds_for_one_line_and_a_folder_of_files(folder: Path) -> None:
+    assert run(folder, "a").status == 202
+    with library.open(folder / "t.db") as db:
+        gate.give_grant(db, "a", "process", "echo one", whole_project=True, by="Ada")
+        gate.give_grant(db, "a", "file_write", "docs/**", whole_project=True, by="Ada")
+        with pytest.raises(library.ValidationError, match="name a file pattern"):
+            gate.give_grant(db, "a", "process", None, whole_project=True)
+    assert run(folder, "b").status == 200
+    assert decided(folder, "b") == [("echo one", "grant 1"), ("docs/a.md", "grant 2")]
+    assert (folder / "docs" / "a.md").read_text() == "a\n"
+    assert run(folder, "c", [{"text": "<sh>echo one; echo two</sh>"}]).status == 202
+    assert run(folder, "d", [{"text": '<set path="docs/../a.md">x</set>'}, {"text": "done"}]).status in (200, 202)
+    assert not (folder / "a.md").exists()
+
+
+def test_a_revoked_grant_is_none(folder: Path) -> None:
+    run(folder, "a")
+    with library.open(folder / "t.db") as db:
+        number = gate.give_grant(db, "a", "process", "echo one", whole_project=True, by="Ada")
+        assert gate.revoke_grant(db, number)["target"] == "echo one"
+        with pytest.raises(library.NotFound):
+            gate.revoke_grant(db, number)
+    assert run(folder, "b").status == 202
+
+
+def test_a_copy_of_a_file_brings_no_rights_along(folder: Path) -> None:
+    run(folder, "a")
+    with library.open(folder / "t.db") as db:
+        gate.give_grant(db, "a", "process", "echo one", whole_project=True, by="Ada")
+        gate.add_policy(db, "echo", "accept", root=str(folder))
+    clone = folder.parent / "clone"
+    shutil.copytree(folder, clone)
+    with library.open(clone / "t.db") as db:
+        db.execute("update projects set root = ?", (str(clone),))
+    run(folder, "b", ASKS[:1])
+    assert decided(folder, "b") == [("echo one", "policy echo")]
+    assert run(clone, "b").status == 202
+
+
+def test_a_right_that_was_changed_in_the_file_is_none(folder: Path) -> None:
+    run(folder, "a")
+    with library.open(folder / "t.db") as db:
+        gate.add_policy(db, "make", "accept", root=str(folder))
+        gate.give_grant(db, "a", "process", "make", whole_project=True)
+        db.execute("update command_policies set program = 'echo' where level = 'project'")
+        db.execute("update grants set target = 'echo one'")
+    assert run(folder, "b").status == 202
+
+
+def test_no_connection_of_an_app_confirms_anything(folder: Path) -> None:
+    import apsw
+
+    connection = apsw.Connection(":memory:")
+    library.register(connection)
+    assert connection.execute("select is_confirmed('x')").fetchone() == (0,)
+
+
+def test_a_person_adds_explains_and_removes_policies(folder: Path) -> None:
+    assert engine(folder, "policy", "add", "git push*", "--ask").returncode == 0
+    assert engine(folder, "policy", "add", "curl", "--refuse", "Use get.").returncode == 0
+    assert engine(folder, "policy", "add", "make", "--accept").returncode == 0
+    listed = json.loads(engine(folder, "policy", "list", "--json").stdout)
+    assert [(row["command"], row["decision"], row["of"]) for row in listed] == [
+        ("git push*", "ask", str(folder)), ("curl", "refuse", str(folder)), ("make", "accept", str(folder))
+    ]  # fmt: skip
+    said = {
+        line: engine(folder, "policy", "explain", line).stdout
+        for line in ("curl x", "git push", "make all", "vim", "ls", "$X")
+    }
+    assert "refused by policy" in said["curl x"]
+    assert "Use get." in said["curl x"]
+    assert "also under --yolo" in said["git push"]
+    assert "accepted without asking" in said["make all"]
+    assert "shipped: editor" in said["vim"]
+    assert "no policy decides" in said["ls"]
+    assert "not known from its text" in said["$X"]
+    explained = json.loads(engine(folder, "policy", "explain", "ls; curl x", "--json").stdout)
+    assert (explained["decision"], [each["program"] for each in explained["programs"]]) == ("refuse", ["ls", "curl"])
+    number = str(listed[1]["policy_id"])
+    assert engine(folder, "policy", "rm", number).returncode == 0
+    assert engine(folder, "policy", "rm", number).returncode == 2
+    everything = json.loads(engine(folder, "policy", "list", "--all", "--json").stdout)
+    shipped = next(row for row in everything if row["level"] == "shipped")
+    refused = engine(folder, "policy", "rm", str(shipped["policy_id"]))
+    assert (refused.returncode, "comes with the engine" in refused.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["curl"],
+        ["curl", "--ask", "--accept"],
+        ["", "--ask"],
+        ["/bin/ls", "--ask"],
+        ["x", "--refuse", " "],
+        ["x", "--ask", "--run", "nope"],
+    ],
+)
+def test_a_policy_that_says_nothing_clear_is_refused(folder: Path, arguments: list[str]) -> None:
+    done = engine(folder, "policy", "add", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert json.loads(engine(folder, "policy", "list", "--json").stdout or "[]") == []
+
+
+def test_grants_are_listed_and_revoked(folder: Path) -> None:
+    run(folder, "a")
+    with library.open(folder / "t.db") as db:
+        gate.give_grant(db, "a", "process", "echo \x1b[2J", whole_project=True, by="Ada")
+    listed = engine(folder, "grants", "--db", "t.db").stdout
+    assert "Ada" in listed
+    assert "\x1b" not in listed
+    assert engine(folder, "grants", "--db", "t.db", "--revoke", "1").returncode == 0
+    assert json.loads(engine(folder, "grants", "--db", "t.db", "--json").stdout) == []
+    assert engine(folder, "grants", "--db", "t.db", "--revoke", "1").returncode == 2
