@@ -57,7 +57,8 @@ def read_edits(body: str, current: str | None) -> Parsed:
 def edit_apply(current: str | None, body: str | None) -> str | None:
     """What `body` makes of the text `current` (NULL: there is no entry), as JSON.
 
-    ``{"state": "resolved", "body", "changed", "warnings"}``, `body` being NULL if there still is no entry; or
+    ``{"state": "resolved", "body", "changed", "whole", "warnings"}``, `body` being NULL if there still is no entry, `whole`
+    saying whether the whole text was replaced by one that need not know it; or
     ``{"state": "failed", "outcome": "conflict" | "validation", "message"}``: then nothing was changed.
     """
     if body is None:
@@ -66,9 +67,11 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
     if parsed.error is not None:
         return _json(state="failed", outcome="validation", message=parsed.error)
     warnings = list(parsed.warnings)
+    whole = False
     try:
         if not parsed.plain:
             text = _perform(current, parsed.operations, warnings)
+            whole = all(operation.op in ("new", "replace") and operation.search is None for operation in parsed.operations)
         elif current is None:
             text = body
         elif substitutions := parse_sed(body):
@@ -76,14 +79,16 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
         elif "@@" in body and (change := _hunks_alone(body)):
             text = apply_hunks(current, change, warnings)
         else:
-            text = body
+            text, whole = body, True
     except BadPatch as bad:
         return _json(state="failed", outcome="validation", message=f"{bad}\n{_ON_PURPOSE}")
     except Exceeded as exceeded:
         return _json(state="failed", outcome="validation", message=str(exceeded))
     except Mismatch as mismatch:
         return _json(state="failed", outcome="conflict", message=str(mismatch))
-    return _json(state="resolved", body=text, changed=text != current, warnings=warnings)
+    return _json(
+        state="resolved", body=text, changed=text != current, whole=whole and current is not None, warnings=warnings
+    )
 
 
 def edit_has_marks(body: str | None) -> int | None:

@@ -252,6 +252,9 @@ begin
     select new.command_id, (new.edit ->> '$.outcome') || ': ' || (new.edit ->> '$.message')
     where new.edit ->> '$.state' = 'failed';
     insert into _check_body (command_id, path, body) values (new.command_id, new.path, new.edit ->> '$.body');
+    insert into _check_seen (command_id, path)
+    select new.command_id, new.path
+    where new.edit ->> '$.whole' and path_scheme(new.path) is null;
     insert into open_proposal (command_id, kind, target, body, detail)
     select
         w.command_id, 'file_write', new.path, w.body,

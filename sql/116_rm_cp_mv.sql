@@ -62,11 +62,16 @@ create trigger _run_command__rm
 instead of insert on _run_command
 when new.action = 'rm'
 begin
-    insert into _remove_entry (command_id, path)
+    insert into _check_seen (command_id, path)
     select command_id, path
     from _command_entries
-    where command_id = new.id
-    order by path;
+    where command_id = new.id and path_scheme(path) is null;
+    insert into _remove_entry (command_id, path)
+    select t.command_id, t.path
+    from _command_entries as t
+    cross join commands as c on c.id = t.command_id and c.state = 'performing'
+    where t.command_id = new.id
+    order by t.path;
     insert into _resolve_command (command_id, message) values (new.id, 'removed');
 end;
 
@@ -97,7 +102,7 @@ begin
             nullif(json_object('tags', json_extract(b.attributes, '$.tags')), '{"tags":null}')
         ),
         json_extract(new.attributes, '$.visibility'),
-        json_object('state', 'resolved', 'body', coalesce(b.body, ''))
+        json_object('state', 'resolved', 'body', coalesce(b.body, ''), 'whole', 1)
     from _command_entries as t
     cross join _entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
     where t.command_id = new.id and new.destination is not null;

@@ -65,6 +65,9 @@ def run(
     no_web: Annotated[bool, typer.Option("--no-web", help="No search and no fetching of web pages.")] = False,
     no_interaction: Annotated[bool, typer.Option("--no-interaction", help="The model may not ask questions.")] = False,
     no_proposals: Annotated[bool, typer.Option("--no-proposals", help="No command that needs a decision.")] = False,
+    overwrite_unseen: Annotated[
+        bool, typer.Option("--overwrite-unseen", help="Files may be overwritten that the run has not read.")
+    ] = False,
     fork: Annotated[
         str | None,
         typer.Option("--fork", metavar="RUN[@N]", help="Start from that run as it is, or as it was at its turn N."),
@@ -112,6 +115,7 @@ def run(
         no_web=no_web,
         no_interaction=no_interaction,
         no_proposals=no_proposals,
+        overwrite_unseen=overwrite_unseen,
         fork=parent,
         at=at,
     )

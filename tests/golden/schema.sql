@@ -659,6 +659,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
 -- view _check_body (command_id, path, body)
 -- view _check_options (run, attributes)
+-- view _check_seen (command_id, path)
 -- view _chunk_texts (id, text)
 -- view _command_entries (command_id, entry_id, path, kind)
 -- view _command_filters (command_id, filter)
@@ -766,6 +767,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _settle_proposal (proposal_id)
 -- view _show_entry (run_id, entry_id, visibility, turn)
 -- view _shown_entries (run_id, entry_id, path, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
+-- view _shown_files (run_id, entry_id, seen_at)
 -- view _slices (command_id, message)
 -- view _steer_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _stranded_proposals (proposal_id, command_id)
@@ -872,6 +874,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger _call_verb__call on _call_verb
 -- trigger _check_body__check on _check_body
 -- trigger _check_options__check on _check_options
+-- trigger _check_seen__check on _check_seen
 -- trigger _condense__condense on _condense
 -- trigger _copy_views__copy on _copy_views
 -- trigger _decide_packet__decide on _decide_packet
