@@ -6,6 +6,7 @@ spec: @budget_enforcement @token_accounting @condensation @run_views @calibratio
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 import threading
@@ -314,5 +315,5 @@ class Economy(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-Economy.TestCase.settings = settings(max_examples=16, stateful_step_count=16)
+Economy.TestCase.settings = settings(max_examples=int(os.environ.get("ENGINE_CAMPAIGN", "8")), stateful_step_count=16)
 TestEconomy = Economy.TestCase

@@ -9,6 +9,7 @@ spec: @plain_path
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,7 @@ def rows_after(responses: list[str], writes: list[dict[str, Any]], plain: bool, 
     return rows
 
 
-@settings(max_examples=60)
+@settings(max_examples=int(os.environ.get("ENGINE_CAMPAIGN", "12")))
 @given(
     responses=st.lists(st.lists(COMMANDS, min_size=1, max_size=4).map("\n".join), min_size=1, max_size=3),
     writes=st.lists(
