@@ -6,7 +6,6 @@ spec: @budget_enforcement @token_accounting @condensation @run_views @calibratio
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 import threading
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from audit import audit
+from campaign import examples
 from driving import begin
 from economy import (
     ANY,
@@ -315,5 +315,5 @@ class Economy(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-Economy.TestCase.settings = settings(max_examples=int(os.environ.get("ENGINE_CAMPAIGN", "8")), stateful_step_count=16)
+Economy.TestCase.settings = settings(examples(8), stateful_step_count=16)
 TestEconomy = Economy.TestCase

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from campaign import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from timing import check_cost
 
@@ -360,7 +361,7 @@ def test_what_is_added_at_an_end_is_taken_off_again(text: str, added: str) -> No
         assert edited(text + shown, f"<<DELETE_1\n{shown}\nDELETE_1") in (text, text.removesuffix(ending))
 
 
-@settings(max_examples=400)
+@examples(200)
 @given(st.one_of(st.none(), st.text(max_size=80), MARKED), st.one_of(st.text(max_size=80), MARKED))
 def test_no_text_ever_raises(current: str | None, body: str) -> None:
     assert parsed(body).keys() == {"plain", "operations", "warnings", "error"}

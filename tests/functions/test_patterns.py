@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from campaign import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from timing import check_cost
 
@@ -215,7 +216,7 @@ def test_entities_are_not_expanded_or_fetched() -> None:
     check_cost(5, lambda: pattern_search("//a[string-length(.) > 100]", laughs))
 
 
-@settings(max_examples=300)
+@examples(150)
 @given(st.one_of(st.text(max_size=30), NOTATION), st.one_of(st.text(max_size=60), NOTATION))
 def test_no_pattern_ever_raises(pattern: str, text: str) -> None:
     assert pattern_match(pattern, text) in (0, 1)
