@@ -45,7 +45,7 @@ run: $(WEIGHTS)
 		'  $(BIN)/engine packet --db $(DB)    what the model was sent'
 
 test: $(DEVELOPED)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(DEVELOPED)
 	$(BIN)/ruff format --check .

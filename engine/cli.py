@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
@@ -100,6 +101,12 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+@cache
+def _command() -> Callable[..., Any]:
+    """The commands as they are called, made once: that takes longer than most of them."""
+    return typer.main.get_command(app)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, by default that of this process, whose keys are then hidden from others; return the exit code.
 
@@ -112,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        app(arguments, prog_name=_NAME)
+        _command()(arguments, prog_name=_NAME)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else FAILED
     except BrokenPipeError:

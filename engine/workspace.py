@@ -84,7 +84,8 @@ class Workspace:
         for part in self._parts(path):
             found = f"{found}/{part}"
             if os.path.islink(found):
-                found = os.path.realpath(found)
+                with suppress(OSError):  # it is no link any more; of what it is now, `_held` follows none
+                    found = os.path.realpath(found)
                 if not Path(found).is_relative_to(self.root):
                     raise self._refusal(path, "a symbolic link in it leads elsewhere")
         place = Path(found)
@@ -187,7 +188,8 @@ class Workspace:
         Of a symlink the target is hashed and the link is removed. Raises `Conflict` (409) where the file has changed.
         """
         target = self.resolve(path)
-        link = Path(os.path.realpath(self.root.joinpath(*self._parts(path)[:-1]))) / PurePosixPath(path).name
+        *above, last = self._parts(path)
+        link = (self.resolve("/".join(above)) if above else self.root) / last
         with system_errors("delete", path):
             try:
                 with self._held(target) as (folder, name):

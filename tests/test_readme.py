@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 BLOCK = re.compile(r"(<!-- not run -->\n)?^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LEFT_OUT = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
-SECONDS = 60
+SECONDS = 300
 
 
 def commands(text: str) -> list[str]:

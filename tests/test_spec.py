@@ -34,7 +34,7 @@ ABOUT_THE_FORM = {"test_sqltest.py", "test_lint_sql.py"}
 BLOCK = re.compile(r"^```(python|sql)\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"(?:#|--) (\w+\.(?:py|sql))\n")
 DATABASE = "agent.db"
-SECONDS = 60
+SECONDS = 300
 
 
 def test_the_guide_runs_and_prints_what_it_says(tmp_path: Path) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import email
 import os
 import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 LEFT_OUT = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__", "tests")
@@ -26,17 +29,29 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project to build in: building leaves files behind."""
     return Path(shutil.copytree(ROOT, tmp_path_factory.mktemp("source") / "engine", ignore=LEFT_OUT))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel built from `source`."""
     out = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "build", "--wheel", "--outdir", out, cwd=source)
+    (built,) = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="session")
+def wheel_of_folder(source: Path, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that pip makes of the folder, in which an earlier build has left a file that was removed since."""
+    left = source / "build" / "lib" / "engine" / "sql" / "999_removed.sql"
+    left.parent.mkdir(parents=True, exist_ok=True)
+    left.write_text("this is no SQL;")
+    out = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", out, source, cwd=out)
     (built,) = out.glob("*.whl")
     return built
 
@@ -56,23 +71,43 @@ def test_the_wheel_brings_one_top_level_package(wheel: Path) -> None:
     assert {top for top in tops if not top.endswith(".dist-info")} == {"engine"}
 
 
-def test_an_earlier_build_brings_no_removed_file_back(source: Path, wheel: Path, tmp_path: Path) -> None:
-    left = source / "build" / "lib" / "engine" / "sql" / "999_removed.sql"
-    left.parent.mkdir(parents=True, exist_ok=True)
-    left.write_text("this is no SQL;")
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, source, cwd=tmp_path)
-    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as built, zipfile.ZipFile(wheel) as first:
+def test_an_earlier_build_brings_no_removed_file_back(wheel: Path, wheel_of_folder: Path) -> None:
+    with zipfile.ZipFile(wheel_of_folder) as built, zipfile.ZipFile(wheel) as first:
         assert sorted(built.namelist()) == sorted(first.namelist())
 
 
-@pytest.mark.parametrize("kind", ["wheel", "folder"])
-def test_an_installed_engine_runs_elsewhere(kind: str, source: Path, wheel: Path, tmp_path: Path) -> None:
-    run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
+@pytest.mark.parametrize("kind", ["wheel", "wheel_of_folder"])
+def test_an_installed_engine_runs_elsewhere(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv", cwd=tmp_path)
     python = tmp_path / "venv" / "bin" / "python"
-    target = {"wheel": wheel, "folder": source}[kind]
-    run(python, "-m", "pip", "install", "-q", "-c", ROOT / "constraints.txt", target, cwd=tmp_path)
+    built = request.getfixturevalue(kind)
+    pip = (sys.executable, "-m", "pip", "--python", python)
+    run(*pip, "install", "-q", "--no-index", "--no-deps", built, cwd=tmp_path)
+    site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path).strip())
+    link_what_is_declared(built, site)
 
     assert run(tmp_path / "venv" / "bin" / "engine", "--version", cwd=tmp_path).strip()
     where = run(python, "-c", OPEN, tmp_path / "agent.db", cwd=tmp_path)
     assert Path(where.strip()).is_relative_to(tmp_path / "venv")
     assert (tmp_path / "agent.db").stat().st_size > 0
+
+
+def link_what_is_declared(wheel: Path, site: Path) -> None:
+    """Put into `site` what the wheel requires, and what that requires, as it is installed here; and nothing else."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = email.message_from_bytes(archive.read(name))
+    waiting, seen = [(text, "") for text in metadata.get_all("Requires-Dist", [])], set[tuple[str, str]]()
+    while waiting:
+        text, extra = waiting.pop()
+        requirement = Requirement(text)
+        if (text, extra) in seen or not (requirement.marker is None or requirement.marker.evaluate({"extra": extra})):
+            continue
+        seen.add((text, extra))
+        found = distribution(requirement.name)
+        assert requirement.specifier.contains(found.version, prereleases=True), (text, found.version)
+        waiting += [(each, own) for each in found.requires or () for own in ("", *requirement.extras)]
+        for top in {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}:
+            if not (site / top).exists():
+                (site / top).symlink_to(Path(str(found.locate_file(top))).resolve())
+    assert len(seen) > 10

@@ -1,4 +1,4 @@
-"""Limits of time that hold on a busy machine too.
+"""Limits of time that hold on a busy machine and a slow one too: ten times and more of what an idle one takes.
 
 What else a machine does makes a try longer, never shorter: of several tries the quickest counts. Work is measured by the
 processor time of its thread, waiting by the clock on the wall.
@@ -48,7 +48,7 @@ def delay_of_cancelling(call: Callable[[threading.Event], object], after_s: floa
     return time.monotonic() - pressed[0]
 
 
-def wait_until(claim: Callable[[], object], seconds: float = 60) -> None:
+def wait_until(claim: Callable[[], object], seconds: float = 300) -> None:
     """Wait until `claim()` is true; raise `AssertionError` after so many seconds."""
     until = time.monotonic() + seconds
     while not claim():

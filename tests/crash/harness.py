@@ -15,7 +15,7 @@ from typing import Any
 import engine
 
 CHILD = Path(__file__).with_name("child.py")
-PATIENCE_S = 60
+PATIENCE_S = 300
 ATTEMPTS = 20
 
 # What differs between two runs of the same: times and ids.

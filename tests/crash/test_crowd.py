@@ -36,7 +36,7 @@ def test_eight_processes_use_one_file(tmp_path: Path) -> None:
         )
         for seed in range(PROCESSES)
     ]
-    ended = [(child, *child.communicate(timeout=120 + 3 * float(SECONDS))) for child in children]
+    ended = [(child, *child.communicate(timeout=600 + 3 * float(SECONDS))) for child in children]
     for child, _, errors in ended:
         assert not errors, errors
         assert child.returncode == 0

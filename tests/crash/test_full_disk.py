@@ -44,7 +44,7 @@ def command(folder: Path, *words: str, limit: int | None = None) -> subprocess.C
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         preexec_fn=fill,
     )
 

@@ -25,10 +25,10 @@ import engine
 
 CAMPAIGN = int(os.environ.get("ENGINE_CAMPAIGN", "0"))
 """How many kills a long campaign by hand makes; without it the few below."""
-EDITS = CAMPAIGN or 13
-PROCESSES = CAMPAIGN // 2 or 9
-CREATIONS = CAMPAIGN // 10 or 3
-KILLS_IN_A_ROW = 8
+EDITS = CAMPAIGN or 8
+PROCESSES = CAMPAIGN // 2 or 5
+CREATIONS = CAMPAIGN // 10 or 2
+KILLS_IN_A_ROW = CAMPAIGN // 5 or 5
 MARKERS = 5
 
 FILES = {
@@ -60,7 +60,7 @@ EDIT_SCRIPT = [
 ]
 
 PROCESS_SCRIPT = [
-    f'<sh>echo start >> marker_{number}; sleep 0.1; echo end >> marker_{number}</sh><update status="102">{number}</update>'
+    f'<sh>echo start >> marker_{number}; sleep 0.04; echo end >> marker_{number}</sh><update status="102">{number}</update>'
     for number in range(MARKERS)
 ] + ['<update status="102">looking back</update>', '<update status="200">All have run.</update>']
 

@@ -52,9 +52,11 @@ def serving(*answers: Answer) -> Iterator[Server]:
     """A server that gives these answers."""
     with Server(list(answers)) as server:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield server
-        server.closing.set()
-        server.shutdown()
+        try:
+            yield server
+        finally:  # a thread whose socket is closed asks for it again and again
+            server.closing.set()
+            server.shutdown()
 
 
 def failing(status: int, message: str, **headers: str) -> Answer:

@@ -297,7 +297,7 @@ class Sleeper:
         on_delta: Callable[[str], None] | None = None,
         cancelled: threading.Event | None = None,
     ) -> Completion:
-        self.together.wait(timeout=60)
+        self.together.wait(timeout=600)
         return Completion("Said.", "", Usage(), "stop")
 
 
@@ -322,7 +322,7 @@ def test_opening_and_driving_leave_the_event_loop_free(tmp_path: Path, monkeypat
 
     def slow(self: engine.Database, *args: Any, **options: Any) -> None:
         opened.set()
-        assert freed.wait(30), "the event loop was blocked"
+        assert freed.wait(300), "the event loop was blocked"
         plain(self, *args, **options)
 
     async def go() -> str:

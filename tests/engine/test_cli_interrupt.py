@@ -24,7 +24,7 @@ import engine as library
 
 Started = Callable[..., subprocess.Popen[str]]
 
-THINKING: list[str | Mapping[str, Any]] = [{"text": '<update status="200">Late.</update>', "delay_s": 30}]
+THINKING: list[str | Mapping[str, Any]] = [{"text": '<update status="200">Late.</update>', "delay_s": 300}]
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_an_interrupted_run_takes_up_its_prompt_before_the_next(folder: Path, tm
 
 
 def test_ctrl_c_ends_the_command_that_runs(folder: Path, tmp_path: Path, start: Started) -> None:
-    model = script(tmp_path / "s.jsonl", ['<sh>echo $$ > pid; sleep 30</sh><update status="102">slept</update>'])
+    model = script(tmp_path / "s.jsonl", ['<sh>echo $$ > pid; sleep 300</sh><update status="102">slept</update>'])
     process = start("run", "--yolo", "--model", model, "Sleep")
     wait_for(folder, "select 1 from effects where state = 'started'")
     wait_until(lambda: (folder / "pid").exists() and (folder / "pid").read_text().strip())
@@ -113,7 +113,7 @@ def test_ctrl_c_ends_the_command_that_runs(folder: Path, tmp_path: Path, start: 
 def test_a_second_ctrl_c_ends_the_process_at_once(folder: Path, tmp_path: Path, start: Started) -> None:
     # the command ignores being asked to end, so that stopping cleanly takes a while
     model = script(
-        tmp_path / "s.jsonl", ["<sh>trap '' TERM; touch ready; sleep 30</sh><update status=\"102\">slept</update>"]
+        tmp_path / "s.jsonl", ["<sh>trap '' TERM; touch ready; sleep 300</sh><update status=\"102\">slept</update>"]
     )
     process = start("run", "--yolo", "--model", model, "--run", "demo", "Sleep")
     wait_until((folder / "ready").exists)

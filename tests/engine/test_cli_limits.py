@@ -79,17 +79,17 @@ def test_a_temperature_of_zero_is_one(db: library.Database, tmp_path: Path) -> N
 
 
 def test_the_clock_ends_a_slow_model(folder: Path) -> None:
-    done = run(folder, [{"text": DONE, "delay_s": 20}], "--max-seconds", "1")
+    done = run(folder, [{"text": DONE, "delay_s": 300}], "--max-seconds", "3")
     assert done.returncode == 4
     assert "504  error - model " in done.stderr
-    assert last(done).startswith("demo: 499 aborted: stopped after 1 second (1 turn, ")
+    assert last(done).startswith("demo: 499 aborted: stopped after 3 seconds (1 turn, ")
 
 
 def test_the_clock_ends_a_process(folder: Path) -> None:
-    done = run(folder, [f"<sh>sleep 20</sh>{GO_ON}", DONE], "--max-seconds", "1")
+    done = run(folder, [f"<sh>sleep 300</sh>{GO_ON}", DONE], "--max-seconds", "3")
     assert done.returncode == 4
-    assert "504  sh sleep 20 - stopped after the time-out" in done.stderr
-    assert "stopped after 1 second" in last(done)
+    assert "504  sh sleep 300 - stopped after the time-out" in done.stderr
+    assert "stopped after 3 seconds" in last(done)
 
 
 def test_the_clock_leaves_a_decision_open_and_what_is_accepted_is_done(folder: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from audit import audit
+from campaign import examples
 from driving import begin
 from economy import (
     ANY,
@@ -314,5 +315,5 @@ class Economy(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-Economy.TestCase.settings = settings(max_examples=16, stateful_step_count=16)
+Economy.TestCase.settings = settings(examples(8), stateful_step_count=16)
 TestEconomy = Economy.TestCase

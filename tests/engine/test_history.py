@@ -10,8 +10,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from campaign import examples
 from driving import begin, fresh
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
@@ -162,7 +163,7 @@ def start(db: engine.Database) -> None:
     )
 
 
-@settings(max_examples=15)
+@examples(8)
 @given(turns=TURNS)
 def test_each_turn_is_remembered_as_it_was(turns: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
@@ -173,7 +174,7 @@ def test_each_turn_is_remembered_as_it_was(turns: list[Any]) -> None:
             assert seen_at(db, "demo", number) == past[number], f"turn {number}"
 
 
-@settings(max_examples=10)
+@examples(6)
 @given(turns=TURNS, later=TURNS, data=st.data())
 def test_a_fork_of_any_turn_sees_what_it_saw_and_the_two_part(
     turns: list[Any], later: list[Any], data: st.DataObject

@@ -155,7 +155,7 @@ def test_who_loses_the_lease_learns_of_it(tmp_path: Path) -> None:
         begin(db, "demo")
         with Lease(db, "demo") as lease:
             claim(db, "another", replaces=lease.token)
-            assert lease.stopped.wait(60)
+            assert lease.stopped.wait(300)
         assert db.value("select token from leases") == "another", "what belongs to another is left alone"
 
 
@@ -193,7 +193,7 @@ def test_runs_of_one_file_are_driven_side_by_side(tmp_path: Path) -> None:
 
 def test_a_driver_that_is_replaced_says_so(tmp_path: Path) -> None:
     with fresh(tmp_path) as db:
-        model = script(tmp_path, {"text": DONE, "delay_s": 30})
+        model = script(tmp_path, {"text": DONE, "delay_s": 300})
 
         def take_over(event: dict[str, Any]) -> None:
             if event["type"] == "turn":

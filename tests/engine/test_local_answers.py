@@ -76,7 +76,7 @@ def _answer(folder: Path, *command: str) -> str:
         env=environment(folder) | {"ENGINE_CACHE": cache, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -6,6 +6,7 @@ spec: @looking
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import closing
@@ -35,11 +36,20 @@ LOOKING = [
 ]
 
 
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a database in which `demo` ran; nothing is done in it."""
+    folder = tmp_path_factory.mktemp("ran") / "workspace"
+    folder.mkdir()
+    (folder / "notes.md").write_text("The port is 8080.\n", encoding="utf-8")
+    engine(folder, "run", "--model", script(folder.parent / "s.jsonl", READ_AND_ANSWER), "--run", "demo", "Go")
+    return folder
+
+
 @pytest.fixture
-def folder(workspace_dir: Path, tmp_path: Path) -> Path:
+def folder(ran: Path, tmp_path: Path) -> Path:
     """A folder with a database in which `demo` ran."""
-    engine(workspace_dir, "run", "--model", script(tmp_path / "s.jsonl", READ_AND_ANSWER), "--run", "demo", "Go")
-    return workspace_dir
+    return Path(shutil.copytree(ran, tmp_path / "workspace"))
 
 
 def change(path: Path, *statements: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from campaign import examples
 from driving import GO_ON, fresh, script
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -297,7 +298,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(answers=st.lists(st.lists(PIECES | st.text(max_size=20), max_size=8).map("".join), min_size=1, max_size=4))
 def test_no_text_of_a_model_breaks_a_run(db: engine.Database, tmp_path: Path, answers: list[str]) -> None:
     result = db.run("Go", model=script(tmp_path, *answers, *[DONE] * 4))

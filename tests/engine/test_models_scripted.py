@@ -113,20 +113,20 @@ def test_a_missing_script_is_named(tmp_path: Path) -> None:
         resolve_model(f"scripted:{tmp_path / 'absent.jsonl'}").complete(request())
 
 
-def test_cancelling_ends_a_delay_within_a_fifth_of_a_second(tmp_path: Path) -> None:
-    model = resolve_model(script(tmp_path, {"text": "late", "delay_s": 30}))
+def test_cancelling_ends_a_delay_at_once(tmp_path: Path) -> None:
+    model = resolve_model(script(tmp_path, {"text": "late", "delay_s": 300}))
 
     def complete(cancelled: threading.Event) -> None:
         with pytest.raises(ModelError) as caught:
             model.complete(request(), cancelled=cancelled)
         assert (caught.value.category, caught.value.status) == ("aborted", 499)
 
-    check_delay(0.2, lambda: delay_of_cancelling(complete, 0.1))
+    check_delay(2, lambda: delay_of_cancelling(complete, 0.1))
 
 
 def test_a_delay_beyond_the_time_limit_is_a_timeout(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"within 0\.1 s") as caught:
-        resolve_model(script(tmp_path, {"text": "late", "delay_s": 30})).complete(request(timeout_s=0.1))
+        resolve_model(script(tmp_path, {"text": "late", "delay_s": 300})).complete(request(timeout_s=0.1))
     assert (caught.value.category, caught.value.status) == ("timeout", 504)
 
 

@@ -19,8 +19,9 @@ from threading import Event
 from typing import Any
 
 import pytest
+from campaign import examples
 from driving import DONE, GO_ON, Clock, begin, fresh, script
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
@@ -137,7 +138,7 @@ def write_entries(db: engine.Database, entries: list[tuple[str, str, str, str]])
         )
 
 
-@settings(max_examples=18)
+@examples(8)
 @given(
     entries=ENTRIES,
     prompt=BODIES.filter(str.strip),
@@ -192,7 +193,7 @@ def test_the_figures_of_the_prompt_are_those_of_the_packet(db: engine.Database, 
         assert figures["usage"] == row["context_tokens"] == math.ceil(sum(len(text["text"]) for text in texts) / 2)
 
 
-@settings(max_examples=8)
+@examples(5)
 @given(entries=ENTRIES)
 def test_the_counts_of_the_budget_are_those_of_the_context(entries: list[tuple[str, str, str, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
@@ -224,7 +225,7 @@ def rendered_entries(db: engine.Database, turn_id: int) -> int:
     return sum(len(row["text"]) + 1 for row in rows) + sum(len(row["text"]) for row in prompt)
 
 
-@settings(max_examples=15)
+@examples(8)
 @given(entries=ENTRIES, logged=BODIES, prompts=st.lists(BODIES.filter(str.strip), min_size=1, max_size=2))
 def test_what_an_entry_costs_is_what_its_text_measures(
     entries: list[tuple[str, str, str, str]], logged: str, prompts: list[str]
@@ -302,7 +303,7 @@ CHANGES = st.lists(
 )
 
 
-@settings(max_examples=12, deadline=None)
+@examples(6)
 @given(changes=CHANGES)
 def test_a_packet_of_remembered_rows_is_the_one_that_is_read_anew(changes: list[tuple[int, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from campaign import examples
 from driving import Clock, begin, fresh, turn
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import engine
@@ -118,7 +119,7 @@ def rows_after(responses: list[str], writes: list[dict[str, Any]], plain: bool, 
     return rows
 
 
-@settings(max_examples=60)
+@examples(12)
 @given(
     responses=st.lists(st.lists(COMMANDS, min_size=1, max_size=4).map("\n".join), min_size=1, max_size=3),
     writes=st.lists(

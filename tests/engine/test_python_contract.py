@@ -237,7 +237,7 @@ def test_a_run_that_waits_is_resumed_asynchronously(tmp_path: Path, workspace_di
 def test_a_cancelled_task_leaves_its_loop_to_be_resumed(tmp_path: Path) -> None:
     async def cancel(db: engine.Database) -> None:
         task = asyncio.create_task(
-            db.run_async("Go", model=script(tmp_path, {"text": DONE, "delay_s": 30}), run="demo")
+            db.run_async("Go", model=script(tmp_path, {"text": DONE, "delay_s": 300}), run="demo")
         )
         while not db.value("select count(*) from model_calls"):
             await asyncio.sleep(0.02)

@@ -249,7 +249,7 @@ def test_a_difference_is_coloured_at_a_terminal_alone(sent: Path) -> None:
     arguments = ["diff", "demo", "2", "3", "known://a", "--db", "t.db"]
     ours, theirs = pty.openpty()
     environ = environment(sent.parent, TERM="xterm")
-    subprocess.run([*ENGINE, *arguments], cwd=sent, env=environ, stdout=theirs, check=True, timeout=60)
+    subprocess.run([*ENGINE, *arguments], cwd=sent, env=environ, stdout=theirs, check=True, timeout=300)
     os.close(theirs)
     said = b""
     with contextlib.suppress(OSError):

@@ -9,7 +9,8 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from campaign import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from timing import check_cost
 
@@ -437,7 +438,7 @@ def test_a_new_file_ends_in_a_line_feed_and_a_removed_one_is_gone() -> None:
     assert patched("x", "*** Begin Patch\n*** Update File: f\n*** Move to: g\n*** End Patch") == "x"
 
 
-@settings(max_examples=400)
+@examples(150)
 @given(TEXT, TEXT)
 def test_the_diff_of_two_texts_makes_one_of_the_other(before: str | None, after: str | None) -> None:
     diff = edit_diff("f", before, after)
@@ -477,10 +478,10 @@ def test_a_block_made_of_a_change_makes_that_change(numbers: list[int], data: st
     ],
 )
 def test_hostile_patches_are_read_in_linear_time(text: str) -> None:
-    check_cost(6, lambda: patch_parse(text))
+    check_cost(20, lambda: patch_parse(text))
 
 
-@settings(max_examples=300)
+@examples(150)
 @given(st.lists(st.one_of(PIECE, st.text(max_size=4)), max_size=14).map("".join), st.one_of(st.none(), st.text()))
 def test_no_text_ever_raises(text: str, current: str | None) -> None:
     for start in ("", "*** Begin Patch\n", "--- a/x\n+++ b/x\n"):

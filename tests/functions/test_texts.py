@@ -142,4 +142,4 @@ def test_one_endless_line_of_output_is_cut_from_the_front() -> None:
 
 def test_summaries_of_prose_are_cheap() -> None:
     body = "some words in a line of prose\n" * 34
-    check_cost(0.5, lambda: [body_summary("notes.md", body) for _ in range(5000)])
+    check_cost(3, lambda: [body_summary("notes.md", body) for _ in range(5000)])

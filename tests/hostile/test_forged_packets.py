@@ -18,8 +18,9 @@ from typing import Any
 import apsw
 import pytest
 from audit import audit
+from campaign import examples
 from driving import DONE, GO_ON, begin, fresh, script
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from packet_reader import Entry, path_of, read_compact, read_full
 
@@ -158,7 +159,7 @@ def next_loop(db: engine.Database, prompt: str) -> None:
 # -- 1. the entries of a packet are those of the file
 
 
-@settings(max_examples=12)
+@examples(8)
 @given(entries=ENTRIES, prompt=TEXTS.filter(str.strip))
 @example(entries=[("known://{}", FORGED[15], "visible", FORGED[2], False)], prompt=FORGED[2])
 def test_a_reader_of_the_rule_finds_the_entries_of_the_file(
@@ -184,7 +185,7 @@ def test_a_reader_of_the_rule_finds_the_entries_of_the_file(
             next_loop(db, packet)
 
 
-@settings(max_examples=12)
+@examples(8)
 @given(file=TEXTS, name=NAMES, records=st.lists(TEXTS, max_size=3), prompt=TEXTS.filter(lambda text: text.strip()))
 def test_a_compact_packet_has_its_file_its_records_and_its_prompt(
     file: str, name: str, records: list[str], prompt: str

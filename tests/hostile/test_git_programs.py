@@ -128,7 +128,8 @@ def test_variables_of_git_lead_nowhere(root: Path, tmp_path: Path, monkeypatch: 
 
 @pytest.mark.skipif(not Path("/proc/self/wchan").exists(), reason="the kernel does not tell what a process waits for")
 @pytest.mark.parametrize("name", [".git/more", ".gitignore", "seen/.gitignore", ".git/info/exclude", ".git/index"])
-def test_a_pipe_in_the_way_of_git_holds_nothing_up(root: Path, name: str) -> None:
+def test_a_pipe_in_the_way_of_git_holds_nothing_up(root: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(membership, "_GIT_SECONDS", 600)
     git(root, "config", "include.path", "more")
     (root / name).unlink(missing_ok=True)
     os.mkfifo(root / name)

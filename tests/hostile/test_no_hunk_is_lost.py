@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import example, given, settings
+from campaign import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.functions.comparison import edit_diff
@@ -124,7 +125,7 @@ def check(notation: str, before: list[str], after: list[str], context: int) -> s
 
 
 @pytest.mark.parametrize("notation", NOTATIONS)
-@settings(max_examples=60)
+@examples(30)
 @given(st.data())
 def test_a_change_is_made_as_meant_or_refused(notation: str, data: st.DataObject) -> None:
     line = st.sampled_from([*PLAIN, *PLAIN, *HOSTILE])
@@ -143,7 +144,7 @@ def test_a_plain_change_of_two_places_is_made(notation: str) -> None:
     assert check(notation, before, after, 3) == lines(*after)
 
 
-@settings(max_examples=150)
+@examples(60)
 @given(st.text("ab\r\n ", max_size=20), st.text("ab\r\n ", max_size=20))
 @example("0", "00\r\n\n")
 @example("0\r\n\n", "0")

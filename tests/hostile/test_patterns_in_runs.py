@@ -74,7 +74,7 @@ def test_all_patterns_of_a_statement_share_its_seconds() -> None:
         assert "took 0.5 s in all" in (pattern_error("/^(a|aa)+19$/") or "")
 
 
-@pytest.mark.parametrize(("given", "most"), [(None, 5.0), (3, 3.0), (60, 5.0), (0.001, 1.0)])
+@pytest.mark.parametrize(("given", "most"), [(None, 5.0), (4, 4.0), (600, 5.0), (0.001, 1.0)])
 def test_patterns_take_no_longer_than_their_loop_has_left(
     db: engine.Database, tmp_path: Path, given: float | None, most: float
 ) -> None:
@@ -85,7 +85,7 @@ def test_patterns_take_no_longer_than_their_loop_has_left(
     )
     db.run("Go", model=script(tmp_path, DONE), run="demo", root=None, max_seconds=given)
     db.execute("drop trigger temp.looks")
-    assert [min(most, 1.0) <= each <= most for each in left] == [True] * len(left)
+    assert [0 < each <= most for each in left] == [True] * len(left)
     assert left or given == 0.001, "without time the model is not asked"
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 from people import PEOPLES_VIEWS, file_of_real_runs
 
-PATIENCE_S = 120
+PATIENCE_S = 300
 PUBLIC = """
 select name from sqlite_schema as s where type in ('table', 'view') and name not glob '_*' and name not glob 'sqlite_*'
 and not exists (select 1 from sqlite_schema as t where t.type = 'trigger' and t.tbl_name = s.name and s.type = 'view')

@@ -7,9 +7,11 @@ spec: @opening
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,34 +39,19 @@ for line in sys.stdin:
         print(type(error).__name__, error, flush=True)
 """
 PROCESSES = 4
-ROUNDS = 8
+ROUNDS = 4
 
 
-@pytest.mark.parametrize("state", ["missing", "empty", "older"])
-def test_processes_that_open_a_file_first_at_once_all_succeed(tmp_path: Path, state: str) -> None:
+@pytest.fixture(scope="module")
+def openers() -> Iterator[list[subprocess.Popen[str]]]:
+    """Processes that wait for the name of a file to open."""
     openers = [
         subprocess.Popen([sys.executable, "-c", OPEN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for _ in range(PROCESSES)
     ]
     try:
         assert [line(opener) for opener in openers] == ["ready"] * PROCESSES
-        for number in range(ROUNDS):
-            path = tmp_path / f"{number}.db"
-            if state == "empty":
-                path.touch()
-            elif state == "older":
-                with engine.open(path) as db:
-                    db.execute("update engine_meta set value = 'another'")
-            for place, opener in enumerate(openers):
-                assert opener.stdin is not None
-                opener.stdin.write(f"{path} run_{place}\n")
-                opener.stdin.flush()
-            said = [line(opener) for opener in openers]
-            assert {each.split()[0] for each in said} == {"ok"}, said
-            with engine.open(path) as db:
-                assert db.value("select count(*) from runs") == PROCESSES
-                assert db.value("pragma journal_mode") == "wal"
-        assert {each.name.split(".")[1] for each in tmp_path.iterdir()} == {"db"}
+        yield openers
     finally:
         for opener in openers:
             assert opener.stdin is not None
@@ -72,6 +59,29 @@ def test_processes_that_open_a_file_first_at_once_all_succeed(tmp_path: Path, st
             opener.wait()
             assert opener.stdout is not None
             opener.stdout.close()
+
+
+@pytest.mark.parametrize("state", ["missing", "empty", "older"])
+def test_processes_that_open_a_file_first_at_once_all_succeed(
+    tmp_path: Path, openers: list[subprocess.Popen[str]], state: str
+) -> None:
+    for number in range(ROUNDS):
+        path = tmp_path / f"{number}.db"
+        if state == "empty":
+            path.touch()
+        elif state == "older":
+            with engine.open(path) as db:
+                db.execute("update engine_meta set value = 'another'")
+        for place, opener in enumerate(openers):
+            assert opener.stdin is not None
+            opener.stdin.write(f"{path} run_{place}\n")
+            opener.stdin.flush()
+        said = [line(opener) for opener in openers]
+        assert {each.split()[0] for each in said} == {"ok"}, said
+        with engine.open(path) as db:
+            assert db.value("select count(*) from runs") == PROCESSES
+            assert db.value("pragma journal_mode") == "wal"
+    assert {each.name.split(".")[1] for each in tmp_path.iterdir()} == {"db"}
 
 
 def line(opener: subprocess.Popen[str]) -> str:
@@ -141,12 +151,21 @@ def test_a_default_database_is_closed_to_others_whatever_its_folder(tmp_path: Pa
 # --- the cache
 
 
-@pytest.fixture
-def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The image in a cache of its own, as a process made it."""
-    monkeypatch.setenv("ENGINE_CACHE", str(tmp_path / "cache"))
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache as a process made it."""
+    folder = tmp_path_factory.mktemp("made")
     program = "import engine, sys; engine.open(sys.argv[1]).close()"
-    subprocess.run([sys.executable, "-c", program, tmp_path / "t.db"], check=True)
+    env = {**os.environ, "ENGINE_CACHE": str(folder / "cache")}
+    subprocess.run([sys.executable, "-c", program, folder / "t.db"], env=env, check=True)
+    return folder / "cache"
+
+
+@pytest.fixture
+def image(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The image in a cache of its own."""
+    monkeypatch.setenv("ENGINE_CACHE", str(tmp_path / "cache"))
+    shutil.copytree(made, tmp_path / "cache")
     (found,) = (cache_folder() / "schemas").glob("*.image")
     return found
 

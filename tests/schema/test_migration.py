@@ -14,8 +14,10 @@ import hashlib
 import json
 import re
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +64,21 @@ def version(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
 
+@cache
+def as_migrated(version: int) -> bytes:
+    """The file of `version` after this build has opened it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = unpack(version, Path(folder))
+        engine.open(path).close()
+        return path.read_bytes()
+
+
 @pytest.fixture
 def old(version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[engine.Database]:
     """The file of that version in a folder in which its runs can go on; audited at the end."""
     monkeypatch.chdir(tmp_path)
     path = unpack(version, tmp_path)
+    path.write_bytes(as_migrated(version))
     with engine.open(path) as db:
         db.execute("update projects set root = ? where root = 'project'", (str(tmp_path / "project"),))
         yield db
