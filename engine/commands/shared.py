@@ -38,6 +38,16 @@ def open_to_read(given: Path | None) -> Database:
     return database
 
 
+def database_or_fresh(given: Path | None) -> Database:
+    """The database, open for reading, or one in memory where there is none: looking creates no file."""
+    import engine
+    from engine.locate import find_database
+
+    if given is None and find_database(Path.cwd()) is None:
+        return engine.open(":memory:")
+    return open_to_read(given)
+
+
 def look_at(path: Path) -> Database:
     """The database at `path`, open for reading; raises what `engine.open` raises, and `Conflict` (409) for no database."""
     import engine

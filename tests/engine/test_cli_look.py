@@ -90,7 +90,7 @@ def test_wrong_usage_exits_2_with_one_clear_line(folder: Path, arguments: list[s
 
 
 def test_looking_where_there_is_no_database_says_how_to_get_one(tmp_path: Path) -> None:
-    for command in ("runs", "show", "log", "packet", "context", "config", "proposals", "resume", "shell"):
+    for command in ("runs", "show", "log", "packet", "context", "proposals", "resume", "shell"):
         done = engine(tmp_path, command)
         assert done.returncode == 2
         assert "engine run PROMPT" in done.stderr
