@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -97,12 +98,16 @@ def _version(wanted: bool) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line, by default that of this process, whose keys are then hidden from others; return the exit code.
+    """Run a command line, by default that of this process, and return the exit code.
+
+    The keys of the process are then hidden from others, and what libraries would warn of is not printed.
 
     An error is printed as one line on stderr; with --debug or ENGINE_DEBUG=1 its traceback is shown.
     """
     if arguments is None:
         secrets.hide()
+        if not sys.warnoptions and not os.environ.get("ENGINE_DEBUG"):
+            warnings.simplefilter("ignore")
     _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

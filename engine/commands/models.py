@@ -102,10 +102,12 @@ def add(
       engine models add demo scripted:answers.jsonl
     """
     from engine.errors import NotFound, ValidationError
+    from engine.model_choice import full_name
 
     if not alias.strip():
         raise ValidationError("an alias is a word, not nothing")
-    name = absolute_model(actual)
+    with database_or_fresh(db) as database:
+        name = full_name(database, absolute_model(actual))
     hint = problem(name)
     if hint and hint.startswith("model "):
         raise NotFound(hint)

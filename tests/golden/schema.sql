@@ -780,6 +780,8 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view perform_command (command_id)
 -- view prepare_packet (turn_id)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
+-- view provider_defaults (provider, model)
+-- view provider_models (pattern, provider, prefix, is_maker)
 -- view purge_run (run)
 -- view record_crash (command_id, message, lease)
 -- view release_lease (token)
