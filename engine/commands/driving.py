@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from .asking import AcceptAll, Asker, at_terminal, options_of, show_proposal
+from .asking import AcceptAll, Asker, options_of, show_proposal, terminal
 from .exits import INTERRUPTED, exit_code
 from .interrupt import Interrupt
 from .narrator import Narrator
@@ -33,7 +33,8 @@ def drive(
 
     _quieten_libraries()
     with Interrupt() as interrupt, Narrator() as narrator:
-        decide: OnProposal | None = AcceptAll() if yolo else Asker(db, interrupt) if at_terminal() else None
+        person = None if yolo else terminal()
+        decide: OnProposal | None = AcceptAll() if yolo else Asker(db, interrupt, person) if person else None
         try:
             runs.drive(db, run, on_event=narrator, on_proposal=decide, on_driver=interrupt.take)
         except Conflict:

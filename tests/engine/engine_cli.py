@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from unittest.mock import patch
 
 from engine.cli import main
@@ -30,14 +30,17 @@ def environment(home: Path, **extra: str) -> dict[str, str]:
 
 
 def engine(
-    folder: Path, *arguments: str, stdin: str = "", env: Mapping[str, str] | None = None
+    folder: Path, *arguments: str, stdin: str | TextIO = "", env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command line in `folder` and in this process, without a terminal: what `main` does, and quickly."""
+    """Run a command line in `folder` and in this process, without a terminal: what `main` does, and quickly.
+
+    `stdin` is what - reads, or an open file or pipe.
+    """
     stdout, stderr = io.StringIO(), io.StringIO()
     with (
         contextlib.chdir(folder),
         patch.dict(os.environ, environment(folder.parent, **(env or {})), clear=True),
-        patch("sys.stdin", io.StringIO(stdin)),
+        patch("sys.stdin", io.StringIO(stdin) if isinstance(stdin, str) else stdin),
         contextlib.redirect_stdout(stdout),
         contextlib.redirect_stderr(stderr),
     ):

@@ -675,6 +675,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _make_metadata (run_id, entry_id)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
+-- view _next_piped_text (path, most_tokens)
 -- view _outdated_processes (command_id)
 -- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, entry_chars)
 -- view _packet_compact (turn_id, part, path, body, tag)
