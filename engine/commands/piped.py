@@ -10,7 +10,7 @@ import sys
 MOST_BYTES = 1_000_000
 """More is refused: a file is the place for it."""
 NOTICE_S, PATIENCE_S = 1.0, 10.0
-"""How long a pipe may say nothing until a line tells of it, and in all: a script may have inherited one that nobody closes."""
+"""How long a pipe may say nothing until a line tells of it, and in all: a script may have inherited one."""
 
 
 def piped_text(wanted: bool | None) -> str:
