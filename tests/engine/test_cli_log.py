@@ -6,15 +6,12 @@ spec: @run_story
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 from audit import audit
-from engine_cli import ENGINE, SECONDS, database, engine, environment, script
+from engine_cli import database, engine, on_terminal, script
 from rich.cells import cell_len
 
 from engine.commands.wrapping import wrapped
@@ -79,33 +76,13 @@ def test_the_command_that_is_named_shows_the_rest(told: Path) -> None:
 
 @pytest.mark.parametrize("columns", [40, 200])
 def test_at_a_terminal_no_line_is_longer_than_it_and_no_text_begins_one(told: Path, columns: int) -> None:
-    ours, theirs = pty.openpty()
-    done = subprocess.Popen(
-        [*ENGINE, "log"],
-        cwd=told,
-        env=environment(told.parent, TERM="xterm-256color", COLUMNS=str(columns), NO_COLOR="1"),
-        stdin=theirs,
-        stdout=theirs,
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(theirs)
-    said = b""
-    while piece := _read(ours):
-        said += piece
-    assert done.wait(SECONDS) == 0
-    os.close(ours)
-    lines = said.decode().replace("\r\n", "\n").splitlines()
+    code, said = on_terminal(told, "log", columns=columns, NO_COLOR="1")
+    assert code == 0
+    lines = said.splitlines()
     assert max(map(cell_len, lines)) <= columns
     assert all(line.startswith(("prompt 1 (", "> ", "    ", "  ", "[1] ", "[2] ", "200 ")) for line in lines if line)
-    assert "\x1b" not in said.decode()
-    assert FAMILY in said.decode()
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 4096)
-    except OSError:  # how a pseudo terminal says that its other side is closed
-        return b""
+    assert "\x1b" not in said
+    assert FAMILY in said
 
 
 def test_an_edit_that_changes_nothing_counts_no_lines(folder: Path, tmp_path: Path) -> None:
