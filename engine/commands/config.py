@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .completing import complete_config
 from .printing import print_json, print_table, print_text, say
 from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, open_to_write
 
@@ -21,7 +22,11 @@ _OF_A_RUN = {"model": str, "temperature": float, "context_limit": int}
 def config(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME[=VALUE]...", help="A setting to show, or to change; first a RUN for its own."),
+        typer.Argument(
+            metavar="NAME[=VALUE]...",
+            help="A setting to show, or to change; first a RUN for its own.",
+            autocompletion=complete_config,
+        ),
     ] = None,
     unset: Annotated[
         list[str] | None, typer.Option("--unset", metavar="NAME", help="Give this setting its default again.")

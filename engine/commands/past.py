@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .completing import complete_path, complete_run
 from .differences import difference, print_difference, print_title
 from .printing import print_json, print_table, print_text, say
 from .shared import DbOption, JsonOption, RunArgument, open_to_read, open_to_write, run_or_latest
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from engine.database import Row
 
 PathArgument = Annotated[
-    str | None, typer.Argument(metavar="PATH", help="Only this entry, or those that a pattern matches.")
+    str | None,
+    typer.Argument(
+        metavar="PATH", help="Only this entry, or those that a pattern matches.", autocompletion=complete_path
+    ),
 ]
 _WANTED = "(:path is null or path = :path or (path_is_pattern(:path) and pattern_match(:path, path)))"
 _NOW = (
@@ -93,7 +97,7 @@ def context(
 
 
 def diff(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)],
     before: Annotated[int, typer.Argument(metavar="N", help="The turn to compare.")],
     after: Annotated[int, typer.Argument(metavar="M", help="The turn to compare it with.")],
     path: PathArgument = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .completing import complete_model, complete_run
 from .driving import drive
 from .piped import piped_text
 from .printing import say
@@ -21,14 +22,20 @@ if TYPE_CHECKING:
 def run(
     prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="What to do; - reads it from stdin.")],
     run: Annotated[
-        str | None, typer.Option("--run", metavar="NAME", help="Go on with this run, or name a new one.")
+        str | None,
+        typer.Option(
+            "--run", metavar="NAME", help="Go on with this run, or name a new one.", autocompletion=complete_run
+        ),
     ] = None,
     root: Annotated[
         Path | None,
         typer.Option("--root", metavar="FOLDER", readable=False, help="The folder to work in; default: this one."),
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="An alias or a name; see 'engine models'.")
+        str | None,
+        typer.Option(
+            "--model", metavar="NAME", help="An alias or a name; see 'engine models'.", autocompletion=complete_model
+        ),
     ] = None,
     act: Annotated[bool, typer.Option("--act/--ask", help="Act may change things, ask only reads.")] = True,
     yolo: Annotated[
@@ -68,7 +75,12 @@ def run(
     no_proposals: Annotated[bool, typer.Option("--no-proposals", help="No command that needs a decision.")] = False,
     fork: Annotated[
         str | None,
-        typer.Option("--fork", metavar="RUN[@N]", help="Start from that run as it is, or as it was at its turn N."),
+        typer.Option(
+            "--fork",
+            metavar="RUN[@N]",
+            help="Start from that run as it is, or as it was at its turn N.",
+            autocompletion=complete_run,
+        ),
     ] = None,
     stdin: Annotated[
         bool | None,
