@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from .printing import one_line, print_json, print_table, print_text, say
+from .printing import one_line, print_json, print_table, print_text, say, visible
 from .shared import DbOption, JsonOption, RunArgument, db_flag, open_to_read, run_or_latest
 from .story import print_story, story
+from .wrapping import line_width, wrapped
 
 # The columns of the table of turns under short names; in tokens, US dollars and milliseconds.
 _FIGURES = {
@@ -71,11 +72,16 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         if about[key] is not None:
             print_text(f"  {key.removesuffix('_at'):8} {one_line(about[key], 1_000)}")
     for loop in loops:
-        print_text(f"\n[{loop['mode']}] {one_line(loop['prompt'], 200)}")
+        print_text("")
         reason = f" ({one_line(loop['reason'], 200)})" if loop["reason"] else ""
-        # indented, so that no line of an answer looks like one of the screen's own
-        answer = (loop["answer"] or "").replace("\n", "\n  ")
-        print_text(f"{loop['status']}{reason} {answer}".rstrip())
+        answer = visible((loop["answer"] or "").rstrip())
+        for text in (
+            f"[{loop['mode']}] {one_line(loop['prompt'], 200)}",
+            f"{loop['status']}{reason} {answer}".rstrip(),
+        ):
+            # indented, so that no line of an answer looks like one of the screen's own
+            for line in wrapped(text, line_width(), "", "  "):
+                typer.echo(line.rstrip())
     if turns:
         print_text("")
         shown = [{short: turn[name] for short, name in _FIGURES.items()} for turn in turns]
