@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Annotated, Any
@@ -32,6 +33,7 @@ from .commands import (
     sql,
     trust,
 )
+from .commands.completing import complete_for_bash, is_for_bash
 from .commands.exits import FAILED, exit_code
 from .commands.printing import print_error
 from .errors import EngineError, NotFound
@@ -108,12 +110,27 @@ def _command() -> Callable[..., Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line, by default that of this process, whose keys are then hidden from others; return the exit code.
+    """Run a command line, by default that of this process, and return the exit code.
 
+    The keys of the process are then hidden from others, and what libraries would warn of is not printed.
     An error is printed as one line on stderr; with --debug or ENGINE_DEBUG=1 its traceback is shown.
     """
     if arguments is None:
         secrets.hide()
+        if not sys.warnoptions and not os.environ.get("ENGINE_DEBUG"):
+            warnings.simplefilter("ignore")
+        return complete()
+    return _run(arguments)
+
+
+def complete() -> int:
+    """Run the command line of this process, or complete a word of it where a shell asks for that."""
+    if is_for_bash(os.environ):
+        return complete_for_bash(lambda: _run(None), os.environ)
+    return _run(None)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

@@ -1,22 +1,31 @@
-"""Chooses the model of a run: the given one, the run's, a setting's, one of the environment, or the only one there is."""
+"""Chooses the model of a run: the given one, the run's, a setting's, one of the environment, or the only one there is.
+
+A name without its provider, such as gpt-4o, is looked up in `provider_models`.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from . import plugins
 from .errors import NotFound, ValidationError
 from .functions.values import value_error
 from .models import resolve_model
 
 if TYPE_CHECKING:
     from .database import Store
+    from .models.providers import Endpoint
 
 
 def choose_model(db: Store, run: str | None, given: str | None) -> str:
     """The alias or name of the model to use: `given`, the run's, the setting's, that of ENGINE_MODEL, or the only one.
 
-    Raises `NotFound` (404) where there is no model, or none of that name.
+    Raises `NotFound` (404) where there is no model, or none of that name, and `ValidationError` (400) for a name that
+    several providers have.
     """
     name = (
         given
@@ -24,9 +33,55 @@ def choose_model(db: Store, run: str | None, given: str | None) -> str:
         or os.environ.get("ENGINE_MODEL")
     )
     name = name or _only_model(db)
-    actual = db.value("select actual from models where alias = ?", (name,)) or name
+    alias = db.value("select actual from models where alias = ?", (name,))
+    actual = alias or full_name(db, name)
     db.given_models.find(actual) or resolve_model(actual)
-    return str(name)
+    return str(name if alias else actual)
+
+
+_FULL_NAMES = """
+    with candidates as (
+        select
+            m.prefix || :name as full_name,
+            m.provider in (select value from json_each(:ready)) as is_ready,
+            m.is_maker
+        from provider_models as m
+        where lower(:name) glob m.pattern
+    )
+    select full_name
+    from candidates
+    where (is_ready, is_maker) = (select is_ready, is_maker from candidates order by 1 desc, 2 desc limit 1)
+    order by full_name
+"""
+_OTHER_FORMS = ("scripted:", "replay:", "object:")
+
+
+def full_name(db: Store, name: str) -> str:
+    """`provider/name` for the name of a provider's model; any other name as it is.
+
+    Providers whose key is set come first, and then the one that makes the model. Raises `ValidationError` (400) where that
+    leaves several.
+    """
+    if "/" in name or name.startswith(_OTHER_FORMS) or plugins.model(name) is not None:
+        return name
+    ready = json.dumps([at.provider.name for at in _endpoints()])
+    names = [str(row["full_name"]) for row in db.rows(_FULL_NAMES, {"name": name, "ready": ready})]
+    if len(names) > 1:
+        raise ValidationError(
+            f"model {name!r}: several providers have it; name one: --model {' or --model '.join(names)}"
+        )
+    return names[0] if names else name
+
+
+def _endpoints() -> Iterator[Endpoint]:
+    """The providers that need a key and have one, or a server of the user's own in their place."""
+    from .models.protocol import ModelError
+    from .models.providers import PROVIDERS, endpoint
+
+    for provider in PROVIDERS.values():
+        if provider.needs_key:
+            with suppress(ModelError):
+                yield endpoint(provider)
 
 
 def check_tokenizer(db: Store) -> None:
@@ -41,18 +96,39 @@ def _only_model(db: Store) -> str:
     configured = [row["alias"] for row in db.rows("select alias from models where origin <> 'built-in'")]
     if len(configured) == 1:
         return str(configured[0])
+    if configured:
+        raise NotFound(f"no model: choose one of {', '.join(configured)} with --model")
     from .models import local
 
-    if not configured and local.is_installed():
+    if local.is_installed():
         return "local"
-    raise NotFound(
-        "no model: "
-        + (
-            f"choose one of {', '.join(configured)} with --model"
-            if configured
-            else "set ENGINE_MODEL_<alias>=provider/name and its key, "
-            "or install the local one with 'engine models install local' and pip install 'engine[local]'"
+    ready = list(_endpoints())
+    found = db.rows(
+        "select model from provider_defaults where provider in (select value from json_each(?)) order by model",
+        (json.dumps([at.provider.name for at in ready if at.is_own]),),
+    )
+    defaults = [str(row["model"]) for row in found]
+    if len(defaults) == 1:
+        return defaults[0]
+    if defaults:
+        raise NotFound(f"no model: several providers have a key; name one: --model {' or --model '.join(defaults)}")
+    if ready:
+        raise NotFound(
+            f"no model: {ready[0].provider.url_variable} names a server; name its model: --model openai/NAME"
         )
+    raise NotFound(_how_to_get_one())
+
+
+def _how_to_get_one() -> str:
+    from importlib.util import find_spec
+
+    from .models.providers import PROVIDERS
+
+    keys = [name for provider in PROVIDERS.values() if provider.needs_key for name in provider.keys]
+    runtime = "" if find_spec("xllamacpp") else "pip install 'engine[local]' && "
+    return (
+        f"no model: set {', '.join(keys[:-1])} or {keys[-1]}, or use a small model on this machine: "
+        f"{runtime}engine models install local"
     )
 
 

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from .database import Store
 
 
-def prompt(db: Store, text: str, run: str | None, options: Options) -> tuple[str, int]:
+def prompt(db: Store, text: str, run: str | None, options: Options, piped: str = "") -> tuple[str, int]:
     """Give `text` to a run, a new one where `run` names none, without driving it; returns (run, loop sequence).
 
+    `piped` is a text that the prompt is about: a part of it where it is short, else an entry that it names.
     Raises `NotFound` (404) for an unknown model or folder, `ValidationError` (400) for an empty prompt.
     """
     if not text.strip():
@@ -39,13 +40,26 @@ def prompt(db: Store, text: str, run: str | None, options: Options) -> tuple[str
     alias = run or new_alias(db, parent or model)
     attributes = _as_json(attributes_of({**options, "model": model}))
     with db.transaction():
-        db.insert("verb_set", run=alias, path=f"run://{alias}", body=text, attributes=attributes)
+        path = db.value("select path from _next_piped_text where token_count(?) > most_tokens", (piped,))
+        body = text if not piped.strip() else joined(text, piped, path)
+        db.insert("verb_set", run=alias, path=f"run://{alias}", body=body, attributes=attributes)
+        if path is not None:
+            db.insert("verb_set", run=alias, path=path, body=piped)
         note_root(db, alias, root)
         loop = db.value(
             "select max(l.sequence) from loops as l join runs as r on r.id = l.run_id where r.alias = ?",
             (alias,),
         )
     return alias, int(loop)
+
+
+def joined(text: str, piped: str, path: str | None) -> str:
+    """A prompt with the text that was piped to it, or with the path of the entry that holds it."""
+    if path is not None:
+        lines = piped.count("\n") + (not piped.endswith("\n"))
+        return f"{text}\n\nPiped in: {path} ({lines:,} lines)"
+    fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`+", piped)), 3)
+    return f"{text}\n\nPiped in:\n{fence}\n{piped.removesuffix(chr(10))}\n{fence}"
 
 
 def drive(

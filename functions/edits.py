@@ -71,7 +71,9 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
     try:
         if not parsed.plain:
             text = _perform(current, parsed.operations, warnings)
-            whole = all(operation.op in ("new", "replace") and operation.search is None for operation in parsed.operations)
+            whole = all(
+                operation.op in ("new", "replace") and operation.search is None for operation in parsed.operations
+            )
         elif current is None:
             text = body
         elif substitutions := parse_sed(body):

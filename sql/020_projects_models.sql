@@ -67,3 +67,41 @@ select
     coalesce(p.root_names, case when p.root is not null then json_object('names', json_array(p.root)) end) as roots
 from runs as r
 join projects as p on p.id = r.project_id;
+
+create view provider_models as
+-- Which providers have a model, by its name: select provider from provider_models where 'gpt-4o' glob pattern. 'prefix' is
+-- what stands before the name there; 'is_maker' is 1 for the provider that makes the model.
+select column1 as pattern, column2 as provider, column3 as prefix, column4 as is_maker
+from (values
+    ('gpt-[0-9]*', 'openai', 'openai/', 1),
+    ('gpt-[0-9]*', 'openrouter', 'openrouter/openai/', 0),
+    ('chatgpt-*', 'openai', 'openai/', 1),
+    ('o[0-9]*', 'openai', 'openai/', 1),
+    ('o[0-9]*', 'openrouter', 'openrouter/openai/', 0),
+    ('ft:*', 'openai', 'openai/', 1),
+    ('gpt-oss-*', 'cerebras', 'cerebras/', 0),
+    ('gpt-oss-*', 'openrouter', 'openrouter/openai/', 0),
+    ('claude-*', 'anthropic', 'anthropic/', 1),
+    ('claude-*', 'openrouter', 'openrouter/anthropic/', 0),
+    ('gemini-*', 'google', 'google/', 1),
+    ('gemini-*', 'openrouter', 'openrouter/google/', 0),
+    ('gemma-*', 'google', 'google/', 1),
+    ('gemma-*', 'openrouter', 'openrouter/google/', 0),
+    ('grok-*', 'xai', 'xai/', 1),
+    ('grok-*', 'openrouter', 'openrouter/x-ai/', 0),
+    ('llama*-[0-9]*b', 'cerebras', 'cerebras/', 0),
+    ('*:[0-9]*', 'ollama', 'ollama/', 1),
+    ('*:latest', 'ollama', 'ollama/', 1)
+);
+
+create view provider_defaults as
+-- The model of each provider for a person who has a key and names none: select model from provider_defaults.
+select column1 as provider, column2 as model
+from (values
+    ('openai', 'openai/gpt-5-mini'),
+    ('anthropic', 'anthropic/claude-sonnet-4-5'),
+    ('google', 'google/gemini-2.5-flash'),
+    ('openrouter', 'openrouter/openai/gpt-5-mini'),
+    ('xai', 'xai/grok-4'),
+    ('cerebras', 'cerebras/gpt-oss-120b')
+);

@@ -197,7 +197,7 @@ select
     c.cause,
     c.command,
     case
-        when c.diff is not null then (length(c.diff) - length(replace(c.diff, char(10) || '+', ''))) / 2 - 1
+        when c.diff is not null then max((length(c.diff) - length(replace(c.diff, char(10) || '+', ''))) / 2 - 1, 0)
         when c.content_id is not null or c.content_before is not null then (
             select coalesce(sum(max(n, 0)), 0)
             from (

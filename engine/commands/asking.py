@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from .drawing import drawn_diff, scripts_mixed
+from .piped import descriptor
 from .printing import paint, say, visible
 
 if TYPE_CHECKING:
@@ -20,6 +22,21 @@ _LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 def at_terminal() -> bool:
     """Whether a person can be asked: stdin and stderr are a terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def terminal() -> TextIO | None:
+    """Where a person's answers are read: stdin, or the terminal itself where stdin is a pipe or a file; None without one."""
+    if not sys.stderr.isatty():
+        return None
+    if sys.stdin.isatty():
+        return sys.stdin
+    if descriptor() is None:
+        return None
+    try:
+        opened = open("/dev/tty", encoding=sys.stdin.encoding)  # noqa: SIM115 - read as long as the process lives
+        return opened if os.tcgetpgrp(opened.fileno()) == os.getpgrp() else None
+    except OSError:
+        return None
 
 
 def user_name() -> str:
@@ -78,8 +95,9 @@ def options_of(db: Database, proposal: Mapping[str, Any]) -> list[str]:
 class Asker:
     """Decides by asking: True accepts, False rejects, a text answers, None leaves the proposal open."""
 
-    def __init__(self, db: Database, interrupt: Interrupt) -> None:
+    def __init__(self, db: Database, interrupt: Interrupt, source: TextIO) -> None:
         self._db = db
+        self._source = source
         self._interrupt = interrupt
         self.decided_by = user_name()
 
@@ -95,13 +113,13 @@ class Asker:
 
     def _decide(self, proposal: Mapping[str, Any]) -> bool | None:
         while True:
-            given = _line("accept? [y] yes, [n] no, [q] decide later: ").strip().lower()
+            given = self._line("accept? [y] yes, [n] no, [q] decide later: ").strip().lower()
             if given in {"y", "yes"}:
                 return True
             if given in {"q", "quit", "\x04"}:
                 return None
             if given in {"n", "no"}:
-                self._reject(proposal, _line("why not? (for the model; Enter: no reason) ").strip())
+                self._reject(proposal, self._line("why not? (for the model; Enter: no reason) ").strip())
                 return False
 
     def _reject(self, proposal: Mapping[str, Any], reason: str) -> None:
@@ -118,7 +136,7 @@ class Asker:
         for number, option in enumerate(options, 1):
             say(f"  {number}. {visible(option)}")
         while True:
-            given = _line(
+            given = self._line(
                 "a number or your own words ([q] later): " if options else "your answer ([q] later): "
             ).strip()
             if given.lower() in {"q", "quit", "\x04"}:
@@ -128,9 +146,8 @@ class Asker:
             if given:
                 return given
 
-
-def _line(question: str) -> str:
-    """A line from the terminal, '\\x04' at its end. The question goes to stderr, because stdout is for the run's answer."""
-    sys.stderr.write(paint(question, "yellow", stream=sys.stderr))
-    sys.stderr.flush()
-    return sys.stdin.readline() or "\x04"
+    def _line(self, question: str) -> str:
+        """A line from the terminal, '\\x04' at its end. The question goes to stderr: stdout is for the run's answer."""
+        sys.stderr.write(paint(question, "yellow", stream=sys.stderr))
+        sys.stderr.flush()
+        return self._source.readline() or "\x04"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from .asking import AcceptAll, Asker, at_terminal, options_of, show_proposal
+from .asking import AcceptAll, Asker, options_of, show_proposal, terminal
 from .exits import INTERRUPTED, exit_code
 from .interrupt import Interrupt
 from .narrator import Narrator
@@ -30,8 +31,10 @@ def drive(
     from engine import runs
     from engine.errors import Conflict, EngineError
 
+    _quieten_libraries()
     with Interrupt() as interrupt, Narrator() as narrator:
-        decide: OnProposal | None = AcceptAll() if yolo else Asker(db, interrupt) if at_terminal() else None
+        person = None if yolo else terminal()
+        decide: OnProposal | None = AcceptAll() if yolo else Asker(db, interrupt, person) if person else None
         try:
             runs.drive(db, run, on_event=narrator, on_proposal=decide, on_driver=interrupt.take)
         except Conflict:
@@ -47,6 +50,14 @@ def drive(
     if exit_code(result.status) == exit_code(202):
         say_how_to_resolve(db, run, given)
     raise typer.Exit(exit_code(result.status))
+
+
+def _quieten_libraries() -> None:
+    """Keep what libraries log off the screen; warnings are off in the whole process."""
+    import logging
+
+    logging.lastResort = None  # it prints the records that no handler takes
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else the library warns of each process that is started
 
 
 def _print_result(db: Database, result: Result, as_json: bool) -> None:

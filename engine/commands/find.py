@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from .completing import complete_run
 from .printing import print_json, print_table, say
 from .shared import DbOption, JsonOption, open_to_read, run_or_latest
 
@@ -31,7 +32,9 @@ order by at desc, run, turn desc
 
 def find(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to look for, as it stands.")],
-    run: Annotated[str | None, typer.Option("--run", metavar="NAME", help="Only in this run.")] = None,
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="NAME", help="Only in this run.", autocompletion=complete_run)
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Hits at most.")] = 50,
     seconds: Annotated[float, typer.Option("--timeout", metavar="N", min=0.001, help="Seconds at most.")] = 10.0,
     as_json: JsonOption = False,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .completing import complete_run
 from .driving import drive
 from .exits import NOTHING_TO_DO
 from .printing import say
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def resume(
-    run: Annotated[str | None, typer.Argument(metavar="RUN", help="The run; default: the latest unfinished.")] = None,
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="RUN", help="The run; default: the latest unfinished.", autocompletion=complete_run),
+    ] = None,
     yolo: Annotated[bool, typer.Option("--yolo", help="Accept all proposals.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -43,7 +47,7 @@ def resume(
 
 
 def abort(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to stop.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to stop.", autocompletion=complete_run)],
     reason: Annotated[
         str, typer.Option("--reason", metavar="TEXT", help="Why; stored as the reason of the prompt's end.")
     ] = "aborted",
@@ -65,7 +69,7 @@ def abort(
 
 
 def fork(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to fork.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to fork.", autocompletion=complete_run)],
     at: Annotated[
         int | None, typer.Option("--at", metavar="N", min=1, help="As turn N was sent; default: as it is.")
     ] = None,
@@ -92,7 +96,7 @@ def fork(
 
 
 def purge(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to remove.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to remove.", autocompletion=complete_run)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,

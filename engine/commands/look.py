@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
-from .printing import one_line, print_json, print_table, print_text
-from .shared import DbOption, JsonOption, RunArgument, open_to_read, run_or_latest
+from .printing import one_line, print_json, print_table, print_text, say, visible
+from .shared import DbOption, JsonOption, RunArgument, db_flag, open_to_read, run_or_latest
+from .story import print_story, story
+from .wrapping import line_width, wrapped
 
 # The columns of the table of turns under short names; in tokens, US dollars and milliseconds.
 _FIGURES = {
@@ -70,11 +72,16 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         if about[key] is not None:
             print_text(f"  {key.removesuffix('_at'):8} {one_line(about[key], 1_000)}")
     for loop in loops:
-        print_text(f"\n[{loop['mode']}] {one_line(loop['prompt'], 200)}")
+        print_text("")
         reason = f" ({one_line(loop['reason'], 200)})" if loop["reason"] else ""
-        # indented, so that no line of an answer looks like one of the screen's own
-        answer = (loop["answer"] or "").replace("\n", "\n  ")
-        print_text(f"{loop['status']}{reason} {answer}".rstrip())
+        answer = visible((loop["answer"] or "").rstrip())
+        for text in (
+            f"[{loop['mode']}] {one_line(loop['prompt'], 200)}",
+            f"{loop['status']}{reason} {answer}".rstrip(),
+        ):
+            # indented, so that no line of an answer looks like one of the screen's own
+            for line in wrapped(text, line_width(), "", "  "):
+                typer.echo(line.rstrip())
     if turns:
         print_text("")
         shown = [{short: turn[name] for short, name in _FIGURES.items()} for turn in turns]
@@ -87,26 +94,32 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
 def log(
     run: RunArgument = None,
     turn: Annotated[int | None, typer.Option("--turn", metavar="N", help="Only this turn.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Show outputs whole, not only their ends.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Print the commands of a run with their results. Times are UTC.
+    """Print a run as a story: the prompt, what was done, the answer.
+
+    Edits have the lines that they added and removed, processes their exit code and the end of what they printed. JSON has
+    the commands with their results, as the view run_log.
 
     \b
     Examples:
       engine log
-      engine log demo --turn 2
+      engine log demo --turn 2 --full
       engine log --json | jq '.[] | select(.status >= 400)'
     """
     with open_to_read(db) as database:
         alias = run_or_latest(database, run)
-        rows = database.rows(
-            "select * from run_log where run = ? and (? is null or turn = ?) order by turn, ordinal",
-            (alias, turn, turn),
-        )
-    if as_json:
-        print_json(rows)
-    else:
-        decided = ("decided_by",) if any(row.get("decided_by") for row in rows) else ()
-        names = ("at", "turn", "writer", "status", "action", *decided, "target", "body")
-        print_table(rows, names, f"{alias}: nothing was logged")
+        if as_json:
+            print_json(
+                database.rows(
+                    "select * from run_log where run = ? and (? is null or turn = ?) order by turn, ordinal",
+                    (alias, turn, turn),
+                )
+            )
+            return
+        rows = story(database, alias, turn, full=full)
+    if not rows:
+        say(f"{alias}: nothing was logged")
+    print_story(rows, alias, db_flag(db), full=full)

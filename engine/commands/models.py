@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .printing import print_json, print_table, say
-from .shared import DbOption, JsonOption, absolute_model, open_to_read, open_to_write
+from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, open_to_write
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -38,7 +38,7 @@ def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = N
         if db is not None or as_json:
             raise typer.BadParameter(f"options go behind the subcommand: engine models {context.invoked_subcommand} …")
         return
-    with _database(db) as database:
+    with database_or_fresh(db) as database:
         rows = listed(database)
     if as_json:
         print_json(rows)
@@ -102,10 +102,12 @@ def add(
       engine models add demo scripted:answers.jsonl
     """
     from engine.errors import NotFound, ValidationError
+    from engine.model_choice import full_name
 
     if not alias.strip():
         raise ValidationError("an alias is a word, not nothing")
-    name = absolute_model(actual)
+    with database_or_fresh(db) as database:
+        name = full_name(database, absolute_model(actual))
     hint = problem(name)
     if hint and hint.startswith("model "):
         raise NotFound(hint)
@@ -198,20 +200,6 @@ def _problem_of_local() -> str | None:
     if find_spec("xllamacpp") is None:
         return "its runtime is not installed; run: pip install 'engine[local]'"
     return None if weights_path().is_file() else "its weights are not here; run: engine models install local"
-
-
-@contextmanager
-def _database(given: Path | None) -> Iterator[Database]:
-    """The database, or one in memory where there is none, because listing creates no file."""
-    import engine
-    from engine.locate import find_database
-
-    if given is None and find_database(Path.cwd()) is None:
-        with engine.open(":memory:") as database:
-            yield database
-    else:
-        with open_to_read(given) as database:
-            yield database
 
 
 @contextmanager

@@ -1,25 +1,32 @@
-"""Shows the progress of a run on stderr: a line for each turn and each command."""
+"""Shows the progress of a run on stderr: a line for each turn and each command.
+
+At a terminal what the model writes and what processes print is shown while it comes, folded to its last lines.
+"""
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .folding import LAST_LINES, Area, Draft, LastLines
 from .printing import dollars, one_line, paint, say, visible
+from .wrapping import wrapped
 
-if TYPE_CHECKING:
-    from rich.status import Status
+_INDENT = "    "
+_PRINTING = ("sh", "env")
+"""Commands behind whose line their output is shown; that of others is shown before the next turn."""
 
 
 class Narrator:
     """Prints the events of `engine.progress`; on a terminal a spinner turns while the model works."""
 
     def __init__(self) -> None:
-        self._on_terminal = sys.stderr.isatty()
-        self._spinner: Status | None = None
-        self._characters = 0
+        self._area = Area() if sys.stderr.isatty() else None
+        self._draft = Draft()
+        self._output = LastLines()
         self._tellers = {
             "turn": self._turn,
             "command": self._command,
@@ -27,7 +34,6 @@ class Narrator:
             "context": self._context,
             "strike": self._strike,
             "retry": self._retry,
-            "output": self._output,
         }
 
     def __enter__(self) -> Narrator:
@@ -40,29 +46,46 @@ class Narrator:
 
     def __call__(self, event: Mapping[str, Any]) -> None:
         """Print one event."""
-        if event["type"] == "delta":
-            self._delta(event)
-            return
-        self._rest()
-        tell = self._tellers.get(event["type"])
-        if tell:
-            tell(event)
+        match event["type"]:
+            case "delta":
+                self._hear(event["text"])
+            case "text":
+                self._draft.tell(event["at"], event["text"])
+            case "output":
+                self._print(event["text"])
+            case kind:
+                self._rest()
+                if kind in self._tellers:
+                    self._tellers[kind](event)
 
     def _turn(self, event: Mapping[str, Any]) -> None:
         used, ceiling = event.get("context_tokens") or 0, event.get("ceiling") or 0
         free = max(ceiling - used, 0)
         spent = "" if event.get("cost") == 0 else f", {dollars(event.get('cost'))}"
-        say(f"[{event['turn']}]      {used:,} tokens used, {free:,} free{spent}", dim=True)
-        if self._on_terminal:
-            self._spin(f"turn {event['turn']}: the model is thinking")
+        self._tell_output()
+        for line in wrapped(
+            f"{used:,} tokens used, {free:,} free{spent}", self._width, f"[{event['turn']}]      ", _INDENT
+        ):
+            say(line, dim=True)
+        self._draft = Draft()
+        if self._area:
+            self._area.show(f"turn {event['turn']}: the model is thinking")
 
     def _command(self, event: Mapping[str, Any]) -> None:
-        status = event.get("status") or 500
+        if event["type"] == "command":
+            self._tell_prose()
+        status, outcome = event.get("status") or 500, event.get("outcome") or ""
         line = f"{event['action']} {one_line(event.get('target'), 80)}".rstrip()
-        said = one_line(event.get("body"), 120) if status >= 400 else ""
-        colour = "green" if status < 300 else "yellow" if event.get("outcome") in {"aborted", "cancelled"} else "red"
-        painted = paint(str(status), colour, stream=sys.stderr)
-        say(f"[{event.get('turn', '-')}] {painted}  {line}{f' - {said}' if said else ''}")
+        said = one_line(event.get("body"), 120) if status >= 400 and not outcome.startswith("exit:") else ""
+        colour = "green" if status < 300 else "yellow" if outcome in {"aborted", "cancelled"} else "red"
+        result = outcome.replace(":", " ") if outcome.startswith("exit:") else str(status)
+        head = f"[{event.get('turn', '-')}] "
+        lines = wrapped(f"{line}{f' - {said}' if said else ''}", self._width, f"{head}{result}  ", _INDENT)
+        say(head + paint(result, colour, stream=sys.stderr) + lines[0][len(head) + len(result) :])
+        for rest in lines[1:]:
+            say(rest)
+        if event["action"] in _PRINTING:
+            self._tell_output()
 
     def _context(self, event: Mapping[str, Any]) -> None:
         say(f"[{event['turn']}]      {event['action']}: {event['body']}", dim=True)
@@ -75,27 +98,44 @@ class Narrator:
             f"the model failed ({one_line(event['message'])}); asking again in {round(event['wait_s'], 1):g} s",
             "yellow",
         )
-        if self._on_terminal:
-            self._spin("waiting for the model")
+        self._draft = Draft()
+        if self._area:
+            self._area.show("waiting for the model")
 
-    def _output(self, event: Mapping[str, Any]) -> None:
-        if self._on_terminal:
-            for line in visible(event["text"]).removesuffix("\n").split("\n"):
-                say(f"      | {line}", dim=True)
+    def _hear(self, text: str) -> None:
+        self._draft.hear(text)
+        if self._area:
+            self._area.show(f"the model is writing, {self._draft.characters:,} characters", self._draft)
 
-    def _delta(self, event: Mapping[str, Any]) -> None:
-        self._characters += len(event["text"])
-        if self._spinner:
-            self._spinner.update(f"the model is writing, {self._characters:,} characters")
+    def _print(self, text: str) -> None:
+        self._output.add(text)
+        if self._area:
+            count = self._output.count
+            self._area.show(f"a command runs, {count:,} line{'' if count == 1 else 's'}", self._output)
 
-    def _spin(self, text: str) -> None:
-        from rich.console import Console
+    def _tell_prose(self) -> None:
+        """Print what the model said before the first of its commands; the answer itself is for stdout."""
+        prose, self._draft = self._draft.prose.strip("\n"), Draft()
+        if prose and self._area:
+            for line in wrapped(visible(prose), self._width, _INDENT, _INDENT):
+                say(line)
 
-        self._characters = 0
-        self._spinner = Console(stderr=True, highlight=False).status(text)
-        self._spinner.start()
+    def _tell_output(self) -> None:
+        """Print the last lines of what a command printed."""
+        output, self._output = self._output, LastLines()
+        if not self._area:
+            return
+        before = output.count - LAST_LINES
+        if before > 0:
+            say(f"{_INDENT}… {before:,} line{'' if before == 1 else 's'} before", dim=True)
+        for shown in output.lines():
+            for line in wrapped(shown, self._width, f"{_INDENT}| ", f"{_INDENT}| "):
+                say(line, dim=True)
+
+    @property
+    def _width(self) -> int | None:
+        return shutil.get_terminal_size().columns if self._area else None
 
     def _rest(self) -> None:
-        if self._spinner:
-            self._spinner.stop()
-            self._spinner = None
+        if self._area:
+            self._area.hide()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .completing import complete_path, complete_run
 from .differences import difference, print_difference, print_title
 from .printing import print_json, print_table, print_text, say
 from .shared import DbOption, JsonOption, RunArgument, open_to_read, open_to_write, run_or_latest
@@ -17,12 +18,16 @@ if TYPE_CHECKING:
     from engine.database import Row
 
 PathArgument = Annotated[
-    str | None, typer.Argument(metavar="PATH", help="Only this entry, or those that a pattern matches.")
+    str | None,
+    typer.Argument(
+        metavar="PATH", help="Only this entry, or those that a pattern matches.", autocompletion=complete_path
+    ),
 ]
 _WANTED = "(:path is null or path = :path or (path_is_pattern(:path) and pattern_match(:path, path)))"
 _NOW = (
     "select category, visibility, state, turn, tokens, path, attributes, body from known_entries "  # noqa: S608 - ours
-    f"where run = :run and visibility <> 'archived' and state <> 'proposed' and {_WANTED} order by category, turn, path"
+    f"where run = :run and (visibility <> 'archived' or path = :path) and state <> 'proposed' and {_WANTED} "
+    "order by category, turn, path"
 )
 _THEN = (
     "select category, visibility, state, written as turn, tokens, path, attributes, body from context_at "  # noqa: S608
@@ -49,8 +54,8 @@ def context(
 ) -> None:
     """List the entries in a run's context, now or at a turn.
 
-    With the PATH of an entry its text is printed. --visible, --summarized and --archived first change how the next packet
-    shows the entries that a pattern matches.
+    With the PATH of an entry its text is printed, of an archived one too. --visible, --summarized and --archived first
+    change how the next packet shows the entries that a pattern matches.
 
     \b
     Examples:
@@ -80,8 +85,8 @@ def context(
         _fail_for(alias, path, f"is not in the context{when}", "" if at is None else f" --at {at}")
     if as_json:
         print_json(rows)
-    elif len(rows) == 1 and rows[0]["path"] == path:
-        print_text(rows[0]["body"] or "")
+    elif named := [row for row in rows if row["path"] == path]:
+        print_text(named[0]["body"] or "")
     else:
         columns = ("category", "visibility", "state", "turn", "tokens", "path")
         print_table(
@@ -92,7 +97,7 @@ def context(
 
 
 def diff(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)],
     before: Annotated[int, typer.Argument(metavar="N", help="The turn to compare.")],
     after: Annotated[int, typer.Argument(metavar="M", help="The turn to compare it with.")],
     path: PathArgument = None,

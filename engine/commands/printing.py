@@ -11,6 +11,7 @@ from typing import Any, TextIO
 import typer
 
 from .drawing import drawn, drawn_json
+from .wrapping import wrapped
 
 # In terminal cells: the widest column of a table, the last one excepted, and the gap between two columns.
 _WIDEST = 40
@@ -90,7 +91,10 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Iterable[str], empty
 
 
 def _print_rich(names: list[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print a table as wide as the terminal; the last column is cut to the width that the others leave."""
+    """Print a table as wide as the terminal; the last column is cut to the width that the others leave.
+
+    Where they leave none, each row is printed as lines of its own instead.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -99,6 +103,9 @@ def _print_rich(names: list[str], rows: Sequence[Mapping[str, Any]]) -> None:
     cells = [[Text(one_line(row[name], 400)) for name in names] for row in rows]
     widths = [max(len(name), *(line[i].cell_len for line in cells)) for i, name in enumerate(names)]
     widths = [min(width, _WIDEST) for width in widths[:-1]] + widths[-1:]
+    if sum(widths[:-1]) + _GAP * (len(names) - 1) + len(names[-1]) > console.width:
+        _print_blocks(names, rows, console.width)
+        return
     widths[-1] = max(len(names[-1]), min(widths[-1], console.width - sum(widths[:-1]) - _GAP * len(widths)))
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     for name, width in zip(names, widths, strict=True):
@@ -109,6 +116,18 @@ def _print_rich(names: list[str], rows: Sequence[Mapping[str, Any]]) -> None:
             cell.truncate(width, overflow="ellipsis")
         table.add_row(*line)
     console.print(table, crop=False, overflow="ignore")
+
+
+def _print_blocks(names: list[str], rows: Sequence[Mapping[str, Any]], width: int) -> None:
+    """Print each row as lines of name and value, without the values that are empty; a blank line parts two rows."""
+    room = max(map(len, names)) + _GAP
+    for number, row in enumerate(rows):
+        if number:
+            typer.echo()
+        for name in names:
+            if value := one_line(row[name], 400):
+                for line in wrapped(value, width, name.ljust(room), " " * room):
+                    typer.echo(line)
 
 
 def _print_plain(names: list[str], lines: list[list[str]]) -> None:

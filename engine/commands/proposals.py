@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .asking import proposal_lines, proposal_notes, user_name
+from .completing import complete_proposal, complete_run
 from .driving import drive, say_how_to_resolve
 from .printing import one_line, print_json, say, visible
 from .shared import DbOption, JsonOption, db_flag, open_to_read, open_to_write, run_or_latest
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def proposals(
-    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Only of this run; default: of all.")] = None,
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="RUN", help="Only of this run; default: of all.", autocompletion=complete_run),
+    ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -49,8 +53,11 @@ def proposals(
 
 
 def resolve(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.")],
-    path: Annotated[str | None, typer.Argument(metavar="PATH", help="The log:// path of the proposal.")] = None,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)],
+    path: Annotated[
+        str | None,
+        typer.Argument(metavar="PATH", help="The log:// path of the proposal.", autocompletion=complete_proposal),
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All open proposals of the run.")] = False,
     accept: Annotated[bool | None, typer.Option("--accept/--reject", help="Yes or no.", show_default=False)] = None,
     reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; the model is told.")] = None,

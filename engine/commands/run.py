@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .completing import complete_model, complete_run
 from .driving import drive
+from .piped import piped_text
 from .printing import say
 from .shared import DbOption, JsonOption, absolute_model, open_to_write
 
@@ -20,14 +22,20 @@ if TYPE_CHECKING:
 def run(
     prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="What to do; - reads it from stdin.")],
     run: Annotated[
-        str | None, typer.Option("--run", metavar="NAME", help="Go on with this run, or name a new one.")
+        str | None,
+        typer.Option(
+            "--run", metavar="NAME", help="Go on with this run, or name a new one.", autocompletion=complete_run
+        ),
     ] = None,
     root: Annotated[
         Path | None,
         typer.Option("--root", metavar="FOLDER", readable=False, help="The folder to work in; default: this one."),
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="An alias or a name; see 'engine models'.")
+        str | None,
+        typer.Option(
+            "--model", metavar="NAME", help="An alias or a name; see 'engine models'.", autocompletion=complete_model
+        ),
     ] = None,
     act: Annotated[bool, typer.Option("--act/--ask", help="Act may change things, ask only reads.")] = True,
     yolo: Annotated[
@@ -70,7 +78,16 @@ def run(
     ] = False,
     fork: Annotated[
         str | None,
-        typer.Option("--fork", metavar="RUN[@N]", help="Start from that run as it is, or as it was at its turn N."),
+        typer.Option(
+            "--fork",
+            metavar="RUN[@N]",
+            help="Start from that run as it is, or as it was at its turn N.",
+            autocompletion=complete_run,
+        ),
+    ] = None,
+    stdin: Annotated[
+        bool | None,
+        typer.Option("--stdin/--no-stdin", help="Wait for the end of stdin, or do not look at it; default: see below."),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -78,13 +95,17 @@ def run(
     """Give PROMPT to a run and drive it until it is answered. The answer goes to stdout, progress to stderr.
 
     A change to a file, a shell command or a question is a proposal. At a terminal you are asked; elsewhere it stays open:
-    the command says how to decide on it and exits 6. Ctrl-C aborts the prompt; a second one ends the process.
+    the command says how to decide on it and exits 6. Ctrl-C stops, and 'engine resume' goes on; a second one ends at once.
+
+    What is piped in joins the prompt: a short text as a part of it, a long one as an entry that it names. A pipe that says
+    nothing for 10 s is left out. In a loop that reads lines from stdin say --no-stdin, or they are taken.
 
     \b
     Examples:
       engine run "Which port does the server listen on?"
       engine run --ask --model openai/gpt-5 "Where is the retry logic?"
-      git diff | engine run --run review -
+      make test 2>&1 | engine run "Why does it fail?"
+      engine run --run review - < task.md
       engine run --fork review@3 "Now look at the tests"
       engine run --yolo --max-turns 40 --max-seconds 900 --condense-ratio 0.75 "Make the tests pass"
 
@@ -96,7 +117,8 @@ def run(
     from engine.errors import ValidationError
     from engine.models.protocol import storable
 
-    text = storable(sys.stdin.read() if prompt == "-" else prompt)
+    text, piped = (sys.stdin.read(), "") if prompt == "-" else (prompt, piped_text(stdin))
+    text, piped = storable(text), storable(piped)
     if not text.strip():
         raise ValidationError("the prompt is empty; say what to do")
     parent, at = _fork_point(fork)
@@ -119,9 +141,9 @@ def run(
         fork=parent,
         at=at,
     )
-    _rehearse(db, text, run, options)
+    _rehearse(db, text, run, options, piped)
     with open_to_write(db) as database:
-        alias, loop = _prompt(database, text, run, options)
+        alias, loop = _prompt(database, text, run, options, piped)
         drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json)
 
 
@@ -135,24 +157,24 @@ def _fork_point(fork: str | None) -> tuple[str | None, int | None]:
     return run, int(turn)
 
 
-def _rehearse(db: Path | None, text: str, run: str | None, options: Options) -> None:
+def _rehearse(db: Path | None, text: str, run: str | None, options: Options, piped: str) -> None:
     """Where there is no database yet, try the prompt in one in memory: a prompt that is refused creates no file."""
     import engine
     from engine.locate import database_to_write
 
     if not database_to_write(db, Path.cwd()).exists():
         with engine.open(":memory:") as rehearsal:
-            _prompt(rehearsal, text, run, options)
+            _prompt(rehearsal, text, run, options, piped)
 
 
-def _prompt(db: Database, text: str, run: str | None, options: Options) -> tuple[str, int]:
+def _prompt(db: Database, text: str, run: str | None, options: Options, piped: str) -> tuple[str, int]:
     """Give the prompt to the run. The folder of a new run is the current one unless --root names another."""
     from engine import runs
 
     is_new = not db.value("select 1 from runs where alias = ?", (run,))
     if is_new and options.get("fork") is None and options.get("root") is None:
         options = {**options, "root": Path.cwd()}
-    alias, loop = runs.prompt(db, text, run, options)
+    alias, loop = runs.prompt(db, text, run, options, piped)
     if db.path.exists():
         say(f"run {alias}, {'prompt ' + str(loop) + ', ' if loop > 1 else ''}{_model_of(db, alias)}", dim=True)
     return alias, loop

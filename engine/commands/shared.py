@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .completing import complete_run
+
 if TYPE_CHECKING:
     from engine.api import Database
 
@@ -20,7 +22,9 @@ DbOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-RunArgument = Annotated[str | None, typer.Argument(metavar="RUN", help="The run; default: the latest.")]
+RunArgument = Annotated[
+    str | None, typer.Argument(metavar="RUN", help="The run; default: the latest.", autocompletion=complete_run)
+]
 
 
 def open_to_read(given: Path | None) -> Database:
@@ -36,6 +40,17 @@ def open_to_read(given: Path | None) -> Database:
     if database.differs:
         say(f"engine: {visible(str(database.path))}: {database.differs}", "yellow")
     return database
+
+
+def database_or_fresh(given: Path | None, *, quietly: bool = False) -> Database:
+    """The database, open for reading, or one in memory where there is none: looking creates no file."""
+    import engine
+    from engine.locate import find_database
+
+    found = find_database(Path.cwd()) if given is None else given
+    if found is None:
+        return engine.open(":memory:")
+    return look_at(found) if quietly else open_to_read(given)
 
 
 def look_at(path: Path) -> Database:

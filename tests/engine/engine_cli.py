@@ -6,11 +6,13 @@ import contextlib
 import io
 import json
 import os
+import pty
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from unittest.mock import patch
 
 from engine.cli import main
@@ -31,14 +33,17 @@ def environment(home: Path, **extra: str) -> dict[str, str]:
 
 
 def engine(
-    folder: Path, *arguments: str, stdin: str = "", env: Mapping[str, str] | None = None
+    folder: Path, *arguments: str, stdin: str | TextIO = "", env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command line in `folder` and in this process, without a terminal: what `main` does, and quickly."""
+    """Run a command line in `folder` and in this process, without a terminal: what `main` does, and quickly.
+
+    `stdin` is what - reads, or an open file or pipe.
+    """
     stdout, stderr = io.StringIO(), io.StringIO()
     with (
         contextlib.chdir(folder),
         patch.dict(os.environ, environment(folder.parent, **(env or {})), clear=True),
-        patch("sys.stdin", io.StringIO(stdin)),
+        patch("sys.stdin", io.StringIO(stdin) if isinstance(stdin, str) else stdin),
         contextlib.redirect_stdout(stdout),
         contextlib.redirect_stderr(stderr),
     ):
@@ -63,6 +68,37 @@ def run_command(folder: Path, *command: str, stdin: str = "") -> subprocess.Comp
         timeout=SECONDS,
         check=False,
     )
+
+
+def on_terminal(folder: Path, *arguments: str, columns: int = 80, **extra: str) -> tuple[int, str]:
+    """Run a command line in `folder` on a pseudo terminal of that width; the exit code and what it says."""
+    ours, theirs = pty.openpty()
+    variables = environment(folder.parent, TERM="xterm-256color", COLUMNS=str(columns), **extra)
+    process = subprocess.Popen(
+        [*ENGINE, *arguments], cwd=folder, env=variables, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    said = b""
+    with contextlib.suppress(OSError):  # how a pseudo terminal says that its other side is closed
+        while piece := os.read(ours, 4096):
+            said += piece
+    os.close(ours)
+    return process.wait(SECONDS), said.decode().replace("\r\n", "\n")
+
+
+def screen(said: str) -> list[str]:
+    """The lines that a terminal shows in the end; colours are left out."""
+    lines, row = [""], 0
+    for mark, text in re.findall(r"(\x1b\[[?0-9;]*[A-Za-z]|\r|\n)|([^\x1b\r\n]+)", said):
+        if mark == "\n":
+            row += 1
+            lines += [""] * (row + 1 - len(lines))
+        elif mark.endswith("A"):
+            row -= int(mark[2:-1] or 1)
+        elif mark.endswith("K"):
+            lines[row] = ""
+        lines[row] += text
+    return lines
 
 
 def script(path: Path, answers: Sequence[str | Mapping[str, Any]]) -> str:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
-import os
-import pty
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from audit import audit
-from engine_cli import ENGINE, READ_AND_ANSWER, SECONDS, database, engine, environment, run_command, script
+from engine_cli import READ_AND_ANSWER, database, engine, on_terminal, run_command, script
 
 import engine as library
 
@@ -93,7 +89,7 @@ def test_wrong_usage_exits_2_with_one_clear_line(folder: Path, arguments: list[s
 
 
 def test_looking_where_there_is_no_database_says_how_to_get_one(tmp_path: Path) -> None:
-    for command in ("runs", "show", "log", "packet", "context", "config", "proposals", "resume", "shell"):
+    for command in ("runs", "show", "log", "packet", "context", "proposals", "resume", "shell"):
         done = engine(tmp_path, command)
         assert done.returncode == 2
         assert "engine run PROMPT" in done.stderr
@@ -274,17 +270,27 @@ def test_json_and_errors_hold_nothing_that_acts_on_a_terminal(folder: Path) -> N
 
 
 def test_a_table_at_a_terminal_keeps_every_column_and_the_width(folder: Path) -> None:
-    ours, theirs = pty.openpty()
-    command = [*ENGINE, "sql", "select 1 as turn, 'set' as action, printf('%.300c', 'x') as body"]
-    env = environment(folder.parent, COLUMNS="60", TERM="xterm", NO_COLOR="1")
-    subprocess.run(command, cwd=folder, env=env, stdout=theirs, check=True, timeout=SECONDS)
-    os.close(theirs)
-    said = b""
-    with contextlib.suppress(OSError):
-        while data := os.read(ours, 4096):
-            said += data
-    os.close(ours)
-    lines = [line.rstrip() for line in re.sub(r"\x1b\[\d*m", "", said.decode()).splitlines()]
+    query = "select 1 as turn, 'set' as action, printf('%.300c', 'x') as body"
+    lines = [line.rstrip() for line in on_terminal(folder, "sql", query, columns=60, NO_COLOR="1")[1].splitlines()]
+    lines = [re.sub(r"\x1b\[\d*m", "", line) for line in lines]
     assert [line.split()[:2] for line in lines] == [["turn", "action"], ["1", "set"]]
     assert lines[1].endswith("x…")
     assert max(map(len, lines)) <= 60
+
+
+def test_a_row_that_is_too_wide_for_the_terminal_stands_in_lines_of_its_own(folder: Path) -> None:
+    query = (
+        "select 7 as turn, printf('%.39c', '語') as path, 'the last column is read whole' as body "
+        "union all select 8, '', ''"
+    )
+    code, said = on_terminal(folder, "sql", query, columns=40)
+    assert code == 0
+    assert said.splitlines() == [
+        "turn  7",
+        f"path  {'語' * 17}",
+        f"      {'語' * 17}",
+        f"      {'語' * 5}",
+        "body  the last column is read whole",
+        "",
+        "turn  8",
+    ]

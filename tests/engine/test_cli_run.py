@@ -122,7 +122,7 @@ def test_ask_mode_and_flags_reach_the_prompt(folder: Path, reading: str) -> None
 def test_temperature_persona_and_context_limit_belong_to_the_run(folder: Path, reading: str) -> None:
     given = ["--temperature", "0.7", "--persona", "reviewer", "--context-limit", "20000"]
     engine(folder, "run", *given, "--model", reading, "--run", "demo", "Which port?")
-    told = json.loads(engine(folder, "config", "--json").stdout)
+    told = json.loads(engine(folder, "config", "demo", "--json").stdout)
     assert (told["temperature"], told["persona"], told["context_limit"]) == (0.7, "reviewer", 20000)
 
 

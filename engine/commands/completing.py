@@ -1,0 +1,130 @@
+"""Completes runs, models, settings and paths of entries on the command line; where anything goes wrong, nothing.
+
+Names of a file are data: only bash gets those with other characters than a path has, and with each of these escaped.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Callable, Mapping, MutableMapping
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import typer
+
+_MOST = 200
+_SECONDS = 1.0
+_PLAIN = re.compile(r"[\w./:@%+,=~^#-]*")
+_ODD = re.compile(r"[^\w./:@%+,=~^-]")
+_BREAKS = re.compile(r"[:=]+")
+
+_RUNS = "select alias from runs where substr(alias, 1, length(:typed)) = :typed order by updated_at desc, id desc"
+_SETTINGS = """
+    select name || '=' from settings where substr(name || '=', 1, length(:typed)) = :typed order by name
+"""
+_PATHS = """
+    select e.path
+    from run_views as v
+    join entries as e on e.id = v.entry_id
+    where v.run_id = (
+            select id from runs where alias = coalesce(:run, alias) order by updated_at desc, id desc limit 1
+        )
+        and substr(e.path, 1, length(:typed)) = :typed
+    order by e.path
+"""
+_PROPOSALS = """
+    select path from open_proposals where run = coalesce(:run, run) and substr(path, 1, length(:typed)) = :typed
+"""
+_MODELS = """
+    select name
+    from (select alias as name from models union select model from provider_defaults)
+    where substr(name, 1, length(:typed)) = :typed
+    order by name
+"""
+
+Completer = Callable[[typer.Context, list[str], str], list[str]]
+
+
+def _completer(query: str) -> Completer:
+    """A completer that offers the first column of `query`, which may use :typed and :run."""
+
+    def complete(ctx: typer.Context, args: list[str], incomplete: str) -> list[str]:  # noqa: ARG001 - Typer goes by the names
+        try:
+            names = _found(query, ctx, incomplete)
+        except Exception:
+            return []
+        return [name for name in names if _is_offered(name)]
+
+    return complete
+
+
+complete_run = _completer(_RUNS)
+complete_model = _completer(_MODELS)
+complete_path = _completer(_PATHS)
+complete_proposal = _completer(_PROPOSALS)
+_complete_setting = _completer(_SETTINGS)
+
+
+def complete_config(ctx: typer.Context, args: list[str], incomplete: str) -> list[str]:
+    """Settings, and runs."""
+    return [*_complete_setting(ctx, args, incomplete), *complete_run(ctx, args, incomplete)]
+
+
+def _found(query: str, context: typer.Context, typed: str) -> list[str]:
+    from engine.query import answer
+
+    from .models import with_environment
+    from .shared import database_or_fresh, look_at
+
+    given = context.params.get("db")
+    with look_at(Path(given)) if given else database_or_fresh(None, quietly=True) as database:
+        bindings = {"typed": typed, "run": context.params.get("run")}
+        used = {name: value for name, value in bindings.items() if f":{name}" in query}
+        if query is _MODELS:
+            with with_environment(database) as beside:
+                return [str(row["name"]) for row in beside.rows(query, used)]
+        return [str(row[0]) for row in answer(database, query, used, limit=_MOST, seconds=_SECONDS).rows]
+
+
+def _is_offered(name: str) -> bool:
+    """Whether the shell that asks can take this name."""
+    return name.isprintable() if is_for_bash(os.environ) else bool(_PLAIN.fullmatch(name))
+
+
+def is_for_bash(environ: Mapping[str, str]) -> bool:
+    """Whether this process was started by bash to complete a word."""
+    return environ.get("_ENGINE_COMPLETE") == "complete_bash"
+
+
+def complete_for_bash(run: Callable[[], int], environ: MutableMapping[str, str]) -> int:
+    """Run a completion, and print what it offers in the way that bash takes it; returns the exit code."""
+    before = _join_words(environ)
+    with redirect_stdout(io.StringIO()) as offered:
+        code = run()
+    for name in filter(None, offered.getvalue().splitlines()):
+        typer.echo(_ODD.sub(r"\\\g<0>", name.removeprefix(before)))
+    return code
+
+
+def _join_words(environ: MutableMapping[str, str]) -> str:
+    """Put together what bash parts at ':' and '=', as in known://plan: COMP_WORDS and COMP_CWORD are changed.
+
+    Bash replaces only the last part by what is offered; what stands before it in the word is returned.
+    """
+    words = environ.get("COMP_WORDS", "").split("\n")
+    place = environ.get("COMP_CWORD", "")
+    if not place.isdecimal():
+        return ""
+    joined: list[str] = []
+    last = before = ""
+    for word in [*words, ""][: int(place) + 1]:
+        before, last = last, word
+        if joined and (_BREAKS.fullmatch(word) or _BREAKS.fullmatch(before)):
+            joined[-1] += word
+        else:
+            joined.append(word)
+    environ["COMP_WORDS"] = "\n".join(joined)
+    environ["COMP_CWORD"] = str(len(joined) - 1)
+    return joined[-1] if _BREAKS.fullmatch(last) else joined[-1].removesuffix(last)

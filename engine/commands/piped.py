@@ -1,0 +1,61 @@
+"""Reads the text that is piped to `engine run` and joins its prompt."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+
+MOST_BYTES = 1_000_000
+"""More is refused: a file is the place for it."""
+NOTICE_S, PATIENCE_S = 1.0, 10.0
+"""How long a pipe may say nothing until a line tells of it, and in all: a script may have inherited one."""
+
+
+def piped_text(wanted: bool | None) -> str:
+    """The text on stdin where that is a pipe or a regular file, else ''. `wanted` False reads nothing, True waits for ever.
+
+    Where nothing comes through a pipe within 10 s, a line says so and '' is returned; what has begun is read to its end.
+    Raises `Overflow` (413) for more than a million bytes, `EngineError` (415) for what is no text.
+    """
+    from engine.errors import EngineError, Overflow
+
+    number = None if wanted is False else descriptor()
+    if number is None or not (wanted or _speaks(number)):
+        return ""
+    data = b""
+    while piece := os.read(number, 65_536):
+        data += piece
+        if len(data) > MOST_BYTES:
+            raise Overflow(f"stdin: is longer than {MOST_BYTES:,} bytes; save it to a file and name that in the prompt")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise EngineError("stdin: is not UTF-8 text; convert it, or say --no-stdin", 415)
+    return text
+
+
+def descriptor() -> int | None:
+    """The number of stdin where it is a pipe, a socket or a regular file."""
+    try:
+        number = sys.stdin.fileno()
+        mode = os.fstat(number).st_mode
+    except (OSError, ValueError):  # closed, or a text that a test gives
+        return None
+    return number if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISREG(mode) else None
+
+
+def _speaks(number: int) -> bool:
+    """Whether something, or the end, comes within the time that a pipe has."""
+    from .printing import say
+
+    if select.select([number], [], [], NOTICE_S)[0]:
+        return True
+    say("engine: waiting for stdin, a pipe; --no-stdin goes on without it", dim=True)
+    if select.select([number], [], [], PATIENCE_S - NOTICE_S)[0]:
+        return True
+    say(f"engine: nothing came on stdin in {PATIENCE_S:g} s, so it is left out; --stdin waits for its end", "yellow")
+    return False

@@ -1,0 +1,80 @@
+"""`engine config`: the settings of the file, and what can be changed of a run.
+
+spec: @settings
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_cli import READ_AND_ANSWER, database, engine, script
+
+
+def settings(folder: Path, *names: str) -> dict[str, Any]:
+    """The rows of `engine config --json`, by name."""
+    return {row["name"]: row for row in json.loads(engine(folder, "config", *names, "--json").stdout)}
+
+
+def test_settings_are_listed_with_value_default_and_meaning_and_no_file_is_made(folder: Path) -> None:
+    told = settings(folder)["process_timeout"]
+    assert (told["value"], told["default"], told["is_set"]) == ("45", "45", 0)
+    assert "seconds after which a process is stopped" in engine(folder, "config").stdout
+    assert not (folder / ".engine").exists()
+
+
+def test_a_setting_is_set_shown_and_given_its_default_again(folder: Path) -> None:
+    done = engine(folder, "config", "process_timeout=90", "max_strikes=5")
+    assert done.returncode == 0
+    assert [line.split()[:3] for line in done.stdout.splitlines()[1:]] == [
+        ["max_strikes", "5", "3"],
+        ["process_timeout", "90", "45"],
+    ]
+    assert engine(folder, "config", "--unset", "process_timeout").returncode == 0
+    assert {name: row["is_set"] for name, row in settings(folder, "process_timeout").items()} == {"process_timeout": 0}
+    assert settings(folder)["max_strikes"]["is_set"] == 1
+
+
+def test_an_empty_value_means_none_where_that_is_allowed(folder: Path) -> None:
+    assert engine(folder, "config", "delegated_condense_ratio=").returncode == 0
+    assert settings(folder)["delegated_condense_ratio"]["value"] is None
+    assert "is needed" in engine(folder, "config", "max_strikes=").stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["max_strike=4"], 2, "did you mean max_strikes?"),
+        (["max_strikes=0"], 2, "is a whole number from 1 on, not '0'"),
+        (["max_strikes=4", "process_timeout=soon"], 2, "process_timeout"),
+        (["nobody", "model=local"], 2, "no such run"),
+        (["--unset", "nope"], 2, "none of that name"),
+        (["max_strikes", "4"], 2, "max_strikes=4"),
+    ],
+)
+def test_a_change_that_is_refused_changes_nothing(folder: Path, words: list[str], code: int, told: str) -> None:
+    done = engine(folder, "config", *words)
+    assert done.returncode == code
+    assert told in done.stderr
+    assert not database(folder).exists()
+    engine(folder, "config", "min_cycles=4")
+    assert engine(folder, "config", *words).returncode == code
+    assert [name for name, row in settings(folder).items() if row["is_set"]] == ["min_cycles"]
+
+
+def test_a_model_that_lacks_its_key_is_kept_and_that_is_said(folder: Path) -> None:
+    done = engine(folder, "config", "model=openai/gpt-5")
+    assert (done.returncode, "OPENAI_API_KEY" in done.stderr) == (0, True)
+    assert settings(folder)["model"]["value"] == "openai/gpt-5"
+
+
+def test_a_run_has_values_of_its_own(folder: Path, tmp_path: Path) -> None:
+    engine(folder, "run", "--model", script(tmp_path / "s.jsonl", READ_AND_ANSWER), "--run", "demo", "Go")
+    assert engine(folder, "config", "demo", "temperature=0.5", "context_limit=4096").returncode == 0
+    told = json.loads(engine(folder, "config", "demo", "--json").stdout)
+    assert (told["temperature"], told["context_limit"]) == (0.5, 4096)
+    for words in (["demo", "temperature=hot"], ["demo", "temprature=1"], ["demo", "--unset", "temperature"]):
+        assert engine(folder, "config", *words).returncode == 2
+    assert json.loads(engine(folder, "config", "demo", "--json").stdout) == told

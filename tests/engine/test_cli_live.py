@@ -1,0 +1,80 @@
+"""What a terminal shows while a run is driven: prose as it is written, and outputs folded to their last lines.
+
+spec: @live_progress
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from engine_cli import on_terminal, screen, script
+from rich.cells import cell_len
+
+from engine.commands.folding import Draft, LastLines
+
+LOUD = (
+    'for i in $(seq 1 300); do echo "line $i: \\033[2J日本語 and more than forty columns"; done; '
+    "printf '1%%\\r100%%'; exit 2"
+)
+ANSWERS = [
+    f"I count, and I say so in more words than one line of a narrow terminal has.\n<env>{LOUD}</env>"
+    '<update status="102">on</update>',
+    '<update status="200">All\n\ndone.</update>',
+]
+
+
+def test_at_forty_columns_an_output_of_many_lines_leaves_its_last_ones(folder: Path, tmp_path: Path) -> None:
+    model = script(tmp_path / "s.jsonl", ANSWERS)
+    code, said = on_terminal(folder, "run", "--no-repo", "--yolo", "--model", model, "--run", "demo", "Go", columns=40)
+    assert code == 0
+    shown = screen(said)
+    at = next(number for number, line in enumerate(shown) if line.startswith("[1] exit 2"))
+    assert shown[at - 3 : at] == [
+        "    I count, and I say so in more words",
+        "    than one line of a narrow terminal",
+        "    has.",
+    ]
+    folded = [line for line in shown[at:] if line.startswith(("    | ", "    … "))]
+    assert folded[0] == "    … 296 lines before"
+    assert folded[-1] == "    | 100%"
+    assert "\n".join(folded).count("日本語") == 4
+    assert "line 296:" not in "\n".join(folded)
+    answer = shown.index("All")
+    assert shown[answer : answer + 3] == ["All", "", "done."]
+    assert max(cell_len(line) for line in shown[at - 3 : answer]) <= 40
+    assert "a command runs, 301 lines" in said
+    assert "\x1b[2J" not in said
+
+
+def test_last_lines_are_put_together_from_pieces() -> None:
+    output = LastLines()
+    for piece in ("a", "b\nc\n", "\n", "10%\r2", "0%\r30%", "\n", "d\x1b[K\n" * 7, "e" * 5_000):
+        output.add(piece)
+    assert output.count == 12
+    assert output.lines()[:4] == [r"d\u{1b}[K"] * 4
+    assert len(output.lines()[-1]) == 2_000
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ('<get path="a"/><upd', []),
+        ('<update status="102">on it', []),
+        ('<update status="200">The answer, ', ["    The answer,"]),
+        ('<update status="200">The answer, 4 < 5.</upd', ["    The answer, 4 < 5."]),
+        ("<update status='200'>Two\nlines.</update>", ["    Two", "    lines."]),
+    ],
+)
+def test_an_answer_is_shown_while_it_is_written(written: str, shown: list[str]) -> None:
+    draft = Draft()
+    for character in written:
+        draft.hear(character)
+    assert [line.rstrip() for line in draft.lines(40)] == shown
+
+
+def test_prose_that_turns_out_to_be_other_is_mended() -> None:
+    draft = Draft()
+    for at, text in ((0, "I look"), (6, " at it <"), (6, ".")):
+        draft.tell(at, text)
+    assert draft.lines(40) == ["    I look."]
