@@ -48,7 +48,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _command in (
+for _each in (
     run.run,
     look.runs,
     look.show,
@@ -67,7 +67,7 @@ for _command in (
     config.config,
     trust.trust,
 ):
-    app.command()(_command)
+    app.command()(_each)
 app.add_typer(files.app, name="files")
 app.add_typer(policy.app, name="policy")
 app.command()(sql.sql)
