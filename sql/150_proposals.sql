@@ -94,7 +94,15 @@ select
             order by q.ordinal desc
             limit 1
         ),
-        m.message,
+        nullif(
+            coalesce(m.message, '') || coalesce(
+                (
+                    select group_concat(e.target || ': ' || e.reason, char(10))
+                    from proposals as e
+                    where e.command_id = m.id and e.kind = 'file_write' and e.reason is not null
+                ), ''
+            ), ''
+        ),
         ''
     ) as message
 from commands as m
@@ -156,6 +164,13 @@ where p.kind <> 'question'
         or g.grant_id is not null
         or exists (select 1 from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo')
     );
+
+-- Open proposals that yolo accepts: no question, and none that a policy asks about.
+create view _yolo_proposals as
+select p.id as proposal_id
+from proposals as p
+left join command_policies as k on k.id = (select l.policy_id from _line_policies as l where l.line_id = p.id)
+where p.state = 'proposed' and p.kind <> 'question' and k.decision is not 'ask';
 
 -- Act on a proposal that was decided or whose effect has ended: insert into _settle_proposal (proposal_id). Its effect
 -- is created, or its command ends.

@@ -122,7 +122,13 @@ begin
     update proposals
     set state = case new.decision when 'accept' then 'accepting' else 'failed' end,
         outcome = case new.decision when 'accept' then null when 'reject' then 'rejected' else 'error' end,
-        reason = new.reason,
+        -- the model is told what was changed in its text
+        reason = case
+            when kind = 'file_write' and new.body is not null and new.decision = 'accept'
+                then coalesce(new.reason || char(10), '') || 'changed before it was accepted:' || char(10)
+                    || edit_diff(target, (select body from contents where id = content_id), new.body)
+            else new.reason
+        end,
         content_id = case
             when kind = 'file_write' and new.body is not null and new.decision = 'accept'
                 then (select max(id) from contents)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from .asking import AcceptAll, Asker, options_of, show_proposal, terminal
+from .asker import Asker
+from .asking import AcceptAll, options_of, show_proposal, terminal
 from .exits import INTERRUPTED, exit_code
 from .interrupt import Interrupt
 from .narrator import Narrator
@@ -34,7 +35,7 @@ def drive(
     _quieten_libraries()
     with Interrupt() as interrupt, Narrator() as narrator:
         person = None if yolo else terminal()
-        decide: OnProposal | None = AcceptAll() if yolo else Asker(db, interrupt, person) if person else None
+        decide: OnProposal | None = AcceptAll(db) if yolo else Asker(db, interrupt, person) if person else None
         try:
             runs.drive(db, run, on_event=narrator, on_proposal=decide, on_driver=interrupt.take)
         except Conflict:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from engine_cli import EDIT_AND_RUN, ENGINE, QUESTION, SECONDS, database, engine, environment, script
 
+import engine as library
 from engine.commands.asking import user_name
 
 
@@ -206,7 +207,7 @@ def test_at_a_terminal_a_coloured_diff_and_a_command_are_asked_about(
 ) -> None:
     terminal = open_terminal("run", "--model", editing, "Change it")
     terminal.expect("accept?")
-    assert "\x1b[32m  +The port is 9090." in terminal.said
+    assert "\x1b[32m+\x1b[0m\x1b[32mThe port is 9090." in terminal.said.replace("\x1b[0m\x1b[32m", "\x1b[0m\x1b[32m")
     terminal.type("what\ny\n")
     terminal.expect("$ echo done > marker")
     terminal.type("y\n")
@@ -266,3 +267,94 @@ def test_control_characters_of_a_model_do_not_reach_the_terminal(open_terminal: 
     assert "\\u{202e}" in terminal.said
     terminal.type("q\n")
     terminal.end()
+
+
+# --- more than yes and no
+
+
+def test_an_edited_text_is_what_is_written_and_the_model_is_told(
+    open_terminal: OpenTerminal, folder: Path, tmp_path: Path, editing: str
+) -> None:
+    editor = tmp_path / "editor.sh"
+    editor.write_text('#!/bin/sh\nsed -i "s/9090/9191/" "$1"\n')
+    editor.chmod(0o755)
+    terminal = open_terminal("run", "--model", editing, "--run", "demo", "Change it", EDITOR=str(editor))
+    terminal.expect("accept?")
+    terminal.type("e\n")
+    terminal.expect("accept?")
+    terminal.type("y\n")
+    assert terminal.end()[0] == 0
+    assert "9191" in (folder / "notes.md").read_text()
+    with library.open(database(folder), read_only=True) as db:
+        told = db.value("select message from command_results where action = 'set' and turn = 1")
+    assert "changed before it was accepted" in told
+    assert "+The port is 9191." in told
+
+
+@pytest.mark.parametrize("editor", ["true", "false", "/no/such/editor"])
+def test_an_editor_that_changes_nothing_decides_nothing(
+    open_terminal: OpenTerminal, folder: Path, editing: str, editor: str
+) -> None:
+    terminal = open_terminal("run", "--model", editing, "Change it", EDITOR=editor)
+    terminal.expect("accept?")
+    terminal.type("e\n")
+    terminal.expect("accept?")
+    terminal.type("q\n")
+    assert terminal.end()[0] == 6
+    assert "8080" in (folder / "notes.md").read_text()
+
+
+def test_all_of_a_kind_and_always_are_grants_that_can_be_revoked(
+    open_terminal: OpenTerminal, folder: Path, editing: str
+) -> None:
+    terminal = open_terminal("run", "--model", editing, "--run", "demo", "Change it")
+    terminal.expect("accept?")
+    terminal.type("p\n")
+    terminal.expect("accept?")
+    terminal.type("a\n")
+    assert terminal.end()[0] == 0
+    granted = json.loads(engine(folder, "grants", "--json").stdout)
+    assert [(row["kind"], row["target"], row["run"]) for row in granted] == [
+        ("file_write", "*", None),
+        ("process", None, "demo"),
+    ]
+    assert engine(folder, "grants", "--revoke", "1").returncode == 0
+
+
+def test_the_whole_proposal_is_shown_in_a_pager(open_terminal: OpenTerminal, folder: Path, tmp_path: Path) -> None:
+    long = "".join(f"line {number}\n" for number in range(200))
+    model = script(tmp_path / "long.jsonl", [f'<set path="new.txt">{long}</set>'])
+    terminal = open_terminal("run", "--model", model, "Write it", PAGER="sed s/^/paged:/")
+    terminal.expect("accept?")
+    assert "line 199" not in terminal.said
+    assert "more lines; [v] shows all" in terminal.said
+    terminal.type("v\n")
+    terminal.expect("accept?")
+    assert "+line 199" in terminal.said
+    assert "paged:" in terminal.said
+    terminal.type("q\n")
+    terminal.end()
+
+
+def test_the_files_of_a_patch_are_one_decision_or_several(
+    open_terminal: OpenTerminal, folder: Path, tmp_path: Path
+) -> None:
+    patch = "<set>*** Begin Patch\n*** Add File: x.txt\n+x\n*** Add File: y.txt\n+y\n*** End Patch</set>"
+    model = script(tmp_path / "patch.jsonl", [patch, patch.replace(".txt", ".md")])
+    terminal = open_terminal("run", "--model", model, "--run", "one", "Write it")
+    terminal.expect("accept all?")
+    assert "changes 2 files" in terminal.said
+    terminal.type("y\n")
+    assert terminal.end()[0] == 0
+    assert (folder / "y.txt").read_text() == "y\n"
+    terminal = open_terminal("run", "--run", "one", "Again")
+    terminal.expect("accept all?")
+    terminal.type("o\n")
+    terminal.expect("accept?")
+    terminal.type("y\n")
+    terminal.expect("accept?")
+    terminal.type("n\n")
+    terminal.expect("why not?")
+    terminal.type("only the first\n")
+    terminal.end()
+    assert not (folder / "x.md").exists()  # a patch is done whole or not at all

@@ -1,0 +1,200 @@
+"""Asks the person at the terminal about each proposal of a run, and takes the answer back to it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, TextIO
+
+from .asking import options_of, proposal_lines, show_proposal, user_name
+from .colouring import coloured
+from .outside import edited, paged
+from .printing import one_line, paint, say, visible
+
+if TYPE_CHECKING:
+    from engine.api import Database
+    from engine.database import Row
+
+    from .interrupt import Interrupt
+
+_SHOWN_LINES = 60
+"""Lines of a proposal that are shown before it is asked about; [v] shows all."""
+_END = "\x04"
+_WORDS = {
+    "yes": "y",
+    "no": "n",
+    "edit": "e",
+    "always": "p",
+    "all": "a",
+    "view": "v",
+    "quit": "q",
+    "one": "o",
+    _END: "q",
+}
+
+
+class Asker:
+    """Decides by asking: True accepts, False rejects, a text answers or replaces, None leaves the proposal open.
+
+    The changes of one patch, and the removals of one command, are one decision unless the person takes them one by one.
+    """
+
+    def __init__(self, db: Database, interrupt: Interrupt, source: TextIO) -> None:
+        self._db = db
+        self._source = source
+        self._interrupt = interrupt
+        self._accepted: set[str] = set()
+        self._one_by_one: set[str] = set()
+        self.decided_by = user_name()
+
+    def __call__(self, proposal: Mapping[str, Any]) -> bool | str | None:
+        """Ask about one proposal."""
+        if proposal["path"] in self._accepted:
+            return True
+        say()
+        try:
+            with self._interrupt.asking():
+                if proposal["kind"] == "question":
+                    show_proposal(proposal)
+                    return self._answer(proposal)
+                siblings = self._siblings(proposal)
+                if len(siblings) > 1:
+                    return self._decide_together(siblings)
+                show_proposal(proposal, _SHOWN_LINES)
+                return self._decide(proposal)
+        except KeyboardInterrupt:
+            return None
+
+    def _siblings(self, proposal: Mapping[str, Any]) -> list[Row]:
+        """The open proposals of the same command, unless these are decided one by one."""
+        if proposal["path"] in self._one_by_one:
+            return []
+        return self._db.rows(
+            "select * from open_proposals where run = ? and path = ? order by proposal_id",
+            (proposal["run"], proposal["path"]),
+        )
+
+    def _decide_together(self, proposals: Sequence[Row]) -> bool | str | None:
+        """Ask about the proposals of one command, or, where the person wants that, about the first of them alone."""
+        say(f"{proposals[0]['action']} changes {len(proposals)} files:", "cyan")
+        for each in proposals:
+            lines = proposal_lines(each)
+            added, removed = (sum(line[:1] == mark and line[:3] != mark * 3 for line in lines) for mark in "+-")
+            say(f"  {visible(each['target'] or ''):40} +{added} -{removed}")
+        while True:
+            match self._key("accept all? [y] yes, [n] no, [o] one by one, [v] view, [q] decide later: ", "ynovq"):
+                case "y":
+                    self._accepted.add(proposals[0]["path"])
+                    return True
+                case "n":
+                    return self._rejected(proposals[0])
+                case "o":
+                    self._one_by_one.add(proposals[0]["path"])
+                    show_proposal(proposals[0], _SHOWN_LINES)
+                    return self._decide(proposals[0])
+                case "v":
+                    paged([line for each in proposals for line in _whole(each)])
+                case _:
+                    return None
+
+    def _decide(self, proposal: Mapping[str, Any]) -> bool | str | None:
+        is_text = proposal["kind"] == "file_write"
+        keys = "yneapvq" if is_text else "ynapvq"
+        question = (
+            f"accept? [y] yes, [n] no{', [e] edit it first' if is_text else ''}, [a] all of this kind in this run, "
+            "[p] always in this project, [v] view, [q] decide later: "
+        )
+        while True:
+            match self._key(question, keys):
+                case "y":
+                    return True
+                case "n":
+                    return self._rejected(proposal)
+                case "e":
+                    if (text := self._edited(proposal)) is not None:
+                        return text
+                case "a":
+                    self._grant(proposal, None, whole_project=False)
+                    return True
+                case "p":
+                    self._grant(proposal, _always(proposal), whole_project=True)
+                    return True
+                case "v":
+                    paged(_whole(proposal))
+                case _:
+                    return None
+
+    def _rejected(self, proposal: Mapping[str, Any]) -> bool:
+        reason = self._line("why not? (for the model; Enter: no reason) ").strip()
+        self._db.insert(
+            "answer_proposal",
+            proposal_id=proposal["proposal_id"],
+            decision="reject",
+            reason=None if reason in {"", _END} else reason,
+            decided_by=self.decided_by,
+        )
+        return False
+
+    def _edited(self, proposal: Mapping[str, Any]) -> str | None:
+        """The text of a file as the person changed it; None where it is as it was, or there is no editor."""
+        text = self._db.value(
+            "select c.body from proposals as p join contents as c on c.id = p.content_id where p.id = ?",
+            (proposal["proposal_id"],),
+        )
+        changed = edited(str(text), PurePosixPath(proposal["target"] or "").name)
+        if changed is None or changed == text:
+            say("nothing was changed", dim=True)
+            return None
+        return changed or "\n"
+
+    def _grant(self, proposal: Mapping[str, Any], target: str | None, *, whole_project: bool) -> None:
+        from engine.gate import give_grant
+
+        number = give_grant(
+            self._db, proposal["run"], proposal["kind"], target, whole_project=whole_project, by=self.decided_by
+        )
+        meant = one_line(target, 60) if target is not None else f"every {proposal['kind']} of this run"
+        say(f"grant {number}: {meant}; 'engine grants --revoke {number}' takes it back", dim=True)
+
+    def _answer(self, proposal: Mapping[str, Any]) -> str | None:
+        options = options_of(self._db, proposal)
+        for number, option in enumerate(options, 1):
+            say(f"  {number}. {visible(option)}")
+        while True:
+            given = self._line(
+                "a number or your own words ([q] later): " if options else "your answer ([q] later): "
+            ).strip()
+            if given.lower() in {"q", "quit", _END}:
+                return None
+            if given.isdecimal() and 1 <= int(given) <= len(options):
+                return options[int(given) - 1]
+            if given:
+                return given
+
+    def _key(self, question: str, keys: str) -> str:
+        """One of `keys`, given as such or as its word; asked again until it is one."""
+        while True:
+            given = self._line(question).strip().lower()
+            key = _WORDS.get(given, given)
+            if len(key) == 1 and key in keys:
+                return key
+
+    def _line(self, question: str) -> str:
+        """A line from the terminal, '\\x04' at its end. The question goes to stderr: stdout is for the run's answer."""
+        sys.stderr.write(paint(question, "yellow", stream=sys.stderr))
+        sys.stderr.flush()
+        return self._source.readline() or _END
+
+
+def _whole(proposal: Mapping[str, Any]) -> list[str]:
+    """A proposal as a pager shows it: where it goes, then all of its lines."""
+    return [visible(proposal["target"] or ""), *coloured(proposal_lines(proposal), proposal["target"]), ""]
+
+
+def _always(proposal: Mapping[str, Any]) -> str:
+    """What 'always in this project' means for a proposal: this command line, or the files in this folder."""
+    if proposal["kind"] == "process":
+        return str(proposal["target"])
+    folder = PurePosixPath(proposal["target"]).parent.as_posix()
+    return "*" if folder == "." else f"{folder}/**"

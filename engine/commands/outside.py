@@ -1,0 +1,58 @@
+"""Hands a text to the person's own editor or pager, and takes it back."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from .printing import say
+
+_EDITORS = ("VISUAL", "EDITOR")
+
+
+def edited(text: str, name: str) -> str | None:
+    """`text` as the person left it in $VISUAL or $EDITOR, in a file whose name ends like `name`.
+
+    None where there is no editor, or it fails; then stderr says why.
+    """
+    command = next((os.environ[each] for each in _EDITORS if os.environ.get(each)), None) or _found("nano", "vi")
+    if command is None:
+        say("no editor: set EDITOR", "yellow")
+        return None
+    with tempfile.TemporaryDirectory(prefix="engine-") as folder:
+        # only the ending is taken from the path: it comes from a model
+        suffix = Path(name).suffix
+        path = Path(folder, "proposal" + (suffix if suffix[1:].isalnum() else ".txt"))
+        path.write_text(text, encoding="utf-8", newline="")
+        try:
+            code = subprocess.run([*shlex.split(command), str(path)], check=False).returncode
+            if code == 0:
+                return path.read_bytes().decode("utf-8")
+            say(f"{command}: ended with {code}; nothing was taken", "yellow")
+        except (OSError, ValueError) as error:
+            say(f"{command}: {getattr(error, 'strerror', None) or error}; nothing was taken", "yellow")
+    return None
+
+
+def paged(lines: Iterable[str]) -> None:
+    """Show lines, whose controls are drawn already, in $PAGER, less or more; on stderr where there is none."""
+    text = "\n".join(lines)
+    command = os.environ.get("PAGER") or _found("less", "more")
+    if command:
+        try:
+            environment = {**os.environ, "LESS": "-R", "LESSSECURE": "1"}
+            subprocess.run(shlex.split(command), input=text.encode(), env=environment, stdout=sys.stderr, check=False)
+            return
+        except (OSError, ValueError):
+            pass
+    say(text)
+
+
+def _found(*names: str) -> str | None:
+    return next((name for name in names if shutil.which(name)), None)
