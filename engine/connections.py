@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -109,6 +110,6 @@ def _use_wal(connection: apsw.Connection) -> None:
 
 def _log_size(path: Path) -> int | None:
     try:
-        return path.with_name(f"{path.name}-wal").stat().st_size
+        return os.stat(f"{os.path.realpath(path)}-wal").st_size
     except OSError:
         return None

@@ -130,9 +130,13 @@ begin
         new.attributes,
         entry_head(
             new.category, new.turn, new.state, new.outcome,
-            coalesce(
-                (select status from states where name = new.state),
-                (select status from outcomes where name = substr(new.outcome, 1, instr(new.outcome || ':', ':') - 1))
+            (
+                select x.status
+                from _result_statuses as x
+                where x.state = new.state
+                    and x.outcome in ('', new.outcome, substr(new.outcome, 1, instr(new.outcome || ':', ':') - 1))
+                order by length(x.outcome) desc
+                limit 1
             ),
             new.attributes
         )

@@ -782,7 +782,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view purge_run (run)
 -- view record_crash (command_id, message, lease)
 -- view release_lease (token)
--- view report_file (project_id, path, kind, size, mtime_ns, sha256, text)
+-- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to)
 -- view report_listing (project_id, listing, is_partial)
 -- view resumable_runs (run_id, run, status, step)
 -- view run_leases (run, token, holder, expires_at)
