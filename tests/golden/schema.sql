@@ -946,6 +946,9 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger run_view_versions__keep_fixed on run_view_versions
 -- trigger run_view_versions__keep_keys on run_view_versions
 -- trigger run_view_versions__keep_rows on run_view_versions
+-- trigger run_views__keep_content_id on run_views
+-- trigger run_views__keep_fixed on run_views
+-- trigger run_views__keep_keys on run_views
 -- trigger run_views__record_change on run_views
 -- trigger run_views__record_new on run_views
 -- trigger run_views__record_removal on run_views
