@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from types import TracebackType
 from typing import Annotated
 
 import typer
@@ -115,11 +116,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _reader_is_gone()
     except Exception as error:
         if os.environ.get("ENGINE_DEBUG"):
+            sys.excepthook = _show_without_secrets
             raise
         text, status = _told(error)
-        print_error(text)
+        print_error(secrets.scrubbed(text))
         return exit_code(status)
     return 0
+
+
+def _show_without_secrets(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print a traceback whose messages hold no key."""
+    import traceback
+
+    sys.stderr.write(secrets.scrubbed("".join(traceback.format_exception(kind, error, trace))))
 
 
 def _told(error: Exception) -> tuple[str, int]:

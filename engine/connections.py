@@ -29,7 +29,10 @@ def connect_to_write(path: Path, clock: Clock, synchronous: str, trust: schemas.
     if str(path) != MEMORY and not path.exists():
         # where this fails, SQLite makes the file below
         installed().fresh.write(path, private=path.parent.name == FOLDER)
+    logged = bool(_log_size(path))
     connection = _connected(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    # a file that is refused is left as it was: its log, which may be that of another database, is not written into it
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(logged))
     try:
         if str(path) == MEMORY:
             installed().fresh.copy_to(connection)
@@ -42,6 +45,7 @@ def connect_to_write(path: Path, clock: Clock, synchronous: str, trust: schemas.
             "cache_size = -16000",
         ):
             connection.execute(f"pragma {pragma}").fetchall()
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
     except BaseException:
         connection.close()
         raise

@@ -26,7 +26,8 @@ create trigger run_views__keep_content_id
 after update of content_id, visibility, state, outcome, context_order, turn, metadata_id, since on run_views
 when (new.since <> old.since and new.since - (select coalesce(max(id), 0) from events) in (0, 1)
     or new.since = old.since
-    and (new.content_id, new.visibility, new.state, new.outcome, new.context_order, new.turn) is (old.content_id, old.visibility, old.state, old.outcome, old.context_order, old.turn)
+    and (new.content_id, new.visibility, new.state, new.outcome, new.context_order, new.turn)
+    is (old.content_id, old.visibility, old.state, old.outcome, old.context_order, old.turn)
     and (new.metadata_id is old.metadata_id or not exists (select 1 from turns where run_id = old.run_id))) is not true
 begin
     select raise(abort, '405 run_views: the record is append-only; this value does not change any more');

@@ -33,7 +33,8 @@ SEEN = "content_id visibility state outcome context_order turn"
 # a fork marks what its parent had not finished
 AS_A_VERSION = f"""new.since <> old.since and {WITH_THE_CLOCK}
     or new.since = old.since
-    and (new.{SEEN.replace(" ", ", new.")}) is (old.{SEEN.replace(" ", ", old.")})
+    and (new.{SEEN.replace(" ", ", new.")})
+    is (old.{SEEN.replace(" ", ", old.")})
     and (new.metadata_id is old.metadata_id or not exists (select 1 from turns where run_id = old.run_id))"""
 UNTIL_A_SWEEP = "not exists (select 1 from _purges where run_id < 0)"
 
