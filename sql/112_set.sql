@@ -261,7 +261,9 @@ begin
             'visibility', new.visibility,
             'attributes', json(new.attributes),
             'leads_to', w.leads_to,
-            'diff', edit_diff(new.path || coalesce(' -> ' || w.leads_to, ''), w.old_body, w.body)
+            'diff', edit_diff(
+                new.path || coalesce(' -> ' || coalesce(fence_path(w.leads_to), w.leads_to), ''), w.old_body, w.body
+            )
         )
     from (
         select

@@ -165,7 +165,9 @@ begin
             'visibility', w.visibility,
             'attributes', json(w.attributes),
             'leads_to', w.leads_to,
-            'diff', edit_diff(w.path || coalesce(' -> ' || w.leads_to, ''), w.old_body, w.body)
+            'diff', edit_diff(
+                w.path || coalesce(' -> ' || coalesce(fence_path(w.leads_to), w.leads_to), ''), w.old_body, w.body
+            )
         )
     from (
         select

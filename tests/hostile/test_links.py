@@ -56,6 +56,17 @@ def test_a_change_through_a_link_shows_the_file_that_is_written(
     assert (root / "link.md").is_symlink()
 
 
+def test_the_name_of_a_file_behind_a_link_draws_no_line(root: Path, tmp_path: Path, db: engine.Database) -> None:
+    (root / "link.md").unlink()
+    (root / "real.md").rename(root / "real\n+++ harmless.md")
+    (root / "link.md").symlink_to("real\n+++ harmless.md")
+    seen: list[Any] = []
+    db.run("Go", run="demo", root=root, model=script(tmp_path, *CHANGE), on_proposal=seen.append)
+    head = seen[0]["detail"].splitlines()[:3]
+    assert [line[:3] for line in head] == ["---", "+++", "@@ "]
+    assert head[1].startswith("+++ b/link.md -> real&#10;+++ harmless.md")
+
+
 @pytest.mark.parametrize("harm", ["other", "none", "outside", "file"])
 def test_a_link_that_leads_elsewhere_after_the_approval_is_not_followed(
     root: Path, tmp_path: Path, db: engine.Database, harm: str
