@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
+from types import TracebackType
 from typing import Annotated, Any
 
 import typer
@@ -143,11 +144,19 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _reader_is_gone()
     except Exception as error:
         if os.environ.get("ENGINE_DEBUG"):
+            sys.excepthook = _show_without_secrets
             raise
         text, status = _told(error)
-        print_error(text)
+        print_error(secrets.scrubbed(text))
         return exit_code(status)
     return 0
+
+
+def _show_without_secrets(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print a traceback whose messages hold no key."""
+    import traceback
+
+    sys.stderr.write(secrets.scrubbed("".join(traceback.format_exception(kind, error, trace))))
 
 
 def _told(error: Exception) -> tuple[str, int]:

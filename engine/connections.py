@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -31,7 +32,10 @@ def connect_to_write(
     if str(path) != MEMORY and not path.exists():
         # where this fails, SQLite makes the file below
         installed().fresh.write(path, private=path.parent.name == FOLDER)
+    logged = bool(_log_size(path))
     connection = _connected(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    # a file that is refused is left as it was: its log, which may be that of another database, is not written into it
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(logged))
     try:
         if str(path) == MEMORY:
             installed().fresh.copy_to(connection)
@@ -44,6 +48,7 @@ def connect_to_write(
             "cache_size = -16000",
         ):
             connection.execute(f"pragma {pragma}").fetchall()
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
     except BaseException:
         connection.close()
         raise
@@ -112,6 +117,6 @@ def _use_wal(connection: apsw.Connection) -> None:
 
 def _log_size(path: Path) -> int | None:
     try:
-        return path.with_name(f"{path.name}-wal").stat().st_size
+        return os.stat(f"{os.path.realpath(path)}-wal").st_size
     except OSError:
         return None

@@ -17,15 +17,19 @@ _BESIDE = ("-wal", "-shm", "-journal")
 def check_header(path: Path, *, read_only: bool = False) -> None:
     """Refuse a file that is not the engine's, by its first 100 bytes.
 
-    Raises `ValidationError` (400) for a folder, a pipe or a file that is no SQLite database, `Conflict` (409) for one of
-    another application or, unless it is only to be read, of a newer engine.
+    Raises `ValidationError` (400) for a folder, a pipe or a file that is no SQLite database, or a link where SQLite keeps
+    files beside it, `Conflict` (409) for one of another application or, unless it is only to be read, of a newer engine.
     """
     if _is_folder(path):
         raise ValidationError(f"{path}: is a folder; name a database file, such as {path / 'engine.db'}")
-    for each in (path, *(Path(f"{path}{ending}") for ending in _BESIDE)):
+    beside = [Path(f"{os.path.realpath(path)}{ending}") for ending in _BESIDE]
+    for each in (path, *beside):
         # to open a pipe waits for its other end
         if each.exists() and not each.is_file():
             raise ValidationError(f"{each}: is no regular file; remove it, or name another database")
+    for each in beside:
+        if each.is_symlink():
+            raise ValidationError(f"{each}: is a symbolic link, what it leads to would be overwritten; remove the link")
     try:
         with path.open("rb") as file:
             header = file.read(100)

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 import apsw
 
 from . import identity
+from .errors import Conflict
 
 if TYPE_CHECKING:
     from .database import Store
 
 _POLL_S = 0.2
+_RELEASES = 6
+"""How often a release is tried; each waits for others who write as long as any statement does."""
 
 
 class Lease:
@@ -51,7 +54,13 @@ class Lease:
         self._done.set()
         if self._thread is not None:
             self._thread.join()
-        self._db.insert("release_lease", token=self.token)
+        for tries_left in reversed(range(_RELEASES)):
+            try:
+                self._db.insert("release_lease", token=self.token)
+                return
+            except Conflict:  # others write; a lease that stays keeps its run from being driven until it expires
+                if not tries_left:
+                    raise
 
     def _token_of_the_dead(self) -> str | None:
         held = self._db.row("select token, holder from run_leases where run = ?", (self.run,))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .durable import system_errors
-from .errors import NotFound
+from .errors import NotFound, PermissionDenied
 
 FOLDER = ".engine"
 FILE = "engine.db"
@@ -16,9 +16,16 @@ FILE = "engine.db"
 def find_database(start: Path) -> Path | None:
     """The `.engine/engine.db` of `start`, or of the nearest folder above that has one; None where there is none.
 
-    A file in a folder above counts only where no other user can have written it.
+    A file in a folder above counts only where no other user can have written it, and no link leads to it. Raises
+    `PermissionDenied` (403) where the `.engine` of `start`, or the file in it, is a symbolic link: a folder from elsewhere
+    would have its runs written into another project's file.
     """
     here = start.absolute() / FOLDER / FILE
+    if link := _link(here):
+        raise PermissionDenied(
+            f"{link}: is a symbolic link to {str(os.readlink(link))!r}; a file behind symbolic links is used only where it "
+            "is named, with --db PATH"
+        )
     if here.is_file():
         return here
     return next((path for path in _above(start) if _danger(path) is None), None)
@@ -42,6 +49,11 @@ def _above(start: Path) -> Iterator[Path]:
     return (path for path in found if path.is_file())
 
 
+def _link(path: Path) -> Path | None:
+    """The database or its folder, where one of them is a symbolic link."""
+    return next((each for each in (path.parent, path) if each.is_symlink()), None)
+
+
 def _danger(path: Path) -> str | None:
     """Why another user may have written the file at `path`, as the end of a sentence about it; None where none can have."""
     try:
@@ -49,6 +61,8 @@ def _danger(path: Path) -> str | None:
         owners = {found.st_uid for found in (folder, file, path.parent.lstat(), path.lstat())}
     except OSError:
         return "cannot be looked at"
+    if _link(path):
+        return "is behind a symbolic link"
     if owners != {os.geteuid()}:
         return "belongs to another user"
     # others can reach the file only where its folder is executable for them

@@ -60,6 +60,12 @@ def masked(text: str, *keys: str) -> str:
     return _USER_IN_URL.sub("", _KEY_SHAPED.sub("[key]", text))
 
 
+def scrubbed(text: str) -> str:
+    """`text` without the secrets of this process, and masked: for what is stored or printed."""
+    known = [value for name, value in os.environ.items() if len(value) >= _SHORTEST and is_secret(name, value)]
+    return masked(text, *sorted(known, key=len, reverse=True))
+
+
 def hide() -> None:
     """Keep the secrets of this process from others of the same user, as far as the system allows (Linux).
 

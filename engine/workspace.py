@@ -28,7 +28,8 @@ Kind = Literal["text", "binary", "too_large", "unreadable", "missing"]
 class FileRead:
     """The result of reading a file: `text` only for kind text, `sha256` (hex, of the bytes) for text and binary.
 
-    `size` is in bytes, `mtime_ns` in nanoseconds; both are 0 for a file that is missing or unreadable.
+    `size` is in bytes, `mtime_ns` in nanoseconds; both are 0 for a file that is missing or unreadable. `leads_to` is the
+    file that a symbolic link leads to, relative to the root; None for a file that is none.
     """
 
     kind: Kind
@@ -36,6 +37,7 @@ class FileRead:
     sha256: str | None = None
     size: int = 0
     mtime_ns: int = 0
+    leads_to: str | None = None
 
 
 class Workspace:
@@ -142,7 +144,8 @@ class Workspace:
         try:
             if added is not None:
                 self.expect_no_keys(path, added)
-            with self._held(self.resolve(path)) as (folder, name), open_regular(name, folder) as file:
+            place = self.resolve(path)
+            with self._held(place) as (folder, name), open_regular(name, folder) as file:
                 status = os.fstat(file.fileno())
                 if (status.st_dev, status.st_ino) in self._own.identities():
                     return FileRead("unreadable")
@@ -151,20 +154,26 @@ class Workspace:
             return FileRead("missing")
         except OSError:
             return FileRead("unreadable")
+        real = place.relative_to(self.root).as_posix()
+        leads_to = None if real == _plain(path) else real
         if data is None or len(data) > max_bytes:
-            return FileRead("too_large", size=status.st_size, mtime_ns=status.st_mtime_ns)
+            return FileRead("too_large", None, None, status.st_size, status.st_mtime_ns, leads_to)
         text = _text(data)
         kind: Kind = "binary" if text is None else "text"
-        return FileRead(kind, text, hashlib.sha256(data).hexdigest(), len(data), status.st_mtime_ns)
+        return FileRead(kind, text, hashlib.sha256(data).hexdigest(), len(data), status.st_mtime_ns, leads_to)
 
-    def write(self, path: str, text: str, *, before: str | None, after_ok: bool = True) -> str:
+    def write(
+        self, path: str, text: str, *, before: str | None, leads_to: str | None = None, after_ok: bool = True
+    ) -> str:
         """Write a file atomically, with the folders it needs; return the SHA-256 (hex) of its new bytes.
 
         `before` is the SHA-256 that the file must have now, None where there must be no file. With `after_ok` a file that
-        already holds `text` is a success. Of a symlink the target is written. Raises `Conflict` (409) where the file has
-        changed, `PermissionDenied` (403) for a path that is refused, `ValidationError` (400) for a text that is no UTF-8.
+        already holds `text` is a success. `leads_to` names the file that is written where `path` is a symbolic link to it.
+        Raises `Conflict` (409) where the file has changed or links lead to another one, `PermissionDenied` (403) for a path
+        that is refused, `ValidationError` (400) for a text that is no UTF-8.
         """
         target = self.resolve(path)
+        self._expect_place(path, target, leads_to)
         try:
             data = text.encode()
         except UnicodeEncodeError as error:
@@ -185,11 +194,12 @@ class Workspace:
     def delete(self, path: str, *, before: str | None) -> None:
         """Remove a file whose SHA-256 is `before`; one that is gone already is a success.
 
-        Of a symlink the target is hashed and the link is removed. Raises `Conflict` (409) where the file has changed.
+        Of a symlink the target is hashed and the link is removed. Raises `Conflict` (409) where the file has changed, or a
+        link stands in the place of a folder of its path.
         """
         target = self.resolve(path)
-        *above, last = self._parts(path)
-        link = (self.resolve("/".join(above)) if above else self.root) / last
+        link = self._place_of_name(path)
+        self._expect_place(path, link, None)
         with system_errors("delete", path):
             try:
                 with self._held(target) as (folder, name):
@@ -204,9 +214,13 @@ class Workspace:
                     os.unlink(name, dir_fd=folder)
                 sync(folder)
 
-    def expect(self, path: str, *, before: str | None, after: str | None) -> None:
+    def expect(self, path: str, *, before: str | None, after: str | None, leads_to: str | None = None) -> None:
         """Raise the error that writing `after` would raise now, or removing the file where `after` is None."""
         target = self.resolve(path)
+        if after is None:
+            self._expect_place(path, self._place_of_name(path), None)
+        else:
+            self._expect_place(path, target, leads_to)
         with system_errors("read", path):
             try:
                 with self._held(target) as (folder, name):
@@ -215,6 +229,22 @@ class Workspace:
                 now = None
         if now != (None if after is None else hashlib.sha256(after.encode(errors="replace")).hexdigest()):
             _expect(now, before, path)
+
+    def _place_of_name(self, path: str) -> Path:
+        """The real folder of a path, and its name in there, which may be that of a link."""
+        *above, last = self._parts(path)
+        return (self.resolve("/".join(above)) if above else self.root) / last
+
+    def _expect_place(self, path: str, place: Path, leads_to: str | None) -> None:
+        """Raise `Conflict` (409) where the real `place` of `path` is not `leads_to`, or without it the path itself."""
+        real = place.relative_to(self.root).as_posix()
+        if real == (leads_to or _plain(path)):
+            return
+        if leads_to is None:
+            raise Conflict(f"{path!r} leads through a symbolic link to {real!r}; change {real!r} instead")
+        raise Conflict(
+            f"{path!r} led to {leads_to!r} when its change was proposed and leads to {real!r} now; read it again"
+        )
 
     @contextmanager
     def _held(self, place: Path, *, make: bool = False) -> Iterator[tuple[int, str]]:
@@ -244,6 +274,11 @@ class Workspace:
 @lru_cache(maxsize=64)
 def _checked(root: str, database: Path) -> Workspace:
     return Workspace(Path(root), database)
+
+
+def _plain(path: str) -> str:
+    """A path as `relative_to` gives it, without `.` and doubled slashes."""
+    return PurePosixPath(path).as_posix()
 
 
 def _text(data: bytes) -> str | None:

@@ -34,7 +34,7 @@ def entry_head(
     given = _given(attributes)
     logged = category == "logging"
     # an error entry has its own status; a failed action has that of its outcome
-    if logged and (outcome is None or outcome.startswith("status:") or state != "failed"):
+    if logged and (outcome is None or state != "failed"):
         status = given.get("status") or status
     head: dict[str, Any] = {} if turn is None else {"turn": turn}
     if logged:

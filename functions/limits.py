@@ -23,6 +23,7 @@ class Limit(NamedTuple):
 
 
 RESPONSE_CHARACTERS = 1_000_000
+REFUSED_CALLS = 1_000
 MATCH_SECONDS = 0.4
 QUERY_SECONDS = 2.0
 STATEMENT_SECONDS = 5.0
@@ -47,6 +48,7 @@ SQL_LIKE_BYTES = 500
 
 LIMITS = (
     Limit("RESPONSE_CHARACTERS", RESPONSE_CHARACTERS, "characters", "a model's response; the rest is cut off"),
+    Limit("REFUSED_CALLS", REFUSED_CALLS, "calls", "a response that are not run; the rest of it is not read"),
     Limit("MATCH_SECONDS", MATCH_SECONDS, "s of CPU", "one match of a regex or a glob with one text"),
     Limit("QUERY_SECONDS", QUERY_SECONDS, "s of CPU", "one JSONPath or XPath on one document"),
     Limit("HELPER_BYTES", HELPER_BYTES, "bytes", "the memory of the process in which it runs"),

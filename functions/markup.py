@@ -16,6 +16,7 @@ from typing import Any
 
 from engine.functions import Function
 from engine.functions.compact import to_json
+from engine.functions.limits import REFUSED_CALLS
 from engine.functions.markup_foreign import read_control, read_fence, read_foreign
 from engine.functions.markup_grammar import FLAGS, Grammar, grammar_of
 from engine.functions.markup_own import read_tag
@@ -75,6 +76,9 @@ def _parse(text: str, grammar: Grammar, cap: int, cut: bool) -> dict[str, Any]:
             position = _ticks(state, fences, found)
         else:
             position = _HANDLERS.get(group, read_foreign)(state, found)
+        if len(state.dropped) + state.unread >= REFUSED_CALLS:
+            state.stop(position)
+            break
     return state.result()
 
 

@@ -74,9 +74,9 @@ def _resolved(action: str, attributes: dict[str, str], body: str | None, source:
     others = other_names(action)
     attributes = dict(attributes) if others.keys().isdisjoint(attributes) else _renamed(others, attributes, body)
     # a flag is set by its presence: remove one that says no
-    if attributes.get("manifest", "").lower() in ("false", "0", "no"):
+    if "manifest" in attributes and attributes["manifest"].lower() in ("false", "0", "no"):
         del attributes["manifest"]
-    if attributes.get("options", "").startswith("[") or attributes.get("tags", "").startswith("["):
+    if "options" in attributes or "tags" in attributes:
         attributes |= {name: joined(name, attributes[name]) for name in ("options", "tags") if name in attributes}
     path, destination = attributes.pop("path", None), attributes.pop("to", None)
     body = attributes.pop("body", None) if body is None else body

@@ -43,6 +43,8 @@ def read_foreign(state: State, found: re.Match[str]) -> int:
 
 def _tell(state: State, found: re.Match[str], start: int, reading: Reading) -> None:
     """Warn of what cannot be run."""
+    if not (reading.problem or reading.unknown):
+        return
     text = state.text
     # a head is named as it is, JSON and what has no head by its first 40 characters
     head = found[0].strip()

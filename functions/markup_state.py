@@ -33,6 +33,7 @@ class State:
         self.prose = Prose(text)
         self.reasoning: list[str] = []
         self.quoted = self.stripped = self.unread = 0
+        self.unread_from = -1
 
     @cached_property
     def reader(self) -> TagReader:
@@ -81,6 +82,12 @@ class State:
         self.unread += 1
         self.warnings.append(warning)
 
+    def stop(self, position: int) -> None:
+        """Read nothing behind `position`."""
+        if self.text[position:].strip():
+            self.prose.cut(position, len(self.text))
+            self.unread_from = position
+
     def cut_off(self, name: str, attributes: dict[str, str], start: int, end: int) -> int:
         """Take everything from `start` on as one truncated command; its head ends at `end`."""
         self.prose.cut(start, len(self.text))
@@ -120,4 +127,7 @@ class State:
                 f"Tool call limit ({self.cap}) reached: {len(self.dropped)} further call(s) were dropped,"
                 f" the first of them <{self.dropped[0]}>"
             )
+        if self.unread_from >= 0:
+            rest = len(self.text) - self.unread_from
+            warnings.append(f"Too many calls that were not run: the last {rest} characters of the answer were not read")
         return warnings

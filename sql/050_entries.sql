@@ -211,14 +211,17 @@ select
     v.entry_id,
     entry_head(
         s.category, v.turn, v.state, v.outcome,
-        coalesce(
-            st.status,
-            (select o.status from outcomes as o where o.name = substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1))
+        (
+            select x.status
+            from _result_statuses as x
+            where x.state = v.state
+                and x.outcome in ('', v.outcome, substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1))
+            order by length(x.outcome) desc
+            limit 1
         ),
         coalesce(b.attributes, e.attributes)
     ) as head
 from run_views as v
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind
-join states as st on st.name = v.state
 left join _entry_metadata as b on b.id = v.metadata_id;

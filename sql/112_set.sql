@@ -263,12 +263,16 @@ begin
             'exists', w.hash is not null,
             'visibility', new.visibility,
             'attributes', json(new.attributes),
-            'diff', edit_diff(new.path, w.old_body, w.body)
+            'leads_to', w.leads_to,
+            'diff', edit_diff(
+                new.path || coalesce(' -> ' || coalesce(fence_path(w.leads_to), w.leads_to), ''), w.old_body, w.body
+            )
         )
     from (
         select
             c.id as command_id,
             e.hash,
+            json_extract(e.attributes, '$.leads_to') as leads_to,
             b.body as old_body,
             -- a text file ends in a line feed, unless the one before did not
             (new.edit ->> '$.body') || case

@@ -71,6 +71,7 @@ begin
                     'path', f.path,
                     'to', f.destination,
                     'hash', e.hash,
+                    'leads_to', json_extract(e.attributes, '$.leads_to'),
                     'old', b.body,
                     'edit', json(patch_apply(b.body, f.change)),
                     'outcome', case
@@ -168,7 +169,10 @@ begin
             'exists', w.hash is not null,
             'visibility', w.visibility,
             'attributes', json(w.attributes),
-            'diff', edit_diff(w.path, w.old_body, w.body)
+            'leads_to', w.leads_to,
+            'diff', edit_diff(
+                w.path || coalesce(' -> ' || coalesce(fence_path(w.leads_to), w.leads_to), ''), w.old_body, w.body
+            )
         )
     from (
         select
@@ -178,6 +182,7 @@ begin
             -- a moved file is a new file under its new path
             case when f.value ->> '$.to' is null then f.value ->> '$.hash' end as hash,
             case when f.value ->> '$.to' is null then f.value ->> '$.old' end as old_body,
+            case when f.value ->> '$.to' is null then f.value ->> '$.leads_to' end as leads_to,
             f.value ->> '$.edit.body' as body,
             k.attributes,
             json_extract(c.attributes, '$.visibility') as visibility

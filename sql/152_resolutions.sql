@@ -154,7 +154,11 @@ begin
             where r.id = proposals.run_id
                 and k.rule = 'readonly'
                 -- a pattern that cannot be matched protects too
-                and (pattern_match(k.pattern, proposals.target) or pattern_error(k.pattern) is not null)
+                and (
+                    pattern_match(k.pattern, proposals.target)
+                    or pattern_match(k.pattern, json_extract(proposals.detail, '$.leads_to'))
+                    or pattern_error(k.pattern) is not null
+                )
         );
     update proposals
     set state = case kind when 'question' then 'resolved' else 'accepted' end

@@ -75,8 +75,9 @@ from file_stats
 where mtime_ns = -1;
 
 create view report_file as
--- Report a file as it is on disk: insert into report_file (project_id, path, kind, size, mtime_ns, sha256, text).
-select project_id, path, kind, size, mtime_ns, sha256, null as text
+-- Report a file as it is on disk: insert into report_file (project_id, path, kind, size, mtime_ns, sha256, text,
+-- leads_to). 'leads_to' is the file that a symbolic link leads to, null for a file that is none.
+select project_id, path, kind, size, mtime_ns, sha256, null as text, null as leads_to
 from file_stats
 where false;
 
@@ -167,13 +168,19 @@ begin
             else (select max(id) from contents)
         end,
         hash = new.sha256,
-        attributes = case when new.kind <> 'text' then json_object('kind', new.kind) end,
+        attributes = nullif(
+            json_patch(
+                '{}', json_object('kind', case when new.kind <> 'text' then new.kind end, 'leads_to', new.leads_to)
+            ),
+            '{}'
+        ),
         since = (select coalesce(max(id), 0) + 1 from events)
     where scope = 'project:' || new.project_id
         and path = new.path
         and (
             hash is not new.sha256
             or coalesce(json_extract(attributes, '$.kind'), 'text') <> new.kind
+            or json_extract(attributes, '$.leads_to') is not new.leads_to
         );
     insert or replace into file_stats (project_id, path, kind, size, mtime_ns, sha256)
     values (new.project_id, new.path, new.kind, new.size, new.mtime_ns, new.sha256);

@@ -9,6 +9,30 @@
 -- cog.out(guards(OF_ENTRIES))
 -- ]]]
 
+create trigger run_views__keep_keys
+before insert on run_views
+when exists (select 1 from run_views where run_id = new.run_id and entry_id = new.entry_id)
+begin
+    select raise(abort, '405 run_views: the record is append-only; no row is replaced or numbered by hand');
+end;
+
+create trigger run_views__keep_fixed
+after update of run_id, entry_id on run_views
+begin
+    select raise(abort, '405 run_views: the record is append-only; this value never changes');
+end;
+
+create trigger run_views__keep_content_id
+after update of content_id, visibility, state, outcome, context_order, turn, metadata_id, since on run_views
+when (new.since <> old.since and new.since - (select coalesce(max(id), 0) from events) in (0, 1)
+    or new.since = old.since
+    and (new.content_id, new.visibility, new.state, new.outcome, new.context_order, new.turn)
+    is (old.content_id, old.visibility, old.state, old.outcome, old.context_order, old.turn)
+    and (new.metadata_id is old.metadata_id or not exists (select 1 from turns where run_id = old.run_id))) is not true
+begin
+    select raise(abort, '405 run_views: the record is append-only; this value does not change any more');
+end;
+
 create trigger events__keep_rows
 before delete on events
 when old.run_id is null or exists (select 1 from runs where id = old.run_id)

@@ -28,6 +28,14 @@ OF_A_JUDGED_TURN = "exists (select 1 from turns where id = old.turn_id and phase
 USAGE = "response finish_reason prompt_tokens cached_tokens completion_tokens reasoning_tokens cost"
 OF_AN_OPEN_TURN = "exists (select 1 from turns where id = old.turn_id and phase <> 'judged')"
 OF_A_COMMAND = "exists (select 1 from commands where id = old.command_id)"
+WITH_THE_CLOCK = "new.since - (select coalesce(max(id), 0) from events) in (0, 1)"
+SEEN = "content_id visibility state outcome context_order turn"
+# a fork marks what its parent had not finished
+AS_A_VERSION = f"""new.since <> old.since and {WITH_THE_CLOCK}
+    or new.since = old.since
+    and (new.{SEEN.replace(" ", ", new.")})
+    is (old.{SEEN.replace(" ", ", old.")})
+    and (new.metadata_id is old.metadata_id or not exists (select 1 from turns where run_id = old.run_id))"""
 UNTIL_A_SWEEP = "not exists (select 1 from _purges where run_id < 0)"
 
 
@@ -35,9 +43,9 @@ UNTIL_A_SWEEP = "not exists (select 1 from _purges where run_id < 0)"
 class Kept:
     """A table of the record; the conditions are SQL over `old` and `new`.
 
-    `stays`: a row of which this holds is not deleted. `may`: columns, and the condition under which they change. `free`:
-    columns that change at any time, along rules of their own. `taken`: an insert of which this holds is refused; by
-    default one whose key a row has already, which REPLACE would delete without asking any trigger.
+    `stays`: a row of which this holds is not deleted; '' where each deletion is recorded. `may`: columns, and the condition
+    under which they change. `free`: columns that change at any time, along rules of their own. `taken`: an insert of which
+    this holds is refused; by default one whose key a row has already, which REPLACE would delete without asking any trigger.
     """
 
     name: str
@@ -141,6 +149,13 @@ OF_COMMANDS = (
     ),
 )
 OF_ENTRIES = (
+    Kept(
+        "run_views",
+        # a removal is kept in run_view_versions, as a change is
+        stays="",
+        may=((f"{SEEN} metadata_id since", AS_A_VERSION),),
+        free="writer loop_id last_used_turn write_count",
+    ),
     Kept("events", stays=f"old.run_id is null or {OF_A_RUN}"),
     Kept("run_view_versions", stays=OF_A_RUN),
     Kept("run_view_uses", stays=OF_A_RUN),
@@ -153,7 +168,7 @@ OF_ENTRIES = (
         "entries",
         stays="old.scope not like 'purged:%'",
         may=(
-            ("content_id attributes since", "new.since - (select coalesce(max(id), 0) from events) in (0, 1)"),
+            ("content_id attributes since", WITH_THE_CLOCK),
             ("scope", "exists (select 1 from _purges where old.scope = 'run:' || run_id)"),
         ),
         free="hash",
@@ -163,7 +178,6 @@ RECORD = OF_RUNS + OF_COMMANDS + OF_ENTRIES
 """The tables of the record."""
 
 FREE = {
-    "run_views": "what runs see now; each change is kept in run_view_versions",
     "entry_chunks": "output while it comes; it becomes a content",
     "leases": "who drives a run now",
     "projects": "configuration",
@@ -241,7 +255,8 @@ def keys_of(table: str) -> list[tuple[list[str], str]]:
 
 def triggers(kept: Kept) -> Iterator[str]:
     """The guards of a table, each as SQL."""
-    yield _trigger(kept, "rows", "before delete", kept.stays, "rows")
+    if kept.stays:
+        yield _trigger(kept, "rows", "before delete", kept.stays, "rows")
     if taken := kept.taken.replace("old.", "new.") or _key_is_taken(kept.name):
         yield _trigger(kept, "keys", "before insert", taken, "keys")
     has_rowid = "without rowid" not in _sql_of(kept.name)

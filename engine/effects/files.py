@@ -66,12 +66,14 @@ def _read(workspace: Workspace, path: str, limit: int, added: list[str]) -> File
 def write(db: Store, effect: Row) -> dict[str, Any]:
     """Write the file of an accepted proposal; returns the columns of its `finish_effect`.
 
-    The write is atomic, inside the root, and fails where the file has changed since it was proposed.
+    The write is atomic, inside the root, and fails where the file has changed since it was proposed, or a link leads to
+    another one.
     """
     detail = json.loads(effect["detail"])
     try:
         workspace = _workspace(db, effect, detail["path"])
-        digest = workspace.write(detail["path"], effect["text"], before=detail.get("before"))
+        expected = {"before": detail.get("before"), "leads_to": detail.get("leads_to")}
+        digest = workspace.write(detail["path"], effect["text"], **expected)
         size, mtime_ns = workspace.stat(detail["path"]) or (0, 0)
     except EngineError as error:
         return failure(error)
@@ -98,7 +100,8 @@ def failure_ahead(db: Store, effect: Row) -> dict[str, Any] | None:
     detail = json.loads(effect["detail"])
     text = effect["text"] if effect["kind"] == "file_write" else None
     try:
-        _workspace(db, effect, detail["path"]).expect(detail["path"], before=detail.get("before"), after=text)
+        expected = {"before": detail.get("before"), "leads_to": detail.get("leads_to")}
+        _workspace(db, effect, detail["path"]).expect(detail["path"], after=text, **expected)
     except EngineError as error:
         return failure(error)
     return None
@@ -136,6 +139,7 @@ def _report(db: Store, project_id: int, path: str, read: FileRead) -> None:
         mtime_ns=read.mtime_ns,
         sha256=read.sha256,
         text=read.text,
+        leads_to=read.leads_to,
     )
 
 

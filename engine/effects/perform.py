@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from engine import plugins
 from engine.errors import EngineError, PermissionDenied
 from engine.identity import ProcessIdentity
+from engine.secrets import scrubbed
 
 from . import files
 from .processes import ProcessResult, kill_leftover, run_process
@@ -81,7 +82,7 @@ class Performer:
         except Exception as error:
             if effect["kind"] not in self._of_plugins:
                 raise
-            return {"state": "failed", "outcome": "error", "message": f"{type(error).__name__}: {error}"}
+            return {"state": "failed", "outcome": "error", "message": scrubbed(f"{type(error).__name__}: {error}")}
 
     def _process(self, effect: Row) -> dict[str, Any]:
         """Run an accepted shell command in the project's root; its start is recorded before it can do anything."""

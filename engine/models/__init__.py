@@ -21,6 +21,9 @@ from engine.errors import NotFound
 if TYPE_CHECKING:
     from engine.models.protocol import Model
 
+_FAMILIES = {"gpt-": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude-": "anthropic"}
+_FAMILIES |= {"gemini-": "google", "grok-": "xai"}
+"""The providers of models whose names begin so, for the advice where a name lacks its provider."""
 LOCAL_NAMES = ("local", "local/smollm2")
 
 
@@ -63,6 +66,8 @@ def _from_plugin(name: str) -> Model:
 
     found = plugins.model(name)
     if found is None:
+        if provider := next((each for head, each in _FAMILIES.items() if name.lower().startswith(head)), None):
+            raise NotFound(f"model {name!r}: its provider is missing; write {provider}/{name}")
         known = ", ".join(f"{each}/NAME" for each in PROVIDERS)
         raise NotFound(f"model {name!r}: no such form; use scripted:FILE, replay:DB#RUN, local, or one of {known}")
     return found

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from engine.errors import EngineError
 from engine.functions.limits import RESPONSE_CHARACTERS
+from engine.secrets import scrubbed
 
 STATUS_BY_CATEGORY = {
     "timeout": 504,
@@ -135,7 +136,7 @@ class ModelError(EngineError):
     """A model call failed.
 
     `category` is a key of `STATUS_BY_CATEGORY`, which gives the status unless one is passed. `retry_after_s` is the wait
-    in seconds that the provider asked for. A `final` error is never retried.
+    in seconds that the provider asked for. A `final` error is never retried. Secrets are taken out of the message.
     """
 
     def __init__(
@@ -150,7 +151,7 @@ class ModelError(EngineError):
         self.category = category
         self.retry_after_s = retry_after_s
         self.final = final
-        super().__init__(message, STATUS_BY_CATEGORY[category] if status is None else status)
+        super().__init__(scrubbed(message), STATUS_BY_CATEGORY[category] if status is None else status)
 
 
 def is_count(value: object) -> bool:

@@ -55,6 +55,7 @@ def notation_heads(grammar: Grammar) -> dict[str, str]:
 _BY_NAME = {notation.name: notation for notation in NOTATIONS}
 
 
+@lru_cache(maxsize=128)
 def notation_of(group: str | None) -> Notation | None:
     """The notation whose head matched, by the name of the group; None for another group."""
     return _BY_NAME.get((group or "").partition("_")[0])

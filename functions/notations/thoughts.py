@@ -17,6 +17,7 @@ TOKENS = {
     "<|inner_prefix|>": "<|inner_suffix|>",
     "<|think:start|>": "<|think:end|>",
 }
+_CLOSING = frozenset(end.upper() for end in TOKENS.values())
 
 
 class Thoughts:
@@ -46,4 +47,4 @@ class Thoughts:
 
 def is_unopened(token: str) -> bool:
     """Does `token` close thoughts? Where nothing opened them, the template did, and the text before it are thoughts."""
-    return token.upper() in {end.upper() for end in TOKENS.values()}
+    return token.upper() in _CLOSING

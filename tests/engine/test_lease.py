@@ -9,9 +9,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from driving import DONE, Clock, begin, fresh, script
 from timing import wait_until
@@ -204,3 +206,22 @@ def test_a_driver_that_is_replaced_says_so(tmp_path: Path) -> None:
             db.run("Go", model=model, run="demo", on_event=take_over)
         assert db.row("select token from leases") == {"token": "another"}
         assert db.value("select phase from turns") == "asking", "the run is the other's to go on with"
+
+
+def test_a_release_is_tried_again_where_the_file_is_locked(tmp_path: Path) -> None:
+    with fresh(tmp_path) as db, closing(apsw.Connection(str(db.path))) as other:
+        begin(db, "demo")
+        waits: list[int] = []
+
+        def wait(number: int) -> bool:
+            waits.append(number)
+            if len(waits) == 1:
+                return False
+            other.execute("commit")
+            return True
+
+        with Lease(db, "demo"):
+            other.execute("begin immediate")
+            db.connection.set_busy_handler(wait)
+        assert len(waits) == 2
+        assert db.value("select count(*) from leases") == 0

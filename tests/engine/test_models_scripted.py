@@ -185,6 +185,12 @@ def test_an_unknown_name_says_what_forms_there_are(name: str) -> None:
         resolve_model(name)
 
 
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "anthropic/claude-sonnet-4", "google/gemini-2.5-pro"])
+def test_a_name_without_its_provider_is_told_with_it(name: str) -> None:
+    with pytest.raises(NotFound, match=f"404 .*its provider is missing; write {name}$"):
+        resolve_model(name.partition("/")[2])
+
+
 def test_importing_models_imports_no_adapter() -> None:
     heavy = "sqlite3 asyncio httpx2 pydantic_ai openai anthropic xllamacpp genai_prices"
     code = f"import sys, engine.models; print([m for m in '{heavy}'.split() if m in sys.modules])"

@@ -245,12 +245,13 @@ def test_what_an_entry_costs_is_what_its_text_measures(
         assert all(c["visible"] - c["summarized"] == c["expansion"] for c in costs)
         floor, expansion = (db.value(f"select sum({name}) from _packet_schemes") for name in ("floor", "expansion"))
         assert whole == floor + expansion
+        show = "update run_views set visibility = ?, since = (select max(id) + 1 from events) where entry_id = ?"
         for cost in costs:
             other = "summarized" if cost["visibility"] == "visible" else "visible"
-            db.execute("update run_views set visibility = ? where entry_id = ?", (other, cost["entry_id"]))
+            db.execute(show, (other, cost["entry_id"]))
             sign = 1 if other == "visible" else -1
             assert rendered_entries(db, turn_id) == whole + sign * cost["expansion"], cost
-            db.execute("update run_views set visibility = ? where entry_id = ?", (cost["visibility"], cost["entry_id"]))
+            db.execute(show, (cost["visibility"], cost["entry_id"]))
 
 
 def show(db: engine.Database, turn: int) -> str:

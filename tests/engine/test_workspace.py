@@ -288,15 +288,27 @@ def test_a_new_file_follows_the_umask(workspace: Workspace, root: Path) -> None:
     assert (root / "a").stat().st_mode == (root / "usual").stat().st_mode
 
 
-def test_a_write_through_a_link_inside_changes_its_target(workspace: Workspace, root: Path) -> None:
+def test_a_write_through_a_link_inside_names_the_file_that_it_leads_to(workspace: Workspace, root: Path) -> None:
     (root / "real").write_text("x")
     (root / "alias").symlink_to("real")
     (root / "dangling").symlink_to("made")
-    workspace.write("alias", "y", before=sha("x"))
-    workspace.write("dangling", "z", before=None)
+    (root / "folder").symlink_to(".")
+    for path, before in (("alias", sha("x")), ("dangling", None), ("folder/made", None)):
+        with pytest.raises(
+            Conflict, match=r"409 .* leads through a symbolic link to '(real|made)'; change '\1' instead"
+        ):
+            workspace.write(path, "z", before=before)
+    with pytest.raises(Conflict, match="409 'folder/real' leads through a symbolic link to 'real'"):
+        workspace.delete("folder/real", before=sha("x"))
+    assert workspace.read("alias", 10).leads_to == "real"
+    workspace.write("alias", "y", before=sha("x"), leads_to="real")
     assert (root / "alias").is_symlink()
-    assert (root / "dangling").is_symlink()
-    assert ((root / "real").read_text(), (root / "made").read_text()) == ("y", "z")
+    assert (root / "real").read_text() == "y"
+    with pytest.raises(
+        Conflict, match="409 'real' led to 'alias' when its change was proposed and leads to 'real' now"
+    ):
+        workspace.write("real", "z", before=sha("y"), leads_to="alias")
+    assert not (root / "made").exists()
 
 
 def test_another_name_of_the_same_file_keeps_the_old_text(workspace: Workspace, root: Path) -> None:

@@ -794,6 +794,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _write_batch (command_id, run_id, edits)
 -- view _write_body (command_id, path, attributes, visibility, edit)
 -- view _written_contents (run_id, path, turn, content_id, began)
+-- view _yolo_proposals (proposal_id)
 -- view answer_proposal (proposal_id, decision, body, reason, decided_by)
 -- view append_output (effect_id, channel, text, lease)
 -- view atomic_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, max_output)
@@ -847,7 +848,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view purge_run (run)
 -- view record_crash (command_id, message, lease)
 -- view release_lease (token)
--- view report_file (project_id, path, kind, size, mtime_ns, sha256, text)
+-- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to)
 -- view report_listing (project_id, listing, is_partial)
 -- view resumable_runs (run_id, run, status, step)
 -- view run_leases (run, token, holder, expires_at)
@@ -1014,6 +1015,9 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger run_view_versions__keep_fixed on run_view_versions
 -- trigger run_view_versions__keep_keys on run_view_versions
 -- trigger run_view_versions__keep_rows on run_view_versions
+-- trigger run_views__keep_content_id on run_views
+-- trigger run_views__keep_fixed on run_views
+-- trigger run_views__keep_keys on run_views
 -- trigger run_views__record_change on run_views
 -- trigger run_views__record_new on run_views
 -- trigger run_views__record_removal on run_views

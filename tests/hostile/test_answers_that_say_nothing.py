@@ -1,7 +1,7 @@
 """An answer that says nothing ends no run, and one without end is cut off.
 
 1. Frames of calls without a call, brackets, invisible characters. 2. Short texts that do say something. 3. A response above
-its limit: from a model, as native calls, as thoughts, from an app.
+its limit: from a model, as native calls, as thoughts, from an app. 4. Calls that are repeated without end are not all read.
 
 spec: @healing @cut_off @limits
 """
@@ -144,3 +144,13 @@ def test_an_app_stores_no_longer_response(db: engine.Database) -> None:
     with pytest.raises((engine.EngineError, apsw.Error), match="at most 1,000,000 characters"):
         db.execute("update turns set response = ?", ("x" * (limits.RESPONSE_CHARACTERS + 1),))
     db.execute("update turns set response = ?", ("x" * limits.RESPONSE_CHARACTERS,))
+
+
+@pytest.mark.parametrize("call", ['<get path="a"/>', "call:get{path:b}\n", "[get(path='b')]\n"])
+def test_calls_without_end_are_read_up_to_a_point(call: str) -> None:
+    text = call * (limits.RESPONSE_CHARACTERS // len(call))
+    parsed = json.loads(markup.response_parse(text, None, None) or "")
+    again = json.loads(markup.response_parse(call * 2000 + "done", None, None) or "")
+    assert len(parsed["commands"]) == len(again["commands"]) == markup.MAX_COMMANDS
+    assert 0 < parsed["unread"] == again["unread"] < 2000 - markup.MAX_COMMANDS
+    assert "were not read" in parsed["warnings"][-1]

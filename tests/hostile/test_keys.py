@@ -2,7 +2,7 @@
 
 1. Commands get an environment without secrets, by name, by value, and by what a secret value stands in again.
 2. A command reads neither the environment of the engine nor that of any process above it, as root or not.
-3. Whatever is run with planted keys, no byte of files, output or errors holds one.
+3. Whatever is run with planted keys, no byte of files or output holds one: nor what a model, a plugin or a crash says.
 4. Credentials in a base URL are neither printed nor stored.
 
 spec: @keys_of_commands @models_protocol
@@ -134,18 +134,28 @@ class Place:
         self.folder = folder
         self.user = user
         self.said = b""
+        self.program = ENGINE[2]
         for name in ("home", "project"):
             (folder / name).mkdir()
         (folder / "project" / "notes.md").write_text("# Notes\n")
 
-    def engine(self, *commands: list[str]) -> None:
-        """Run the commands in one process; the first is its own command line."""
+    def engine(self, *commands: list[str], crashes: bool = False) -> None:
+        """Run the commands in one process; the first is its own command line. What it dumps stays in the project."""
         if self.user is not None:
             for path in [self.folder, *self.folder.rglob("*")]:
                 os.chown(path, self.user, self.user)
         done = subprocess.run(
             # a process above the engine whose environment holds the keys from its start, as a terminal's does
-            [*([] if self.user is None else AS_NOBODY), "/bin/sh", "-c", '"$@"; exit $?', "sh", *ENGINE, *commands[0]],
+            [
+                *([] if self.user is None else AS_NOBODY),
+                "/bin/sh",
+                "-c",
+                'ulimit -c unlimited; "$@"; exit $?',
+                "sh",
+                *ENGINE[:2],
+                self.program,
+                *commands[0],
+            ],
             cwd=self.folder / "project",
             env={"PATH": os.environ["PATH"], "HOME": str(self.folder / "home"), **KEYS},
             input=json.dumps(commands[1:]).encode(),
@@ -153,7 +163,7 @@ class Place:
             timeout=300,
             check=False,
         )
-        assert b"Traceback" not in done.stderr, done.stderr.decode()
+        assert (b"Traceback" in done.stderr) == crashes, done.stderr.decode()
         self.said += done.stdout + done.stderr
 
     def everything(self) -> bytes:
@@ -191,6 +201,59 @@ def test_no_byte_that_a_run_leaves_holds_a_key(place: Place) -> None:
     place.engine(["run", "--yolo", "--run", "demo", "--model", f"scripted:{script}", "Look"], *COMMANDS)
     text = (place.folder / "project" / "all.txt").read_text()
     assert "PATH=" in text
+    assert CANARY.encode() not in place.everything()
+
+
+PLUGIN = """
+import os
+import sys
+
+from engine import plugins
+
+
+class Broken:
+    def complete(self, request, on_delta=None, cancelled=None):
+        raise RuntimeError(f"no answer for {os.environ['OPENAI_API_KEY']} and {os.environ['GITHUB_PAT']}")
+
+
+def fail(effect):
+    raise RuntimeError(f"no order for {os.environ['MYSQL_PWD']}-{os.environ['OPENAI_API_KEY']}")
+
+
+class Plugin:
+    @plugins.hookimpl
+    def engine_model(self, name):
+        return Broken() if name.startswith("broken:") else None
+
+    @plugins.hookimpl
+    def engine_effects(self):
+        return {"process": fail} if "failing" in sys.argv[0] else {}
+
+
+plugins.manager().register(Plugin())
+"""
+
+
+def test_no_message_of_a_script_a_plugin_or_a_crash_shows_a_key(place: Place) -> None:
+    (place.folder / "planted.py").write_text(PLUGIN)
+    place.program = f"import sys; sys.path.insert(0, {str(place.folder)!r}); import planted; {ENGINE[2]}"
+    said = " ".join(KEYS.values())
+    script = place.folder / "script.jsonl"
+    script.write_text(json.dumps({"error": {"status": 401, "message": f"refused: {said}"}}) + "\n")
+    run = ["run", "--yolo", "--model"]
+    place.engine([*run, f"scripted:{script}", "Hi"], [*run, "broken:1", "Hi"], *COMMANDS[:14])
+    place.engine(["--debug", *run, "broken:2", "Hi"], crashes=True)
+    assert place.said.count(b"no answer for [key]") == 2
+    assert b"401" in place.said
+    script.write_text(json.dumps("<sh>true</sh>") + "\n" + json.dumps("<update>x</update>") + "\n")
+    place.program = f"import sys; sys.argv[0] = 'failing'; {place.program}"
+    place.engine([*run, f"scripted:{script}", "--run", "order", "Hi"], ["log", "order"])
+    place.program = place.program.replace("failing", "whole")
+    assert b"no order for" in place.said
+    script.write_text(json.dumps("<sh>kill -ABRT $(cut -d' ' -f4 /proc/$PPID/stat)</sh>") + "\n")
+    place.engine([*run, f"scripted:{script}", "--run", "dump", "Hi"])
+    place.engine(["resume", "dump"], ["log", "dump"])
+    assert b"interrupted" in place.said
     assert CANARY.encode() not in place.everything()
 
 

@@ -18,6 +18,7 @@ from timing import check_cost
 
 import engine
 from engine import EngineError, database
+from engine.connections import has_log
 
 NUMBERS = "with recursive n (i) as (select 1 union all select i + 1 from n)"
 ENDLESS = {
@@ -112,6 +113,64 @@ def test_a_pipe_or_a_folder_in_the_place_of_a_database_holds_nothing_up(
         make(folder / name)
         with pytest.raises(engine.EngineError, match=r"is no regular file|is a folder"):
             engine.open(folder / "engine.db", read_only=read_only).close()
+
+
+@pytest.mark.parametrize("through", ["file", "link"])
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+def test_a_link_beside_a_database_overwrites_nothing(tmp_path: Path, ending: str, through: str) -> None:
+    for target in ("precious", "missing"):
+        folder = tmp_path / target
+        folder.mkdir()
+        (folder / "precious").write_bytes(b"mine\n" * 2000)
+        engine.open(folder / "engine.db").close()
+        (folder / f"engine.db{ending}").symlink_to(target)
+        name = folder / "engine.db"
+        if through == "link":
+            name = tmp_path / f"{target}.db"
+            name.symlink_to(folder / "engine.db")
+        before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+        for read_only in (True, False):
+            with pytest.raises(engine.EngineError, match=r"400 .*is a symbolic link.* remove the link"):
+                engine.open(name, read_only=read_only)
+        assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
+def test_a_log_beside_the_file_that_a_link_names_is_read(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link.db"
+    link.symlink_to("real/engine.db")
+    with engine.open(tmp_path / "real" / "engine.db") as db:
+        db.execute("update settings set value = '77' where name = 'max_loop_turns'")
+        assert has_log(link)
+        with engine.open(link, read_only=True) as other:
+            assert other.value("select value from settings where name = 'max_loop_turns'") == "77"
+
+
+@pytest.mark.parametrize("planted", ["folder", "file", "dangling"])
+def test_a_folder_from_elsewhere_leads_to_no_other_database(tmp_path: Path, planted: str) -> None:
+    home, clone = tmp_path / "home", tmp_path / "clone"
+    (home / ".engine").mkdir(parents=True)
+    (clone / "below").mkdir(parents=True)
+    engine.open(home / ".engine" / "engine.db").close()
+    if planted == "file":
+        (clone / ".engine").mkdir()
+        (clone / ".engine" / "engine.db").symlink_to(home / ".engine" / "engine.db")
+    else:
+        (clone / ".engine").symlink_to(home / ".engine" if planted == "folder" else home / "none")
+    (clone / "s.jsonl").write_text('"x"\n', encoding="utf-8")
+    before = (home / ".engine" / "engine.db").read_bytes()
+    for arguments in (["run", "--model", "scripted:s.jsonl", "Go"], ["runs"]):
+        told = command_line(clone, *arguments)
+        assert told.returncode == 1
+        assert len(told.stderr.splitlines()) == 1
+        assert "is a symbolic link to" in told.stderr
+        assert "--db PATH" in told.stderr
+    if planted != "dangling":
+        told = command_line(clone / "below", "runs")
+        assert "is behind a symbolic link and is passed over" in told.stderr
+        assert command_line(clone, "runs", "--db", str(clone / ".engine" / "engine.db")).returncode == 0
+    assert (home / ".engine" / "engine.db").read_bytes() == before
+    assert sorted(os.listdir(home)) == [".engine"]
 
 
 def test_a_database_that_is_a_link_to_itself_is_one_line(tmp_path: Path) -> None:
