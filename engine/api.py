@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
@@ -14,7 +14,7 @@ from .errors import ValidationError
 
 if TYPE_CHECKING:
     from .contract import Event, OnDriver, OnEvent, OnProposal, Options, Proposal, Result, Run
-    from .loop import Driver
+    from .handles import Handles
     from .models.protocol import Model
 
 _T = TypeVar("_T")
@@ -87,7 +87,7 @@ class Database(Store):
         Cancelling it stops the driving; `resume` goes on then.
         """
         self.expect_no_transaction()
-        return await self._driving(
+        return await self._handles.drive(
             lambda db, watch: db.run(
                 prompt, run=run, on_event=on_event, on_proposal=on_proposal, on_driver=watch, **options
             )
@@ -128,7 +128,7 @@ class Database(Store):
     ) -> Result:
         """`resume` for asyncio; cancelling it stops the driving, and another resume goes on."""
         self.expect_no_transaction()
-        return await self._driving(
+        return await self._handles.drive(
             lambda db, watch: db.resume(run, on_event=on_event, on_proposal=on_proposal, on_driver=watch)
         )
 
@@ -150,7 +150,8 @@ class Database(Store):
         """`events` for asyncio, over a connection of its own: `async for event in db.events_async(run):`."""
         from .following import follow_async
 
-        return follow_async(self.again_async, run, after)
+        self.expect_open()
+        return follow_async(self._handles, run, after)
 
     @expects(limit="a whole number or None")
     def runs(self, *, limit: int | None = None) -> list[Run]:
@@ -229,6 +230,20 @@ class Database(Store):
 
         return read_only_rows(self, query, bindings)
 
+    async def call_async(self, work: Callable[[Database], _T]) -> _T:
+        """`work(db)` in a thread, with a handle of its own: `await db.call_async(lambda db: db.start("Hi", root="."))`.
+
+        For asyncio: what writes may wait for whoever else writes to the file, and would hold up the event loop meanwhile.
+        """
+        self.expect_no_transaction()
+        return await self._handles.call(work)
+
+    def close(self) -> None:
+        """Close the file; closing twice is harmless. Raises `Conflict` (409) while a run is driven through this handle."""
+        super().close()
+        if "_handles" in self.__dict__:  # asyncio is slow to import
+            self._handles.close()
+
     async def close_async(self) -> None:
         """`close` for asyncio."""
         from .threads import in_thread
@@ -253,30 +268,8 @@ class Database(Store):
         db.given_models = self.given_models
         return db
 
-    async def again_async(self) -> Database:
-        """`again` for asyncio."""
-        from .threads import in_thread
+    @cached_property
+    def _handles(self) -> Handles:
+        from .handles import Handles
 
-        return await in_thread(self.again, abandon=Database.close)
-
-    async def _driving(self, work: Callable[[Database, OnDriver], _T]) -> _T:
-        from .threads import in_thread
-
-        drivers: list[Driver] = []
-        cancelled = threading.Event()
-
-        def watch(driver: Driver) -> None:
-            drivers.append(driver)
-            if cancelled.is_set():
-                driver.stop()
-
-        def cancel() -> None:
-            cancelled.set()
-            for driver in drivers:
-                driver.stop()
-
-        def drive() -> _T:
-            with self.again() as db:
-                return work(db, watch)
-
-        return await in_thread(drive, cancel=cancel)
+        return Handles(self)

@@ -240,6 +240,19 @@ class Store:
                 self.connection.execute("rollback")
             raise
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether the file is open, and no transaction is."""
+        try:
+            return not self.connection.in_transaction
+        except apsw.ConnectionClosedError:
+            return False
+
+    def expect_open(self) -> None:
+        """Raise `Conflict` (409) where the file was closed."""
+        with self.clear_errors:
+            self.connection.db_names()
+
     def expect_no_transaction(self) -> None:
         """Raise `Conflict` (409) inside a transaction: what a run does in the world could not be rolled back with it."""
         if self.in_transaction:

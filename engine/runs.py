@@ -36,9 +36,9 @@ def prompt(db: Store, text: str, run: str | None, options: Options) -> tuple[str
     sync_environment_models(db)
     model = choose_model(db, parent or run, db.given_models.name(options.get("model")))
     check_tokenizer(db)
-    alias = run or new_alias(db, parent or model)
     attributes = _as_json(attributes_of({**options, "model": model}))
     with db.transaction():
+        alias = run or new_alias(db, parent or model)
         db.insert("verb_set", run=alias, path=f"run://{alias}", body=text, attributes=attributes)
         note_root(db, alias, root)
         loop = db.value(
@@ -147,9 +147,10 @@ def resolve(
 def fork(db: Store, parent: str, alias: str | None = None, at: int | None = None) -> str:
     """Fork a run as it is now, or as it was when its turn `at` was sent; return the child's name. No text is copied."""
     _check_name(alias)
-    child = alias or new_alias(db, parent)
     attributes = {key: value for key, value in (("fork", parent), ("at", at)) if value is not None}
-    db.insert("verb_set", run=child, path=f"run://{child}", attributes=json.dumps(attributes))
+    with db.transaction():
+        child = alias or new_alias(db, parent)
+        db.insert("verb_set", run=child, path=f"run://{child}", attributes=json.dumps(attributes))
     return child
 
 
