@@ -59,6 +59,7 @@ class Database(Store):
             no_web           tools that search or fetch are closed (default: False)
             no_interaction   tools that ask a person are closed (default: False)
             no_proposals     tools that need a decision are closed (default: False)
+            no_processes     tools that run a command are closed (default: False)
             fork             the run that the new one is forked from
             at               the turn of that run from which it is forked (default: as it is now)
 

@@ -111,6 +111,7 @@ insert into run_options (name, scope, kind, least, most, meaning) values
     ('no_web', 'loop', 'flag', null, null, 'tools that search or fetch are closed'),
     ('no_interaction', 'loop', 'flag', null, null, 'the model may not ask questions'),
     ('no_proposals', 'loop', 'flag', null, null, 'tools that need a decision are closed'),
+    ('no_processes', 'loop', 'flag', null, null, 'tools that run a command are closed'),
     ('max_turns', 'loop', 'whole', 1, null, 'turns after which it is stopped'),
     ('max_seconds', 'loop', 'number', 0, null, 'seconds after which it is stopped; 0: none'),
     (
