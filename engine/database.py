@@ -136,6 +136,8 @@ class Store:
     """Of a file that is open for reading: what on the engine's tables neither the engine nor an installed plugin made."""
     unknown_digest: str = ""
     """What `trust` has to be for these, unless it is True."""
+    connection: apsw.Connection
+    """What the methods below use; called directly, it raises errors of apsw."""
     _drivers = 0
     """How many drivers drive runs through this connection."""
 
@@ -150,14 +152,14 @@ class Store:
     ) -> None:
         if not _is_text(str(path)):
             raise ValidationError(f"{str(path)!r}: is no path of a database; it holds a NUL or is not UTF-8")
-        self.path = Path(path)
-        self.clear_errors = _ClearErrors(self.path)
-        self.place = Path(os.path.realpath(path))
+        self.path: Path = Path(path)
+        self.clear_errors: _ClearErrors = _ClearErrors(self.path)
+        self.place: Path = Path(os.path.realpath(path))
         self.synchronous = synchronous
         self.clock = clock
         self.trust = trust
         self.read_only = read_only
-        self.given_models = GivenModels()
+        self.given_models: GivenModels = GivenModels()
         check_header(self.path, read_only=read_only)
         if not self.path.parent.is_dir():
             raise EngineError(f"{self.path.parent}: no such folder; create it first", 404)

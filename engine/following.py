@@ -38,7 +38,7 @@ class Follower:
 
     def __init__(self, db: Store, run: str, after: int) -> None:
         run_row(db, run)
-        self.ended = False
+        self.ended: bool = False
         self._db = db
         self._run = run
         self._tools = tool_names(db)
