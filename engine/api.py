@@ -151,7 +151,7 @@ class Database(Store):
         """`events` for asyncio, over a connection of its own: `async for event in db.events_async(run):`."""
         from .following import follow_async
 
-        self.expect_open()
+        self.value("select 1")  # raises where the file was closed
         return follow_async(self._handles, run, after)
 
     @expects(limit="a whole number or None")

@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
@@ -21,6 +21,7 @@ from .errors import Conflict, EngineError, ValidationError, error_for
 from .functions.limits import Allowance
 from .given_models import GivenModels
 from .header import check_header
+from .lines import line_for
 from .objects import Object
 from .own_files import identity
 from .registration import Clock
@@ -160,6 +161,7 @@ class Store:
         self.trust = trust
         self.read_only = read_only
         self.given_models: GivenModels = GivenModels()
+        self._line = line_for(self.place)
         check_header(self.path, read_only=read_only)
         if not self.path.parent.is_dir():
             raise EngineError(f"{self.path.parent}: no such folder; create it first", 404)
@@ -217,7 +219,7 @@ class Store:
 
     def execute(self, sql: str, bindings: Bindings = ()) -> None:
         """Run a statement for what it does; the patterns in it have the allowance of one statement."""
-        with self.clear_errors, Allowance():
+        with self.clear_errors, Allowance(), nullcontext() if self.connection.in_transaction else self._line.turn():
             self.connection.execute(sql, bindings).fetchall()
 
     @property
@@ -232,15 +234,16 @@ class Store:
         if self.in_transaction:
             yield
             return
-        try:
-            self.execute("begin immediate")
-            yield
-            self.execute("commit")
-        except BaseException:
-            # an interruption may come at the begin and at the commit too
-            if self.connection.in_transaction:
-                self.connection.execute("rollback")
-            raise
+        with self._line.turn():
+            try:
+                self.execute("begin immediate")
+                yield
+                self.execute("commit")
+            except BaseException:
+                # an interruption may come at the begin and at the commit too
+                if self.connection.in_transaction:
+                    self.connection.execute("rollback")
+                raise
 
     @property
     def is_idle(self) -> bool:
@@ -249,11 +252,6 @@ class Store:
             return not self.connection.in_transaction
         except apsw.ConnectionClosedError:
             return False
-
-    def expect_open(self) -> None:
-        """Raise `Conflict` (409) where the file was closed."""
-        with self.clear_errors:
-            self.connection.db_names()
 
     def expect_no_transaction(self) -> None:
         """Raise `Conflict` (409) inside a transaction: what a run does in the world could not be rolled back with it."""
