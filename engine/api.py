@@ -51,8 +51,8 @@ class Database(Store):
             persona          the name of its persona, chosen when it starts
             temperature      sampling temperature, 0 to 2 (default: the model's own)
             context_limit    context window in tokens, at least 256 (default: that of the model)
-            max_turns        turns after which the prompt ends at 499; 0: no limit (default: setting max_turns)
-            max_seconds      seconds after which it ends at 499; 0: no limit (default: setting max_seconds)
+            max_turns        turns after which the prompt ends at 499, at least 1 (default: setting max_loop_turns)
+            max_seconds      seconds after which it ends at 499; 0: no limit (default: setting max_loop_seconds)
             condense_ratio   share of the context at which old results are shown in short; 0: never (default: the setting)
             yolo             accept every proposal except questions (default: False)
             no_repo          the files of the project are not shown or read (default: False)
@@ -156,14 +156,14 @@ class Database(Store):
 
     @expects(limit="a whole number or None")
     def runs(self, *, limit: int | None = None) -> list[Run]:
-        """The runs of the file, the newest first; at most `limit` of them."""
+        """The runs of the file, the newest first; at most `limit` of them, 0 or more."""
         from . import runs
 
         return runs.run_rows(self, limit)
 
     @expects(run=_TEXT)
     def proposals(self, run: str | None = None) -> list[Proposal]:
-        """The open proposals of `run`, or of all runs, the oldest first."""
+        """The open proposals of `run`, or of all runs, the oldest first. Raises `NotFound` (404) for an unknown run."""
         from . import runs
 
         return runs.proposals(self, run)
@@ -189,7 +189,7 @@ class Database(Store):
 
         runs.abort(self, run, reason)
 
-    @expects(run="a text", path=_TEXT, accept="True or False", body=_TEXT, reason=_TEXT)
+    @expects(run="a text", path=_TEXT, accept="True or False", body=_TEXT, reason=_TEXT, by="a text")
     def resolve(
         self,
         run: str,
@@ -231,6 +231,7 @@ class Database(Store):
 
         return read_only_rows(self, query, bindings)
 
+    @expects(work="a function")
     async def call_async(self, work: Callable[[Database], _T]) -> _T:
         """`work(db)` in a thread, with a handle of its own: `await db.call_async(lambda db: db.start("Hi", root="."))`.
 
@@ -240,7 +241,11 @@ class Database(Store):
         return await self._handles.call(work)
 
     def close(self) -> None:
-        """Close the file; closing twice is harmless. Raises `Conflict` (409) while a run is driven through this handle."""
+        """Close the file; closing twice is harmless. Raises `Conflict` (409) while a run is driven through this handle.
+
+        What asyncio awaits has a handle of its own: a run that is driven goes on to its end, one that is followed raises
+        `Conflict`.
+        """
         super().close()
         if "_handles" in self.__dict__:  # asyncio is slow to import
             self._handles.close()

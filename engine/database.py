@@ -16,7 +16,7 @@ import apsw
 
 from . import schema as schemas
 from .arguments import check
-from .connections import connect_to_read, connect_to_write, has_log, remove_empty_log
+from .connections import connect_to_read, connect_to_write, has_log, is_name, remove_empty_log
 from .errors import Conflict, EngineError, ValidationError, error_for
 from .functions.limits import Allowance
 from .given_models import GivenModels
@@ -46,6 +46,7 @@ class _ClearErrors:
 
     def __init__(self, file: Path) -> None:
         self.file = file
+        self._process = os.getpid()
         self.differs: str | None = None
         self._until = float("inf")
 
@@ -54,7 +55,14 @@ class _ClearErrors:
         self._until = time.monotonic() + LOOK_SECONDS
         connection.set_progress_handler(lambda: time.monotonic() > self._until, _STEPS, id=self)
 
+    @property
+    def is_inherited(self) -> bool:
+        """Whether this process is a fork of the one that opened the file: SQLite's locks do not go with it."""
+        return os.getpid() != self._process
+
     def __enter__(self) -> None:
+        if self.is_inherited:
+            raise Conflict(f"{self.file}: was opened before this process was forked; open it again in this one")
         if self._until != float("inf"):
             self._until = time.monotonic() + LOOK_SECONDS
 
@@ -113,10 +121,6 @@ class _ClearErrors:
                 return None
 
 
-def _is_text(path: str) -> bool:
-    return "\0" not in path and not any("\ud800" <= character <= "\udfff" for character in path)
-
-
 @lru_cache(maxsize=256)
 def _insertion(target: str, columns: tuple[str, ...]) -> str:
     """The statement that inserts one row with these columns."""
@@ -151,7 +155,7 @@ class Store:
         clock: Clock,
         trust: schemas.Trust = False,
     ) -> None:
-        if not _is_text(str(path)):
+        if not is_name(str(path)):
             raise ValidationError(f"{str(path)!r}: is no path of a database; it holds a NUL or is not UTF-8")
         self.path: Path = Path(path)
         self.clear_errors: _ClearErrors = _ClearErrors(self.path)
@@ -280,7 +284,7 @@ class Store:
         """Close the file; closing twice is harmless. Raises `Conflict` (409) while a run is driven through it."""
         if self._drivers:
             raise Conflict(f"{self.path}: a run is being driven; close the file when it has ended")
-        if hasattr(self, "connection"):
+        if hasattr(self, "connection") and not self.clear_errors.is_inherited:
             self.connection.close()
         if not self._leaves_log:
             self._leaves_log = True

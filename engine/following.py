@@ -95,6 +95,7 @@ async def follow_async(handles: Handles, run: str, after: int) -> AsyncIterator[
     try:
         follower = await in_thread(lambda: Follower(db, run, after))
         while not follower.ended:
+            handles.expect_open()
             if follower.stirred():
                 for event in await in_thread(follower.news):
                     yield event

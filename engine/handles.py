@@ -32,11 +32,15 @@ class Handles:
         self._lock = threading.Lock()
         self._closed = False
 
+    def expect_open(self) -> None:
+        """Raise `Conflict` (409) where these were closed."""
+        if self._closed:
+            raise Conflict(f"{self._db.path}: is closed; open it again")
+
     def take(self) -> Database:
         """A handle, one that was used before where there is one; raises `Conflict` (409) where these are closed."""
         with self._lock:
-            if self._closed:
-                raise Conflict(f"{self._db.path}: is closed; open it again")
+            self.expect_open()
             db = self._idle.pop() if self._idle else None
         if db is None:
             return self._db.again()

@@ -6,6 +6,7 @@ driven at once, one that was never lucky would fail.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,3 +45,14 @@ def line_for(place: Path) -> Line:
     """The line for the file at `place`, the same one for each handle on it."""
     with _making:
         return Line(place) if place.name == ":memory:" else _lines.setdefault(place, Line(place))
+
+
+def _start_over() -> None:
+    """In a process that was forked: the threads that stood in line are not there."""
+    global _making
+    _making = threading.Lock()
+    _lines.clear()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_start_over)

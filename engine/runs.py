@@ -70,13 +70,16 @@ def result(db: Store, run: str, loop: int | None = None) -> Result:
         (run, loop, loop),
     )
     if row is None:
-        raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
+        count = run_row(db, run).loops
+        raise NotFound(f"run {run!r}: has no prompt {loop}; it had {count}")
     usage = {key: row[key] for key in ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")}
     return Result(run, row["status"], row["answer"] or "", row["turns"], usage, row["cost"], row["reason"])
 
 
 def run_rows(db: Store, limit: int | None = None) -> list[Run]:
     """The runs of the file, the newest first; at most `limit` of them."""
+    if limit is not None and limit < 0:
+        raise ValidationError(f"limit is {limit}; give 0 or more, or None for all")
     query = "select o.* from runs as r join run_overview as o on o.run = r.alias order by r.id desc limit ?"
     return [Run(**row) for row in db.rows(query, (-1 if limit is None else limit,))]
 
@@ -91,6 +94,8 @@ def run_row(db: Store, run: str) -> Run:
 
 def proposals(db: Store, run: str | None = None) -> list[Proposal]:
     """The open proposals of `run`, or of all runs, the oldest first."""
+    if run is not None:
+        run_row(db, run)
     query = "select * from open_proposals where ? is null or run = ? order by proposal_id"
     return [cast("Proposal", row) for row in db.rows(query, (run, run))]
 
