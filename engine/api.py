@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
@@ -14,7 +14,7 @@ from .errors import ValidationError
 
 if TYPE_CHECKING:
     from .contract import Event, OnDriver, OnEvent, OnProposal, Options, Proposal, Result, Run
-    from .loop import Driver
+    from .handles import Handles
     from .models.protocol import Model
 
 _T = TypeVar("_T")
@@ -51,8 +51,8 @@ class Database(Store):
             persona          the name of its persona, chosen when it starts
             temperature      sampling temperature, 0 to 2 (default: the model's own)
             context_limit    context window in tokens, at least 256 (default: that of the model)
-            max_turns        turns after which the prompt ends at 499; 0: no limit (default: setting max_turns)
-            max_seconds      seconds after which it ends at 499; 0: no limit (default: setting max_seconds)
+            max_turns        turns after which the prompt ends at 499, at least 1 (default: setting max_loop_turns)
+            max_seconds      seconds after which it ends at 499; 0: no limit (default: setting max_loop_seconds)
             condense_ratio   share of the context at which old results are shown in short; 0: never (default: the setting)
             yolo             accept every proposal except questions (default: False)
             no_repo          the files of the project are not shown or read (default: False)
@@ -60,6 +60,7 @@ class Database(Store):
             no_interaction   tools that ask a person are closed (default: False)
             no_proposals     tools that need a decision are closed (default: False)
             overwrite_unseen files whose text the run has not seen may be overwritten (default: False)
+            no_processes     tools that run a command are closed (default: False)
             fork             the run that the new one is forked from
             at               the turn of that run from which it is forked (default: as it is now)
 
@@ -88,7 +89,7 @@ class Database(Store):
         Cancelling it stops the driving; `resume` goes on then.
         """
         self.expect_no_transaction()
-        return await self._driving(
+        return await self._handles.drive(
             lambda db, watch: db.run(
                 prompt, run=run, on_event=on_event, on_proposal=on_proposal, on_driver=watch, **options
             )
@@ -129,7 +130,7 @@ class Database(Store):
     ) -> Result:
         """`resume` for asyncio; cancelling it stops the driving, and another resume goes on."""
         self.expect_no_transaction()
-        return await self._driving(
+        return await self._handles.drive(
             lambda db, watch: db.resume(run, on_event=on_event, on_proposal=on_proposal, on_driver=watch)
         )
 
@@ -151,18 +152,19 @@ class Database(Store):
         """`events` for asyncio, over a connection of its own: `async for event in db.events_async(run):`."""
         from .following import follow_async
 
-        return follow_async(self.again_async, run, after)
+        self.value("select 1")  # raises where the file was closed
+        return follow_async(self._handles, run, after)
 
     @expects(limit="a whole number or None")
     def runs(self, *, limit: int | None = None) -> list[Run]:
-        """The runs of the file, the newest first; at most `limit` of them."""
+        """The runs of the file, the newest first; at most `limit` of them, 0 or more."""
         from . import runs
 
         return runs.run_rows(self, limit)
 
     @expects(run=_TEXT)
     def proposals(self, run: str | None = None) -> list[Proposal]:
-        """The open proposals of `run`, or of all runs, the oldest first."""
+        """The open proposals of `run`, or of all runs, the oldest first. Raises `NotFound` (404) for an unknown run."""
         from . import runs
 
         return runs.proposals(self, run)
@@ -188,7 +190,7 @@ class Database(Store):
 
         runs.abort(self, run, reason)
 
-    @expects(run="a text", path=_TEXT, accept="True or False", body=_TEXT, reason=_TEXT)
+    @expects(run="a text", path=_TEXT, accept="True or False", body=_TEXT, reason=_TEXT, by="a text")
     def resolve(
         self,
         run: str,
@@ -230,6 +232,25 @@ class Database(Store):
 
         return read_only_rows(self, query, bindings)
 
+    @expects(work="a function")
+    async def call_async(self, work: Callable[[Database], _T]) -> _T:
+        """`work(db)` in a thread, with a handle of its own: `await db.call_async(lambda db: db.start("Hi", root="."))`.
+
+        For asyncio: what writes may wait for whoever else writes to the file, and would hold up the event loop meanwhile.
+        """
+        self.expect_no_transaction()
+        return await self._handles.call(work)
+
+    def close(self) -> None:
+        """Close the file; closing twice is harmless. Raises `Conflict` (409) while a run is driven through this handle.
+
+        What asyncio awaits has a handle of its own: a run that is driven goes on to its end, one that is followed raises
+        `Conflict`.
+        """
+        super().close()
+        if "_handles" in self.__dict__:  # asyncio is slow to import
+            self._handles.close()
+
     async def close_async(self) -> None:
         """`close` for asyncio."""
         from .threads import in_thread
@@ -254,30 +275,8 @@ class Database(Store):
         db.given_models = self.given_models
         return db
 
-    async def again_async(self) -> Database:
-        """`again` for asyncio."""
-        from .threads import in_thread
+    @cached_property
+    def _handles(self) -> Handles:
+        from .handles import Handles
 
-        return await in_thread(self.again, abandon=Database.close)
-
-    async def _driving(self, work: Callable[[Database, OnDriver], _T]) -> _T:
-        from .threads import in_thread
-
-        drivers: list[Driver] = []
-        cancelled = threading.Event()
-
-        def watch(driver: Driver) -> None:
-            drivers.append(driver)
-            if cancelled.is_set():
-                driver.stop()
-
-        def cancel() -> None:
-            cancelled.set()
-            for driver in drivers:
-                driver.stop()
-
-        def drive() -> _T:
-            with self.again() as db:
-                return work(db, watch)
-
-        return await in_thread(drive, cancel=cancel)
+        return Handles(self)

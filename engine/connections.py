@@ -87,6 +87,11 @@ def remove_empty_log(path: Path) -> None:
             connection.execute("pragma schema_version").fetchall()
 
 
+def is_name(path: str) -> bool:
+    """Whether a path can name a file: it holds no NUL and is UTF-8."""
+    return "\0" not in path and not any("\ud800" <= character <= "\udfff" for character in path)
+
+
 def has_log(path: Path) -> bool:
     """Whether a -wal file stands beside a database."""
     return _log_size(path) is not None

@@ -38,6 +38,7 @@ class Options(TypedDict, total=False):
     no_interaction: bool
     no_proposals: bool
     overwrite_unseen: bool
+    no_processes: bool
     fork: str | None
     at: int | None
 
@@ -46,7 +47,16 @@ _KINDS: dict[str, str] = {
     "model": "a text, or an object with a method complete() or None",
     **dict.fromkeys(("project", "persona", "fork"), "a text or None"),
     **dict.fromkeys(
-        ("yolo", "no_repo", "no_web", "no_interaction", "no_proposals", "overwrite_unseen"), "True or False"
+        (
+            "yolo",
+            "no_repo",
+            "no_web",
+            "no_interaction",
+            "no_proposals",
+            "no_processes",
+            "overwrite_unseen",
+        ),
+        "True or False",
     ),
     **dict.fromkeys(("context_limit", "max_turns", "at"), "a whole number or None"),
     **dict.fromkeys(("temperature", "max_seconds", "condense_ratio"), "a number or None"),

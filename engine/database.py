@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
@@ -16,11 +16,12 @@ import apsw
 
 from . import schema as schemas
 from .arguments import check
-from .connections import MEMORY, connect_to_read, connect_to_write, has_log, remove_empty_log
+from .connections import MEMORY, connect_to_read, connect_to_write, has_log, is_name, remove_empty_log
 from .errors import Conflict, EngineError, ValidationError, error_for
 from .functions.limits import Allowance
 from .given_models import GivenModels
 from .header import check_header
+from .lines import line_for
 from .objects import Object
 from .own_files import identity
 from .registration import Clock
@@ -46,6 +47,7 @@ class _ClearErrors:
 
     def __init__(self, file: Path) -> None:
         self.file = file
+        self._process = os.getpid()
         self.differs: str | None = None
         self._until = float("inf")
 
@@ -54,7 +56,14 @@ class _ClearErrors:
         self._until = time.monotonic() + LOOK_SECONDS
         connection.set_progress_handler(lambda: time.monotonic() > self._until, _STEPS, id=self)
 
+    @property
+    def is_inherited(self) -> bool:
+        """Whether this process is a fork of the one that opened the file: SQLite's locks do not go with it."""
+        return os.getpid() != self._process
+
     def __enter__(self) -> None:
+        if self.is_inherited:
+            raise Conflict(f"{self.file}: was opened before this process was forked; open it again in this one")
         if self._until != float("inf"):
             self._until = time.monotonic() + LOOK_SECONDS
 
@@ -113,10 +122,6 @@ class _ClearErrors:
                 return None
 
 
-def _is_text(path: str) -> bool:
-    return "\0" not in path and not any("\ud800" <= character <= "\udfff" for character in path)
-
-
 @lru_cache(maxsize=256)
 def _insertion(target: str, columns: tuple[str, ...]) -> str:
     """The statement that inserts one row with these columns."""
@@ -137,6 +142,8 @@ class Store:
     """Of a file that is open for reading: what on the engine's tables neither the engine nor an installed plugin made."""
     unknown_digest: str = ""
     """What `trust` has to be for these, unless it is True."""
+    connection: apsw.Connection
+    """What the methods below use; called directly, it raises errors of apsw."""
     _drivers = 0
     """How many drivers drive runs through this connection."""
 
@@ -149,16 +156,17 @@ class Store:
         clock: Clock,
         trust: schemas.Trust = False,
     ) -> None:
-        if not _is_text(str(path)):
+        if not is_name(str(path)):
             raise ValidationError(f"{str(path)!r}: is no path of a database; it holds a NUL or is not UTF-8")
-        self.path = Path(path)
-        self.clear_errors = _ClearErrors(self.path)
-        self.place = Path(os.path.realpath(path))
+        self.path: Path = Path(path)
+        self.clear_errors: _ClearErrors = _ClearErrors(self.path)
+        self.place: Path = Path(os.path.realpath(path))
         self.synchronous = synchronous
         self.clock = clock
         self.trust = trust
         self.read_only = read_only
-        self.given_models = GivenModels()
+        self.given_models: GivenModels = GivenModels()
+        self._line = line_for(self.place)
         self.rights = Rights(None if str(path) == MEMORY else self.place)
         check_header(self.path, read_only=read_only)
         if not self.path.parent.is_dir():
@@ -217,7 +225,7 @@ class Store:
 
     def execute(self, sql: str, bindings: Bindings = ()) -> None:
         """Run a statement for what it does; the patterns in it have the allowance of one statement."""
-        with self.clear_errors, Allowance():
+        with self.clear_errors, Allowance(), nullcontext() if self.connection.in_transaction else self._line.turn():
             self.connection.execute(sql, bindings).fetchall()
 
     @property
@@ -232,15 +240,24 @@ class Store:
         if self.in_transaction:
             yield
             return
+        with self._line.turn():
+            try:
+                self.execute("begin immediate")
+                yield
+                self.execute("commit")
+            except BaseException:
+                # an interruption may come at the begin and at the commit too
+                if self.connection.in_transaction:
+                    self.connection.execute("rollback")
+                raise
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the file is open, and no transaction is."""
         try:
-            self.execute("begin immediate")
-            yield
-            self.execute("commit")
-        except BaseException:
-            # an interruption may come at the begin and at the commit too
-            if self.connection.in_transaction:
-                self.connection.execute("rollback")
-            raise
+            return not self.connection.in_transaction
+        except apsw.ConnectionClosedError:
+            return False
 
     def expect_no_transaction(self) -> None:
         """Raise `Conflict` (409) inside a transaction: what a run does in the world could not be rolled back with it."""
@@ -269,7 +286,7 @@ class Store:
         """Close the file; closing twice is harmless. Raises `Conflict` (409) while a run is driven through it."""
         if self._drivers:
             raise Conflict(f"{self.path}: a run is being driven; close the file when it has ended")
-        if hasattr(self, "connection"):
+        if hasattr(self, "connection") and not self.clear_errors.is_inherited:
             self.connection.close()
         if not self._leaves_log:
             self._leaves_log = True

@@ -10,37 +10,37 @@ class EngineError(Exception):
     `str(error)` is ``"STATUS what happened, to what, and what to do next"``.
     """
 
-    status = 500
+    status: int = 500
 
     def __init__(self, message: str, status: int | None = None) -> None:
         if status is not None:
             self.status = status
-        self.message = message
+        self.message: str = message
         super().__init__(f"{self.status} {message}")
 
 
 class ValidationError(EngineError):
     """400: an argument or a text is malformed."""
 
-    status = 400
+    status: int = 400
 
 
 class PermissionDenied(EngineError):  # noqa: N818 - a field term
     """403: the caller may not do this."""
 
-    status = 403
+    status: int = 403
 
 
 class NotFound(EngineError):  # noqa: N818
     """404: what was named does not exist."""
 
-    status = 404
+    status: int = 404
 
 
 class Conflict(EngineError):  # noqa: N818
     """409: the present state of the run, file or database does not allow it."""
 
-    status = 409
+    status: int = 409
 
 
 class LeaseLost(Conflict):
@@ -50,7 +50,7 @@ class LeaseLost(Conflict):
 class Overflow(EngineError):  # noqa: N818
     """413: a text, a value or a project is too large."""
 
-    status = 413
+    status: int = 413
 
 
 _BY_STATUS = {kind.status: kind for kind in (ValidationError, PermissionDenied, NotFound, Conflict, Overflow)}

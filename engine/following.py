@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
 from .errors import Conflict
@@ -14,13 +14,13 @@ from .runs import run_row
 from .threads import in_thread
 
 if TYPE_CHECKING:
-    from .api import Database
     from .contract import Event
     from .database import Store
+    from .handles import Handles
 
 _POLL_S = 0.05
 
-_GOES_ON = "select exists (select 1 from loop_results where run = ? and (status < 200 or status = 202))"
+_GOES_ON = "select exists (select 1 from open_prompts where run = ?)"
 _STORED = "select * from run_progress where run = ? and event_id > ? order by event_id"
 _ANSWERED = """
     select ev.id, t.sequence as turn, x.prose
@@ -38,7 +38,7 @@ class Follower:
 
     def __init__(self, db: Store, run: str, after: int) -> None:
         run_row(db, run)
-        self.ended = False
+        self.ended: bool = False
         self._db = db
         self._run = run
         self._tools = tool_names(db)
@@ -89,16 +89,17 @@ def _polled(follower: Follower) -> Iterator[Event]:
             time.sleep(_POLL_S)
 
 
-async def follow_async(opening: Callable[[], Awaitable[Database]], run: str, after: int) -> AsyncIterator[Event]:
-    """`follow` for asyncio, over a handle of its own that `opening` gives."""
-    db = await opening()
+async def follow_async(handles: Handles, run: str, after: int) -> AsyncIterator[Event]:
+    """`follow` for asyncio, over one of `handles`."""
+    db = await in_thread(handles.take, abandon=handles.give_back)
     try:
         follower = await in_thread(lambda: Follower(db, run, after))
         while not follower.ended:
+            handles.expect_open()
             if follower.stirred():
                 for event in await in_thread(follower.news):
                     yield event
             if not follower.ended:
                 await asyncio.sleep(_POLL_S)
     finally:
-        await db.close_async()
+        await in_thread(lambda: handles.give_back(db))

@@ -30,8 +30,8 @@ class Lease:
     def __init__(self, db: Store, run: str) -> None:
         self._db = db
         self.run = run
-        self.token = uuid.uuid4().hex
-        self.stopped = threading.Event()
+        self.token: str = uuid.uuid4().hex
+        self.stopped: threading.Event = threading.Event()
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
 

@@ -230,15 +230,19 @@ class Driver:
     def _dispatch(self, step: Row) -> None:
         """Dispatch the turn. Raises `Stopped` where the driver is stopped meanwhile: then nothing of it was done."""
         stopped = self._lease.stopped.is_set
-        seconds = self._db.value(_PATTERN_SECONDS, (step["turn_id"],))
         self._db.connection.set_progress_handler(stopped, _STEPS_BETWEEN_LOOKS, id=self)
         try:
-            with Allowance(STATEMENT_SECONDS if seconds is None else min(seconds, STATEMENT_SECONDS), stopped):
+            with Allowance(lambda: self._pattern_seconds(step["turn_id"]), stopped):
                 self._dispatch_all()
         except apsw.InterruptError as error:
             raise Stopped(f"run {self._run}: stopped while its commands were dispatched") from error
         finally:
             self._db.connection.set_progress_handler(None, id=self)
+
+    def _pattern_seconds(self, turn_id: int) -> float:
+        """What patterns may take, in seconds of CPU: no more than the loop has left."""
+        left = self._db.value(_PATTERN_SECONDS, (turn_id,))
+        return STATEMENT_SECONDS if left is None else min(left, STATEMENT_SECONDS)
 
     def _dispatch_all(self) -> None:
         try:

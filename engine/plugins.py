@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from .models.protocol import Model
 
-hookspec = pluggy.HookspecMarker("engine")
-hookimpl = pluggy.HookimplMarker("engine")
+hookspec: pluggy.HookspecMarker = pluggy.HookspecMarker("engine")
+hookimpl: pluggy.HookimplMarker = pluggy.HookimplMarker("engine")
 
 _GROUP = "engine"
 """The group of the entry points by which plugins are found."""

@@ -37,9 +37,9 @@ def prompt(db: Store, text: str, run: str | None, options: Options, piped: str =
     sync_environment_models(db)
     model = choose_model(db, parent or run, db.given_models.name(options.get("model")))
     check_tokenizer(db)
-    alias = run or new_alias(db, parent or model)
     attributes = _as_json(attributes_of({**options, "model": model}))
     with db.transaction():
+        alias = run or new_alias(db, parent or model)
         path = db.value("select path from _next_piped_text where token_count(?) > most_tokens", (piped,))
         body = text if not piped.strip() else joined(text, piped, path)
         db.insert("verb_set", run=alias, path=f"run://{alias}", body=body, attributes=attributes)
@@ -84,13 +84,16 @@ def result(db: Store, run: str, loop: int | None = None) -> Result:
         (run, loop, loop),
     )
     if row is None:
-        raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
+        count = run_row(db, run).loops
+        raise NotFound(f"run {run!r}: has no prompt {loop}; it had {count}")
     usage = {key: row[key] for key in ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")}
     return Result(run, row["status"], row["answer"] or "", row["turns"], usage, row["cost"], row["reason"])
 
 
 def run_rows(db: Store, limit: int | None = None) -> list[Run]:
     """The runs of the file, the newest first; at most `limit` of them."""
+    if limit is not None and limit < 0:
+        raise ValidationError(f"limit is {limit}; give 0 or more, or None for all")
     query = "select o.* from runs as r join run_overview as o on o.run = r.alias order by r.id desc limit ?"
     return [Run(**row) for row in db.rows(query, (-1 if limit is None else limit,))]
 
@@ -105,6 +108,8 @@ def run_row(db: Store, run: str) -> Run:
 
 def proposals(db: Store, run: str | None = None) -> list[Proposal]:
     """The open proposals of `run`, or of all runs, the oldest first."""
+    if run is not None:
+        run_row(db, run)
     query = "select * from open_proposals where ? is null or run = ? order by proposal_id"
     return [cast("Proposal", row) for row in db.rows(query, (run, run))]
 
@@ -161,9 +166,10 @@ def resolve(
 def fork(db: Store, parent: str, alias: str | None = None, at: int | None = None) -> str:
     """Fork a run as it is now, or as it was when its turn `at` was sent; return the child's name. No text is copied."""
     _check_name(alias)
-    child = alias or new_alias(db, parent)
     attributes = {key: value for key, value in (("fork", parent), ("at", at)) if value is not None}
-    db.insert("verb_set", run=child, path=f"run://{child}", attributes=json.dumps(attributes))
+    with db.transaction():
+        child = alias or new_alias(db, parent)
+        db.insert("verb_set", run=child, path=f"run://{child}", attributes=json.dumps(attributes))
     return child
 
 

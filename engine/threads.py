@@ -10,6 +10,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -21,6 +22,7 @@ async def in_thread(
     """The result of `work`, done in a thread.
 
     Where the task is cancelled, `cancel` is called, and the work ends first; `abandon` gets the result that nobody takes.
+    A task that is cancelled again meanwhile, as anyio does until it ends, waits all the same.
     """
     done = asyncio.wrap_future(_started(work))
     try:
@@ -28,7 +30,9 @@ async def in_thread(
     except asyncio.CancelledError:
         if cancel is not None:
             cancel()
-        await asyncio.wait([done])
+        while not done.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([done])
         # an error is looked at here, because asyncio reports those that nobody looks at
         if done.exception() is None and abandon is not None:
             abandon(done.result())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 
@@ -123,12 +124,14 @@ def too_long(characters: int) -> Exceeded:
 class Allowance:
     """What the matches of one statement may take; a context manager, inside which `allowance()` returns it.
 
-    `seconds` is CPU time. `stopped`, called in between, says whether to give up: then `Stopped` is raised. An allowance
-    inside another one is that other one.
+    `seconds` is CPU time, or a function that tells it when the first match asks. `stopped`, called in between, says whether
+    to give up: then `Stopped` is raised. An allowance inside another one is that other one.
     """
 
-    def __init__(self, seconds: float = STATEMENT_SECONDS, stopped: Callable[[], bool] | None = None) -> None:
-        self.seconds = self.left = seconds
+    def __init__(
+        self, seconds: float | Callable[[], float] = STATEMENT_SECONDS, stopped: Callable[[], bool] | None = None
+    ) -> None:
+        self._seconds = seconds
         self.failures: dict[Key, str] = {}
         """Why a pattern matches nothing any more."""
         self._stopped = stopped
@@ -145,6 +148,16 @@ class Allowance:
     def __exit__(self, *exception: object) -> None:
         if not self._outer:
             _thread.allowance = None
+
+    @cached_property
+    def seconds(self) -> float:
+        """The seconds of CPU that all matches together may take."""
+        return self._seconds() if callable(self._seconds) else self._seconds
+
+    @cached_property
+    def left(self) -> float:
+        """What is left of them."""
+        return self.seconds
 
     def check(self) -> None:
         """Raise `Stopped` where the statement shall end."""

@@ -115,6 +115,7 @@ insert into run_options (name, scope, kind, least, most, meaning) values
         'overwrite_unseen', 'loop', 'flag', null, null,
         'files whose present text the run has not seen may be overwritten and removed'
     ),
+    ('no_processes', 'loop', 'flag', null, null, 'tools that run a command are closed'),
     ('max_turns', 'loop', 'whole', 1, null, 'turns after which it is stopped'),
     ('max_seconds', 'loop', 'number', 0, null, 'seconds after which it is stopped; 0: none'),
     (

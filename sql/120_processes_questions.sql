@@ -7,12 +7,12 @@
 -- seeds
 
 insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, schema, meaning) values
-    ('env', 40, 1, 1, 1, '["ask","act"]', '["no_proposals"]',
+    ('env', 40, 1, 1, 1, '["ask","act"]', '["no_proposals","no_processes"]',
         json('{"type": "object", "properties": {
             "body": {"type": "string", "description": "the shell command; it may only read"}
         }, "required": ["body"]}'),
         'run a command that only reads'),
-    ('sh', 50, 1, 1, 0, '["act"]', '["no_proposals"]',
+    ('sh', 50, 1, 1, 0, '["act"]', '["no_proposals","no_processes"]',
         json('{"type": "object", "properties": {
             "body": {"type": "string", "description": "the shell command"}
         }, "required": ["body"]}'),

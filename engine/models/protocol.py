@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from engine.errors import EngineError
@@ -109,11 +110,21 @@ class Completion:
     """
 
     text: str
-    reasoning: str
-    usage: Usage
-    finish_reason: str | None
+    reasoning: str = ""
+    usage: Usage = field(default_factory=Usage)
+    finish_reason: str | None = None
     calls: tuple[ToolCall, ...] = ()
     native: bool = False
+
+
+def expect_completion(answer: object) -> Completion:
+    """The answer of a model; raises `TypeError` for what is none, such as the coroutine of an `async def complete`."""
+    if isinstance(answer, Completion) and isinstance(answer.text, str):
+        return answer
+    if inspect.iscoroutine(answer):
+        answer.close()
+        raise TypeError("the model's complete() is a coroutine; make it a plain function, it is called in a thread")
+    raise TypeError(f"the model's complete() returned {answer!r:.80}; return a Completion, such as Completion('text')")
 
 
 class Model(Protocol):

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.models.protocol import Completion, Model, ModelError, Request
+from engine.models.protocol import Completion, Model, ModelError, Request, expect_completion
 
 _SLICE_S = 0.1
 
@@ -64,7 +64,7 @@ def complete_with_retry(
     failures, first_failure = 0, 0.0
     while True:
         try:
-            return model.complete(request, on_delta, cancelled)
+            return expect_completion(model.complete(request, on_delta, cancelled))
         except ModelError as error:
             failures += 1
             first_failure = first_failure if failures > 1 else clock()

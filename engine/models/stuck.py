@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 from engine.functions.limits import RESPONSE_CHARACTERS
@@ -11,6 +12,8 @@ from engine.models.protocol import ModelError
 
 OnRetry = Callable[[ModelError, int, float], None]
 
+_LOOK_S = 0.1
+"""Who waits for a cancellation looks so often whether it has come."""
 _STEP = 500
 """The text is checked again after this many more characters."""
 
@@ -53,6 +56,13 @@ class Listener(threading.Event):
     def is_set(self) -> bool:
         """Whether the call is to be cut off."""
         return super().is_set() or self._cancelled.is_set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the call is to be cut off, at most `timeout` seconds; returns whether it is."""
+        until = float("inf") if timeout is None else time.monotonic() + timeout
+        while not self.is_set() and (left := until - time.monotonic()) > 0:
+            super().wait(min(left, _LOOK_S))
+        return self.is_set()
 
     @property
     def text(self) -> str:

@@ -16,11 +16,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from audit import audit
 from driving import DONE, GO_ON, fresh, script
 
 import engine
-from engine.models.protocol import Completion, Request, Usage
+from engine.models.protocol import Completion, ModelError, Request, Usage
 from engine.prose import Answer, settled
 
 LOOK = 'I look.\n<get path="known://x"/>' + GO_ON
@@ -306,13 +308,34 @@ def test_runs_of_asyncio_do_not_wait_for_each_other(tmp_path: Path) -> None:
     together = threading.Barrier(24)
 
     async def go() -> list[engine.Result]:
-        dbs = [await engine.open_async(tmp_path / f"{n}.db") for n in range(24)]
-        try:
-            return await asyncio.gather(*(db.run_async("Go", model=Sleeper(together)) for db in dbs))
-        finally:
-            await asyncio.gather(*(db.close_async() for db in dbs))
+        async with await engine.open_async(tmp_path / "a.db") as db:
+            return await asyncio.gather(*(db.run_async("Go", model=Sleeper(together)) for _ in range(24)))
 
-    assert [result.answer for result in asyncio.run(go())] == ["Said."] * 24
+    results = asyncio.run(go())
+    assert [result.answer for result in results] == ["Said."] * 24
+    assert len({result.run for result in results}) == 24, "prompts that come at once are runs of their own"
+    audit(tmp_path / "a.db")
+
+
+def test_threads_that_write_wait_in_line(tmp_path: Path) -> None:
+    """SQLite would give up here at once; what another process holds is a matter of its time-out."""
+    with fresh(tmp_path) as db:
+        begun = threading.Event()
+
+        def write() -> None:
+            with engine.open(db.path) as other:
+                other.connection.set_busy_timeout(0)
+                begun.set()
+                other.start("Go", model="scripted:none", run="demo")
+
+        thread = threading.Thread(target=write)
+        with db.transaction():
+            thread.start()
+            begun.wait(60)
+            thread.join(0.3)
+            assert thread.is_alive(), "it waits"
+        thread.join(60)
+        assert [run.run for run in db.runs()] == ["demo"]
 
 
 def test_opening_and_driving_leave_the_event_loop_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,6 +358,67 @@ def test_opening_and_driving_leave_the_event_loop_free(tmp_path: Path, monkeypat
             return (await db.run_async("Go", model=Writer(["Said."]))).answer
 
     assert asyncio.run(go()) == "Said."
+
+
+def test_any_method_is_called_in_a_thread_with_a_handle_that_is_kept(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with await engine.open_async(tmp_path / "a.db") as db:
+            used: set[int] = set()
+
+            def start(own: engine.Database) -> engine.Run:
+                assert threading.current_thread() is not threading.main_thread()
+                assert own is not db
+                used.add(id(own))
+                return own.start("Go", model=Writer(["Said."], name="house"))
+
+            runs = [await db.call_async(start) for _ in range(3)]
+            assert len(used) == 1
+            assert (await db.resume_async(runs[2].run)).answer == "Said."
+            with pytest.raises(engine.NotFound):
+                await db.call_async(lambda own: own.result("nobody"))
+            await db.call_async(lambda own: own.execute("begin immediate"))  # such a handle is not used again
+            await db.call_async(lambda own: own.execute("update settings set value = value"))
+            await db.call_async(lambda own: own.close())
+            await db.call_async(start)
+        for late in (db.call_async(start), db.resume_async(runs[0].run)):
+            with pytest.raises(engine.Conflict, match="is closed"):
+                await late
+        with pytest.raises(engine.Conflict, match="is closed"):
+            db.events_async(runs[0].run)
+
+    asyncio.run(go())
+    assert not (tmp_path / "a.db-wal").exists()
+
+
+def test_a_task_that_is_cancelled_again_and_again_ends_when_its_work_has(tmp_path: Path) -> None:
+    """Scopes of anyio, on which web frameworks stand, cancel a task until it has ended."""
+    asked = threading.Event()
+
+    class Waiter:
+        def complete(
+            self,
+            request: Request,
+            on_delta: Callable[[str], None] | None = None,
+            cancelled: threading.Event | None = None,
+        ) -> Completion:
+            assert cancelled is not None
+            asked.set()
+            assert cancelled.wait(60), "the call is told to end"
+            raise ModelError("aborted", "stopped")
+
+    async def go() -> None:
+        async with await engine.open_async(tmp_path / "a.db") as db:
+            run = db.start("Go", model=Waiter()).run
+            with anyio.move_on_after(60) as scope:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(db.resume_async, run)
+                    await asyncio.to_thread(asked.wait, 60)
+                    scope.cancel()
+            assert db.value("select count(*) from leases") == 0, "nobody drives it any more"
+            assert db.result(run).status == 102
+
+    asyncio.run(go())
+    assert not (tmp_path / "a.db-wal").exists()
 
 
 def test_a_file_whose_opening_was_cancelled_is_closed(tmp_path: Path) -> None:

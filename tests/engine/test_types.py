@@ -1,4 +1,5 @@
-"""The types that an app sees: mypy passes right calls and names a misspelt option and a wrong key of an event.
+"""The types that an app sees: mypy passes right calls, the example apps among them, and names a misspelt option and a wrong
+key of an event.
 
 spec: @python_contract
 """
@@ -41,6 +42,9 @@ async def use(db: engine.Database, model: Model) -> engine.Result:
     db.run("Hi", mode="play")  # wrong: arg-type
     await db.run_async("Hi", max_turns="3")  # wrong: arg-type
     db.start("Hi", rot=".")  # wrong: call-arg
+    run = await db.call_async(lambda db: db.start("Hi", no_processes=True))
+    print((await db.call_async(lambda db: db.runs())).run)  # wrong: attr-defined
+    await db.call_async(lambda db: db.strat("Hi"))  # wrong: attr-defined
     engine.Reslut  # wrong: attr-defined
     return await db.resume_async(run.run, on_event=told)
 """
@@ -53,6 +57,10 @@ def test_a_type_checker_names_wrong_calls_and_no_others(tmp_path: Path) -> None:
         (package / source.name).symlink_to(source)
     app = tmp_path / "app.py"
     app.write_text(APP, encoding="utf-8")
+    examples = [ROOT / "tests" / "examples" / name for name in ("web/app.py", "tracker/tracker.py")]
+    copies = [tmp_path / path.name.replace("app", "web") for path in examples]
+    for path, copy in zip(examples, copies, strict=True):
+        copy.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
     command = [
         sys.executable,
         "-m",
@@ -63,14 +71,14 @@ def test_a_type_checker_names_wrong_calls_and_no_others(tmp_path: Path) -> None:
         "--follow-imports=silent",
     ]
     done = subprocess.run(
-        [*command, "--cache-dir", str(tmp_path / "cache"), str(app)],
+        [*command, "--cache-dir", str(tmp_path / "cache"), str(app), *map(str, copies)],
         capture_output=True,
         text=True,
         env={"MYPYPATH": str(package.parent)},
         cwd=tmp_path,
     )
-    found = set(re.findall(r"app\.py:(\d+): error: .*\[([\w-]+)\]$", done.stdout, re.MULTILINE))
+    found = set(re.findall(r"(\w+)\.py:(\d+): error: .*\[([\w-]+)\]$", done.stdout, re.MULTILINE))
     lines = enumerate(APP.splitlines(), 1)
-    assert found == {(str(n), line.split("wrong: ")[1]) for n, line in lines if "wrong: " in line}, (
+    assert found == {("app", str(n), line.split("wrong: ")[1]) for n, line in lines if "wrong: " in line}, (
         done.stdout + done.stderr
     )

@@ -834,6 +834,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view next_demotions (run, step, becomes, path, visibility, turn, last_used_turn, tokens, freed)
 -- view next_steps (run_id, run, turn_id, turn, step)
 -- view open_call (turn_id)
+-- view open_prompts (run, loop, status, prompt, created_at)
 -- view open_proposal (command_id, kind, target, body, detail)
 -- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id)
 -- view packet_texts (run, turn, role, sha256, text, ordinal, sent_at)

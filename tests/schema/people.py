@@ -25,6 +25,7 @@ PEOPLES_VIEWS = {
     "project_files": "project root path kind size chars lines sha256",
     "audit_entries": "run path turn body status at",
     "loop_list": "run loop mode model prompt status reason answer turns strikes created_at started_at ended_at",
+    "open_prompts": "run loop status prompt created_at",
     "run_progress": "run event_id type turn context_tokens ceiling cost action target status outcome body path at",
     "cost_by_day": "day model run calls prompt_tokens cached_tokens completion_tokens reasoning_tokens cost unknown_prices "
     "known_cost",

@@ -1,0 +1,94 @@
+"""Keeps handles on one file for the threads that work on it for asyncio.
+
+A handle that was used has its statements prepared: a turn takes a fourth of the time that it takes with a fresh one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from .errors import Conflict
+from .threads import in_thread
+
+if TYPE_CHECKING:
+    from .api import Database
+    from .contract import OnDriver
+    from .loop import Driver
+
+_T = TypeVar("_T")
+
+_MOST_IDLE = 4
+"""Handles that are kept while nobody uses them; each holds some megabytes."""
+
+
+class Handles:
+    """Handles on the file of `db`, each used by one thread at a time; may itself be used by any thread."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._idle: list[Database] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def expect_open(self) -> None:
+        """Raise `Conflict` (409) where these were closed."""
+        if self._closed:
+            raise Conflict(f"{self._db.path}: is closed; open it again")
+
+    def take(self) -> Database:
+        """A handle, one that was used before where there is one; raises `Conflict` (409) where these are closed."""
+        with self._lock:
+            self.expect_open()
+            db = self._idle.pop() if self._idle else None
+        if db is None:
+            return self._db.again()
+        if db.moved():
+            db.close()
+            return self._db.again()
+        return db
+
+    def give_back(self, db: Database) -> None:
+        """Keep a handle for later, or close it where there are enough or it was left in a transaction."""
+        with self._lock:
+            keep = db.is_idle and not self._closed and len(self._idle) < _MOST_IDLE
+            if keep:
+                self._idle.append(db)
+        if not keep:
+            db.close()
+
+    async def call(self, work: Callable[[Database], _T]) -> _T:
+        """The result of `work` with a handle, in a thread."""
+        return await in_thread(lambda: self._with_one(work))
+
+    async def drive(self, work: Callable[[Database, OnDriver], _T]) -> _T:
+        """The result of `work`, which drives a run with a handle and an `on_driver`; cancelling it stops the driving."""
+        drivers: list[Driver] = []
+        cancelled = threading.Event()
+
+        def watch(driver: Driver) -> None:
+            drivers.append(driver)
+            if cancelled.is_set():
+                driver.stop()
+
+        def cancel() -> None:
+            cancelled.set()
+            for driver in drivers:
+                driver.stop()
+
+        return await in_thread(lambda: self._with_one(lambda db: work(db, watch)), cancel=cancel)
+
+    def _with_one(self, work: Callable[[Database], _T]) -> _T:
+        db = self.take()
+        try:
+            return work(db)
+        finally:
+            self.give_back(db)
+
+    def close(self) -> None:
+        """Close the idle handles; those in use are closed when they are given back."""
+        with self._lock:
+            self._closed, idle, self._idle = True, self._idle, []
+        for db in idle:
+            db.close()
