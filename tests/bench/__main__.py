@@ -1,7 +1,7 @@
 """Runs the measurements: `python -m tests.bench`, all of them or those named; one table comes out.
 
 With --profile, --statements or --sizes it says where the time or the bytes of a turn go instead. `against [REV]` compares
-this checkout with an older revision; `local` asks the local model about the sources of three packages.
+this checkout with an older revision; `local` asks the local model about the sources of four packages.
 """
 
 from __future__ import annotations
