@@ -14,6 +14,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.passage_lines import File, above, is_heading, is_prose, units
@@ -36,7 +37,7 @@ _NUMBER = lazy_regex(
 )
 _VERSION = lazy_regex(r"\d+\.\d+|[<>=~]=? ?\d")
 _DATE = lazy_regex(r"\d{4}-\d\d-\d\d|\d{1,2} ?[A-Z][a-z]{2,8}\.? ?\d{4}|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}")
-_PERSON = lazy_regex(r"@|(?<=[\s:=*_\[(\"'])[^\W\d_a-z][a-zà-ÿ]")
+_PERSON = lazy_regex(r"@|[^\W\d_a-z]\w+ [^\W\d_a-z]\w|(?:\b(?:by|is|was|are)|[:=])\s+[\"']?[^\W\d_a-z][^\W\d_A-Z]")
 _GIVEN = lazy_regex(
     r"""=\s*(?:[-+]?[\d.]+|[rbf]?"[^"]*"|'[^']*'|(?!self\b)[A-Za-z_][\w.]*(?:\(\))?)\s*(?:[,)\]#]|$)""",
     re.IGNORECASE,
@@ -45,8 +46,13 @@ _MARKUP = lazy_regex(r"\.\. |:\w+:|\[[^\]]+\]: |<[a-z/!]|[-=#*~^]{3}|import |fro
 _ASSIGNED = lazy_regex(r"([A-Za-z_][\w.-]*)[\"'`]?\s*(?::[^=\n,()]*)?(?:=(?!=)|:)\s*[^\s:=]")
 _PINNED = lazy_regex(r"([A-Za-z_][\w.-]*)(?:\[[\w,]+\])?\s*(?:[=>~<]=|>)\s*\d")
 _SIGNATURE = lazy_regex(r"(?:async )?(?:def|class|fn|func|function|public|private|static)\b")
+LONGEST = 300
+"""The longest quote, in characters."""
 _NONE: set[int] = set()
+# bounds on the work that a file can make
 _ROUGH = 150
+_LINE = 2000
+_HITS = 2000
 _IN_PATH = 0.4
 _ABOVE = 0.7
 _NEAR = ((3, 0.15), (2, 0.25), (1, 0.5))
@@ -87,13 +93,13 @@ def find_quotes(question: str, files: list[tuple[str, str]]) -> list[Quote]:
 
 
 def _read(path: str, body: str, terms: list[Term]) -> File:
-    file = File(path, body.splitlines())
+    file = File(path, [line[:_LINE] for line in body.splitlines()])
     low, starts = fold(body), [0]
     for line in body.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     for number, term in enumerate(terms):
         for stem in term.stems:
-            for position in places(low, body, stem):
+            for position in islice(places(low, body, stem), _HITS):
                 file.hits.setdefault(bisect_right(starts, position) - 1, set()).add(number)
     file.named = terms_in(path, terms)
     return file
@@ -136,7 +142,8 @@ class _Scorer:
         for first, last, text in units(file, line):
             own = terms_in(text, self._terms)
             if (
-                not own
+                len(text) > LONGEST
+                or not own
                 or not self._tells(text)
                 or (first == last and is_heading(file, first) and not _DATE.search(text))
             ):
@@ -148,7 +155,7 @@ class _Scorer:
             for upper in upper_lines:
                 _raise(credit, file.hits.get(upper, _NONE), _ABOVE)
             credit |= {number: max(share, credit.get(number, 0.0)) for number, share in own.items()}
-            gives = self._gives(text)
+            gives = self._gives(text) and self._may_be_given(text)
             if gives:
                 _raise(credit, self._default | self._version, 1.0)
             score = sum(self._terms[number].weight * share for number, share in credit.items()) / self._total
@@ -160,9 +167,13 @@ class _Scorer:
         fit = _UNLIKE if _MARKUP.match(text) else 1.0
         for pattern in self._wanted:
             fit *= _MISSES if not pattern.search(text) else _FITS if pattern is _DATE else 1.0
-        if self._default and not _GIVEN.search(_defining(text)) and "default" not in text.lower():
+        if not self._may_be_given(text):
             fit *= _UNLIKE
         return fit * _FITS if gives else fit
+
+    def _may_be_given(self, text: str) -> bool:
+        """Whether a text may tell a default, where one is asked for: it names one, or gives a plain value."""
+        return not self._default or "default" in text.lower() or bool(_GIVEN.search(_defining(text)))
 
     def _tells(self, text: str) -> bool:
         """Whether a text says anything that the question does not."""
@@ -187,7 +198,7 @@ class _Scorer:
 
 def _defining(text: str) -> str:
     """A line of code without what a call passes on, which gives no name its value."""
-    return text if _SIGNATURE.match(text) or is_prose(text) else text.partition("(")[0]
+    return text if _SIGNATURE.match(text) or is_prose(text) else "".join(text.partition("(")[:2])
 
 
 def _raise(credit: dict[int, float], numbers: set[int], share: float) -> None:

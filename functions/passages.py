@@ -14,21 +14,20 @@ from engine.functions.question_terms import question_terms
 _WORD = lazy_regex(r"[^\W_]+")
 _TAG = lazy_regex(r"<\s*/?\s*update", re.IGNORECASE)
 _ROOM = 1000
-_LONGEST = 300
 _HEAD = 120
 _QUOTES = 4
 _LEAST = 0.42
 _CLOSE = 0.6
-_TIED = 0.999
 
 
 @lru_cache(maxsize=1)
 def passages_find(question: str | None, files: str | None, room: int | None) -> str | None:
     """The passages of `files` that may answer `question`, as a JSON array of ``{"path", "body", "quotes"}``, the best first.
 
-    `files` is a JSON array of [path, body]. `body` is some lines of a file in their order, `quotes` those of them that may
-    be the answer. All of it together takes at most `room` bytes of UTF-8, and at most 1,000 characters. Empty where no line
-    fits the question well enough. NULL where an argument is.
+    `files` is a JSON array of [path, body]. `body` is some lines of a file in their order, `quotes` the one of all that fits
+    best, or none: a small model chooses worse among those that fit almost as well. All of it together takes at most `room`
+    bytes of UTF-8, and at most 1,000 characters. Empty where no line fits the question well enough. NULL where an argument
+    is.
     """
     if question is None or files is None or room is None:
         return None
@@ -44,12 +43,13 @@ def passages_find(question: str | None, files: str | None, room: int | None) -> 
         texts = [(path, _passage(bodies[path], each)) for path, each in added.items()]
         if sum(len(text) for _, text in texts) <= _ROOM and _bytes(texts) <= room:
             shown = added
+    shown_first = next((quote for quote in near if quote in shown.get(quote.path, ())), None)
     return to_json(
         [
             {
                 "path": path,
                 "body": _passage(bodies[path], each),
-                "quotes": [quote.text for quote in each if quote.score >= best * _TIED],
+                "quotes": [quote.text for quote in each if quote is shown_first],
             }
             for path, each in shown.items()
         ]
@@ -57,8 +57,8 @@ def passages_find(question: str | None, files: str | None, room: int | None) -> 
 
 
 def _can_be_quoted(text: str) -> bool:
-    """Whether a text can stand in an answer: not too long, one line without tags."""
-    return len(text) <= _LONGEST and not _TAG.search(text) and text.isprintable()
+    """Whether a text can stand in an answer: one line that does not end it."""
+    return not _TAG.search(text) and text.isprintable()
 
 
 def _passage(lines: list[str], quotes: list[Quote]) -> str:

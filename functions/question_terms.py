@@ -16,6 +16,8 @@ NAME = lazy_regex(r"\w+(?:[._-]+\w+)*")
 """A name or a word, with the dots and dashes inside of it."""
 PART = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 """A part of a name."""
+MOST_TERMS = 32
+"""A longer question ends with what it asks."""
 _NAMED = 1.5
 _PART_OF_NAME = 0.3
 _ALIKE = 0.85
@@ -53,7 +55,9 @@ class Term:
 
 
 def question_terms(question: str) -> list[Term]:
-    """The words of a question that say what it asks for, each once; names also by their parts, which count less."""
+    """The words of a question that say what it asks for, each once, the last `MOST_TERMS`; names also by their parts, which
+    count less.
+    """
     found: dict[tuple[str, ...], Term] = {}
     for name in NAME.findall(question):
         parts = [part.lower() for part in PART.findall(name)]
@@ -67,7 +71,7 @@ def question_terms(question: str) -> list[Term]:
             share = 1.0 if len(parts) == 1 else _PART_OF_NAME
             if stems not in found or found[stems].share < share:
                 found[stems] = Term(stems, word, share)
-    return list(found.values())
+    return list(found.values())[-MOST_TERMS:]
 
 
 def _stem(word: str) -> str:
@@ -104,7 +108,7 @@ def places(low: str, body: str, stem: str) -> Iterator[int]:
             or before.isdigit() != body[position].isdigit()
         ):
             yield position
-        position = low.find(stem, position + 1)
+        position = low.find(stem, position + len(stem))
 
 
 def terms_in(text: str, terms: list[Term]) -> dict[int, float]:

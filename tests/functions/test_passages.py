@@ -117,3 +117,15 @@ def test_any_text_gives_passages_of_its_own_words(question: str, files: list[tup
     text = passages_find(question, json.dumps(files), room)
     for passage in json.loads(text or "[]"):
         assert all(quote in passage["body"] for quote in passage["quotes"])
+
+
+def test_a_long_question_is_asked_by_its_last_words() -> None:
+    question = " ".join(f"word{number}x" for number in range(5000)) + " How many beds does the cabin have?"
+    assert (passages_query(question) or "").count(" OR ") < 64
+    assert found("Read this. " * 2000 + "How many beds does the cabin have?")[0]["quotes"] == ["It has four beds."]
+
+
+@pytest.mark.parametrize("line", ["a" * 400_000, "a: " * 130_000, "a=" * 200_000, "ab(" * 130_000, "1" * 400_000])
+def test_a_line_of_any_length_is_passed_over(line: str) -> None:
+    passages = found("What is the port a 1?", {"min.js": line, "a.ini": "port = 7\n"})
+    assert passages[0]["quotes"] == ["port = 7"]
