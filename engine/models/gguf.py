@@ -25,6 +25,8 @@ _VERSIONS = (2, 3)
 _STRING, _ARRAY = 8, 9
 _SIZES = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _CONTROL, _OWN = 3, 4
+# runs of blanks are tokens of some models' own, and no marks
+_BLANK = " \t\r\n\u2581"
 _MOST = 1 << 24
 _KEPT = ("general.architecture", "tokenizer.chat_template", "tokenizer.ggml.tokens", "tokenizer.ggml.token_type")
 
@@ -93,7 +95,11 @@ def _read(path: Path, size: int, _mtime_ns: int) -> Gguf:
         )
     types = values.get("tokenizer.ggml.token_type", [])
     pairs = zip(values["tokenizer.ggml.tokens"], types, strict=False)
-    return Gguf(path, trained, tuple(token for token, kind in pairs if kind in (_CONTROL, _OWN) and len(token) > 1))
+    return Gguf(
+        path,
+        trained,
+        tuple(token for token, kind in pairs if kind in (_CONTROL, _OWN) and len(token.strip(_BLANK)) > 1),
+    )
 
 
 class _Reader:

@@ -167,20 +167,20 @@ def _refused(error: Mapping[str, Any]) -> ModelError:
 def socket_path() -> str:
     """The path of the socket on which the runtime answers HTTP; loads the model at first. Raises like a call."""
     weights = weights_path()
-    if weights in _loaded:
-        return str(_loaded[weights].listening_address).removeprefix("unix://")
+    if (weights, _CONTEXT) in _loaded:
+        return str(_loaded[weights, _CONTEXT].listening_address).removeprefix("unix://")
     with _one_call:
         return str(_server(weights, _CONTEXT).listening_address).removeprefix("unix://")
 
 
-_loaded: dict[Path, Any] = {}
+_loaded: dict[tuple[Path, int], Any] = {}
 
 
 def _server(weights: Path, window: int) -> Any:
-    """The loaded model. The caller holds the lock, so that it is loaded once, with the window of the first call."""
-    if weights not in _loaded:
-        _loaded[weights] = _load(weights, window)
-    return _loaded[weights]
+    """The loaded model. The caller holds the lock, so that it is loaded once for each window."""
+    if (weights, window) not in _loaded:
+        _loaded[weights, window] = _load(weights, window)
+    return _loaded[weights, window]
 
 
 def _load(weights: Path, window: int) -> Any:
