@@ -181,8 +181,9 @@ class Driver:
         if row["profile"] == "compact":
             from .models.grammar import packet_grammar
 
-            paths = self._db.rows("select path from _readable_paths where run_id = ? limit 50", (row["run_id"],))
-            grammar = packet_grammar(messages[-1].content, [path["path"] for path in paths])
+            found = self._db.row("select quotes, has_files from _passage_quotes where turn_id = ?", (row["turn_id"],))
+            assert found is not None, "an asking turn has a loop"
+            grammar = packet_grammar(messages[-1].content, found["quotes"], bool(found["has_files"]))
         return protocol.Request(
             messages=messages,
             temperature=row["temperature"],

@@ -108,14 +108,19 @@ select
     -- one
     case
         when coalesce(m.profile, 'full') = 'full'
-            and substr(coalesce(m.actual, l.model, r.model) || '/', 1, 6) = 'local/'
+            and (
+                substr(coalesce(m.actual, l.model, r.model) || '/', 1, 6) = 'local/'
+                or substr(coalesce(m.actual, l.model, r.model), 1, 5) = 'gguf:'
+            )
             then (select g.gbnf from _loop_grammars as g where g.loop_id = t.loop_id)
     end as grammar,
     coalesce(r.temperature, (select cast(value as real) from settings where name = 'temperature')) as temperature,
     -- a provider refuses a limit above its own, so one is sent only where that is known; a local model always gets one,
     -- or it would write until its context is full
     case
-        when m.max_output is not null or substr(coalesce(m.actual, l.model, r.model) || '/', 1, 6) = 'local/'
+        when m.max_output is not null
+            or substr(coalesce(m.actual, l.model, r.model) || '/', 1, 6) = 'local/'
+            or substr(coalesce(m.actual, l.model, r.model), 1, 5) = 'gguf:'
             then min(max(b.ceiling - coalesce(t.context_tokens, 0), 1024), coalesce(m.max_output, 9e9))
     end as max_tokens,
     r.responses as position,

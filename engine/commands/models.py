@@ -79,7 +79,7 @@ def install(
 def add(
     alias: Annotated[str, typer.Argument(metavar="ALIAS", help="The name to use with --model.")],
     actual: Annotated[
-        str, typer.Argument(metavar="ACTUAL", help="provider/name, scripted:FILE, replay:DB#RUN or local.")
+        str, typer.Argument(metavar="ACTUAL", help="provider/name, gguf:FILE, scripted:FILE, replay:DB#RUN or local.")
     ],
     context: Annotated[
         int | None, typer.Option("--context", metavar="N", min=256, help="Context window in tokens.")
@@ -100,6 +100,10 @@ def add(
       engine models add fast openai/gpt-5-mini --context 200000 --native
       engine models add exact anthropic/claude-sonnet-4-5 --context 200000 --max-output 32000
       engine models add demo scripted:answers.jsonl
+      engine models add mine gguf:qwen2.5-7b-instruct-q4_k_m.gguf --context 16384
+
+    A model of a GGUF file runs in this process; its window is that of its training, at most 32768 tokens unless --context
+    says otherwise. From 8192 tokens on it gets full packets, below that short ones with what was found for the prompt.
     """
     from engine.errors import NotFound, ValidationError
     from engine.model_choice import full_name
@@ -108,19 +112,22 @@ def add(
         raise ValidationError("an alias is a word, not nothing")
     with database_or_fresh(db) as database:
         name = full_name(database, absolute_model(actual))
+    profile = "full"
+    if name.startswith("gguf:"):
+        name, context, profile = _of_file(name, context)
     hint = problem(name)
     if hint and hint.startswith("model "):
         raise NotFound(hint)
     with open_to_write(db) as database:
         database.execute(
-            "insert into models (alias, actual, context_length, max_output, tool_calling, created_at) "
-            "values (?, ?, ?, ?, ?, now()) "
+            "insert into models (alias, actual, context_length, max_output, tool_calling, profile, created_at) "
+            "values (?, ?, ?, ?, ?, ?, now()) "
             "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
             "max_output = excluded.max_output, tool_calling = excluded.tool_calling, profile = excluded.profile, "
             "origin = excluded.origin",
-            (alias, name, context, max_output, "native" if native else "xml"),
+            (alias, name, context, max_output, "native" if native else "xml", profile),
         )
-    say(f"{alias}: {name}")
+    say(f"{alias}: {name}" + (f", {context} tokens, {profile} packets" if name.startswith("gguf:") else ""))
     if hint:
         say(hint, "yellow")
 
@@ -189,17 +196,30 @@ def problem(actual: str) -> str | None:
         resolve_model(actual)
     except EngineError as error:
         return error.message
-    return None
+    return _problem_of_runtime() if actual.startswith("gguf:") else None
+
+
+def _of_file(name: str, context: int | None) -> tuple[str, int, str]:
+    """The name of a GGUF file's model with its window, the window, and the profile; raises like `window_of`."""
+    from engine.models.gguf import FULL_FROM, split_name, window_of
+
+    if context is not None:
+        name = f"gguf:{split_name(name)[0]}#{context}"
+    window = window_of(name)
+    return f"gguf:{split_name(name)[0]}#{window}", window, "full" if window >= FULL_FROM else "compact"
 
 
 def _problem_of_local() -> str | None:
-    from importlib.util import find_spec
-
     from engine.models.weights import weights_path
 
-    if find_spec("xllamacpp") is None:
-        return "its runtime is not installed; run: pip install 'engine[local]'"
-    return None if weights_path().is_file() else "its weights are not here; run: engine models install local"
+    missing = None if weights_path().is_file() else "its weights are not here; run: engine models install local"
+    return _problem_of_runtime() or missing
+
+
+def _problem_of_runtime() -> str | None:
+    from importlib.util import find_spec
+
+    return None if find_spec("xllamacpp") else "its runtime is not installed; run: pip install 'engine[local]'"
 
 
 @contextmanager

@@ -100,13 +100,18 @@ def run_or_latest(db: Database, run: str | None) -> str:
 
 
 def absolute_model(name: str) -> str:
-    """A model's name, with an absolute path to its script or recording, so that it is valid in any folder.
+    """A model's name, with an absolute path to its script, recording or weights, so that it is valid in any folder.
 
     Raises `NotFound` (404) where that file is missing.
     """
     from engine.errors import NotFound
 
     form, _, rest = name.partition(":")
+    if form == "gguf":
+        from engine.models.gguf import split_name
+
+        weights, window = split_name(name)
+        return f"gguf:{weights.expanduser().absolute()}" + (f"#{window}" if window else "")
     if form not in {"scripted", "replay"}:
         return name
     path, mark, run = rest.rpartition("#") if form == "replay" else (rest, "", "")

@@ -5,6 +5,7 @@
 | `scripted:FILE` | answers from a file of JSON lines |
 | `replay:DB#RUN` | the answers that a run of another engine file recorded |
 | `local`, `local/smollm2` | a small model in this process, without key or network |
+| `gguf:FILE`, `gguf:FILE#TOKENS` | the model of a GGUF file, in this process; its window, else that of its training |
 | `provider/name` | a model of openai, anthropic, openrouter, ollama, xai, cerebras or google |
 | anything else | the adapter that a plugin returns from the hook `engine_model` |
 
@@ -30,8 +31,9 @@ LOCAL_NAMES = ("local", "local/smollm2")
 def resolve_model(name: str) -> Model:
     """The model with this name.
 
-    Raises `NotFound` (404) for a name of no known form, `ModelError` (auth, 401) where the provider's key is not set, and
-    `EngineError` (500) where the provider libraries are not installed.
+    Raises `NotFound` (404) for a name of no known form and for a missing file, `ValidationError` (400) for a file that holds
+    no model, `ModelError` (auth, 401) where the provider's key is not set, and `EngineError` (500) where the provider
+    libraries are not installed.
     """
     if name.startswith("scripted:") and (path := name.removeprefix("scripted:")):
         from engine.models.scripted import ScriptedModel
@@ -47,6 +49,12 @@ def resolve_model(name: str) -> Model:
         from engine.models.local import LocalModel
 
         return LocalModel()
+    if name.startswith("gguf:"):
+        from engine.models.gguf import window_of
+        from engine.models.local import LocalModel
+
+        window_of(name)
+        return LocalModel(name)
     return _remote(name) or _from_plugin(name)
 
 
@@ -69,5 +77,7 @@ def _from_plugin(name: str) -> Model:
         if provider := next((each for head, each in _FAMILIES.items() if name.lower().startswith(head)), None):
             raise NotFound(f"model {name!r}: its provider is missing; write {provider}/{name}")
         known = ", ".join(f"{each}/NAME" for each in PROVIDERS)
-        raise NotFound(f"model {name!r}: no such form; use scripted:FILE, replay:DB#RUN, local, or one of {known}")
+        raise NotFound(
+            f"model {name!r}: no such form; use scripted:FILE, replay:DB#RUN, local, gguf:FILE, or one of {known}"
+        )
     return found

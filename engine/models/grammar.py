@@ -1,21 +1,21 @@
 """Makes GBNF grammars that limit the answers of a small model.
 
-Without a grammar a small model asks for a file and, in the same answer, invents what the file says. The grammar allows only
-one of the two. A small model also changes figures when it repeats them in its own words; so an answer can be limited to
-lines of the files in its packet.
+Without a grammar a small model invents what a file says, and changes figures when it repeats them in its own words. So its
+answer is limited to lines that its packet shows, or to saying that there are none.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
-
-from engine.functions.markup_tags import decode_entities
 
 # A file or a record as templates/sections/compact.j2 renders it; what looks like one inside of it is its text.
 _SHOWN = re.compile(
     r'^<((?:file|log)(?:-[0-9a-f]{8})?)(?: path="([^"\n]*)")?>\n(.*?)\n</\1>$', re.DOTALL | re.MULTILINE
 )
+NOTHING = "I found nothing about that in these files."
+"""The answer where no passage of the files that were searched matches the question."""
 _MOST_LINES = 200
 _LONG_LINE = 160
 # Words of a question that do not help to find its answer.
@@ -31,36 +31,24 @@ _HEADING = ("#", "[", ";", "//")
 _SENTENCE = r'sentence ::= [^<\n. ] [^<\n.]* ("." [0-9] [^<\n.]*)* "."?'
 
 
-def packet_grammar(packet: str, paths: Sequence[str] = ()) -> str:
+def packet_grammar(packet: str, quotes: str = "[]", searched: bool = False) -> str:
     """The grammar of the answers to `packet`, a user message as sections/compact.j2 renders it.
 
-    The last paragraph of `packet` is the question. The model may read one of `paths` that the packet does not show, or
-    answer with a line of the files in it; where it shows no file, the answer is a sentence.
+    The answer is one of `quotes` (a JSON array) that stand in `packet`, word for word. Without one it is a line of the
+    files that the packet shows; where it shows none, `NOTHING` if files were searched, else a sentence. The last paragraph
+    of `packet` is the question.
     """
-    shown = {decode_entities(match[2]): match[3] for match in _SHOWN.finditer(packet) if match[2]}
-    question = packet.rpartition("\n\n")[2]
-    lines = quotable_lines("\n".join(shown.values()), question)
-    return compact_grammar([path for path in paths if path not in shown], lines)
+    lines = [quote for quote in json.loads(quotes) if quote in packet]
+    if not lines:
+        shown = "\n".join(match[3] for match in _SHOWN.finditer(packet) if match[2])
+        lines = quotable_lines(shown, packet.rpartition("\n\n")[2]) if shown else [NOTHING] * searched
+    return answer_grammar(lines)
 
 
-def compact_grammar(paths: Sequence[str], lines: Sequence[str] = ()) -> str:
-    """A grammar of *either* a read of one of `paths` with status 102 *or* an answer with status 200.
-
-    Without `paths` only an answer is allowed. With `lines` (see `quotable_lines`) the answer is one of them, word for word;
-    without, it is a sentence. Paths that cannot stand in an attribute are left out.
-    """
-    choices = [path for path in paths if path and not set('"<&\n\r') & set(path)]
-    rules = [
-        "root ::= read | answer" if choices else "root ::= answer",
-        f'answer ::= "<update status=\\"200\\">" {"line" if lines else "sentence"} "</update>"',
-        _SENTENCE,
-    ]
-    if lines:
-        rules.append(f"line ::= {_alternatives(lines)}")
-    if choices:
-        rules.append('read ::= "<get path=\\"" path "\\"/>\\n<update status=\\"102\\">" sentence "</update>"')
-        rules.append(f"path ::= {_alternatives(choices)}")
-    return "\n".join(rules)
+def answer_grammar(lines: Sequence[str] = ()) -> str:
+    """A grammar of an answer with status 200: one of `lines` (see `quotable_lines`), word for word; without, a sentence."""
+    rules = ["root ::= " + f'"<update status=\\"200\\">" {"line" if lines else "sentence"} "</update>"']
+    return "\n".join([*rules, f"line ::= {_alternatives(lines)}" if lines else _SENTENCE])
 
 
 def quotable_lines(text: str, question: str = "") -> list[str]:

@@ -1,8 +1,8 @@
-"""`local`: SmolLM2-135M-Instruct in this process, without a key and without a network.
+"""`local` and `gguf:FILE`: models in this process, without a key and without a network.
 
-It answers short questions about one small file and is no coding agent. The runtime is xllamacpp; a process loads it once, at
-the first call. Measured with the wheel's portable code: an idle core reads 140 tokens of a prompt a second, and an answer
-is written at 40 to 60 tokens a second.
+`local` is SmolLM2-135M-Instruct. It answers short questions by quoting a line and is no coding agent. The runtime is
+xllamacpp; a process loads a model once, at the first call. Measured with the wheel's portable code: an idle core reads 140
+tokens of a prompt of `local` a second, and an answer is written at 40 to 60 tokens a second.
 """
 
 from __future__ import annotations
@@ -33,13 +33,12 @@ _BATCH = 128
 _MOST_THREADS = 8
 _EXIT_S = 20.0
 
-SPECIAL_TOKENS = (
+SPECIAL_TOKENS: tuple[str, ...] = (
     "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<repo_name>", "<reponame>", "<file_sep>", "<filename>", "<gh_stars>",
     "<issue_start>", "<issue_comment>", "<issue_closed>", "<jupyter_start>", "<jupyter_text>", "<jupyter_code>",
     "<jupyter_output>", "<jupyter_script>", "<empty_output>",
 )  # fmt: skip
 """What the tokenizer of these weights takes for marks of the chat template, wherever it stands."""
-_SPECIAL = re.compile("<(?=" + "|".join(re.escape(token[1:]) for token in SPECIAL_TOKENS) + ")")
 
 _one_call = threading.Lock()
 _closing = threading.Event()
@@ -51,7 +50,12 @@ def is_installed() -> bool:
 
 
 class LocalModel:
-    """The local model; temperature 0 and 256 tokens unless the request says otherwise."""
+    """A model in this process, `local` unless another is named; temperature 0 and 256 tokens unless the request says
+    otherwise.
+    """
+
+    def __init__(self, name: str = "local") -> None:
+        self._name = name
 
     def complete(
         self,
@@ -61,35 +65,52 @@ class LocalModel:
     ) -> Completion:
         """Answer in this process.
 
-        Raises `ModelError`, with (not_found, 404) where there are no weights, and `EngineError` (500) without the runtime.
+        Raises `ModelError`, with (not_found, 404) where there are no weights, and `EngineError`: 500 without the runtime,
+        400 for a file that holds no chat model.
         """
+        from engine.models.gguf import read_gguf, split_name, window_of
+
+        weights, window, specials = weights_path(), _CONTEXT, SPECIAL_TOKENS
+        if self._name.startswith("gguf:"):
+            weights, window = split_name(self._name)[0], window_of(self._name)
+            specials = read_gguf(weights).specials
 
         def work(emit: Emit, stop: threading.Event) -> Completion:
             with _one_call:
-                return _answered(request, emit, stop)
+                return _answered(_server(weights, window), _body(request, specials), emit, stop)
 
         return watched(work, who="local", timeout_s=request.timeout_s, on_delta=on_delta, cancelled=cancelled)
 
 
-def plain_text(text: str) -> str:
-    """`text` as the runtime is given it: with a space behind the `<` of what its tokenizer would take for a special token.
+def plain_text(text: str, specials: tuple[str, ...] = SPECIAL_TOKENS) -> str:
+    """`text` as the runtime is given it: a space stands behind the first character of what its tokenizer would take for one
+    of `specials`, its special tokens.
 
     A file that holds `<|im_end|>` would otherwise end its message and begin one of its own.
     """
-    return _SPECIAL.sub("< ", text)
+    return _special(specials).sub(r"\g<0> ", text) if specials else text
 
 
-def _answered(request: Request, emit: Emit, stop: threading.Event) -> Completion:
+@cache
+def _special(specials: tuple[str, ...]) -> re.Pattern[str]:
+    """Finds the first character of each special token."""
+    by_first: dict[str, list[str]] = {}
+    for token in specials:
+        by_first.setdefault(token[0], []).append(re.escape(token[1:]))
+    return re.compile("|".join(f"{re.escape(first)}(?={'|'.join(rests)})" for first, rests in by_first.items()))
+
+
+def _answered(server: Any, body: dict[str, Any], emit: Emit, stop: threading.Event) -> Completion:
     if stop.is_set():
         raise ModelError("aborted", "the call of the local model was cancelled")
     answer = _Answer(emit, stop)
-    _server(weights_path()).handle_chat_completions(_body(request), answer.take)
+    server.handle_chat_completions(body, answer.take)
     return answer.completion()
 
 
-def _body(request: Request) -> dict[str, Any]:
+def _body(request: Request, specials: tuple[str, ...]) -> dict[str, Any]:
     body: dict[str, Any] = {
-        "messages": [{"role": each.role, "content": plain_text(each.content)} for each in request.messages],
+        "messages": [{"role": each.role, "content": plain_text(each.content, specials)} for each in request.messages],
         "temperature": 0.0 if request.temperature is None else request.temperature,
         "max_tokens": _MAX_TOKENS if request.max_tokens is None else request.max_tokens,
         "stream": True,
@@ -145,15 +166,24 @@ def _refused(error: Mapping[str, Any]) -> ModelError:
 
 def socket_path() -> str:
     """The path of the socket on which the runtime answers HTTP; loads the model at first. Raises like a call."""
-    if _server.cache_info().currsize:
-        return str(_server(weights_path()).listening_address).removeprefix("unix://")
+    weights = weights_path()
+    if (weights, _CONTEXT) in _loaded:
+        return str(_loaded[weights, _CONTEXT].listening_address).removeprefix("unix://")
     with _one_call:
-        return str(_server(weights_path()).listening_address).removeprefix("unix://")
+        return str(_server(weights, _CONTEXT).listening_address).removeprefix("unix://")
 
 
-@cache
-def _server(weights: Path) -> Any:
-    """The loaded model. The caller holds the lock, so that it is loaded once."""
+_loaded: dict[tuple[Path, int], Any] = {}
+
+
+def _server(weights: Path, window: int) -> Any:
+    """The loaded model. The caller holds the lock, so that it is loaded once for each window."""
+    if (weights, window) not in _loaded:
+        _loaded[weights, window] = _load(weights, window)
+    return _loaded[weights, window]
+
+
+def _load(weights: Path, window: int) -> Any:
     try:
         import xllamacpp  # type: ignore[import-untyped]
     except ImportError as error:
@@ -165,15 +195,15 @@ def _server(weights: Path) -> Any:
     folder = tempfile.mkdtemp(prefix="engine-local-")
     atexit.register(_close, folder)
     try:
-        return xllamacpp.Server(_parameters(xllamacpp, weights, folder))
+        return xllamacpp.Server(_parameters(xllamacpp, weights, window, folder))
     except RuntimeError as error:
         raise ModelError("invalid", f"the local model cannot be loaded from {weights}: {error}") from error
 
 
-def _parameters(xllamacpp: Any, weights: Path, folder: str) -> Any:
+def _parameters(xllamacpp: Any, weights: Path, window: int, folder: str) -> Any:
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(weights)
-    parameters.n_ctx = _CONTEXT
+    parameters.n_ctx = window
     parameters.n_parallel = 1
     parameters.n_batch = parameters.n_ubatch = _BATCH
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = _threads()

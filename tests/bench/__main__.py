@@ -1,7 +1,7 @@
 """Runs the measurements: `python -m tests.bench`, all of them or those named; one table comes out.
 
 With --profile, --statements or --sizes it says where the time or the bytes of a turn go instead. `against [REV]` compares
-this checkout with an older revision.
+this checkout with an older revision; `local` asks the local model about the sources of four packages.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from . import against, profiling
+from . import against, local, profiling
 from .table import Line, text
 
 
@@ -21,6 +21,9 @@ def main() -> None:
     """Measure what the command line names and print the table."""
     if sys.argv[1:2] == ["against"]:
         against.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["local"]:
+        local.main(sys.argv[2:])
         return
     benchmarks = found()
     arguments = _arguments(list(benchmarks))

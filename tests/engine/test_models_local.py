@@ -20,7 +20,7 @@ from timing import check_delay, delay_of_cancelling
 
 from engine.errors import EngineError
 from engine.models import resolve_model
-from engine.models.grammar import compact_grammar, packet_grammar
+from engine.models.grammar import packet_grammar
 from engine.models.local import install_weights, is_installed, weights_path
 from engine.models.protocol import Completion, Message, ModelError, Request
 from engine.models.weights import MEMBER, SHA256, _bytes_below
@@ -125,7 +125,7 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ)
 
 
-def compact(path: str, body: str, question: str, paths: tuple[str, ...] = ()) -> Completion:
+def compact(path: str, body: str, question: str) -> Completion:
     """The answer to `question` with one file shown, asked as the compact profile asks."""
     templates = environment()
     system = templates.get_template("compact.md.j2").render()
@@ -135,7 +135,7 @@ def compact(path: str, body: str, question: str, paths: tuple[str, ...] = ()) ->
     ]
     user = templates.get_template("sections/compact.j2").render(section="compact", rows=rows)
     messages = (Message("system", system), Message("user", user))
-    grammar = packet_grammar(user, paths)
+    grammar = packet_grammar(user)
     return resolve_model("local").complete(Request(messages, None, None, grammar, 120.0, 0, "demo"))
 
 
@@ -163,7 +163,7 @@ def test_installed_weights_say_where_they_came_from(weights: Path) -> None:
 def test_a_short_question_over_one_file_gets_its_figure(
     weights: Path, path: str, body: str, question: str, figure: str
 ) -> None:
-    answer = compact(path, body, question, ("other.txt",))
+    answer = compact(path, body, question)
     assert figure in answer.text
     assert answer.text.startswith('<update status="200">')
     assert answer.text.endswith("</update>")
@@ -187,8 +187,6 @@ def test_an_answer_streams_with_figures(weights: Path) -> None:
 def test_a_grammar_binds_the_answer(weights: Path) -> None:
     answer = resolve_model("local").complete(asked("Hello!", grammar='root ::= "yes" | "no"'))
     assert answer.text in ("yes", "no")
-    either = resolve_model("local").complete(asked("Read a.txt", grammar=compact_grammar(["a.txt"])))
-    assert ("<get" in either.text) == ('status="102"' in either.text)
 
 
 @pytest.mark.local_model

@@ -667,6 +667,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _command_lines (line_id, run_id, project_id, reading)
 -- view _command_outputs (command_id, outputs)
 -- view _command_paths (command_id, is_pattern, entry_id)
+-- view _compact_parts (turn_id, part, path, body, turn, entry_id)
 -- view _condensable_results (turn_id, step, entry_id, path, turn, tokens)
 -- view _condense (turn_id)
 -- view _condense_ratios (turn_id, ratio)
@@ -701,7 +702,6 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _faults (command_id, fault)
 -- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _file_heads (project_id, path, began, content_id, content_before, change, is_first)
--- view _file_matches (turn_id, entry_id, path, rank)
 -- view _first_decisions (proposal_id, resolution_id)
 -- view _forbidden_entries (command_id, path)
 -- view _forbidden_paths (command_id, path)
@@ -743,6 +743,9 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _packet_tools (turn_id, name, doc, persona, native)
 -- view _packet_unknowns (turn_id, entry_id, version, text)
 -- view _packet_visible (turn_id, entry_id, version, text, content_id, body_chars)
+-- view _passage_quotes (turn_id, quotes, has_files)
+-- view _passage_rooms (turn_id, bytes)
+-- view _passages (turn_id, ordinal, path, body, quotes)
 -- view _perform_plain (command_id)
 -- view _plain_commands (command_id)
 -- view _policy_rights (policy_id, right_text)
@@ -750,7 +753,6 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _proposal_ends (command_id, state, outcome, message)
 -- view _proposals_to_decide (resolution_id, proposal_id, kind)
 -- view _propose_patch (command_id, files)
--- view _readable_paths (run_id, path)
 -- view _readings (run_id, entry_id, began, ended)
 -- view _record_commands (turn_id, parsed)
 -- view _refusals (command_id, refusal)
@@ -992,7 +994,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger packets__keep_keys on packets
 -- trigger packets__keep_rows on packets
 -- trigger perform_command__perform on perform_command
--- trigger prepare_packet__choose_file on prepare_packet
+-- trigger prepare_packet__archive_files on prepare_packet
 -- trigger proposals__keep_fixed on proposals
 -- trigger proposals__keep_keys on proposals
 -- trigger proposals__keep_rows on proposals
