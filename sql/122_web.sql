@@ -22,6 +22,10 @@ insert into settings (name, value, kind, least, most, needed, meaning) values
 on conflict (name) do update set
     kind = excluded.kind, least = excluded.least, most = excluded.most, needed = excluded.needed, meaning = excluded.meaning;
 
+insert into outcomes (name, status, strikes, meaning) values
+    ('unreachable', 502, 0, 'a server gave no answer, or none that can be read')
+on conflict (name) do update set status = excluded.status, meaning = excluded.meaning;
+
 -- views
 
 -- The page that a get names, where its run has it. is_stub: a search found it, nobody has read it yet; is_fresh: it need

@@ -5,6 +5,7 @@ The client sends no cookies, no credentials and no referrer, and takes no proxy 
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from .addresses import Policy
 from .failures import WebFailure
 from .network import Deadline, Network, Resolve, resolve
 
+_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}", re.ASCII)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TYPES = frozenset(
     {
@@ -36,6 +38,8 @@ _TYPES = frozenset(
 _STRUCTURED = ("+json", "+xml", "+yaml")
 _ACCEPT = "text/html, application/xhtml+xml, application/pdf;q=0.8, text/*;q=0.8, */*;q=0.5"
 _STEP = 65_536
+_LONGEST_URL = 2_048
+_LONGEST_MARK = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,8 @@ def fetch(
             if status in _REDIRECTS and "location" in headers:
                 address = _parsed(headers["location"], address)
                 continue
+            if status == 304 and not any((conditions or {}).values()):
+                raise WebFailure("unreachable", f"{address} says that it has not changed, which nobody asked")
             return _answer(address, status, headers, stream, limits.size)
     raise WebFailure("unsupported", f"{url} redirects more than {limits.redirects} times")
 
@@ -101,6 +107,8 @@ def _check(url: httpx2.URL, policy: Policy) -> None:
         raise WebFailure("permission", f"{str(url)[:200]!r} is no address of the web: only http and https are read")
     if url.userinfo:
         raise WebFailure("permission", f"{url.host}: an address with a user name or a password is not read")
+    if len(str(url)) > _LONGEST_URL:
+        raise WebFailure("validation", f"{url.host}: an address of more than {_LONGEST_URL} characters is not read")
     if not 0 < (url.port or 80) < 65536:
         raise WebFailure("validation", f"{url.host}: there is no port {url.port}")
     policy.expect_host(_name(url))
@@ -118,7 +126,7 @@ def _told(url: httpx2.URL, deadline: Deadline) -> Iterator[None]:
     except httpcore2.TimeoutException as error:
         raise WebFailure("timeout", f"{url.host} gave no answer within {deadline.seconds:g} s") from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError, zlib.error) as error:
-        raise WebFailure("status:502", f"{url.host} gave no proper answer ({str(error)[:200]})") from error
+        raise WebFailure("unreachable", f"{url.host} gave no proper answer ({str(error)[:200]})") from error
 
 
 @contextmanager
@@ -158,7 +166,13 @@ def _answer(url: httpx2.URL, status: int, headers: httpx2.Headers, stream: Itera
         ):
             raise WebFailure("unsupported", f"{url} is {content_type}, which is no text")
         body = _body(url, headers, stream, size)
-    return Answer(str(url), content_type, charset, headers.get("etag"), headers.get("last-modified"), body)
+    etag, last_modified = (_mark(headers.get(name)) for name in ("etag", "last-modified"))
+    return Answer(str(url), content_type, charset, etag, last_modified, body)
+
+
+def _mark(value: str | None) -> str | None:
+    """What a server calls this version of a page; None where that is too long to be kept."""
+    return value if value and len(value) <= _LONGEST_MARK and value.isascii() else None
 
 
 def _type(header: str) -> tuple[str, str | None]:
@@ -166,7 +180,8 @@ def _type(header: str) -> tuple[str, str | None]:
     kind, *parameters = header.split(";")
     given = dict(pair for part in parameters if len(pair := [half.strip() for half in part.split("=", 1)]) == 2)
     charset = next((value for name, value in given.items() if name.lower() == "charset"), None)
-    return kind.strip().lower(), charset and charset.strip("\"'")
+    kind = kind.strip().lower()
+    return kind if _TYPE.fullmatch(kind) else "", charset and charset.strip("\"'")
 
 
 def _body(url: httpx2.URL, headers: httpx2.Headers, stream: Iterable[bytes], size: int) -> bytes:
@@ -209,4 +224,4 @@ def _unpacked(stream: Iterable[bytes], packing: str) -> Iterator[bytes]:
                 yield piece
                 piece = b"" if data else unpack.decompress(b"", _STEP)
     if unpack is not None and not unpack.eof:
-        raise WebFailure("status:502", "the page broke off")
+        raise WebFailure("unreachable", "the page broke off")

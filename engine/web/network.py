@@ -104,7 +104,7 @@ class Network(httpcore2.NetworkBackend):
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = error
         self._deadline.tick()
-        raise WebFailure("status:502", f"{host} cannot be reached on port {port} ({failure})") from failure
+        raise WebFailure("unreachable", f"{host} cannot be reached on port {port} ({failure})") from failure
 
 
 class _Stream(httpcore2.NetworkStream):

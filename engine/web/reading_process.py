@@ -11,6 +11,7 @@ import io
 import json
 import re
 import resource
+import signal
 import sys
 from typing import Any
 
@@ -37,15 +38,23 @@ def main() -> None:
     for kind in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
         resource.setrlimit(kind, (0, 0))
     request = json.loads(sys.stdin.buffer.readline())
+    signal.signal(signal.SIGALRM, _stop_reading)
+    signal.setitimer(signal.ITIMER_REAL, seconds / 2)
     try:
         reply = read(sys.stdin.buffer.read(), **request)
     except MemoryError:
         reply = {"failure": "needs too much memory to be read"}
+    except _TooSlow:
+        reply = {"failure": "takes too long to be read"}
     except Unreadable as error:
         reply = {"failure": str(error)}
     except Exception as error:
         reply = {"failure": f"cannot be read ({type(error).__name__}: {str(error)[:200]})"}
     sys.stdout.buffer.write(json.dumps(reply).encode())
+
+
+class _TooSlow(Exception):  # noqa: N818 - it is no error
+    """Half of the time is over."""
 
 
 class Unreadable(Exception):  # noqa: N818 - it is told as the reason
@@ -77,7 +86,7 @@ def decode(body: bytes, charset: str | None) -> str:
         try:
             # what calls itself by the older name is read as browsers do
             return body.decode({"iso-8859-1": "cp1252", "latin-1": "cp1252"}.get(name.lower(), name), "replace")
-        except LookupError:
+        except (LookupError, UnicodeError):
             continue
     try:
         return body.decode()
@@ -89,21 +98,45 @@ def decode(body: bytes, charset: str | None) -> str:
 
 
 def _read_html(text: str, url: str) -> dict[str, Any]:
-    """The readable text of a page as Markdown; where nothing reads like an article, all of its text."""
+    """The readable text of a page as Markdown; all of its text where none reads like an article or that takes too long."""
     import trafilatura
 
-    readable = trafilatura.extract(
-        text,
-        url=url,
-        output_format="markdown",
-        include_links=True,
-        include_formatting=True,
-        include_tables=True,
-        include_comments=False,
-        favor_recall=True,
-    )
-    about = trafilatura.extract_metadata(text, default_url=url)
-    return {"text": readable or trafilatura.html2txt(text), "title": about.title, "date": about.date}
+    readable, title, date = None, None, None
+    try:
+        about = trafilatura.extract_metadata(text, default_url=url)
+        title, date = about.title, about.date
+        readable = trafilatura.extract(
+            text,
+            url=url,
+            output_format="markdown",
+            include_links=True,
+            include_formatting=True,
+            include_tables=True,
+            include_comments=False,
+            favor_recall=True,
+        )
+    except _TooSlow:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return {"text": readable or _all_text(text), "title": title, "date": date}
+
+
+def _all_text(text: str) -> str:
+    """The text of each element in a line of its own; what is no text, such as a script, left out."""
+    from lxml import etree, html
+
+    try:
+        tree = html.document_fromstring(text.encode(errors="replace"), parser=html.HTMLParser(encoding="utf-8"))
+    except etree.ParserError:
+        return ""
+    etree.strip_elements(tree, "script", "style", "template", "title", with_tail=False)
+    lines = (" ".join(piece.split()) for piece in tree.xpath("//text()"))
+    return "\n".join(line for line in lines if line)
+
+
+def _stop_reading(*_: Any) -> None:
+    raise _TooSlow
 
 
 def _read_pdf(body: bytes) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from typing import Any
 
 import httpx2
 
+from engine.functions.paths import MAXIMUM_PATH
+
 from .addresses import Policy
 from .failures import WebFailure
 from .fetching import Answer, Limits, fetch
@@ -15,7 +17,6 @@ from .network import Deadline
 from .reading import one_line
 
 _LONGEST_SNIPPET = 1_000
-_LONGEST_PATH = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def _hit(given: Any) -> Hit | None:
     except (httpx2.InvalidURL, ValueError):
         return None
     path = str(url)
-    if url.scheme not in ("http", "https") or not url.host or url.userinfo or len(path) > _LONGEST_PATH:
+    if url.scheme not in ("http", "https") or not url.host or url.userinfo or len(path) > MAXIMUM_PATH:
         return None
     snippet = str(given.get("content") or given.get("body") or "").strip()[:_LONGEST_SNIPPET]
     title = one_line(given.get("title"))
@@ -60,8 +61,8 @@ def _hit(given: Any) -> Hit | None:
 
 
 def _ask_searxng(query: str, engine: str, limits: Limits, policy: Policy, deadline: Deadline) -> list[Any]:
-    url = str(httpx2.URL(engine.rstrip("/") + "/search", params={"q": query, "format": "json"}))
     try:
+        url = str(httpx2.URL(engine.rstrip("/") + "/search", params={"q": query, "format": "json"}))
         answer: Answer = fetch(url, limits=limits, policy=policy, deadline=deadline)
         found = json.loads(answer.body or b"")["results"]
     except WebFailure as failure:
@@ -70,8 +71,10 @@ def _ask_searxng(query: str, engine: str, limits: Limits, policy: Policy, deadli
                 "status:403", f"{engine} refuses: its settings have to list json under search.formats"
             ) from None
         raise
+    except httpx2.InvalidURL as error:
+        raise WebFailure("validation", f"search_engine {engine!r} is no address of a SearXNG ({error})") from error
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise WebFailure("status:502", f"{engine} gave no results as JSON; is it a SearXNG?") from error
+        raise WebFailure("unreachable", f"{engine} gave no results as JSON; is it a SearXNG?") from error
     return found if isinstance(found, list) else []
 
 
@@ -94,5 +97,5 @@ def _ask_ddgs(query: str, count: int, deadline: Deadline) -> list[Any]:
     except DDGSException as error:
         if "no results" in str(error).lower():
             return []
-        raise WebFailure("status:502", f"the search engines cannot be asked ({str(error)[:200]})") from error
+        raise WebFailure("unreachable", f"the search engines cannot be asked ({str(error)[:200]})") from error
     return list(found)

@@ -332,7 +332,7 @@ def test_a_certificate_is_checked(session: Session, tmp_path: Path, monkeypatch:
         site.routes["/"] = page("safe", TEXT)
         path = f"https://127.0.0.1:{site.port}/"
         state, outcome, message = session.get(path)
-        assert (state, outcome) == ("failed", "status:502")
+        assert (state, outcome) == ("failed", "unreachable")
         assert "CERTIFICATE_VERIFY_FAILED" in message
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         assert session.get(path)[0] == "resolved"
@@ -405,8 +405,8 @@ def test_an_entry_is_not_replaced_by_what_a_search_says_of_it(session: Session, 
 @pytest.mark.parametrize(
     ("engine_says", "outcome", "told"),
     [
-        (raw(b"[1", "application/json"), "status:502", "gave no results as JSON; is it a SearXNG?"),
-        (page("<p>hello"), "status:502", "gave no results as JSON; is it a SearXNG?"),
+        (raw(b"[1", "application/json"), "unreachable", "gave no results as JSON; is it a SearXNG?"),
+        (page("<p>hello"), "unreachable", "gave no results as JSON; is it a SearXNG?"),
         (lambda handler: handler.give(403), "status:403", "its settings have to list json under search.formats"),
         (lambda handler: handler.give(429), "status:429", "answered HTTP 429"),
     ],

@@ -24,7 +24,8 @@ from engine.web.addresses import Policy, is_public
 from engine.web.failures import WebFailure
 from engine.web.fetching import Answer, Limits, fetch
 from engine.web.network import Deadline, Resolve, resolve
-from engine.web.reading import read
+from engine.web.reading import read as in_process_of_its_own
+from engine.web.reading_process import read
 
 SIZE = 100_000
 
@@ -254,7 +255,7 @@ def test_a_packing_that_was_not_asked_for_is_no_text(site: Web) -> None:
 @pytest.mark.parametrize("body", [gzip.compress(b"x" * 5000)[:-20], b"no gzip at all"])
 def test_a_broken_packing_is_told(body: bytes, site: Web) -> None:
     site.routes["/"] = raw(body, "text/plain", Content_Encoding="gzip")
-    assert refused(site.url)[0] == "status:502"
+    assert refused(site.url)[0] == "unreachable"
 
 
 @pytest.mark.parametrize(
@@ -276,15 +277,15 @@ def test_a_status_is_told(status: int, outcome: str, site: Web) -> None:
 def test_a_server_that_is_not_there_is_told(site: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGINE_WEB_ALLOW", "127.0.0.1")
     outcome, message = refused("http://127.0.0.1:1/")
-    assert outcome == "status:502"
+    assert outcome == "unreachable"
     assert message.startswith("127.0.0.1 cannot be reached on port 1 (")
 
 
 def test_what_is_no_http_is_told(site: Web) -> None:
     site.routes["/"] = wrote(b"SSH-2.0-OpenSSH_9.2\r\n")
     site.routes["/short"] = lambda handler: handler.give(200, b"half", Content_Type="text/plain", Content_Length="100")
-    assert refused(site.url)[0] == "status:502"
-    assert refused(site.url + "/short")[0] == "status:502"
+    assert refused(site.url)[0] == "unreachable"
+    assert refused(site.url + "/short")[0] == "unreachable"
 
 
 @pytest.mark.parametrize(
@@ -315,6 +316,16 @@ def test_a_stop_ends_a_fetch(site: Web) -> None:
         fetch(site.url, limits=Limits(SIZE, 0), policy=Policy.of_user(), deadline=Deadline(60, stopped))
 
 
+def test_nothing_is_unchanged_that_was_never_sent(site: Web) -> None:
+    site.routes["/"] = lambda handler: handler.give(304)
+    assert refused(site.url)[0] == "unreachable"
+
+
+def test_a_redirect_to_an_endless_address_is_refused(site: Web) -> None:
+    site.routes["/"] = to("/" + "a" * 3000)
+    assert refused(site.url)[0] == "validation"
+
+
 def test_what_has_not_changed_is_not_sent_again(site: Web) -> None:
     site.routes["/"] = tagged('"v1"', "text")
     first = got(site.url)
@@ -325,16 +336,26 @@ def test_what_has_not_changed_is_not_sent_again(site: Web) -> None:
 @pytest.mark.parametrize(
     ("kind", "body", "text"),
     [
-        ("text/plain; charset=iso-8859-1", "Grüße – ".encode("cp1252"), "Grüße –"),
+        ("text/plain; charset=iso-8859-1", "Grüße –".encode("cp1252"), "Grüße –"),
         ("text/plain", "Grüße".encode(), "Grüße"),
         ("text/plain; charset=nonsense", "Grüße".encode(), "Grüße"),
         ("text/plain", "\ufeffGrüße".encode("utf-16-le"), "Grüße"),
         ('text/plain; charset="shift_jis"', "日本語".encode("shift_jis"), "日本語"),
         ("text/html", b'<meta charset="koi8-r"><p>' + "Привет, мир".encode("koi8-r") + b"</p>", "Привет, мир"),
         ("", b"<!doctype html><title>T</title><p>No type</p>", "No type"),
+        ("text/html; charset=idna", b"<p>one</p><script>no</script>", "one"),
         ("application/vnd.api+json", b'{"a": 1}', '{"a": 1}'),
     ],
 )
 def test_a_page_is_read_in_its_own_charset(kind: str, body: bytes, text: str, site: Web) -> None:
     site.routes["/"] = raw(body, kind)
-    assert read(got(site.url), Deadline(60, threading.Event()), SIZE).text == text
+    answer = got(site.url)
+    assert answer.body is not None
+    # in this process: the one that does it for the engine takes its time to start
+    assert read(answer.body, answer.content_type, answer.charset, answer.url)["text"] == text
+
+
+def test_a_page_that_takes_long_to_read_does_not_hold_the_engine(site: Web) -> None:
+    site.routes["/"] = page("<table>" + "<tr><td>x" * 10_000)
+    with pytest.raises(WebFailure, match=r"gave up after 0\.2 s"):
+        in_process_of_its_own(got(site.url), Deadline(0.2, threading.Event()), SIZE)
