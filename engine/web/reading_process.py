@@ -124,7 +124,7 @@ def _read_html(text: str, url: str) -> dict[str, Any]:
 
 def _all_text(text: str) -> str:
     """The text of each element in a line of its own; what is no text, such as a script, left out."""
-    from lxml import etree, html
+    from lxml import etree, html  # type: ignore[import-untyped]
 
     try:
         tree = html.document_fromstring(text.encode(errors="replace"), parser=html.HTMLParser(encoding="utf-8"))

@@ -248,6 +248,24 @@ def test_a_fetch_that_a_kill_broke_off_is_done_again(db: engine.Database, tmp_pa
     assert len(site.asked) == 1
 
 
+def test_a_stop_leaves_the_fetch_to_a_resume(db: engine.Database, tmp_path: Path, site: Web) -> None:
+    path = f"{site.url}/"
+    drivers: list[Any] = []
+
+    def stopping(handler: Any) -> None:
+        drivers[0].stop()
+        handler.server.closing.wait(60)
+
+    site.routes["/"] = stopping
+    model = script(tmp_path, f'<get path="{path}"/>', DONE)
+    result = db.run("Look", run="demo", model=model, on_driver=drivers.append)
+    assert result.status == 102
+    assert db.value("select state from effects") == "started"
+    site.routes["/"] = page("text", TEXT)
+    assert db.resume("demo").status == 200
+    assert db.value("select body from known_entries where path = ?", (path,)) == "text"
+
+
 def test_what_arrives_after_an_abort_is_dropped(db: engine.Database, tmp_path: Path, site: Web) -> None:
     path = f"{site.url}/"
 
