@@ -14,7 +14,7 @@ create table if not exists effects (
     command_id integer not null constraint effects_command references commands (id) on delete cascade,
     -- null: nobody had to decide on it
     proposal_id integer constraint effects_proposal references proposals (id),
-    -- that of the proposal: file_write, file_delete, process, or a kind of a plugin; or fetch or search
+    -- that of the proposal: file_write, file_delete, process, or a kind of a plugin
     kind text not null,
     detail text not null constraint effects_detail_json check (json_valid(detail)),
     state text not null default 'pending'

@@ -1,13 +1,12 @@
-"""Pages and searches of a run: what a get of an address does, what the entry holds, what is asked of the server again.
+"""Pages of a run: what a get of an address does, what the entry holds, what is asked of the server again.
 
 Each run is driven by a scripted model against a real server on loopback.
 
-spec: @web_pages @tool_search
+spec: @web_pages
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 import ssl
 import subprocess
@@ -18,10 +17,9 @@ from typing import Any
 import pytest
 from driving import DONE, GO_ON, Clock, script
 from web_server import ARTICLE, Web, page, raw, tagged, to, web
+from web_session import TEXT, Session
 
 import engine
-
-TEXT = "text/plain; charset=utf-8"
 
 
 @pytest.fixture
@@ -33,40 +31,6 @@ def site() -> Iterator[Web]:
 @pytest.fixture(autouse=True)
 def _loopback_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGINE_WEB_ALLOW", "127.0.0.1")
-
-
-class Session:
-    """A run against a site: what it says, what it has, what its log tells."""
-
-    def __init__(self, db: engine.Database, folder: Path, **options: Any) -> None:
-        self.db = db
-        self._folder = folder
-        self.options = options
-        self._said: list[str] = []
-
-    def say(self, *answers: str) -> engine.Result:
-        """Let the model give these answers to a prompt, and then say that it is done."""
-        self._said += [*answers, DONE]
-        # a scripted model goes on where the run is
-        model = script(self._folder, *self._said)
-        return self.db.run("Look", run="demo", model=model, **self.options)
-
-    def get(self, path: str, body: str = "", **attributes: str) -> tuple[str, str | None, str]:
-        """State, outcome and message of one get."""
-        said = "".join(f' {name}="{value}"' for name, value in attributes.items())
-        self.say(f'<get path="{path}"{said}>{body}</get>' if body else f'<get path="{path}"{said}/>')
-        return self.told()
-
-    def told(self) -> tuple[str, str | None, str]:
-        """State, outcome and message of the last get or search."""
-        row = self.db.rows("select state, outcome, message from command_results where action in ('get', 'search')")[-1]
-        return row["state"], row["outcome"], row["message"]
-
-    def entry(self, path: str) -> dict[str, Any]:
-        """The entry of a path, with its attributes."""
-        row = self.db.row("select * from known_entries where run = 'demo' and path = ?", (path,))
-        assert row is not None, path
-        return {**row, "attributes": json.loads(row["attributes"] or "{}")}
 
 
 @pytest.fixture
@@ -355,124 +319,3 @@ def test_a_certificate_is_checked(session: Session, tmp_path: Path, monkeypatch:
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         assert session.get(path)[0] == "resolved"
         assert session.entry(path)["scheme"] == "https"
-
-
-# -- searches
-
-
-def results(*found: tuple[str, str, str]) -> Any:
-    """A SearXNG that finds these pages, as address, title and snippet."""
-    rows = [{"url": url, "title": title, "content": content} for url, title, content in found]
-    return raw(json.dumps({"query": "q", "results": rows}).encode(), "application/json")
-
-
-def tools_told(db: engine.Database) -> bool:
-    return "## <search>" in db.value("select group_concat(text, '') from packet_texts where role = 'system'")
-
-
-@pytest.fixture
-def searxng(site: Web, monkeypatch: pytest.MonkeyPatch) -> Web:
-    monkeypatch.setenv("ENGINE_SEARCH", site.url)
-    site.routes["/search"] = results(
-        (f"{site.url}/one", "One\n page", "all of one"),
-        (f"{site.url}/two", "Two", ""),
-        (f"{site.url}/one", "One again", "twice"),
-        ("javascript:alert(1)", "Bad", "bad"),
-        ("http://u:p@a/", "Bad", "bad"),
-        (f"{site.url}/{'x' * 600}", "Long", "too long for a path"),
-        (f"{site.url}/three", "Three", "c"),
-    )
-    return site
-
-
-def test_a_search_lists_pages_and_keeps_them_in_short(session: Session, searxng: Web) -> None:
-    session.say("<search>label  printer & port</search>")
-    url = searxng.url
-    assert tools_told(session.db)
-    assert session.told() == (
-        "resolved",
-        None,
-        f"search 'label  printer & port': 3 found\n* {url}/one - One page\n* {url}/two - Two\n* {url}/three - Three",
-    )
-    assert searxng.asked[0][0] == "/search?q=label++printer+%26+port&format=json"
-    assert len(searxng.asked) == 1
-    found = session.entry(f"{url}/one")
-    assert (found["body"], found["visibility"], found["attributes"]) == (
-        "all of one",
-        "summarized",
-        {"title": "One page", "stub": 1},
-    )
-
-
-def test_a_get_reads_what_was_found(session: Session, searxng: Web) -> None:
-    searxng.routes["/one"] = page("the whole page", TEXT)
-    path = f"{searxng.url}/one"
-    session.say('<search results="1">label</search>', f'<get path="{path}"/>', "<search>label</search>")
-    entry = session.entry(path)
-    assert (entry["body"], entry["visibility"]) == ("the whole page", "summarized")
-    assert "stub" not in entry["attributes"]
-    assert session.db.value("select count(*) from known_entries where scheme = 'http'") == 3
-
-
-def test_an_entry_is_not_replaced_by_what_a_search_says_of_it(session: Session, searxng: Web) -> None:
-    path = f"{searxng.url}/one"
-    session.say(f'<set path="{path}">mine</set>{GO_ON}', "<search>label</search>")
-    assert session.entry(path)["body"] == "mine"
-
-
-@pytest.mark.parametrize(
-    ("engine_says", "outcome", "told"),
-    [
-        (raw(b"[1", "application/json"), "unreachable", "gave no results as JSON; is it a SearXNG?"),
-        (page("<p>hello"), "unreachable", "gave no results as JSON; is it a SearXNG?"),
-        (lambda handler: handler.give(403), "status:403", "its settings have to list json under search.formats"),
-        (lambda handler: handler.give(429), "status:429", "answered HTTP 429"),
-    ],
-)
-def test_a_search_that_fails_is_told(engine_says: Any, outcome: str, told: str, session: Session, searxng: Web) -> None:
-    searxng.routes["/search"] = engine_says
-    session.say("<search>label</search>")
-    assert session.told()[:2] == ("failed", outcome)
-    assert told in session.told()[2]
-
-
-def test_a_search_needs_words_and_may_find_nothing(session: Session, searxng: Web) -> None:
-    searxng.routes["/search"] = results()
-    session.say("<search>label</search>")
-    assert session.told() == ("resolved", None, "search 'label': 0 found")
-    session.say("<search> </search>")
-    assert session.told()[:2] == ("failed", "validation")
-
-
-def test_search_is_told_of_only_where_it_can_be_done(
-    session: Session, site: Web, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session.say("<search>label</search>")
-    assert not tools_told(session.db)
-    assert session.told()[:2] == ("failed", "permission")
-    monkeypatch.setenv("ENGINE_SEARCH", "ddgs")
-    session.say()
-    assert tools_told(session.db)
-
-
-def test_a_search_engine_that_the_file_names_has_to_be_public(
-    session: Session, searxng: Web, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A file from elsewhere sends nobody's words to a server inside."""
-    monkeypatch.delenv("ENGINE_SEARCH")
-    monkeypatch.delenv("ENGINE_WEB_ALLOW")
-    session.db.execute("update settings set value = ? where name = 'search_engine'", (searxng.url,))
-    session.say("<search>label</search>")
-    assert session.told()[:2] == ("failed", "permission")
-    assert searxng.asked == []
-    monkeypatch.setenv("ENGINE_SEARCH", searxng.url)
-    session.say("<search>label</search>")
-    assert session.told()[0] == "resolved"
-
-
-def test_no_web_closes_the_search(db: engine.Database, tmp_path: Path, searxng: Web) -> None:
-    session = Session(db, tmp_path, no_web=True)
-    session.say("<search>label</search>")
-    assert not tools_told(db)
-    assert session.told()[:2] == ("failed", "permission")
-    assert searxng.asked == []
