@@ -84,7 +84,7 @@ $(INSTALLED): $(SOURCES) | $(BIN)/python
 
 $(DEVELOPED): $(SOURCES) | $(BIN)/python
 	$(STEP) 'Installing engine and what its tests need (once)'
-	@$(PIP) -c constraints.txt -e '.[models,local,symbols,tokenizers,dev]'
+	@$(PIP) -c constraints.txt -e '.[models,local,symbols,tokenizers,web,pdf,dev]'
 	@touch $(INSTALLED) $@
 
 $(WEIGHTS): $(INSTALLED)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import apsw
 
-from .effects import files
+from .effects import files, pages
 from .effects.perform import Performer
 from .errors import EngineError, LeaseLost
 from .functions.limits import STATEMENT_SECONDS, Allowance, Stopped
@@ -78,6 +78,7 @@ class Driver:
         """
         self._db.expect_no_transaction()
         with self._db.driven(), self._lease:
+            pages.offer_search(self._db)
             with suppress(Stopped):
                 self._take_steps()
             self._expect_lease()

@@ -217,7 +217,16 @@ select
                 then 'conflict: ' || c.path || ': nothing is proposed there any more'
             -- a get with a pattern may find nothing
             when not c.found
-                and (c.action in ('rm', 'cp', 'mv') or c.keeps_bodies or (c.action = 'get' and not c.is_pattern))
+                and (
+                    c.action in ('rm', 'cp', 'mv')
+                    or c.keeps_bodies
+                    -- a model's get of a page that is not there fetches it
+                    or (
+                        c.action = 'get'
+                        and not c.is_pattern
+                        and (c.writer <> 'model' or coalesce(path_scheme(c.path), '') not in ('http', 'https'))
+                    )
+                )
                 then 'not_found: ' || c.path || ' not found'
         end,
         case

@@ -22,8 +22,8 @@ select *
 from commands
 where false;
 
--- Settle a command and write its log entry: insert into _end_command (command_id, state, outcome, message). A null
--- message keeps the present one.
+-- Give a command another state, and where that settles it write its log entry: insert into _end_command (command_id,
+-- state, outcome, message). A null message keeps the present one.
 create view _end_command as
 select id as command_id, state, outcome, message
 from commands

@@ -57,9 +57,11 @@ where coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, 
 -- triggers
 
 -- A slice settles the command. Otherwise its entries get the visibility that it asks for, and a pattern lists them too.
+-- A get of a page is an effect of the web (122).
 create trigger _run_command__get
 instead of insert on _run_command
 when new.action = 'get'
+    and (new.turn_id is null or new.is_pattern or coalesce(path_scheme(new.path), '') not in ('http', 'https'))
 begin
     insert into _resolve_command (command_id, message)
     select command_id, message

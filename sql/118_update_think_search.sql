@@ -1,6 +1,6 @@
 -- update, think, search: the model reports on its work, thinks, and searches the web.
 -- An update says that the loop continues (102), or the status with which it ends (200, 204, 422, 500); it takes effect
--- when the turn is judged. A thought has no effect. No rule here performs a search; a plugin may.
+-- when the turn is judged. A thought has no effect. A search is an effect (122).
 -- spec: @verb_update @tool_think
 
 -- seeds
@@ -41,8 +41,7 @@ begin
         new.id,
         'validation: Invalid status "' || json_extract(new.attributes, '$.status')
         || '": 102 goes on, 200 is done, 204 had nothing to do, 422 cannot be done.'
-    where json_extract(new.attributes, '$.status') is not null
-        and not (
+    where not (
             cast(json_extract(new.attributes, '$.status') as text) in ('200', '204', '422', '500')
             or cast(json_extract(new.attributes, '$.status') as text) glob '1[0-9][0-9]'
         );

@@ -108,9 +108,9 @@ from effects
 where false;
 
 create view finish_effect as
--- Report how an effect ended: insert into finish_effect (effect_id, state, outcome, message, detail, lease). Nothing
--- happens where it is over: an abort may have cancelled it in the meantime.
-select effect_id, state, outcome, message, detail, lease
+-- Report how an effect ended: insert into finish_effect (effect_id, state, outcome, message, detail, lease, pages).
+-- Nothing happens where it is over: an abort may have cancelled it in the meantime. 'pages' is what came from the web.
+select effect_id, state, outcome, message, detail, lease, null as pages
 from effect_results
 where false;
 
@@ -128,13 +128,25 @@ begin
     where id = new.effect_id and state in ('pending', 'started');
 end;
 
+-- A page that could not be read anew is no failure where the run has a copy.
 create trigger finish_effect__finish
 instead of insert on finish_effect
 begin
-    insert into effect_results (effect_id, state, outcome, message, detail, lease)
-    select id, new.state, new.outcome, new.message, coalesce(new.detail, '{}'), new.lease
+    insert into _keep_pages (effect_id, pages)
+    select id, coalesce(new.pages, '[]')
     from effects
-    where id = new.effect_id and state in ('pending', 'started');
+    where id = new.effect_id and state in ('pending', 'started') and kind in ('fetch', 'search');
+    insert into effect_results (effect_id, state, outcome, message, detail, lease)
+    select
+        f.id,
+        case when k.note is null then new.state else 'resolved' end,
+        case when k.note is null then new.outcome end,
+        coalesce(k.note, '') || new.message,
+        coalesce(new.detail, '{}'),
+        new.lease
+    from effects as f
+    left join _kept_pages as k on k.effect_id = f.id and new.state = 'failed'
+    where f.id = new.effect_id and f.state in ('pending', 'started');
 end;
 
 create trigger effect_results__guard

@@ -30,6 +30,9 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and os.access(MEMORY, os.W_OK)
 # Processes that tests start keep what they compile, which takes longer than most of what they do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Whether models are told of the tool search depends on what is installed; tests that are about it say so themselves.
+os.environ["ENGINE_SEARCH"] = "none"
+
 # What hypothesis measures by the clock on the wall says more of what else the machine does.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")

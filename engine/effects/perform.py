@@ -14,7 +14,7 @@ from engine.errors import EngineError, PermissionDenied
 from engine.identity import ProcessIdentity
 from engine.secrets import scrubbed
 
-from . import files
+from . import files, pages
 from .processes import ProcessResult, kill_leftover, run_process
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class Performer:
             "file_write": partial(files.write, db),
             "file_delete": partial(files.delete, db),
             "process": self._process,
+            "fetch": partial(pages.perform, db, stopped),
+            "search": partial(pages.perform, db, stopped),
             **self._of_plugins,
         }
 

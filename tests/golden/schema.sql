@@ -666,6 +666,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _command_filters (command_id, filter)
 -- view _command_lines (line_id, run_id, project_id, reading)
 -- view _command_outputs (command_id, outputs)
+-- view _command_pages (command_id, run_id, entry_id, chars, visibility, attributes, is_stub, is_fresh, is_wanted, is_slice)
 -- view _command_paths (command_id, is_pattern, entry_id)
 -- view _compact_parts (turn_id, part, path, body, turn, entry_id)
 -- view _condensable_results (turn_id, step, entry_id, path, turn, tokens)
@@ -714,7 +715,9 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _invariant_fences (what)
 -- view _invariant_heads (run_id, entry_id)
 -- view _judge_turn (turn_id)
+-- view _keep_pages (effect_id, pages)
 -- view _kept_attributes (command_id, attributes)
+-- view _kept_pages (effect_id, note)
 -- view _ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
 -- view _ladder_reports (turn_id, soft, message)
 -- view _leases_in_force (run_id, token)
@@ -743,6 +746,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _packet_tools (turn_id, name, doc, persona, native)
 -- view _packet_unknowns (turn_id, entry_id, version, text)
 -- view _packet_visible (turn_id, entry_id, version, text, content_id, body_chars)
+-- view _page_reports (command_id, message)
 -- view _passage_quotes (turn_id, quotes, has_files)
 -- view _passage_rooms (turn_id, bytes)
 -- view _passages (turn_id, ordinal, path, body, quotes)
@@ -793,6 +797,8 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _unused_contents (id, body)
 -- view _unused_metadata (id)
 -- view _watched_files (run_id, project_id, root, paths)
+-- view _web_answers (effect_id, answer)
+-- view _web_requests (effect_id, target, answer, etag, last_modified, seconds, size, redirects, hosts, search_engine, results)
 -- view _write_batch (command_id, run_id, edits)
 -- view _write_body (command_id, path, attributes, visibility, edit)
 -- view _written_contents (run_id, path, turn, content_id, began)
@@ -812,7 +818,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view dispatch (run, lease, only)
 -- view fail_call (turn_id, status, message)
 -- view file_changes (run, turn, path, change, cause, command, added, removed, decided_by, at, command_id)
--- view finish_effect (effect_id, state, outcome, message, detail, lease)
+-- view finish_effect (effect_id, state, outcome, message, detail, lease, pages)
 -- view granted (grant_id, run, folder, kind, target, granted_by, granted)
 -- view invariant_content_figures (id)
 -- view invariant_history (run_id, entry_id)
@@ -835,6 +841,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view next_commands (run, turn_id, ordinal, command_id)
 -- view next_demotions (run, step, becomes, path, visibility, turn, last_used_turn, tokens, freed)
 -- view next_steps (run_id, run, turn_id, turn, step)
+-- view offer_search (available)
 -- view open_call (turn_id)
 -- view open_prompts (run, loop, status, prompt, created_at)
 -- view open_proposal (command_id, kind, target, body, detail)
@@ -901,6 +908,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger _entry_metadata__keep_rows on _entry_metadata
 -- trigger _fail_command__fail on _fail_command
 -- trigger _judge_turn__judge on _judge_turn
+-- trigger _keep_pages__keep on _keep_pages
 -- trigger _list_entries__list on _list_entries
 -- trigger _log_command__log on _log_command
 -- trigger _make_metadata__make on _make_metadata
@@ -920,6 +928,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger _run_command__set on _run_command
 -- trigger _run_command__think on _run_command
 -- trigger _run_command__update on _run_command
+-- trigger _run_command__web on _run_command
 -- trigger _settle_proposal__settle on _settle_proposal
 -- trigger _show_entry__show on _show_entry
 -- trigger _steer_run__steer on _steer_run
@@ -988,6 +997,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger model_calls__keep_keys on model_calls
 -- trigger model_calls__keep_rows on model_calls
 -- trigger model_calls__keep_state on model_calls
+-- trigger offer_search__offer on offer_search
 -- trigger open_call__open on open_call
 -- trigger open_proposal__open on open_proposal
 -- trigger packets__keep_fixed on packets
