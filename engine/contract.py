@@ -37,13 +37,15 @@ class Options(TypedDict, total=False):
     no_web: bool
     no_interaction: bool
     no_proposals: bool
+    sandbox: str | None
+    network: str | None
     fork: str | None
     at: int | None
 
 
 _KINDS: dict[str, str] = {
     "model": "a text, or an object with a method complete() or None",
-    **dict.fromkeys(("project", "persona", "fork"), "a text or None"),
+    **dict.fromkeys(("project", "persona", "sandbox", "network", "fork"), "a text or None"),
     **dict.fromkeys(("yolo", "no_repo", "no_web", "no_interaction", "no_proposals"), "True or False"),
     **dict.fromkeys(("context_limit", "max_turns", "at"), "a whole number or None"),
     **dict.fromkeys(("temperature", "max_seconds", "condense_ratio"), "a number or None"),
@@ -241,6 +243,15 @@ class RetryEvent(TypedDict):
     wait_s: float
 
 
+class SandboxEvent(TypedDict):
+    """A shell command comes up and there is no sandbox for it; `body` says why, and what that means."""
+
+    type: Literal["sandbox"]
+    id: int
+    status: int
+    body: str
+
+
 class LoopEvent(TypedDict):
     """A prompt was queued or ended: `status` is that of its loop, `body` the reason."""
 
@@ -261,6 +272,7 @@ Event = (
     | ProposalEvent
     | OutputEvent
     | RetryEvent
+    | SandboxEvent
     | LoopEvent
 )
 """What a run does; `type` says which of them it is. `id` is the latest event of the file that was told."""

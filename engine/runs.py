@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import time
 from pathlib import Path
@@ -36,6 +37,7 @@ def prompt(db: Store, text: str, run: str | None, options: Options) -> tuple[str
     sync_environment_models(db)
     model = choose_model(db, parent or run, db.given_models.name(options.get("model")))
     check_tokenizer(db)
+    options = _with_sandbox(options)
     alias = run or new_alias(db, parent or model)
     attributes = _as_json(attributes_of({**options, "model": model}))
     with db.transaction():
@@ -46,6 +48,31 @@ def prompt(db: Store, text: str, run: str | None, options: Options) -> tuple[str
             (alias,),
         )
     return alias, int(loop)
+
+
+def _with_sandbox(options: Options) -> Options:
+    """The options with the sandbox that the environment chooses where they name none.
+
+    Raises `ValidationError` (400) for a sandbox or a domain that is none, `SandboxMissing` (403) where one is required and
+    there is none.
+    """
+    if not (options.get("sandbox") or options.get("network") or os.environ.get("ENGINE_SANDBOX")):
+        return options
+    from . import sandbox
+
+    choice = sandbox.check_choice(options.get("sandbox"))
+    sandbox.check_network(options.get("network"))
+    filtered = options.get("network") not in (None, "", "all")
+    if choice == "off" and options.get("network"):
+        raise ValidationError(
+            "network: without a sandbox shell commands reach everything; leave it out, or sandbox off"
+        )
+    if filtered or choice not in (None, "auto", "off"):
+        choice = choice or "auto"
+        found, reason = sandbox.find(choice)
+        if found is None:
+            raise sandbox.SandboxMissing(f"sandbox {choice!r}: there is none ({reason}); install it, or choose auto")
+    return {**options, "sandbox": choice}
 
 
 def drive(

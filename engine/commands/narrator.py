@@ -28,6 +28,7 @@ class Narrator:
             "strike": self._strike,
             "retry": self._retry,
             "output": self._output,
+            "sandbox": self._sandbox,
         }
 
     def __enter__(self) -> Narrator:
@@ -66,6 +67,9 @@ class Narrator:
 
     def _context(self, event: Mapping[str, Any]) -> None:
         say(f"[{event['turn']}]      {event['action']}: {event['body']}", dim=True)
+
+    def _sandbox(self, event: Mapping[str, Any]) -> None:
+        say(f"NO SANDBOX{one_line(event['body'], 400).removeprefix('no sandbox')}", "red")
 
     def _strike(self, event: Mapping[str, Any]) -> None:
         say(f"[{event['turn']}]      {event['body']}", "yellow")

@@ -65,6 +65,15 @@ def run(
     no_web: Annotated[bool, typer.Option("--no-web", help="No search and no fetching of web pages.")] = False,
     no_interaction: Annotated[bool, typer.Option("--no-interaction", help="The model may not ask questions.")] = False,
     no_proposals: Annotated[bool, typer.Option("--no-proposals", help="No command that needs a decision.")] = False,
+    sandbox: Annotated[
+        str | None,
+        typer.Option("--sandbox", metavar="CHOICE", help="For shell commands: auto, require, off, or the name of one."),
+    ] = None,
+    network: Annotated[bool, typer.Option("--network", help="Shell commands reach the whole network.")] = False,
+    domains: Annotated[
+        str | None,
+        typer.Option("--domains", metavar="LIST", help="Shell commands reach these: example.org,*.example.net:8080"),
+    ] = None,
     fork: Annotated[
         str | None,
         typer.Option("--fork", metavar="RUN[@N]", help="Start from that run as it is, or as it was at its turn N."),
@@ -83,6 +92,7 @@ def run(
       engine run --ask --model openai/gpt-5 "Where is the retry logic?"
       git diff | engine run --run review -
       engine run --fork review@3 "Now look at the tests"
+      engine run --sandbox require --domains pypi.org,files.pythonhosted.org "Update the dependencies"
       engine run --yolo --max-turns 40 --max-seconds 900 --condense-ratio 0.75 "Make the tests pass"
 
     \b
@@ -112,6 +122,8 @@ def run(
         no_web=no_web,
         no_interaction=no_interaction,
         no_proposals=no_proposals,
+        sandbox=sandbox,
+        network=_network(network, domains),
         fork=parent,
         at=at,
     )
@@ -119,6 +131,13 @@ def run(
     with open_to_write(db) as database:
         alias, loop = _prompt(database, text, run, options)
         drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json)
+
+
+def _network(everything: bool, domains: str | None) -> str | None:
+    """What commands reach, as the option `network`."""
+    if everything and domains:
+        raise typer.BadParameter("--network is everything; give one of the two", param_hint="--domains")
+    return "all" if everything else domains
 
 
 def _fork_point(fork: str | None) -> tuple[str | None, int | None]:

@@ -17,6 +17,7 @@ from typing import IO
 from engine.effects import guard
 from engine.errors import NotFound
 from engine.identity import ProcessIdentity, of
+from engine.sandbox.protocol import Confined
 
 _START_SECONDS = 30.0
 _END_SECONDS = 3.0
@@ -26,16 +27,19 @@ _TICK_SECONDS = 0.005
 class Guarded:
     """A command in bash (sh where there is none), in the folder `cwd`, that waits to be released.
 
-    `identity` is that of the command, `output` are its two channels. Raises `OSError` or `ValueError` where it cannot start.
+    With `confined` it runs in a sandbox. `identity` is that of the command, `output` are its two channels. Raises `OSError`
+    or `ValueError` where it cannot start.
     """
 
-    def __init__(self, command: str, cwd: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, command: str, cwd: Path, environment: Mapping[str, str], confined: Confined | None = None
+    ) -> None:
         told, status = os.pipe()
         self._told = open(told, "rb", buffering=0)  # noqa: SIM115 - closed by `close`
         self._heard = b""
         self._orders_end = False
         try:
-            self._guard = _started(command, cwd, environment, status)
+            self._guard = _started(command, cwd, environment, status, confined or Confined(()))
         except BaseException:
             self._told.close()
             raise
@@ -132,14 +136,22 @@ def signal_group(group: int, number: signal.Signals) -> bool:
     return True
 
 
-def _started(command: str, cwd: Path, environment: Mapping[str, str], status: int) -> subprocess.Popen[bytes]:
+def _started(
+    command: str, cwd: Path, environment: Mapping[str, str], status: int, confined: Confined
+) -> subprocess.Popen[bytes]:
     shell = shutil.which("bash") or "/bin/sh"
     locale = "1" if "LC_CTYPE" in environment else "0"
-    confined = {guard.UNCONFINED: os.environ[guard.UNCONFINED]} if os.environ.get(guard.UNCONFINED) else {}
+    free = {guard.UNCONFINED: os.environ[guard.UNCONFINED]} if os.environ.get(guard.UNCONFINED) else {}
+    changed = {**environment, **confined.environment}
+    limits = f"{confined.limits.memory},{confined.limits.file_size},{confined.limits.processes}"
     return subprocess.Popen(
-        [_python(), "-I", "-S", guard.__file__, str(status), locale, shell],
+        [_python(), "-I", "-S", guard.__file__, str(status), locale, limits, shell, *confined.prefix],
         cwd=cwd,
-        env={**environment, **confined, guard.COMMAND: command},
+        env={
+            **{name: value for name, value in changed.items() if value is not None},
+            **free,
+            guard.COMMAND: command,
+        },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

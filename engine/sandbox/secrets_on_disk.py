@@ -1,0 +1,189 @@
+"""What a confined command must not see, and what it may see but not change: found on the disk before it starts."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import stat
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.locate import FOLDER
+from engine.membership import is_named
+from engine.own_files import ENDINGS, OwnFiles
+
+# Folders of packages: a name in them says nothing of this project's secrets, and there are many.
+_NOT_SEARCHED = frozenset({"node_modules", "__pycache__", ".venv", ".git"})
+_KEY_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube", FOLDER})
+_KEY_FILES = frozenset(
+    {"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass", ".git-credentials", ".pypirc"}
+    | {".vault-token"}
+)
+# What shows how a .env is to be written holds no secret.
+_EXAMPLES = (".example", ".sample", ".template", ".dist", ".defaults")
+_SYSTEM_SECRETS = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers")
+_GIT_GUARDED = ("config", "config.worktree", "hooks")
+_NOBODY = 65534
+
+
+@dataclass(slots=True)
+class Findings:
+    """`files` and `folders` are hidden, `kept` can be read but not changed, all by their real paths.
+
+    `anchored` are folders that must stay where they are, the upper ones first. `placeholders` (files) and `empty` (folders)
+    are not there: nothing must be put in their place. `removed` are names that are removed where a command has made them.
+    """
+
+    files: set[Path] = field(default_factory=set)
+    folders: set[Path] = field(default_factory=set)
+    kept: set[Path] = field(default_factory=set)
+    anchored: set[Path] = field(default_factory=set)
+    placeholders: set[Path] = field(default_factory=set)
+    empty: set[Path] = field(default_factory=set)
+    removed: set[Path] = field(default_factory=set)
+
+
+def look(root: Path, database: Path | None, shown: Sequence[str]) -> Findings:
+    """Look through the folder `root`, a real path. Patterns in `shown` name files that are not hidden."""
+    found = Findings()
+    own = OwnFiles(database)
+    entries = list(_walk(root))
+    hidden = [entry for entry in entries if _is_hidden(entry, root, shown)]
+    inodes = {entry.inode() for entry in hidden if entry.is_file(follow_symlinks=False)}
+    inodes |= {inode for _, inode in own.identities()}
+    for entry in hidden:
+        real = Path(os.path.realpath(entry.path))
+        if real.is_dir():
+            found.folders.add(real)
+        elif real.exists():
+            found.files.add(real)
+    found.files |= {Path(entry.path) for entry in entries if entry.inode() in inodes and _is_linked(entry)}
+    for entry in entries:
+        if entry.name == ".git":
+            _guard_git(found, root, Path(entry.path))
+    _hide_own(found, root, database)
+    for place in found.kept | found.placeholders | found.empty:
+        _anchor(found, root, place)
+    found.files |= {path for path in sockets() if not path.is_relative_to("/run")}
+    return found
+
+
+def homes() -> list[Path]:
+    """The home folders of people and of root, as real paths."""
+    given = [os.environ.get("HOME", ""), "/home", "/root"]
+    with suppress(OSError):
+        given += [user.pw_dir for user in pwd.getpwall() if user.pw_uid == 0 or 1000 <= user.pw_uid != _NOBODY]
+    real = {Path(os.path.realpath(path)) for path in given if path.startswith("/")}
+    # the system's own folders are nobody's home, whatever the list of users says
+    return sorted(path for path in real if path.is_dir() and len(path.parts) > 1 and path.parts[1] not in _SYSTEM)
+
+
+_SYSTEM = frozenset({"bin", "sbin", "usr", "lib", "lib64", "etc", "dev", "proc", "sys", "boot"})
+
+
+def system_secrets() -> Iterator[Path]:
+    """Files of the system that this user can read and that hold keys."""
+    for path in (*map(Path, _SYSTEM_SECRETS), *Path("/etc/ssh").glob("ssh_host_*_key")):
+        if path.is_file() and os.access(path, os.R_OK):
+            yield Path(os.path.realpath(path))
+
+
+def sockets() -> Iterator[Path]:
+    """The sockets in the file system that somebody listens at."""
+    with suppress(OSError), open("/proc/net/unix", "rb") as file:
+        for line in file.readlines()[1:]:
+            fields = line.rstrip(b"\n").split(b" ", 7)
+            name = fields[-1].lstrip() if len(fields) == 8 else b""
+            if name.startswith(b"/"):
+                with suppress(OSError, ValueError):
+                    path = Path(os.path.realpath(os.fsdecode(name)))
+                    if stat.S_ISSOCK(path.stat().st_mode):
+                        yield path
+
+
+def _walk(root: Path) -> Iterator[os.DirEntry[str]]:
+    """All entries below `root`; links are not followed."""
+    above = [str(root)]
+    while above:
+        with suppress(OSError), os.scandir(above.pop()) as entries:
+            for entry in entries:
+                yield entry
+                if entry.name not in _NOT_SEARCHED and entry.is_dir(follow_symlinks=False):
+                    above.append(entry.path)
+
+
+def _is_hidden(entry: os.DirEntry[str], root: Path, shown: Collection[str]) -> bool:
+    name = entry.name.casefold()
+    if entry.is_symlink():
+        special = False
+    elif entry.is_dir(follow_symlinks=False):
+        return name in _KEY_FOLDERS or (name.startswith(".env") and not _is_tooling(entry))
+    else:
+        special = not entry.is_file(follow_symlinks=False)
+    holds_keys = name in _KEY_FOLDERS | _KEY_FILES or (name.startswith(".env") and not name.endswith(_EXAMPLES))
+    if not holds_keys:
+        return special
+    return not is_named(os.path.relpath(entry.path, root), list(shown))
+
+
+def _is_linked(entry: os.DirEntry[str]) -> bool:
+    """Whether the file has other names."""
+    with suppress(OSError):
+        return entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_nlink > 1
+    return False
+
+
+def _is_tooling(entry: os.DirEntry[str]) -> bool:
+    """Whether a folder `.env` is an environment of Python, and holds programs."""
+    return os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+
+
+def _guard_git(found: Findings, root: Path, place: Path) -> None:
+    """Keep a command from changing what git runs: configuration and hooks, also those of submodules and work trees."""
+    place = Path(os.path.realpath(place))
+    if not place.is_relative_to(root):
+        return  # read-only with the rest
+    if place.is_file():
+        found.kept.add(place)
+        return
+    modules = {head.parent for head in (place / "modules").rglob("HEAD") if (head.parent / "config").is_file()}
+    trees = {head.parent for head in (place / "worktrees").glob("*/HEAD")}
+    for folder in {place} | modules | trees:
+        found.anchored.add(folder)
+        for name in _GIT_GUARDED:
+            guarded = folder / name
+            if guarded.exists():
+                found.kept.add(Path(os.path.realpath(guarded)))
+            elif folder not in trees:
+                (found.empty if name == "hooks" else found.placeholders).add(guarded)
+        if not (folder / "commondir").exists():
+            # it would lead git to another configuration
+            found.removed.add(folder / "commondir")
+
+
+def _hide_own(found: Findings, root: Path, database: Path | None) -> None:
+    folder = root / FOLDER
+    if not folder.exists():
+        found.empty.add(folder)
+    if database is None:
+        return
+    real = Path(os.path.realpath(database))
+    if real.parent.name == FOLDER and real.parent != root:
+        found.folders.add(real.parent)
+        return
+    for ending in ENDINGS:
+        place = Path(f"{real}{ending}")
+        if place.exists():
+            found.files.add(place)
+        elif place.is_relative_to(root):
+            found.placeholders.add(place)
+    if real.is_relative_to(root):
+        _anchor(found, root, real)
+
+
+def _anchor(found: Findings, root: Path, place: Path) -> None:
+    """Hold the folders between the root and a place: renamed, another one could be put where they were."""
+    if place.is_relative_to(root):
+        found.anchored |= {folder for folder in place.parents if folder != root and folder.is_relative_to(root)}
