@@ -20,47 +20,55 @@ _SECONDS = 2.0
 
 def main(given: dict[str, Any]) -> list[str]:
     """The names of the attempts that succeeded."""
-    attempts: dict[str, Callable[[], object]] = {
-        "write outside": lambda: Path(given["outside"], "written").write_text("x"),
-        "read home": lambda: any(os.path.lexists(Path(given["user"], name)) for name in given["home"]) or _fail(),
-        "read .env": lambda: Path(".env").read_text() or _fail(),
-        "read database": lambda: Path(".engine/engine.db").read_text() or _fail(),
-        "change git hooks": lambda: Path(".git/hooks/pre-commit").write_text("x"),
-        "change git config": lambda: Path(".git/config").write_text("x"),
-        "reach network": lambda: socket.create_connection(("127.0.0.1", given["port"]), _SECONDS).close(),
-        "reach socket": lambda: _connect(given["socket"]),
-        "see process": lambda: Path(f"/proc/{given['pid']}/environ").read_bytes() or _fail(),
-        "signal process": lambda: os.kill(given["pid"], 0) if _is_it(given) else _fail(),
-        "be root": lambda: os.setresuid(0, 0, 0) or _has_rights() or _fail(),
+    attempts: dict[str, Callable[[], bool]] = {
+        "write outside": lambda: _writes(Path(given["outside"], "written")),
+        "read home": lambda: any(os.path.lexists(Path(given["user"], name)) for name in given["home"]),
+        "read .env": lambda: bool(Path(".env").read_text()),
+        "read database": lambda: bool(Path(".engine/engine.db").read_text()),
+        "change git hooks": lambda: _writes(Path(".git/hooks/pre-commit")),
+        "change git config": lambda: _writes(Path(".git/config")),
+        "reach network": lambda: _connects(socket.AF_INET, ("127.0.0.1", given["port"])),
+        "reach socket": lambda: _connects(socket.AF_UNIX, given["socket"]),
+        "see process": lambda: _is_it(given) and bool(Path(f"/proc/{given['pid']}/environ").read_bytes()),
+        "signal process": lambda: _is_it(given) and _signals(given["pid"]),
+        "be root": _has_rights,
     }
     return [name for name, attempt in attempts.items() if _succeeds(attempt)]
 
 
-def _succeeds(attempt: Callable[[], object]) -> bool:
+def _succeeds(attempt: Callable[[], bool]) -> bool:
     try:
-        attempt()
-    except (OSError, ValueError):
+        return attempt()
+    except OSError:
         return False
+
+
+def _writes(path: Path) -> bool:
+    path.write_text("x")
     return True
 
 
-def _fail() -> None:
-    raise ValueError
-
-
-def _connect(path: str) -> None:
-    with socket.socket(socket.AF_UNIX) as client:
+def _connects(family: socket.AddressFamily, address: str | tuple[str, int]) -> bool:
+    with socket.socket(family) as client:
         client.settimeout(_SECONDS)
-        client.connect(path)
+        client.connect(address)
+    return True
 
 
 def _is_it(given: dict[str, Any]) -> bool:
     """Whether the process is the one meant, and not another with its number."""
-    return Path(f"/proc/{given['pid']}/stat").read_text().rpartition(")")[2].split()[19] == given["started"]
+    stat = Path(f"/proc/{given['pid']}/stat").read_text()
+    return bool(stat.rpartition(")")[2].split()[19] == given["started"])
+
+
+def _signals(pid: int) -> bool:
+    os.kill(pid, 0)
+    return True
 
 
 def _has_rights() -> bool:
-    """Whether this process has any right of root."""
+    """Whether this process has any right of root, or can get one."""
+    os.setresuid(0, 0, 0)
     lines = Path("/proc/self/status").read_text().splitlines()
     return any(int(line[7:], 16) for line in lines if line.startswith("CapEff:"))
 

@@ -33,6 +33,7 @@ _TAKEN_OUT = (
     *("WAYLAND_DISPLAY", "XAUTHORITY", "DOCKER_HOST", "TMPDIR", "TMP", "TEMP"),
 )
 _PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy")
+_PLACES = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin:/run/wrappers/bin"
 _TRY_SECONDS = 10
 _EXCHANGE = Path("/run/engine")
 """Where, inside, the socket of the proxy and the program are that leads to it."""
@@ -45,7 +46,7 @@ class Bubblewrap:
 
     def missing(self) -> str | None:
         """Why bubblewrap cannot be used here: it is not installed, or the system forbids what it needs."""
-        return _try(os.environ.get("PATH", ""))[0]
+        return _try()[0]
 
     @contextmanager
     def confine(self, asked: Confinement) -> Iterator[Confined]:
@@ -78,12 +79,21 @@ class Bubblewrap:
                 environment |= dict.fromkeys(_PROXIES)
             if not asked.writable:
                 environment["GIT_OPTIONAL_LOCKS"] = "0"
-            prefix = [_program(), *arguments, "--chdir", str(root), "--", *inside, *_counted(asked.limits.processes)]
+            prefix = [
+                _program() or "bwrap",
+                *arguments,
+                "--chdir",
+                str(root),
+                "--",
+                *inside,
+                *_counted(asked.limits.processes),
+            ]
             yield Confined(prefix, environment, asked.limits, refused)
 
 
-def _program() -> str:
-    return shutil.which("bwrap") or "bwrap"
+def _program() -> str | None:
+    """The program of the system; one that lies in the project or on the user's path could be anybody's."""
+    return shutil.which("bwrap", path=_PLACES)
 
 
 def _counted(processes: int) -> list[str]:
@@ -95,7 +105,7 @@ def _counted(processes: int) -> list[str]:
 
 def _namespaces(asked: Confinement) -> list[str]:
     network = [] if asked.network == ALL_NETWORK else ["--unshare-net"]
-    return [*_UNSHARED, *network, *_try(os.environ.get("PATH", ""))[1], *_ENDING]
+    return [*_UNSHARED, *network, *_try()[1], *_ENDING]
 
 
 def _system(asked: Confinement) -> Iterator[str]:
@@ -115,13 +125,14 @@ def _system(asked: Confinement) -> Iterator[str]:
 
 
 def _visible(asked: Confinement) -> Iterator[Path]:
-    """What of the hidden places can be read: names in the home, this Python, and where names of hosts are looked up."""
+    """What of the hidden places can be read: names in the home, Python and where names of hosts are looked up."""
     home = Path(os.path.realpath(os.environ.get("HOME") or "/"))
     for name in asked.home:
         path = home / name
         if ".." not in path.parts and os.access(path, os.R_OK) and not path.is_symlink() and not _holds_key(path):
             yield path
-    pythons = {Path(os.path.realpath(path)) for path in (sys.prefix, sys.base_prefix)}
+    given = (sys.prefix, sys.base_prefix, os.environ.get("VIRTUAL_ENV") or sys.prefix)
+    pythons = {Path(os.path.realpath(path)) for path in given}
     yield from sorted(path for path in pythons if os.access(path, os.R_OK))
     system = Path("/run/current-system")
     if system.exists():
@@ -185,9 +196,9 @@ def python_program() -> str:
 
 
 @cache
-def _try(path: str) -> tuple[str | None, list[str]]:
+def _try() -> tuple[str | None, list[str]]:
     """Run nothing in a sandbox: why that fails, and the arguments that not every version has."""
-    program = shutil.which("bwrap", path=path)
+    program = _program()
     if sys.platform != "linux" or program is None:
         return "bwrap is not installed (package bubblewrap)", []
     said = ""

@@ -7,6 +7,7 @@ several names answers for all of them.
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 import tempfile
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit
 
 from .domains import Domain, is_public, parse
 
+_HOST = re.compile(r"[a-z0-9._:-]+")
 _HEAD_BYTES = 16_384
 _PIECE = 65_536
 _HEAD_SECONDS = 30.0
@@ -157,7 +159,7 @@ def _asked(head: bytes) -> tuple[str, int, bytes]:
         host, port = (url.hostname or "").rstrip("."), url.port or (0 if connects else 80)
     except ValueError:
         host, port = "", 0
-    if not host or not port or url.scheme != ("" if connects else "http") or not host.isascii():
+    if not host or not port or url.scheme != ("" if connects else "http") or not _HOST.fullmatch(host):
         raise _RefusedError(400, "this is no address that a proxy takes; encrypted ones go by CONNECT")
     if connects:
         return host, port, b""

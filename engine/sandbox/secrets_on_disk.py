@@ -12,10 +12,8 @@ from pathlib import Path
 
 from engine.locate import FOLDER
 from engine.membership import is_named
-from engine.own_files import ENDINGS, OwnFiles
+from engine.own_files import ENDINGS, Identity, OwnFiles, identity
 
-# Folders of packages: a name in them says nothing of this project's secrets, and there are many.
-_NOT_SEARCHED = frozenset({"node_modules", "__pycache__", ".venv", ".git"})
 _KEY_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube", FOLDER})
 _KEY_FILES = frozenset(
     {"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass", ".git-credentials", ".pypirc"}
@@ -48,25 +46,22 @@ class Findings:
 def look(root: Path, database: Path | None, shown: Sequence[str]) -> Findings:
     """Look through the folder `root`, a real path. Patterns in `shown` name files that are not hidden."""
     found = Findings()
-    own = OwnFiles(database)
-    entries = list(_walk(root))
-    hidden = [entry for entry in entries if _is_hidden(entry, root, shown)]
-    inodes = {entry.inode() for entry in hidden if entry.is_file(follow_symlinks=False)}
-    inodes |= {inode for _, inode in own.identities()}
-    for entry in hidden:
-        real = Path(os.path.realpath(entry.path))
-        if real.is_dir():
-            found.folders.add(real)
-        elif real.exists():
-            found.files.add(real)
-    found.files |= {Path(entry.path) for entry in entries if entry.inode() in inodes and _is_linked(entry)}
-    for entry in entries:
+    for entry in _walk(root, found.folders):
         if entry.name == ".git":
             _guard_git(found, root, Path(entry.path))
+        elif _is_hidden(entry, root, shown):
+            real = Path(os.path.realpath(entry.path))
+            if real.is_dir():
+                found.folders.add(real)
+            elif real.exists():
+                found.files.add(real)
     _hide_own(found, root, database)
+    found.files |= _other_names(root, found.files, OwnFiles(database).identities())
+    for name in ("kept", "anchored", "placeholders", "empty"):
+        setattr(found, name, {path for path in getattr(found, name) if _is_inside(root, path)})
     for place in found.kept | found.placeholders | found.empty:
-        _anchor(found, root, place)
-    found.files |= {path for path in sockets() if not path.is_relative_to("/run")}
+        found.anchored |= {folder for folder in place.parents if folder != root and folder.is_relative_to(root)}
+    found.files |= set(sockets())
     return found
 
 
@@ -103,15 +98,47 @@ def sockets() -> Iterator[Path]:
                         yield path
 
 
-def _walk(root: Path) -> Iterator[os.DirEntry[str]]:
-    """All entries below `root`; links are not followed."""
+def _walk(root: Path, closed: set[Path]) -> Iterator[os.DirEntry[str]]:
+    """All entries below `root`; links are not followed. Folders that cannot be looked into are added to `closed`.
+
+    No folder is left out: what is to be hidden could be moved into it by one command, and read by the next.
+    """
     above = [str(root)]
     while above:
-        with suppress(OSError), os.scandir(above.pop()) as entries:
-            for entry in entries:
-                yield entry
-                if entry.name not in _NOT_SEARCHED and entry.is_dir(follow_symlinks=False):
-                    above.append(entry.path)
+        folder = above.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    yield entry
+                    if entry.is_dir(follow_symlinks=False):
+                        above.append(entry.path)
+        except OSError:
+            # one that the command closed itself can be opened by the next
+            if os.path.isdir(folder):
+                closed.add(Path(folder))
+
+
+def _other_names(root: Path, files: Collection[Path], own: Collection[Identity]) -> set[Path]:
+    """The other names, in the project, of files that have several and are hidden."""
+    linked = {identity(path) for path in files if _has_other_names(path)} | set(own)
+    inodes = {found[1] for found in linked if found}
+    if not inodes:
+        return set()
+    same = (Path(entry.path) for entry in _walk(root, set()) if entry.inode() in inodes and not entry.is_symlink())
+    return {path for path in same if identity(path) in linked}
+
+
+def _has_other_names(path: Path) -> bool:
+    with suppress(OSError):
+        return path.stat().st_nlink > 1
+    return False
+
+
+def _is_inside(root: Path, path: Path) -> bool:
+    """Whether a path is in the project without a link in it. A link could lead to what is hidden, and show it."""
+    return (
+        path.is_relative_to(root) and Path(os.path.realpath(path.parent)) / path.name == path and not path.is_symlink()
+    )
 
 
 def _is_hidden(entry: os.DirEntry[str], root: Path, shown: Collection[str]) -> bool:
@@ -126,13 +153,6 @@ def _is_hidden(entry: os.DirEntry[str], root: Path, shown: Collection[str]) -> b
     if not holds_keys:
         return special
     return not is_named(os.path.relpath(entry.path, root), list(shown))
-
-
-def _is_linked(entry: os.DirEntry[str]) -> bool:
-    """Whether the file has other names."""
-    with suppress(OSError):
-        return entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_nlink > 1
-    return False
 
 
 def _is_tooling(entry: os.DirEntry[str]) -> bool:
@@ -180,10 +200,4 @@ def _hide_own(found: Findings, root: Path, database: Path | None) -> None:
         elif place.is_relative_to(root):
             found.placeholders.add(place)
     if real.is_relative_to(root):
-        _anchor(found, root, real)
-
-
-def _anchor(found: Findings, root: Path, place: Path) -> None:
-    """Hold the folders between the root and a place: renamed, another one could be put where they were."""
-    if place.is_relative_to(root):
-        found.anchored |= {folder for folder in place.parents if folder != root and folder.is_relative_to(root)}
+        found.anchored |= {folder for folder in real.parents if folder != root and folder.is_relative_to(root)}

@@ -254,3 +254,39 @@ def left(seconds: str) -> list[str]:
         if words[:2] == [b"sleep", seconds.encode()]:
             found.append(path.parent.name)
     return found
+
+
+def test_one_command_cannot_prepare_the_way_for_the_next(place: Place) -> None:
+    home = place.root.parent / "home"
+    prepare = [
+        "mkdir -p node_modules n/.git m/.git closed hid box away/er; mv deep node_modules/deep; mv data closed; mv .ssh hid",
+        f"ln -s {home}/.ssh n/.git/hooks; ln -s {home} n/.git/modules; ln -s {home}/.ssh/id_ed25519 n/.git/config",
+        f"ln -s {home} m/.git/worktrees; cp -r node_modules/deep away",
+        "mv node_modules/deep box/deep; chmod 0 box; mv link to_home n",
+    ]
+    read = [
+        "chmod 755 box; cat node_modules/deep/er/.env* box/deep/er/.env* away/deep/er/.env*",
+        "cat hid/.ssh/key .ssh/key closed/data/*",
+        f"cat {home}/.ssh/* n/.git/hooks/* n/.git/config n/.git/modules/.ssh/* n/to_home/.ssh/*",
+        "echo x > n/link/new; echo read",
+    ]
+    place.run("; ".join(prepare))
+    assert not (place.root / "deep").exists()
+    said = place.run("; ".join(read))
+    assert said.out.endswith("read\n")
+    assert SECRET not in said.out
+    assert not (place.root.parent / "outside" / "new").exists()
+
+
+def test_sockets_elsewhere_are_hidden(place: Place) -> None:
+    folder = Path("/var/lib") if os.geteuid() == 0 else Path("/var/tmp")
+    path = folder / f"engine-test-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        try:
+            server.listen()
+            path.chmod(0o777)
+            ask = f"import socket; socket.socket(socket.AF_UNIX).connect('{path}'); print('reached')"
+            assert "reached" not in place.run(f'{place.python} -I -S -c "{ask}"', network="all").out
+        finally:
+            path.unlink()
