@@ -42,7 +42,7 @@ _LANDLOCK_MAKE_BLOCK, _LANDLOCK_REFER = 1 << 11, 1 << 13
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
 _COUNTING_GROUPS = ("/sys/fs/cgroup/pids", "/sys/fs/cgroup")
 _KILL_SECONDS = 2.0
-_TICK_SECONDS = 0.01
+_TICK_SECONDS = 0.003
 
 
 def main(status: int, locale: str, limits: str, shell: str, *prefix: str) -> None:
@@ -130,7 +130,7 @@ def _obey(child: int, status: int, release: int, *, sandboxed: bool) -> None:
     events.register(0, select.POLLIN)
     events.register(wake, select.POLLIN)
     while True:
-        _reap(child, status)
+        _reap(child, status, sandboxed=sandboxed)
         for descriptor, _ in events.poll():
             if descriptor == wake:
                 os.read(wake, 4096)
@@ -155,15 +155,17 @@ def _say(descriptor: int, text: str) -> None:
         os.write(descriptor, text.encode())
 
 
-def _reap(child: int, status: int) -> None:
-    """Take the ends of all that ended, and tell that of the command."""
+def _reap(child: int | None, status: int, *, sandboxed: bool = False) -> None:
+    """Take the ends of all that ended, and tell that of the command; nothing of a sandbox outlives it."""
     with suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             if ended[0] == child:
+                if sandboxed:
+                    _kill_all(None, status)
                 _say(status, f"exit {os.waitstatus_to_exitcode(ended[1])}\n")
 
 
-def _kill_all(child: int, status: int) -> None:
+def _kill_all(child: int | None, status: int) -> None:
     """Kill until nothing is left; what was started between two looks is found by the next."""
     deadline = time.monotonic() + _KILL_SECONDS
     while time.monotonic() < deadline:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from engine.locate import FOLDER
 from engine.membership import is_named
-from engine.own_files import ENDINGS, Identity, OwnFiles, identity
+from engine.own_files import ENDINGS, identity
 
 _KEY_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube", FOLDER})
 _KEY_FILES = frozenset(
@@ -55,12 +55,13 @@ def look(root: Path, database: Path | None, shown: Sequence[str]) -> Findings:
                 found.folders.add(real)
             elif real.exists():
                 found.files.add(real)
-    _hide_own(found, root, database)
-    found.files |= _other_names(root, found.files, OwnFiles(database).identities())
+    own = [] if database is None else [Path(f"{os.path.realpath(database)}{ending}") for ending in ENDINGS]
+    _hide_own(found, root, own)
+    found.files |= _other_names(root, found.files | set(own))
+    for place in found.kept | found.placeholders | found.empty:
+        found.anchored |= set(place.parents)
     for name in ("kept", "anchored", "placeholders", "empty"):
         setattr(found, name, {path for path in getattr(found, name) if _is_inside(root, path)})
-    for place in found.kept | found.placeholders | found.empty:
-        found.anchored |= {folder for folder in place.parents if folder != root and folder.is_relative_to(root)}
     found.files |= set(sockets())
     return found
 
@@ -99,7 +100,7 @@ def sockets() -> Iterator[Path]:
 
 
 def _walk(root: Path, closed: set[Path]) -> Iterator[os.DirEntry[str]]:
-    """All entries below `root`; links are not followed. Folders that cannot be looked into are added to `closed`.
+    """The entries below `root` that may be hidden; links are not followed. Folders that cannot be read go to `closed`.
 
     No folder is left out: what is to be hidden could be moved into it by one command, and read by the next.
     """
@@ -109,23 +110,29 @@ def _walk(root: Path, closed: set[Path]) -> Iterator[os.DirEntry[str]]:
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    yield entry
                     if entry.is_dir(follow_symlinks=False):
                         above.append(entry.path)
+                        if entry.name[0] == ".":
+                            yield entry
+                    elif (
+                        entry.name[0] == "."
+                        or entry.name.casefold() in _KEY_FILES
+                        or not entry.is_file(follow_symlinks=False)
+                    ):
+                        yield entry
         except OSError:
             # one that the command closed itself can be opened by the next
             if os.path.isdir(folder):
                 closed.add(Path(folder))
 
 
-def _other_names(root: Path, files: Collection[Path], own: Collection[Identity]) -> set[Path]:
-    """The other names, in the project, of files that have several and are hidden."""
-    linked = {identity(path) for path in files if _has_other_names(path)} | set(own)
-    inodes = {found[1] for found in linked if found}
-    if not inodes:
+def _other_names(root: Path, files: Collection[Path]) -> set[Path]:
+    """The other names, in the project, of those files that have several."""
+    linked = {identity(path) for path in files if _has_other_names(path)}
+    if not linked:
         return set()
-    same = (Path(entry.path) for entry in _walk(root, set()) if entry.inode() in inodes and not entry.is_symlink())
-    return {path for path in same if identity(path) in linked}
+    places = (os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names)
+    return {Path(place) for place in places if not os.path.islink(place) and identity(Path(place)) in linked}
 
 
 def _has_other_names(path: Path) -> bool:
@@ -136,9 +143,8 @@ def _has_other_names(path: Path) -> bool:
 
 def _is_inside(root: Path, path: Path) -> bool:
     """Whether a path is in the project without a link in it. A link could lead to what is hidden, and show it."""
-    return (
-        path.is_relative_to(root) and Path(os.path.realpath(path.parent)) / path.name == path and not path.is_symlink()
-    )
+    below = path != root and path.is_relative_to(root)
+    return below and Path(os.path.realpath(path.parent)) / path.name == path and not path.is_symlink()
 
 
 def _is_hidden(entry: os.DirEntry[str], root: Path, shown: Collection[str]) -> bool:
@@ -183,21 +189,17 @@ def _guard_git(found: Findings, root: Path, place: Path) -> None:
             found.removed.add(folder / "commondir")
 
 
-def _hide_own(found: Findings, root: Path, database: Path | None) -> None:
+def _hide_own(found: Findings, root: Path, own: Sequence[Path]) -> None:
+    """Hide the files of the database, and let none be put where one is missing."""
     folder = root / FOLDER
     if not folder.exists():
         found.empty.add(folder)
-    if database is None:
+    if own and own[0].parent.name == FOLDER:
+        found.folders.add(own[0].parent)
         return
-    real = Path(os.path.realpath(database))
-    if real.parent.name == FOLDER and real.parent != root:
-        found.folders.add(real.parent)
-        return
-    for ending in ENDINGS:
-        place = Path(f"{real}{ending}")
+    for place in own:
         if place.exists():
             found.files.add(place)
-        elif place.is_relative_to(root):
+            found.anchored |= set(place.parents)
+        else:
             found.placeholders.add(place)
-    if real.is_relative_to(root):
-        found.anchored |= {folder for folder in real.parents if folder != root and folder.is_relative_to(root)}
