@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from sandboxed import NOBODY, SECRET, Place, give, open_up, python_of_all, require_sandbox, skip
+from sandboxed import NOBODY, SECRET, Place, give, open_up, python_of_all, require_sandbox, skip, sleepers
 
 from engine.errors import ValidationError
 from engine.identity import this_process
@@ -205,7 +205,7 @@ def test_the_number_of_processes_is_limited(place: Place) -> None:
 def test_all_ends_with_the_command(place: Place) -> None:
     said = place.run("setsid sleep 61.7171 >/dev/null 2>&1 & (sleep 61.7171 >/dev/null 2>&1 &) ; echo ended")
     assert said.out == "ended\n"
-    assert not left("61.7171")
+    assert not sleepers("61.7171")
 
 
 @pytest.mark.parametrize("place", ["itself"], indirect=True)
@@ -218,7 +218,7 @@ def test_a_time_out_lets_it_say_a_last_word(place: Place) -> None:
 def test_what_ignores_the_time_out_is_killed(place: Place) -> None:
     said = place.run("trap '' TERM; (trap '' TERM; setsid sleep 62.7272) & sleep 62.7272", timeout_s=0.5)
     assert said.result.ended == "timed_out"
-    assert not left("62.7272")
+    assert not sleepers("62.7272")
 
 
 def test_exit_codes_and_signals_are_those_of_the_command(place: Place) -> None:
@@ -241,19 +241,6 @@ def can_count() -> bool:
             group.rmdir()
             return found
     return False
-
-
-def left(seconds: str) -> list[str]:
-    """The processes that still sleep for that long."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if words[:2] == [b"sleep", seconds.encode()]:
-            found.append(path.parent.name)
-    return found
 
 
 def test_one_command_cannot_prepare_the_way_for_the_next(place: Place) -> None:
