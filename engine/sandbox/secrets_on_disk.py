@@ -60,8 +60,11 @@ def look(root: Path, database: Path | None, shown: Sequence[str]) -> Findings:
     found.files |= _other_names(root, found.files | set(own))
     for place in found.kept | found.placeholders | found.empty:
         found.anchored |= set(place.parents)
-    for name in ("kept", "anchored", "placeholders", "empty"):
+    for name in ("kept", "anchored", "placeholders", "empty", "removed"):
         setattr(found, name, {path for path in getattr(found, name) if _is_inside(root, path)})
+    # nothing can be made in a folder that is kept as a whole
+    found.placeholders = {path for path in found.placeholders if not found.kept.intersection(path.parents)}
+    found.empty = {path for path in found.empty if not found.kept.intersection(path.parents)}
     found.files |= set(sockets())
     return found
 
@@ -180,6 +183,8 @@ def _guard_git(found: Findings, root: Path, place: Path) -> None:
         found.anchored.add(folder)
         for name in _GIT_GUARDED:
             guarded = folder / name
+            if guarded.is_symlink():
+                found.kept.add(folder)  # a link cannot be held where it is
             if guarded.exists():
                 found.kept.add(Path(os.path.realpath(guarded)))
             elif folder not in trees:
