@@ -12,12 +12,14 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from engine.effects import guard
 from engine.errors import NotFound
 from engine.identity import ProcessIdentity, of
-from engine.sandbox.protocol import Confined
+
+if TYPE_CHECKING:
+    from engine.sandbox import Confined
 
 _START_SECONDS = 30.0
 _END_SECONDS = 3.0
@@ -39,7 +41,7 @@ class Guarded:
         self._heard = b""
         self._orders_end = False
         try:
-            self._guard = _started(command, cwd, environment, status, confined or Confined(()))
+            self._guard = _started(command, cwd, environment, status, confined)
         except BaseException:
             self._told.close()
             raise
@@ -137,15 +139,26 @@ def signal_group(group: int, number: signal.Signals) -> bool:
 
 
 def _started(
-    command: str, cwd: Path, environment: Mapping[str, str], status: int, confined: Confined
+    command: str, cwd: Path, environment: Mapping[str, str], status: int, confined: Confined | None
 ) -> subprocess.Popen[bytes]:
     shell = shutil.which("bash") or "/bin/sh"
     locale = "1" if "LC_CTYPE" in environment else "0"
     free = {guard.UNCONFINED: os.environ[guard.UNCONFINED]} if os.environ.get(guard.UNCONFINED) else {}
-    changed = {**environment, **confined.environment}
-    limits = f"{confined.limits.memory},{confined.limits.file_size},{confined.limits.processes}"
+    changed: dict[str, str | None] = {**environment, **(confined.environment if confined else {})}
+    limited = confined.limits if confined else None
+    limits = f"{limited.memory},{limited.file_size},{limited.processes}" if limited else "0,0,0"
     return subprocess.Popen(
-        [_python(), "-I", "-S", guard.__file__, str(status), locale, limits, shell, *confined.prefix],
+        [
+            _python(),
+            "-I",
+            "-S",
+            guard.__file__,
+            str(status),
+            locale,
+            limits,
+            shell,
+            *(confined.prefix if confined else ()),
+        ],
         cwd=cwd,
         env={
             **{name: value for name, value in changed.items() if value is not None},

@@ -13,7 +13,7 @@ from engine import plugins
 from engine.errors import EngineError, PermissionDenied
 from engine.identity import ProcessIdentity
 
-from . import confining, files
+from . import files
 from .processes import ProcessResult, kill_leftover, run_process
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ class Performer:
         """Run an accepted shell command in the project's root; its start is recorded before it can do anything."""
         if effect["root"] is None:
             raise PermissionDenied("a run without a folder runs no process; start one with root=, or --root")
+        from . import confining  # a run without processes needs none of it
+
         place = confining.place_of(self._db, effect)
         with place.confine() as confined:
             result = run_process(

@@ -14,13 +14,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from engine.effects.channels import BATCH_BYTES, Channel, OnOutput
 from engine.effects.guarded import Guarded, signal_group
 from engine.identity import ProcessIdentity, is_same_process, process_stat
-from engine.sandbox.protocol import Confined
 from engine.secrets import clean_environment
+
+if TYPE_CHECKING:
+    from engine.sandbox import Confined
 
 Ended = Literal["exited", "timed_out", "cancelled", "failed_to_start"]
 
