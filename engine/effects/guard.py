@@ -72,8 +72,7 @@ def main(status: int, locale: str, limits: str, shell: str, *prefix: str) -> Non
     _say(status, f"pid {child}\n")
     _obey(child, status, release, sandboxed=bool(prefix))
     if group:
-        with suppress(OSError):
-            os.rmdir(group)
+        _remove(group, status)
 
 
 def _become(
@@ -118,6 +117,23 @@ def _count(child: int, most: str) -> str | None:
             continue
         return group
     return None
+
+
+def _remove(group: str, status: int) -> None:
+    """Remove the cgroup once it is empty, and those that killed guards have left."""
+    deadline = time.monotonic() + _KILL_SECONDS
+    while os.path.isdir(group) and time.monotonic() < deadline:
+        _reap(None, status)
+        with suppress(OSError):
+            os.rmdir(group)
+            break
+        time.sleep(_TICK_SECONDS)
+    base = os.path.dirname(group)
+    for name in os.listdir(base):
+        pid = name.removeprefix("engine-")
+        if pid != name and pid.isdecimal() and not os.path.exists(f"/proc/{pid}"):
+            with suppress(OSError):
+                os.rmdir(f"{base}/{name}")
 
 
 def _obey(child: int, status: int, release: int, *, sandboxed: bool) -> None:
