@@ -61,6 +61,9 @@ class Database(Store):
             no_proposals     tools that need a decision are closed (default: False)
             overwrite_unseen files whose text the run has not seen may be overwritten (default: False)
             no_processes     tools that run a command are closed (default: False)
+            sandbox          of shell commands: "auto", "require" (run none without), "off", or the name of one
+                             (default: $ENGINE_SANDBOX, then the setting)
+            network          what shell commands in a sandbox reach: "all", or domains separated by commas (default: nothing)
             fork             the run that the new one is forked from
             at               the turn of that run from which it is forked (default: as it is now)
 

@@ -39,13 +39,15 @@ class Options(TypedDict, total=False):
     no_proposals: bool
     overwrite_unseen: bool
     no_processes: bool
+    sandbox: str | None
+    network: str | None
     fork: str | None
     at: int | None
 
 
 _KINDS: dict[str, str] = {
     "model": "a text, or an object with a method complete() or None",
-    **dict.fromkeys(("project", "persona", "fork"), "a text or None"),
+    **dict.fromkeys(("project", "persona", "sandbox", "network", "fork"), "a text or None"),
     **dict.fromkeys(
         (
             "yolo",
@@ -254,6 +256,15 @@ class RetryEvent(TypedDict):
     wait_s: float
 
 
+class SandboxEvent(TypedDict):
+    """A shell command comes up and there is no sandbox for it; `body` says why, and what that means."""
+
+    type: Literal["sandbox"]
+    id: int
+    status: int
+    body: str
+
+
 class LoopEvent(TypedDict):
     """A prompt was queued or ended: `status` is that of its loop, `body` the reason."""
 
@@ -274,6 +285,7 @@ Event = (
     | ProposalEvent
     | OutputEvent
     | RetryEvent
+    | SandboxEvent
     | LoopEvent
 )
 """What a run does; `type` says which of them it is. `id` is the latest event of the file that was told."""

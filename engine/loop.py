@@ -58,6 +58,7 @@ class Driver:
             "ask": self._ask,
             "perform": self._perform,
             "recover": self._recover,
+            "confine": self._confine,
             "wait": self._decide,
         }
 
@@ -264,6 +265,22 @@ class Driver:
                 raise
             except (apsw.Error, EngineError) as error:
                 self._db.insert("record_crash", command_id=command, message=f"Broke: {error}", lease=self._lease.token)
+
+    def _confine(self, step: Row) -> None:
+        """Tell which sandboxes there are for the processes that come up."""
+        from . import sandbox
+
+        questions = self._db.rows("select choice from _sandbox_questions where run_id = ?", (step["run_id"],))
+        for choice in [question["choice"] for question in questions] or [None]:
+            found, reason = sandbox.find(choice) if choice else (None, "")
+            self._db.insert(
+                "confine_processes",
+                run=self._run,
+                lease=self._lease.token,
+                choice=choice,
+                sandbox=found.name if found else None,
+                reason=reason or None,
+            )
 
     def _perform(self, step: Row) -> None:
         self._performer.perform(step["run_id"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-_ENDINGS = ("", "-wal", "-shm", "-journal")
+ENDINGS = ("", "-wal", "-shm", "-journal")
 """The endings of the files that SQLite keeps for a database."""
 
 Identity = tuple[int, int]
@@ -26,7 +26,7 @@ class OwnFiles:
 
     def __init__(self, database: Path | None) -> None:
         real = None if database is None else os.path.realpath(database)
-        self._places = [] if real is None else [Path(real + ending) for ending in _ENDINGS]
+        self._places = [] if real is None else [Path(real + ending) for ending in ENDINGS]
         # on a file system that ignores case, another spelling is the same file
         self._names = frozenset(str(place).casefold() for place in self._places)
 

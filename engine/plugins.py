@@ -1,4 +1,4 @@
-"""Plugins: packages that bring functions, SQL files, templates, model adapters and effect handlers.
+"""Plugins: packages that bring functions, SQL files, templates, model adapters, effect handlers and sandboxes.
 
 A plugin is found by its entry point in the group `engine`, or passed to `manager().register` before a file is opened. It
 implements any of the hooks below. Its SQL files change what runs do, by rows and triggers:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from jinja2 import BaseLoader
 
     from .models.protocol import Model
+    from .sandbox import Sandbox
 
 hookspec: pluggy.HookspecMarker = pluggy.HookspecMarker("engine")
 hookimpl: pluggy.HookimplMarker = pluggy.HookimplMarker("engine")
@@ -80,6 +81,11 @@ class Hooks:
         """Handlers for kinds of effects."""
         return {}
 
+    @hookspec
+    def engine_sandboxes(self) -> Iterable[Sandbox]:
+        """Sandboxes for shell commands; `auto` takes the first one that can be used, the engine's own before them."""
+        return ()
+
 
 @cache
 def manager() -> pluggy.PluginManager:
@@ -121,3 +127,8 @@ def tokenizer(name: str) -> Callable[[str], int] | None:
 def effect_handlers() -> dict[str, EffectHandler]:
     """All effect handlers of plugins, by kind of effect."""
     return {kind: handler for given in manager().hook.engine_effects() for kind, handler in given.items()}
+
+
+def sandboxes() -> list[Sandbox]:
+    """The sandboxes of all plugins."""
+    return [sandbox for given in manager().hook.engine_sandboxes() for sandbox in given]

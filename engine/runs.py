@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import time
 from pathlib import Path
@@ -37,6 +38,7 @@ def prompt(db: Store, text: str, run: str | None, options: Options, piped: str =
     sync_environment_models(db)
     model = choose_model(db, parent or run, db.given_models.name(options.get("model")))
     check_tokenizer(db)
+    options = _with_sandbox(options)
     attributes = _as_json(attributes_of({**options, "model": model}))
     with db.transaction():
         alias = run or new_alias(db, parent or model)
@@ -60,6 +62,31 @@ def joined(text: str, piped: str, path: str | None) -> str:
         return f"{text}\n\nPiped in: {path} ({lines:,} lines)"
     fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`+", piped)), 3)
     return f"{text}\n\nPiped in:\n{fence}\n{piped.removesuffix(chr(10))}\n{fence}"
+
+
+def _with_sandbox(options: Options) -> Options:
+    """The options with the sandbox that the environment chooses where they name none.
+
+    Raises `ValidationError` (400) for a sandbox or a domain that is none, `SandboxMissing` (403) where one is required and
+    there is none.
+    """
+    if not (options.get("sandbox") or options.get("network") or os.environ.get("ENGINE_SANDBOX")):
+        return options
+    from . import sandbox
+
+    choice = sandbox.check_choice(options.get("sandbox"))
+    sandbox.check_network(options.get("network"))
+    filtered = options.get("network") not in (None, "", "all")
+    if choice == "off" and options.get("network"):
+        raise ValidationError(
+            "network: without a sandbox shell commands reach everything; leave it out, or sandbox off"
+        )
+    if filtered or choice not in (None, "auto", "off"):
+        choice = choice or "auto"
+        found, reason = sandbox.find(choice)
+        if found is None:
+            raise sandbox.SandboxMissing(f"sandbox {choice!r}: there is none ({reason}); install it, or choose auto")
+    return {**options, "sandbox": choice}
 
 
 def drive(

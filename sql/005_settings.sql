@@ -55,6 +55,19 @@ values
         '1: the <prompt> carries token figures, at the price of the prefix cache'
     ),
     ('process_timeout', '45', 'number', 0.01, null, 1, 'seconds after which a process is stopped'),
+    (
+        'sandbox', 'auto', 'text', null, null, 1,
+        'sandbox of shell commands: auto, require (run none without), or the name of one; only a prompt says off'
+    ),
+    (
+        'sandbox_home',
+        '.gitconfig,.config/git,.local/bin,.local/lib,.local/share/uv,.cargo/bin,.cargo/registry,.rustup,.nvm,.pyenv,.asdf,'
+        || '.volta,.bun/bin,.deno/bin,.sdkman,go,.m2/repository',
+        'text', null, null, 0, 'names in the home that a command in a sandbox may read, separated by commas'
+    ),
+    ('sandbox_memory', '4096', 'whole', 0, null, 1, 'megabytes of data that a process in a sandbox may have; 0: any'),
+    ('sandbox_processes', '1024', 'whole', 0, null, 1, 'processes that a command in a sandbox may have; 0: any'),
+    ('sandbox_file_size', '1024', 'whole', 0, null, 1, 'megabytes of a file that a command in a sandbox writes; 0: any'),
     ('process_output_bytes', '1000000', 'whole', 0, null, 1, 'bytes of one output channel that are kept'),
     ('file_max_bytes', '1000000', 'whole', 0, null, 1, 'size above which a file is listed but not read'),
     ('scan_max_files', '20000', 'whole', 0, null, 1, 'files of a project above which a scan is refused'),
@@ -95,4 +108,10 @@ begin
     where new.needed and coalesce(trim(new.value), '') = '';
     select fail(400, 'setting ' || new.name || ': ' || value_error(new.value, new.kind, new.least, new.most))
     where value_error(nullif(new.value, ''), new.kind, new.least, new.most) is not null;
+    select fail(
+        400,
+        'setting sandbox: ' || quote(new.value) || ' is none of auto, require, or the name of a sandbox'
+        || case new.value when 'off' then '; off is said by a prompt, or by ENGINE_SANDBOX in the environment' else '' end
+    )
+    where new.name = 'sandbox' and (new.value = 'off' or new.value glob '*[^a-z0-9_-]*');
 end;

@@ -122,6 +122,11 @@ insert into run_options (name, scope, kind, least, most, meaning) values
         'condense_ratio', 'loop', 'number', 0, 1,
         'share of the ceiling above which old results of tools are summarized; 0: never'
     ),
+    (
+        'sandbox', 'loop', 'text', null, null,
+        'sandbox of shell commands: auto, require (run none without), off, or the name of one'
+    ),
+    ('network', 'loop', 'text', null, null, 'what shell commands reach: all, or domains separated by commas'),
     ('model', 'run', 'text', null, null, 'alias of its model'),
     ('mode', 'run', 'text', null, null, 'ask or act'),
     ('persona', 'run', 'text', null, null, 'name of its persona, chosen when it starts'),
@@ -182,7 +187,8 @@ where false;
 
 -- triggers
 
--- Check the options that are known for their kind and bounds, then all for being one value, then for being known.
+-- Check the options that are known for their kind and bounds, all for being one value, all for being known, and sandbox
+-- for the form of a name.
 create trigger _check_options__check
 instead of insert on _check_options
 begin
@@ -200,6 +206,9 @@ begin
     )
     from json_each(new.attributes) as g
     where g.key not in (select name from run_options);
+    select fail(400, 'run ' || new.run || ': sandbox is auto, require, off or the name of one, not ' || quote(g.value))
+    from json_each(new.attributes) as g
+    where g.key = 'sandbox' and (g.value = '' or g.value glob '*[^a-z0-9_-]*');
 end;
 
 -- A run changes its status only along run_transitions.

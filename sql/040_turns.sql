@@ -97,7 +97,9 @@ create table if not exists leases (
     -- in Unix milliseconds
     expires_at integer not null,
     -- 1: the run was aborted; its driver stops when it next checks
-    aborted integer not null default 0
+    aborted integer not null default 0,
+    -- the sandbox that its driver has for each choice, as a JSON object; '': none
+    sandboxes text constraint leases_sandboxes_json check (sandboxes is null or json_valid(sandboxes))
 ) strict;
 
 -- Errors of a turn that belong to no command: an unreadable response, a failed model call, a packet that does not fit.
@@ -182,7 +184,8 @@ begin
     from runs
     where alias = new.run
     on conflict (run_id) do update
-        set token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at, aborted = 0;
+        set token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at, aborted = 0,
+        sandboxes = null;
     update turns
     set lease = new.token
     where phase <> 'judged' and run_id = (select id from runs where alias = new.run);

@@ -52,7 +52,8 @@ where p.decided_at is not null;
 
 create view decisions as
 -- The proposals that somebody has decided on: what was decided, by whom, when and why: select * from decisions where
--- run = 'demo'. 'decided_by' is the name of a person, callback (on_proposal), yolo, or a tier of writers.
+-- run = 'demo'. 'decided_by' is the name of a person, callback (on_proposal), yolo, sandbox, or a tier of
+-- writers.
 select
     r.alias as run,
     t.sequence as turn,

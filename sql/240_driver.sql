@@ -52,7 +52,8 @@ on conflict (status) do update set loop_status = excluded.loop_status, meaning =
 -- views
 
 create view next_steps as
--- What the driver has to do next: begin, scan, render, ask, dispatch, perform, recover, wait (for a decision) or end.
+-- What the driver has to do next: begin, scan, render, ask, dispatch, confine, perform, recover, wait (for a decision)
+-- or end.
 select
     r.id as run_id,
     r.alias as run,
@@ -67,6 +68,9 @@ select
         when t.phase = 'asking' then 'ask'
         when t.phase = 'answered' then 'dispatch'
         when exists (select 1 from _leftover_processes as f where f.run_id = r.id) then 'recover'
+        when exists (select 1 from _sandbox_questions as q where q.run_id = r.id)
+            or exists (select 1 from _confined_proposals as q where q.run_id = r.id)
+            then 'confine'
         when exists (select 1 from effects as f where f.run_id = r.id and f.state in ('pending', 'started'))
             then 'perform'
         when exists (select 1 from proposals as p where p.run_id = r.id and p.state = 'proposed')

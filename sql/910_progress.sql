@@ -97,6 +97,18 @@ left join turns as t on t.id = ev.turn_id
 where ev.kind = 'proposal.opened'
 union all
 select
+    r.alias, ev.id, 'sandbox', null, null, null, null, null, null, 403, null,
+    'no sandbox: ' || json_extract(ev.detail, '$.reason') || case json_extract(ev.detail, '$.choice')
+        when 'auto' then '. Shell commands have all rights of your user'
+        else '. Shell commands are refused'
+    end,
+    null,
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
+from events as ev
+join runs as r on r.id = ev.run_id
+where ev.kind = 'sandbox.missing'
+union all
+select
     r.alias, ev.id, 'loop', null, null, null, null, null, null, json_extract(ev.detail, '$.to'), null,
     json_extract(ev.detail, '$.reason'), null,
     strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')

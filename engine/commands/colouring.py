@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from .printing import paint
-
-if TYPE_CHECKING:
-    from pygments.lexer import Lexer
 
 _LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 _SECONDS = 0.5
@@ -28,7 +25,7 @@ _WORDS = {
 
 def coloured(lines: Iterable[str], target: str | None) -> Iterator[str]:
     """The lines of a diff of the file `target`, coloured where stderr is a terminal and NO_COLOR is not set."""
-    lexer = _lexer(target) if target and paint("", "red", stream=sys.stderr) else None
+    lexer = _lexer(target) if target and paint(" ", "red", stream=sys.stderr) != " " else None
     until = time.monotonic() + _SECONDS
     for line in lines:
         mark, text = line[:1], line[1:]
@@ -40,7 +37,7 @@ def coloured(lines: Iterable[str], target: str | None) -> Iterator[str]:
             yield paint(mark, colour, stream=sys.stderr) + _words(lexer, text, colour)
 
 
-def _words(lexer: Lexer, text: str, colour: str | None) -> str:
+def _words(lexer: Any, text: str, colour: str | None) -> str:
     """A line with the words of its language coloured; what has no colour of its own has that of the line."""
     pieces = []
     for kind, value in lexer.get_tokens(text):
@@ -50,16 +47,9 @@ def _words(lexer: Lexer, text: str, colour: str | None) -> str:
     return "".join(pieces)
 
 
-def _lexer(target: str) -> Lexer | None:
+def _lexer(target: str) -> Any:
     """The lexer for a file by its name; None where there is none, or pygments is not installed."""
     try:
-        return _lexers()(target, stripnl=False, ensurenl=False)  # type: ignore[no-any-return]
+        return importlib.import_module("pygments.lexers").get_lexer_for_filename(target, stripnl=False, ensurenl=False)
     except Exception:  # it is decoration: a lexer that cannot be made is none
         return None
-
-
-@cache
-def _lexers() -> Callable[..., Any]:
-    from pygments.lexers import get_lexer_for_filename
-
-    return get_lexer_for_filename

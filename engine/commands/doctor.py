@@ -69,6 +69,7 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _keys()
     yield _program("git", "files of a project are found by a walk instead")
     yield _program("bash", "commands run in sh instead")
+    yield from _sandbox()
     yield _database(db)
     yield _model(db)
 
@@ -113,6 +114,32 @@ def _program(name: str, without: str) -> Check:
     if path is None:
         return Check(name, "optional", f"not found: {without}", f"install {name}")
     return Check(name, "ok", _first_line([path, "--version"]) or path)
+
+
+def _sandbox() -> Iterator[Check]:
+    """Which sandbox is in force, and what it stops: each attempt is made."""
+    from engine.errors import EngineError
+    from engine.sandbox import check_choice, find
+    from engine.sandbox.trial import ATTEMPTS, try_out
+
+    try:
+        choice = check_choice(None) or "auto"
+        found, reason = (None, "switched off") if choice == "off" else find(choice)
+        stopped = try_out(found)
+    except EngineError as error:
+        yield Check("sandbox", "missing", error.message)
+        return
+    if found is None:
+        state: State = "optional" if choice in ("auto", "off") else "missing"
+        advice = None if choice == "off" else "install bubblewrap"
+        yield Check("sandbox", state, f"none, shell commands have all rights of your user ({reason})", advice)
+    else:
+        yield Check("sandbox", "ok", found.name)
+    for name, attempt in ATTEMPTS.items():
+        if stopped[name]:
+            yield Check("sandbox", "ok", f"stopped: {attempt}")
+        else:
+            yield Check("sandbox", "optional" if found is None else "missing", f"NOT stopped: {attempt}")
 
 
 def _first_line(command: list[str]) -> str:

@@ -34,6 +34,7 @@ class Narrator:
             "context": self._context,
             "strike": self._strike,
             "retry": self._retry,
+            "sandbox": self._sandbox,
         }
 
     def __enter__(self) -> Narrator:
@@ -89,6 +90,9 @@ class Narrator:
 
     def _context(self, event: Mapping[str, Any]) -> None:
         say(f"[{event['turn']}]      {event['action']}: {event['body']}", dim=True)
+
+    def _sandbox(self, event: Mapping[str, Any]) -> None:
+        say(f"NO SANDBOX{one_line(event['body'], 400).removeprefix('no sandbox')}", "red")
 
     def _strike(self, event: Mapping[str, Any]) -> None:
         say(f"[{event['turn']}]      {event['body']}", "yellow")

@@ -76,6 +76,15 @@ def run(
     overwrite_unseen: Annotated[
         bool, typer.Option("--overwrite-unseen", help="Files may be overwritten that the run has not read.")
     ] = False,
+    sandbox: Annotated[
+        str | None,
+        typer.Option("--sandbox", metavar="CHOICE", help="For shell commands: auto, require, off, or the name of one."),
+    ] = None,
+    network: Annotated[bool, typer.Option("--network", help="Shell commands reach the whole network.")] = False,
+    domains: Annotated[
+        str | None,
+        typer.Option("--domains", metavar="LIST", help="Shell commands reach these: example.org,*.example.net:8080"),
+    ] = None,
     fork: Annotated[
         str | None,
         typer.Option(
@@ -107,6 +116,7 @@ def run(
       make test 2>&1 | engine run "Why does it fail?"
       engine run --run review - < task.md
       engine run --fork review@3 "Now look at the tests"
+      engine run --sandbox require --domains pypi.org,files.pythonhosted.org "Update the dependencies"
       engine run --yolo --max-turns 40 --max-seconds 900 --condense-ratio 0.75 "Make the tests pass"
 
     \b
@@ -138,6 +148,8 @@ def run(
         no_interaction=no_interaction,
         no_proposals=no_proposals,
         overwrite_unseen=overwrite_unseen,
+        sandbox=sandbox,
+        network=_network(network, domains),
         fork=parent,
         at=at,
     )
@@ -145,6 +157,13 @@ def run(
     with open_to_write(db) as database:
         alias, loop = _prompt(database, text, run, options, piped)
         drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json)
+
+
+def _network(everything: bool, domains: str | None) -> str | None:
+    """What commands reach, as the option `network`."""
+    if everything and domains:
+        raise typer.BadParameter("--network is everything; give one of the two", param_hint="--domains")
+    return "all" if everything else domains
 
 
 def _fork_point(fork: str | None) -> tuple[str | None, int | None]:

@@ -1,19 +1,23 @@
-"""Runs one shell command and holds all that it starts. A program of its own: `python -I -S guard.py STATUS LOCALE SHELL`.
+"""Runs one shell command and holds all that it starts. A program of its own:
+`python -I -S guard.py STATUS LOCALE LIMITS SHELL [PREFIX...]`.
 
 It stands between the engine and the command, so that whatever the command starts, also in sessions of its own, ends with
 the engine (Linux; elsewhere the command's process group). The command can read neither the environment nor the memory of
-processes that it did not start: these may hold keys.
+processes that it did not start: these may hold keys. A sandbox, which PREFIX starts, sees to that itself.
 
 STATUS is a descriptor that it writes lines to: `pid N` when the command waits to be released, `exit CODE` when it ended
-(-N for signal N). LOCALE is 1 where LC_CTYPE was given. The command line is in the variable ENGINE_GUARDED. Each byte on
-standard input is an order: `g` releases the command, `t` asks all to end, `k` kills all, `d` is the last: what is left may
-stay. Where standard input ends without it, the engine is gone, and all is killed. It imports nothing of the engine.
+(-N for signal N). LOCALE is 1 where LC_CTYPE was given. LIMITS are bytes of memory and of a file, and the number of
+processes, which holds for root only; 0 for none: `0,0,0`. The command line is in the variable ENGINE_GUARDED. Each byte
+on standard input is an order: `g` releases the command, `t` asks all to end, `k` kills all, `d` is the last: what is
+left may stay. Where standard input ends without it, the engine is gone, and all is killed. It imports nothing of the
+engine.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import select
 import signal
 import sys
@@ -36,11 +40,12 @@ _ADMINISTERING = (21,)
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
 _LANDLOCK_MAKE_BLOCK, _LANDLOCK_REFER = 1 << 11, 1 << 13
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
+_COUNTING_GROUPS = ("/sys/fs/cgroup/pids", "/sys/fs/cgroup")
 _KILL_SECONDS = 2.0
-_TICK_SECONDS = 0.01
+_TICK_SECONDS = 0.003
 
 
-def main(status: int, locale: str, shell: str) -> None:
+def main(status: int, locale: str, limits: str, shell: str, *prefix: str) -> None:
     """Start the command, obey the orders on standard input, and leave nothing behind unless the last order is `d`."""
     command = os.environ.pop(COMMAND)
     if locale == "0":
@@ -49,32 +54,35 @@ def main(status: int, locale: str, shell: str) -> None:
     system = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
     if system:
         system.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        if not os.environ.get(UNCONFINED):
+        if not prefix and not os.environ.get(UNCONFINED):
             _confine(system)
     gate, release = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(release)
         try:
-            _become(system, gate, shell, command, before)
+            _become(system, gate, [*prefix, shell, "-c", command], limits, before)
         finally:
             os._exit(126)
     os.close(gate)
     with open(os.devnull, "r+b", buffering=0) as nothing:
         os.dup2(nothing.fileno(), 1)
         os.dup2(nothing.fileno(), 2)
+    group = _count(child, limits.rpartition(",")[2]) if os.geteuid() == 0 else None
     _say(status, f"pid {child}\n")
-    _obey(child, status, release)
+    _obey(child, status, release, sandboxed=bool(prefix))
+    if group:
+        _remove(group, status)
 
 
 def _become(
     system: ctypes.CDLL | None,
     gate: int,
-    shell: str,
-    command: str,
+    words: list[str],
+    limits: str,
     signals: dict[signal.Signals, Callable[[int, FrameType | None], object] | int | None],
 ) -> None:
-    """Wait for the release, then become the shell: in a session of its own, with no input, killed with the guard."""
+    """Wait for the release, then become the command: in a session of its own, with no input, killed with the guard."""
     os.setsid()
     guard = os.getppid()
     if system:
@@ -85,10 +93,50 @@ def _become(
         os._exit(125)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.closerange(3, 64)
-    os.execv(shell, [shell, "-c", command])  # noqa: S606 - the shell itself
+    for limit, given in zip((resource.RLIMIT_DATA, resource.RLIMIT_FSIZE), limits.split(","), strict=False):
+        if int(given):
+            with suppress(OSError, ValueError):  # a lower one is in force
+                resource.setrlimit(limit, (int(given), int(given)))
+    os.execv(words[0], words)  # noqa: S606 - the shell itself
 
 
-def _obey(child: int, status: int, release: int) -> None:
+def _count(child: int, most: str) -> str | None:
+    """Limit the processes of root, for whom nothing else counts, by a cgroup; its folder, or None where none can be made."""
+    for base in _COUNTING_GROUPS if most != "0" else ():
+        group = f"{base}/engine-{os.getpid()}"
+        try:
+            os.mkdir(group)
+        except OSError:
+            continue
+        try:
+            for name, value in (("pids.max", most), ("cgroup.procs", str(child))):
+                with open(f"{group}/{name}", "w", encoding="ascii") as file:
+                    file.write(value)
+        except OSError:
+            os.rmdir(group)
+            continue
+        return group
+    return None
+
+
+def _remove(group: str, status: int) -> None:
+    """Remove the cgroup once it is empty, and those that killed guards have left."""
+    deadline = time.monotonic() + _KILL_SECONDS
+    while os.path.isdir(group) and time.monotonic() < deadline:
+        _reap(None, status)
+        with suppress(OSError):
+            os.rmdir(group)
+            break
+        time.sleep(_TICK_SECONDS)
+    base = os.path.dirname(group)
+    for name in os.listdir(base):
+        pid = name.removeprefix("engine-")
+        if pid != name and pid.isdecimal() and not os.path.exists(f"/proc/{pid}"):
+            with suppress(OSError):
+                os.rmdir(f"{base}/{name}")
+
+
+def _obey(child: int, status: int, release: int, *, sandboxed: bool) -> None:
     wake, woken = os.pipe()
     for descriptor in (wake, woken):
         os.set_blocking(descriptor, False)
@@ -98,7 +146,7 @@ def _obey(child: int, status: int, release: int) -> None:
     events.register(0, select.POLLIN)
     events.register(wake, select.POLLIN)
     while True:
-        _reap(child, status)
+        _reap(child, status, sandboxed=sandboxed)
         for descriptor, _ in events.poll():
             if descriptor == wake:
                 os.read(wake, 4096)
@@ -107,7 +155,8 @@ def _obey(child: int, status: int, release: int) -> None:
                 case b"g":
                     _say(release, "g")
                 case b"t":
-                    _signal(child, _descendants(), signal.SIGTERM)
+                    # the program that holds a sandbox would end at once, and all in it without a last word
+                    _signal(None if sandboxed else child, set(_descendants()) - {child}, signal.SIGTERM)
                 case b"k":
                     _kill_all(child, status)
                 case b"d":
@@ -122,15 +171,17 @@ def _say(descriptor: int, text: str) -> None:
         os.write(descriptor, text.encode())
 
 
-def _reap(child: int, status: int) -> None:
-    """Take the ends of all that ended, and tell that of the command."""
+def _reap(child: int | None, status: int, *, sandboxed: bool = False) -> None:
+    """Take the ends of all that ended, and tell that of the command; nothing of a sandbox outlives it."""
     with suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             if ended[0] == child:
+                if sandboxed:
+                    _kill_all(None, status)
                 _say(status, f"exit {os.waitstatus_to_exitcode(ended[1])}\n")
 
 
-def _kill_all(child: int, status: int) -> None:
+def _kill_all(child: int | None, status: int) -> None:
     """Kill until nothing is left; what was started between two looks is found by the next."""
     deadline = time.monotonic() + _KILL_SECONDS
     while time.monotonic() < deadline:
@@ -142,9 +193,10 @@ def _kill_all(child: int, status: int) -> None:
         time.sleep(_TICK_SECONDS)
 
 
-def _signal(child: int, found: Iterable[int], number: signal.Signals) -> None:
-    with suppress(OSError):
-        os.killpg(child, number)
+def _signal(group: int | None, found: Iterable[int], number: signal.Signals) -> None:
+    if group is not None:
+        with suppress(OSError):
+            os.killpg(group, number)
     for pid in found:
         with suppress(OSError):
             os.kill(pid, number)
@@ -233,4 +285,4 @@ def _restrict(system: ctypes.CDLL) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2], sys.argv[3])
+    main(int(sys.argv[1]), *sys.argv[2:])

@@ -12,11 +12,14 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from engine.effects import guard
 from engine.errors import NotFound
 from engine.identity import ProcessIdentity, of
+
+if TYPE_CHECKING:
+    from engine.sandbox import Confined
 
 _START_SECONDS = 30.0
 _END_SECONDS = 3.0
@@ -26,16 +29,19 @@ _TICK_SECONDS = 0.005
 class Guarded:
     """A command in bash (sh where there is none), in the folder `cwd`, that waits to be released.
 
-    `identity` is that of the command, `output` are its two channels. Raises `OSError` or `ValueError` where it cannot start.
+    With `confined` it runs in a sandbox. `identity` is that of the command, `output` are its two channels. Raises `OSError`
+    or `ValueError` where it cannot start.
     """
 
-    def __init__(self, command: str, cwd: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, command: str, cwd: Path, environment: Mapping[str, str], confined: Confined | None = None
+    ) -> None:
         told, status = os.pipe()
         self._told = open(told, "rb", buffering=0)  # noqa: SIM115 - closed by `close`
         self._heard = b""
         self._orders_end = False
         try:
-            self._guard = _started(command, cwd, environment, status)
+            self._guard = _started(command, cwd, environment, status, confined)
         except BaseException:
             self._told.close()
             raise
@@ -132,14 +138,33 @@ def signal_group(group: int, number: signal.Signals) -> bool:
     return True
 
 
-def _started(command: str, cwd: Path, environment: Mapping[str, str], status: int) -> subprocess.Popen[bytes]:
+def _started(
+    command: str, cwd: Path, environment: Mapping[str, str], status: int, confined: Confined | None
+) -> subprocess.Popen[bytes]:
     shell = shutil.which("bash") or "/bin/sh"
     locale = "1" if "LC_CTYPE" in environment else "0"
-    confined = {guard.UNCONFINED: os.environ[guard.UNCONFINED]} if os.environ.get(guard.UNCONFINED) else {}
+    free = {guard.UNCONFINED: os.environ[guard.UNCONFINED]} if os.environ.get(guard.UNCONFINED) else {}
+    changed: dict[str, str | None] = {**environment, **(confined.environment if confined else {})}
+    limited = confined.limits if confined else None
+    limits = f"{limited.memory},{limited.file_size},{limited.processes}" if limited else "0,0,0"
     return subprocess.Popen(
-        [_python(), "-I", "-S", guard.__file__, str(status), locale, shell],
+        [
+            _python(),
+            "-I",
+            "-S",
+            guard.__file__,
+            str(status),
+            locale,
+            limits,
+            shell,
+            *(confined.prefix if confined else ()),
+        ],
         cwd=cwd,
-        env={**environment, **confined, guard.COMMAND: command},
+        env={
+            **{name: value for name, value in changed.items() if value is not None},
+            **free,
+            guard.COMMAND: command,
+        },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -90,18 +90,23 @@ class Performer:
         """Run an accepted shell command in the project's root; its start is recorded before it can do anything."""
         if effect["root"] is None:
             raise PermissionDenied("a run without a folder runs no process; start one with root=, or --root")
-        result = run_process(
-            json.loads(effect["detail"])["command"],
-            cwd=Path(effect["root"]),
-            timeout_s=self._db.value(
-                "select timeout_s from _effect_timeouts where effect_id = ?", (effect["effect_id"],)
-            ),
-            on_start=lambda identity: self._mark_started(effect["effect_id"], identity.to_json()),
-            on_output=lambda channel, text: self._append(effect["effect_id"], channel, text),
-            cancelled=self._stopped,
-            max_output=effect["max_output"],
-        )
-        return _process_row(result)
+        from . import confining  # a run without processes needs none of it
+
+        place = confining.place_of(self._db, effect)
+        with place.confine() as confined:
+            result = run_process(
+                json.loads(effect["detail"])["command"],
+                cwd=Path(effect["root"]),
+                timeout_s=self._db.value(
+                    "select timeout_s from _effect_timeouts where effect_id = ?", (effect["effect_id"],)
+                ),
+                on_start=lambda identity: self._mark_started(effect["effect_id"], identity.to_json()),
+                on_output=lambda channel, text: self._append(effect["effect_id"], channel, text),
+                cancelled=self._stopped,
+                max_output=effect["max_output"],
+                confined=confined,
+            )
+        return _process_row(result, confined.refused if confined else [], place.told)
 
     def _mark_started(self, effect_id: int, identity: str | None) -> None:
         """Record the start of an effect; raises `Conflict` (409) while another process drives its run."""
@@ -119,13 +124,18 @@ class Performer:
         self._db.insert("finish_effect", effect_id=effect_id, lease=self._token, **columns)
 
 
-def _process_row(result: ProcessResult) -> dict[str, Any]:
-    """The columns of `finish_effect` for a process: resolved for exit code 0, else failed with an outcome."""
+def _process_row(result: ProcessResult, refused: list[str], told: Mapping[str, str | None]) -> dict[str, Any]:
+    """The columns of `finish_effect` for a process: resolved for exit code 0, else failed with an outcome.
+
+    `refused` are the hosts that its sandbox let it not reach, `told` what is kept of the sandbox.
+    """
     notes = [note for note in (result.message, "output was cut" if result.truncated else "") if note]
+    notes += [f"the sandbox did not let it reach {', '.join(refused)}"] if refused else []
     detail = {
         "exit_code": result.exit_code,
         "duration_s": round(result.duration_s, 2),
         "note": "; ".join(notes) or None,
+        **told,
     }
     ends: dict[str, tuple[str, str | None]] = {
         "timed_out": ("failed", "timeout"),

@@ -14,12 +14,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from engine.effects.channels import BATCH_BYTES, Channel, OnOutput
 from engine.effects.guarded import Guarded, signal_group
 from engine.identity import ProcessIdentity, is_same_process, process_stat
 from engine.secrets import clean_environment
+
+if TYPE_CHECKING:
+    from engine.sandbox import Confined
 
 Ended = Literal["exited", "timed_out", "cancelled", "failed_to_start"]
 
@@ -54,12 +57,14 @@ def run_process(
     cancelled: threading.Event | None = None,
     environment: Mapping[str, str] | None = None,
     max_output: int = 1_000_000,
+    confined: Confined | None = None,
 ) -> ProcessResult:
     """Run `command` in bash (sh where there is none) in the folder `cwd` for at most `timeout_s` seconds.
 
     `on_start` is called with the identity of the process before the command can act, `on_output` with the channel (1
     stdout, 2 stderr) and text. Both run in the calling thread. At most `max_output` bytes of each channel are passed on.
-    The command gets `environment`, by default this process's own without secrets.
+    The command gets `environment`, by default this process's own without secrets. With `confined` it runs in a sandbox, and
+    all that it started ends with it.
 
     The command and all that it started are ended after the time-out, when `cancelled` is set, and when this process ends.
     Processes that outlive the shell are ended too where they hold its output open; a background process that has closed
@@ -71,7 +76,7 @@ def run_process(
     if cancelled.is_set():
         return ProcessResult(None, "cancelled", 0.0, "cancelled before it started")
     try:
-        guarded = Guarded(command, cwd, environment)
+        guarded = Guarded(command, cwd, environment, confined)
     except (OSError, ValueError) as error:
         return ProcessResult(None, "failed_to_start", 0.0, f"cannot start the command in {str(cwd)!r}: {error}")
     running = _Running(guarded, on_output, max_output)

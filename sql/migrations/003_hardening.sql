@@ -47,6 +47,9 @@ alter table tools add column reads integer not null default 0
 alter table projects add column root_names text
     constraint projects_root_names_json check (root_names is null or json_valid(root_names));
 
+alter table leases add column sandboxes text
+    constraint leases_sandboxes_json check (sandboxes is null or json_valid(sandboxes));
+
 -- archiving comes before and after the step that was the third
 update turns
 set ladder = case ladder when 4 then 6 else 4 end

@@ -98,7 +98,7 @@ def test_an_interrupted_run_takes_up_its_prompt_before_the_next(folder: Path, tm
 
 def test_ctrl_c_ends_the_command_that_runs(folder: Path, tmp_path: Path, start: Started) -> None:
     model = script(tmp_path / "s.jsonl", ['<sh>echo $$ > pid; sleep 300</sh><update status="102">slept</update>'])
-    process = start("run", "--yolo", "--model", model, "Sleep")
+    process = start("run", "--yolo", "--sandbox", "off", "--model", model, "Sleep")
     wait_for(folder, "select 1 from effects where state = 'started'")
     wait_until(lambda: (folder / "pid").exists() and (folder / "pid").read_text().strip())
     process.send_signal(signal.SIGINT)

@@ -167,7 +167,20 @@ def test_a_database_that_goes_while_it_is_driven_is_an_error(
 def test_a_command_that_removes_the_database_does_not_complete(root: Path, tmp_path: Path) -> None:
     model = script(tmp_path, "<sh>rm agent.db</sh>", DONE)
     done = command_line(
-        root, "run", "--db", "agent.db", "--root", ".", "--yolo", "--model", model, "--run", "demo", "Clean up"
+        root,
+        "run",
+        "--db",
+        "agent.db",
+        "--root",
+        ".",
+        "--yolo",
+        "--sandbox",
+        "off",
+        "--model",
+        model,
+        "--run",
+        "demo",
+        "Go",
     )
     assert done.returncode == 1
     assert "agent.db: was removed or replaced" in done.stderr

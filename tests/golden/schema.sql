@@ -231,7 +231,8 @@ CREATE TABLE leases (
     token text not null,
     holder text not null,
     expires_at integer not null,
-    aborted integer not null default 0
+    aborted integer not null default 0,
+    sandboxes text constraint leases_sandboxes_json check (sandboxes is null or json_valid(sandboxes))
 ) strict;
 
 CREATE TABLE loop_transitions (
@@ -672,6 +673,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _condensable_results (turn_id, step, entry_id, path, turn, tokens)
 -- view _condense (turn_id)
 -- view _condense_ratios (turn_id, ratio)
+-- view _confined_proposals (run_id, proposal_id, path)
 -- view _content_lines (content_id, lines)
 -- view _content_texts (id, body, summary, symbols, cut, chars, summary_chars, lines, fence)
 -- view _context_costs (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, expansion, chars_per_token, visible)
@@ -689,6 +691,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _due_effects (run_id, turn_id, command_id, proposal_id, kind, ordinal, detail)
 -- view _edits (command_id, entry_id, path, attributes, is_pattern, visibility, edit)
 -- view _effect_channels (effect_id, run_id, turn_id, channel, path)
+-- view _effect_confinements (effect_id, choice, required, writable, network, memory, file_size, processes, home, shown)
 -- view _effect_leases (effect_id, token)
 -- view _effect_timeouts (effect_id, timeout_s)
 -- view _end_command (command_id, state, outcome, message)
@@ -754,6 +757,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _plain_commands (command_id)
 -- view _policy_rights (policy_id, right_text)
 -- view _process_reports (effect_id, report)
+-- view _processes_ahead (run_id, command_id, proposal_id)
 -- view _proposal_ends (command_id, state, outcome, message)
 -- view _proposals_to_decide (resolution_id, proposal_id, kind)
 -- view _propose_patch (command_id, files)
@@ -772,6 +776,9 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _run_paths (run_id, path, entry_id, kind, scheme)
 -- view _run_roots (run_id, roots)
 -- view _run_status_after_loop (loop_status, run_status)
+-- view _sandbox_choices (command_id, choice, network, reads)
+-- view _sandbox_questions (run_id, choice)
+-- view _sandboxes_told (run_id, token, choice, sandbox)
 -- view _scan_requests (turn_id, run_id, project_id, root)
 -- view _setting_defaults (name, value, kind, least, most, needed, meaning)
 -- view _settle_proposal (proposal_id)
@@ -811,6 +818,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view claim_lease (run, token, holder, replaces)
 -- view command_bodies (command_id, body)
 -- view command_results (run, command_id, request_id, turn, ordinal, writer, action, path, destination, state, outcome, status, message, created_at)
+-- view confine_processes (run, lease, choice, sandbox, reason)
 -- view context_at (run, turn, category, path, visibility, state, body, outcome, written, attributes, tokens)
 -- view context_changes (run, from_turn, to_turn, path, change, visibility_before, visibility, body_before, body, state_before, state, outcome_before, outcome, attributes_before, attributes)
 -- view cost_by_day (day, model, run, calls, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, unknown_prices, known_cost)
@@ -852,6 +860,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view perform_command (command_id)
 -- view policies (policy_id, level, of, name, decision, command, except_arguments, condition, message, added_by, added)
 -- view prepare_packet (turn_id)
+-- view processes (run, turn, path, command, sandbox, project, network, exit_code, seconds, state, outcome, started, effect_id)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
 -- view provider_defaults (provider, model)
 -- view provider_models (pattern, provider, prefix, is_maker)
@@ -955,6 +964,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger commands__keep_rows on commands
 -- trigger commands__name_the_log on commands
 -- trigger commands__perform_now on commands
+-- trigger confine_processes__confine on confine_processes
 -- trigger contents__keep_fixed on contents
 -- trigger contents__keep_keys on contents
 -- trigger contents__keep_rows on contents

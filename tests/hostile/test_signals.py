@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from engine_cli import ENGINE, SECONDS, environment, script
+from sandboxed import require_sandbox, sleepers
 from timing import wait_until
 
 COMMAND = """
@@ -38,9 +39,9 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def start(folder: Path, model: str) -> subprocess.Popen[bytes]:
+def start(folder: Path, model: str, sandbox: str = "off") -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [*ENGINE, "run", "--yolo", "--model", model, "--run", "demo", "Go"],
+        [*ENGINE, "run", "--yolo", "--sandbox", sandbox, "--model", model, "--run", "demo", "Go"],
         cwd=folder,
         env=environment(folder.parent),
         stdin=subprocess.DEVNULL,
@@ -70,6 +71,23 @@ def test_a_signal_to_the_engine_ends_all_that_a_command_started(
         process.wait()
 
 
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGKILL"])
+def test_a_signal_to_the_engine_ends_all_of_a_sandbox(workspace_dir: Path, tmp_path: Path, number: str) -> None:
+    require_sandbox()
+    seconds = f"300.{tmp_path.stat().st_ino}"
+    model = script(tmp_path / "s.jsonl", [f"<sh>{COMMAND.replace('300', seconds)}</sh>"])
+    process = start(workspace_dir, model, "require")
+    try:
+        wait_until((workspace_dir / "ready").exists)
+        assert len(sleepers(seconds)) == 3
+        process.send_signal(getattr(signal, number))
+        process.wait(SECONDS)
+        wait_until(lambda: not sleepers(seconds), SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_a_command_that_kills_its_guard_ends_and_is_told(db: object, tmp_path: Path) -> None:
     import engine
 
@@ -79,7 +97,7 @@ def test_a_command_that_kills_its_guard_ends_and_is_told(db: object, tmp_path: P
         ["<sh>sleep 300 & echo $! > pid; kill -9 $PPID; sleep 300</sh>", '<update status="200">Done.</update>'],
     )
     (tmp_path / "root").mkdir()
-    db.run("Go", run="demo", model=model, root=tmp_path / "root", yolo=True)
+    db.run("Go", run="demo", model=model, root=tmp_path / "root", yolo=True, sandbox="off")
     assert db.value("select outcome from command_results where action = 'sh'") == "exit:137"
     wait_until(lambda: is_gone(int((tmp_path / "root" / "pid").read_text())), SECONDS)
 
@@ -92,5 +110,5 @@ def test_signals_of_a_command_to_its_guard_change_nothing(db: object, tmp_path: 
         tmp_path / "s.jsonl",
         ["<sh>kill $PPID; kill -HUP $PPID; kill -INT $PPID; exit 3</sh>", '<update status="200">Done.</update>'],
     )
-    db.run("Go", run="demo", model=model, root=tmp_path, yolo=True)
+    db.run("Go", run="demo", model=model, root=tmp_path, yolo=True, sandbox="off")
     assert db.value("select outcome from command_results where action = 'sh'") == "exit:3"

@@ -1,0 +1,60 @@
+"""Puts a process into the sandbox that the file asks for: `_effect_confinements` says in which and how."""
+
+from __future__ import annotations
+
+import json
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine import sandbox
+from engine.sandbox import Confined, Confinement, Limits, Sandbox, SandboxMissing
+
+if TYPE_CHECKING:
+    from engine.database import Row, Store
+
+_MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a process runs: in `sandbox` as `asked`, or in none."""
+
+    sandbox: Sandbox | None
+    asked: Confinement
+
+    def confine(self) -> AbstractContextManager[Confined | None]:
+        """What to start the process with, inside the context."""
+        return self.sandbox.confine(self.asked) if self.sandbox else nullcontext()
+
+    @property
+    def told(self) -> dict[str, str | None]:
+        """What is kept with the result of the process."""
+        if self.sandbox is None:
+            return {"sandbox": None, "project": "writable", "network": "all"}
+        project = "writable" if self.asked.writable else "read-only"
+        return {"sandbox": self.sandbox.name, "project": project, "network": self.asked.network or "none"}
+
+
+def place_of(db: Store, effect: Row) -> Place:
+    """Where the process of an effect runs; raises `SandboxMissing` (403) where it needs a sandbox and there is none."""
+    row = db.row("select * from _effect_confinements where effect_id = ?", (effect["effect_id"],))
+    assert row is not None, "the effect is a process"
+    asked = Confinement(
+        root=Path(effect["root"]),
+        writable=bool(row["writable"]),
+        network=row["network"],
+        database=db.path if db.path.exists() else None,
+        home=[name.strip() for name in row["home"].split(",") if name.strip()],
+        shown=json.loads(row["shown"]),
+        limits=Limits(row["memory"] * _MEGABYTE, row["file_size"] * _MEGABYTE, row["processes"]),
+    )
+    if row["choice"] == "off":
+        return Place(None, asked)
+    found, reason = sandbox.find(row["choice"])
+    if found is None and row["required"]:
+        raise SandboxMissing(
+            f"refused: it was to run in a sandbox, and there is none ({reason}); install it, or use --sandbox=off"
+        )
+    return Place(found, asked)

@@ -1,0 +1,72 @@
+"""What a sandbox is asked for, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from engine.errors import EngineError
+
+ALL_NETWORK = "all"
+
+
+class SandboxMissing(EngineError):  # noqa: N818 - a field term
+    """403: a command that has to run in a sandbox is not run, because there is none."""
+
+    status = 403
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of a command; 0 is none. `memory` (of a process) and `file_size` are bytes, `processes` a number."""
+
+    memory: int = 0
+    file_size: int = 0
+    processes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """What a command may do.
+
+    `root` is the folder of the project, which it may change if `writable`. `network` is empty (none), `all`, or domains
+    separated by commas. `database` is the engine's file, which it must not reach. `home` are the names in the home folder
+    that it may read, `shown` patterns of files that a person lets it see though their names say that they hold keys.
+    """
+
+    root: Path
+    writable: bool
+    network: str = ""
+    database: Path | None = None
+    home: Sequence[str] = ()
+    shown: Sequence[str] = ()
+    limits: Limits = Limits()
+
+
+@dataclass(slots=True)
+class Confined:
+    """How to start a command confined: `prefix` stands in front of its words, `environment` is added to its own.
+
+    A variable that is None is taken out. `limits` are set before the prefix is started. `refused` are the domains that
+    were asked for and not reached, known at the end.
+    """
+
+    prefix: Sequence[str]
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    limits: Limits = Limits()
+    refused: list[str] = field(default_factory=list)
+
+
+class Sandbox(Protocol):
+    """A way to confine commands."""
+
+    name: str
+
+    def missing(self) -> str | None:
+        """Why it cannot be used here, as the end of a sentence; None where it can. It is tried, not guessed."""
+
+    def confine(self, asked: Confinement) -> AbstractContextManager[Confined]:
+        """What a command has to be started with; inside the context it runs. Raises `EngineError` where it cannot be."""

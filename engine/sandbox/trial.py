@@ -1,0 +1,96 @@
+"""Tries a sandbox out: attempts to get out of it, each stopped or not."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from engine.effects.processes import run_process
+from engine.errors import EngineError
+from engine.identity import this_process
+
+from . import attempts
+from .bubblewrap import python_program
+from .protocol import Confinement, Sandbox
+
+ATTEMPTS = {
+    "write outside": "write a file outside of the project",
+    "read home": "read the home folder: keys of ssh, gpg and clouds",
+    "read .env": "read .env in the project",
+    "read database": "read the engine's database",
+    "change git hooks": "plant a git hook",
+    "change git config": "change .git/config",
+    "reach network": "connect to a port of this machine",
+    "reach socket": "connect to a unix socket",
+    "see process": "read the environment of the engine",
+    "signal process": "send a signal to the engine",
+    "be root": "have rights of root",
+}
+"""The attempts by name, and what each tries."""
+_SECONDS = 20.0
+
+
+def try_out(sandbox: Sandbox | None) -> dict[str, bool]:
+    """Whether each attempt of `ATTEMPTS` is stopped, in a sandbox or without one; tried by one command.
+
+    Raises `EngineError` where the command says nothing, and what `Sandbox.confine` raises.
+    """
+    with _planted() as (project, given):
+        asked = Confinement(project, writable=True, database=project / ".engine" / "engine.db")
+        program = [python_program(), "-I", "-S", "-c", Path(attempts.__file__).read_text("utf-8"), json.dumps(given)]
+        said: list[str] = []
+        with sandbox.confine(asked) if sandbox else nullcontext() as confined:
+            result = run_process(
+                shlex.join(program),
+                cwd=project,
+                timeout_s=_SECONDS,
+                on_start=lambda _: None,
+                on_output=lambda channel, text: said.append(text) if channel == 1 else None,
+                confined=confined,
+            )
+        try:
+            managed = json.loads("".join(said))
+        except ValueError:
+            raise EngineError(
+                f"the sandbox cannot be tried out: exit code {result.exit_code}, {result.message}"
+            ) from None
+    return {name: name not in managed for name in ATTEMPTS}
+
+
+@contextmanager
+def _planted() -> Iterator[tuple[Path, dict[str, Any]]]:
+    """A project with things to protect, and what lies around it."""
+    home = Path(os.environ.get("HOME") or "/")
+    with (
+        tempfile.TemporaryDirectory(prefix="engine-") as folder,
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as local,
+    ):
+        project, outside = Path(folder, "project"), Path(folder, "outside")
+        for path in (project / ".git" / "hooks", project / ".engine", outside):
+            path.mkdir(parents=True)
+        for name in (".env", ".engine/engine.db", ".git/config"):
+            (project / name).write_text("x")
+        local.bind(str(project / "socket"))
+        local.listen()
+        yield (
+            project,
+            {
+                "outside": str(outside),
+                "pid": os.getpid(),
+                "started": this_process().started,
+                "port": server.getsockname()[1],
+                "socket": str(project / "socket"),
+                "user": str(home),
+                "home": [
+                    name for name in (".ssh", ".gnupg", ".aws", ".bash_history", ".profile") if (home / name).exists()
+                ],
+            },
+        )
