@@ -37,8 +37,8 @@ class Options(TypedDict, total=False):
     no_web: bool
     no_interaction: bool
     no_proposals: bool
-    overwrite_unseen: bool
     no_processes: bool
+    overwrite_unseen: bool
     sandbox: str | None
     network: str | None
     fork: str | None

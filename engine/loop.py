@@ -270,14 +270,13 @@ class Driver:
         """Tell which sandboxes there are for the processes that come up."""
         from . import sandbox
 
-        questions = self._db.rows("select choice from _sandbox_questions where run_id = ?", (step["run_id"],))
-        for choice in [question["choice"] for question in questions] or [None]:
-            found, reason = sandbox.find(choice) if choice else (None, "")
+        for question in self._db.rows("select choice from _sandbox_questions where run_id = ?", (step["run_id"],)):
+            found, reason = sandbox.find(question["choice"])
             self._db.insert(
                 "confine_processes",
                 run=self._run,
                 lease=self._lease.token,
-                choice=choice,
+                choice=question["choice"],
                 sandbox=found.name if found else None,
                 reason=reason or None,
             )

@@ -233,7 +233,10 @@ class Workspace:
     def _place_of_name(self, path: str) -> Path:
         """The real folder of a path, and its name in there, which may be that of a link."""
         *above, last = self._parts(path)
-        return (self.resolve("/".join(above)) if above else self.root) / last
+        folder = Path(os.path.realpath(self.root.joinpath(*above)))
+        if not folder.is_relative_to(self.root):
+            raise self._refusal(path, "a symbolic link in it leads elsewhere")
+        return folder / last
 
     def _expect_place(self, path: str, place: Path, leads_to: str | None) -> None:
         """Raise `Conflict` (409) where the real `place` of `path` is not `leads_to`, or without it the path itself."""

@@ -42,6 +42,16 @@ create table if not exists outcomes (
     meaning text not null
 ) strict, without rowid;
 
+-- The HTTP status of a state and an outcome: the one place that says so, made of states and outcomes. Look up the state
+-- with, in this order of preference, the whole outcome, its text before the first ':', and ''. A state has a status of its
+-- own; a failed one takes that of its outcome: 'status:N' has N, from 400 to 599, and what nobody registered 500.
+create table if not exists _result_statuses (
+    state text not null,
+    outcome text not null,
+    status integer not null,
+    primary key (state, outcome)
+) strict, without rowid;
+
 -- Who writes. A tier may write whatever a tier of a lower rank may.
 create table if not exists writer_tiers (
     name text primary key,
@@ -150,6 +160,25 @@ insert into outcomes (name, status, strikes, meaning) values
 -- what strikes is a person's to change
 on conflict (name) do update set status = excluded.status, meaning = excluded.meaning;
 
+insert or replace into _result_statuses (state, outcome, status)
+with recursive errors (code) as (
+    select 400
+    union all
+    select code + 1 from errors where code < 599
+)
+select name, '', coalesce(status, 500)
+from states
+union all
+select s.name, o.name, o.status
+from states as s
+join outcomes as o
+where s.status is null
+union all
+select s.name, 'status:' || e.code, e.code
+from states as s
+join errors as e
+where s.status is null;
+
 insert into writer_tiers (name, rank) values
     ('model', 1), ('client', 2), ('plugin', 3), ('system', 4)
 on conflict (name) do update set rank = excluded.rank;
@@ -205,24 +234,23 @@ where exists (
     where t.rank <= w.rank
 );
 
--- The HTTP status of a state and an outcome: the one place that says so. Look up the state with, in this order of
--- preference, the whole outcome, its text before the first ':', and ''. A state has a status of its own; a failed one
--- takes that of its outcome: 'status:N' has N, from 400 to 599, and what nobody registered 500.
-create view _result_statuses as
-with recursive errors (code) as (
-    select 400
-    union all
-    select code + 1 from errors where code < 599
-)
-select name as state, '' as outcome, coalesce(status, 500) as status
-from states
-union all
-select s.name, o.name, o.status
-from states as s
-join outcomes as o
-where s.status is null
-union all
-select s.name, 'status:' || e.code, e.code
-from states as s
-join errors as e
-where s.status is null;
+-- triggers
+
+-- A plugin or a person may add an outcome.
+create trigger outcomes__list_status
+after insert on outcomes
+begin
+    insert or replace into _result_statuses (state, outcome, status)
+    select name, new.name, new.status
+    from states
+    where status is null;
+end;
+
+create trigger outcomes__change_status
+after update of status on outcomes
+begin
+    insert or replace into _result_statuses (state, outcome, status)
+    select name, new.name, new.status
+    from states
+    where status is null;
+end;

@@ -78,6 +78,16 @@ values
     ('kept_in_context', 'known://plan*', 'text', null, null, 0, 'a glob over paths that are never archived to make room'),
     ('lease_seconds', '30', 'whole', 1, null, 1, 'seconds after which a lease expires that its driver does not renew'),
     ('model_timeout', '300', 'number', 0.01, null, 1, 'seconds after which a model call is given up'),
+    ('web_timeout', '30', 'number', 0.1, null, 1, 'seconds after which a page or a search is given up'),
+    ('web_max_bytes', '5000000', 'whole', 1, null, 1, 'largest page that is read, in bytes, unpacked'),
+    ('web_max_redirects', '5', 'whole', 0, 20, 1, 'redirects of a page that are followed'),
+    ('web_fresh_seconds', '600', 'number', 0, null, 1, 'seconds for which a page is not asked for again'),
+    ('web_hosts', null, 'text', null, null, 0, 'hosts whose pages may be read, such as *.example.org; empty: all'),
+    (
+        'search_engine', null, 'text', null, null, 0,
+        'what searches: the address of a SearXNG, ddgs, or none; empty: ddgs where it is installed'
+    ),
+    ('search_results', '10', 'whole', 1, 20, 1, 'pages that a search lists where it names no number'),
     ('model_deadline', '600', 'number', 0.01, null, 1, 'seconds for which transient model errors are retried');
 
 create view setting_list as

@@ -70,9 +70,10 @@ select id as command_id, path, attributes, null as visibility, null as edit
 from commands
 where false;
 
--- Fail a command whose body may not come under a path: insert into _check_body (command_id, path, body).
+-- Fail a command whose body may not come under a path: insert into _check_body (command_id, path, body, whole). whole: it
+-- replaces the text that is there; a null body removes it.
 create view _check_body as
-select id as command_id, path, body
+select id as command_id, path, body, null as whole
 from commands
 where false;
 
@@ -178,8 +179,8 @@ begin
     from json_each(new.edits) as e
     where e.value ->> '$.edit.state' = 'failed'
     limit 1;
-    insert into _check_body (command_id, path, body)
-    select new.command_id, value ->> '$.path', value ->> '$.edit.body'
+    insert into _check_body (command_id, path, body, whole)
+    select new.command_id, value ->> '$.path', value ->> '$.edit.body', value ->> '$.edit.whole'
     from json_each(new.edits);
     insert into _fail_command (command_id, fault)
     select
@@ -213,7 +214,12 @@ begin
                     select u.outcome || ': ' || u.message
                     from _run_paths as p
                     cross join _unreadable_files as u on u.entry_id = p.entry_id
-                    where p.run_id = c.run_id and p.path = new.path and u.outcome <> 'not_found'
+                    where new.body is not null and p.run_id = c.run_id and p.path = new.path and u.outcome <> 'not_found'
+                ),
+                (
+                    select u.fault
+                    from _unseen_texts as u
+                    where new.whole and u.command_id = c.id and u.path = new.path
                 ),
                 (
                     select
@@ -251,10 +257,8 @@ begin
     insert into _fail_command (command_id, fault)
     select new.command_id, (new.edit ->> '$.outcome') || ': ' || (new.edit ->> '$.message')
     where new.edit ->> '$.state' = 'failed';
-    insert into _check_body (command_id, path, body) values (new.command_id, new.path, new.edit ->> '$.body');
-    insert into _check_seen (command_id, path)
-    select new.command_id, new.path
-    where new.edit ->> '$.whole' and path_scheme(new.path) is null;
+    insert into _check_body (command_id, path, body, whole)
+    values (new.command_id, new.path, new.edit ->> '$.body', new.edit ->> '$.whole');
     insert into open_proposal (command_id, kind, target, body, detail)
     select
         w.command_id, 'file_write', new.path, w.body,

@@ -138,8 +138,8 @@ begin
     order by f.key
     limit 1;
     -- a removal, and an addition over a file, name nothing of the text that is there
-    insert into _check_seen (command_id, path)
-    select new.command_id, f.value ->> '$.path'
+    insert into _check_body (command_id, path, whole)
+    select new.command_id, f.value ->> '$.path', 1
     from json_each(new.files) as f
     where f.value ->> '$.action' in ('add', 'delete');
     -- marked before the first proposal, so that all of them are done together or not at all

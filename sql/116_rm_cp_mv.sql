@@ -62,8 +62,8 @@ create trigger _run_command__rm
 instead of insert on _run_command
 when new.action = 'rm'
 begin
-    insert into _check_seen (command_id, path)
-    select command_id, path
+    insert into _check_body (command_id, path, whole)
+    select command_id, path, 1
     from _command_entries
     where command_id = new.id and path_scheme(path) is null;
     insert into _remove_entry (command_id, path)

@@ -8,20 +8,6 @@
 
 -- seeds
 
-insert into settings (name, value, kind, least, most, needed, meaning) values
-    ('web_timeout', '30', 'number', 0.1, null, 1, 'seconds after which a page or a search is given up'),
-    ('web_max_bytes', '5000000', 'whole', 1, null, 1, 'largest page that is read, in bytes, unpacked'),
-    ('web_max_redirects', '5', 'whole', 0, 20, 1, 'redirects of a page that are followed'),
-    ('web_fresh_seconds', '600', 'number', 0, null, 1, 'seconds for which a page is not asked for again'),
-    ('web_hosts', null, 'text', null, null, 0, 'hosts whose pages may be read, such as *.example.org; empty: all'),
-    (
-        'search_engine', null, 'text', null, null, 0,
-        'what searches: the address of a SearXNG, ddgs, or none; empty: ddgs where it is installed'
-    ),
-    ('search_results', '10', 'whole', 1, 20, 1, 'pages that a search lists where it names no number')
-on conflict (name) do update set
-    kind = excluded.kind, least = excluded.least, most = excluded.most, needed = excluded.needed, meaning = excluded.meaning;
-
 insert into outcomes (name, status, strikes, meaning) values
     ('unreachable', 502, 0, 'a server gave no answer, or none that can be read')
 on conflict (name) do update set status = excluded.status, meaning = excluded.meaning;

@@ -135,8 +135,9 @@ where p.state = 'accepted'
         where j.command_id = p.command_id
     );
 
--- The decision on a proposal that needs no person: that of a policy, a grant or yolo on one of the model, and acceptance
--- of what a client, a plugin or the system asks for. A question is always a person's, and so is what a policy asks about.
+-- The decision on a proposal that needs no person: that of a policy, a grant, a sandbox or yolo on one of the model, and
+-- acceptance of what a client, a plugin or the system asks for. A question is always a person's, and so is what a policy
+-- asks about.
 create view _immediate_decisions as
 select
     p.id as proposal_id,
@@ -149,6 +150,7 @@ select
         when c.writer <> 'model' then c.writer
         when k.id is not null then 'policy ' || k.name
         when g.grant_id is not null then 'grant ' || g.grant_id
+        when x.proposal_id is not null then 'sandbox'
         else 'yolo'
     end as decided_by
 from proposals as p
@@ -156,12 +158,14 @@ cross join commands as c on c.id = p.command_id
 left join command_policies as k on c.writer = 'model'
     and k.id = (select l.policy_id from _line_policies as l where l.line_id = p.id)
 left join _granted_proposals as g on g.proposal_id = p.id
+left join _confined_proposals as x on x.proposal_id = p.id
 where p.kind <> 'question'
     and k.decision is not 'ask'
     and (
         c.writer <> 'model'
         or k.id is not null
         or g.grant_id is not null
+        or x.proposal_id is not null
         or exists (select 1 from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo')
     );
 

@@ -47,7 +47,7 @@ cross join _sandbox_choices as k on k.command_id = a.command_id
 where k.choice <> 'off'
     and not exists (select 1 from _sandboxes_told as t where t.run_id = a.run_id and t.choice = k.choice);
 
--- The open proposals of the model that only read and will run in a sandbox; a policy that asks has a person decide.
+-- The open proposals of the model that only read and will run in a sandbox.
 create view _confined_proposals as
 select p.run_id, p.id as proposal_id, p.path
 from proposals as p
@@ -56,8 +56,7 @@ cross join _sandbox_choices as k on k.command_id = p.command_id and k.reads
 cross join _sandboxes_told as t on t.run_id = p.run_id and t.choice = k.choice and t.sandbox <> ''
 where p.state = 'proposed'
     and p.kind = 'process'
-    and k.choice <> 'off'
-    and p.id in (select y.proposal_id from _yolo_proposals as y where y.proposal_id = p.id);
+    and k.choice <> 'off';
 
 -- How the process of an effect is confined. required: it does not run without a sandbox. Sizes are in megabytes.
 create view _effect_confinements as
@@ -93,8 +92,8 @@ where f.kind = 'process';
 
 create view confine_processes as
 -- Tell which sandbox the driver of a run has for a choice: insert into confine_processes (run, lease, choice, sandbox,
--- reason). Without a sandbox, 'reason' says why. Proposals that only read and run in a sandbox are accepted; 'choice' may
--- be null where all is told.
+-- reason). Without a sandbox, 'reason' says why. Proposals that only read and run in a sandbox are accepted, those that
+-- are open and those to come.
 select r.alias as run, t.token as lease, t.choice, t.sandbox, null as reason
 from _sandboxes_told as t
 join runs as r on r.id = t.run_id
@@ -139,15 +138,17 @@ begin
     );
     update leases
     set sandboxes = json_patch(coalesce(sandboxes, '{}'), json_object(new.choice, coalesce(new.sandbox, '')))
-    where token = new.lease and new.choice is not null;
+    where token = new.lease;
     insert into events (at, run_id, kind, detail)
     select now(), id, 'sandbox.missing', json_object('choice', new.choice, 'reason', new.reason)
     from runs
-    where alias = new.run and new.choice is not null and new.sandbox is null;
+    where alias = new.run and new.sandbox is null;
     insert into resolutions (run_id, path, proposal_id, decision, decided_by, created_at)
     select c.run_id, c.path, c.proposal_id, 'accept', 'sandbox', now()
     from runs as r
     cross join _confined_proposals as c on c.run_id = r.id
+    -- a policy may ask a person all the same
+    cross join _yolo_proposals as y on y.proposal_id = c.proposal_id
     where r.alias = new.run
     order by c.proposal_id;
 end;

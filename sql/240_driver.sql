@@ -68,9 +68,7 @@ select
         when t.phase = 'asking' then 'ask'
         when t.phase = 'answered' then 'dispatch'
         when exists (select 1 from _leftover_processes as f where f.run_id = r.id) then 'recover'
-        when exists (select 1 from _sandbox_questions as q where q.run_id = r.id)
-            or exists (select 1 from _confined_proposals as q where q.run_id = r.id)
-            then 'confine'
+        when exists (select 1 from _sandbox_questions as q where q.run_id = r.id) then 'confine'
         when exists (select 1 from effects as f where f.run_id = r.id and f.state in ('pending', 'started'))
             then 'perform'
         when exists (select 1 from proposals as p where p.run_id = r.id and p.state = 'proposed')

@@ -24,46 +24,33 @@ from past_turns as t
 cross join run_view_versions as h
     on h.run_id = t.source_id and h.visibility = 'visible' and h.began <= t.seen_at and h.ended > t.seen_at;
 
--- Fail a model's command that would lose the text of a file which its run has not seen: insert into _check_seen
--- (command_id, path).
-create view _check_seen as
-select id as command_id, path
-from commands
-where false;
-
--- triggers
-
-create trigger _check_seen__check
-instead of insert on _check_seen
-begin
-    insert into _fail_command (command_id, fault)
-    select
-        c.id,
-        'conflict: ' || new.path || case
-            when exists (select 1 from _shown_files as s where s.run_id = c.run_id and s.entry_id = e.id)
-                then ' has changed on disk since you read it; read it again first'
-            else ': you have not seen its text; read it first'
-        end || ', or change a part of it with a search and replace. Nothing was changed.'
-    from commands as c
-    cross join runs as r on r.id = c.run_id
-    cross join entries as e on e.scope = 'project:' || r.project_id and e.path = new.path and e.content_id is not null
-    where c.id = new.command_id
-        and c.writer = 'model'
-        and not exists (select 1 from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'overwrite_unseen')
-        -- an empty file has nothing to lose
-        and (select o.chars from contents as o where o.id = e.content_id) > 0
-        and not exists (
-            select 1
-            from proposals as p
-            where p.content_id = e.content_id
-                and p.target = e.path
-                and p.run_id in (select l.source_id from _run_lines as l where l.run_id = c.run_id)
-                and p.state = 'resolved'
-        )
-        and not exists (
-            select 1
-            from _shown_files as s
-            where s.run_id = c.run_id and s.entry_id = e.id and s.seen_at >= coalesce(e.since, 0)
-        )
-    limit 1;
-end;
+-- Why a command of a model may not replace or remove the whole text of a file: its run has not seen it.
+create view _unseen_texts as
+select
+    c.id as command_id,
+    e.path,
+    'conflict: ' || e.path || case
+        when exists (select 1 from _shown_files as s where s.run_id = c.run_id and s.entry_id = e.id)
+            then ' has changed on disk since you read it; read it again first'
+        else ': you have not seen its text; read it first'
+    end || ', or change a part of it with a search and replace. Nothing was changed.' as fault
+from commands as c
+cross join runs as r on r.id = c.run_id
+cross join entries as e on e.scope = 'project:' || r.project_id and e.kind = 'file' and e.content_id is not null
+where c.writer = 'model'
+    and not exists (select 1 from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'overwrite_unseen')
+    -- an empty file has nothing to lose
+    and (select o.chars from contents as o where o.id = e.content_id) > 0
+    and not exists (
+        select 1
+        from proposals as p
+        where p.content_id = e.content_id
+            and p.target = e.path
+            and p.run_id in (select l.source_id from _run_lines as l where l.run_id = c.run_id)
+            and p.state = 'resolved'
+    )
+    and not exists (
+        select 1
+        from _shown_files as s
+        where s.run_id = c.run_id and s.entry_id = e.id and s.seen_at >= coalesce(e.since, 0)
+    );

@@ -206,6 +206,7 @@ FREE = {
     "model_failures": "vocabulary",
     "_entry_actions": "vocabulary",
     "_explained_lines": "work in hand",
+    "_result_statuses": "vocabulary",
     "_matched_entries": "work in hand",
     "_purges": "work in hand",
     "content_search": "an index",

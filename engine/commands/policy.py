@@ -23,7 +23,7 @@ RootOption = Annotated[
 
 @app.callback(invoke_without_command=True)
 def policy(context: typer.Context) -> None:
-    """Say what becomes of command lines: refused, accepted without asking, or always asked about.
+    """Refuse, accept or always ask about command lines.
 
     A line is read as a shell reads it, and each program in it is decided on. Policies hold under --yolo too.
 

@@ -106,3 +106,10 @@ create table grants (
 ) strict;
 
 create index idx_grants_project_id on grants (project_id, kind) where revoked_at is null;
+
+create table _result_statuses (
+    state text not null,
+    outcome text not null,
+    status integer not null,
+    primary key (state, outcome)
+) strict, without rowid;

@@ -111,7 +111,7 @@ def test_a_missing_key_is_named(folder: Path) -> None:
 
 
 def test_without_any_model_it_says_how_to_get_one(folder: Path) -> None:
-    assert_refused(engine(folder, "run", "Go"), 2, "engine models install local", "ENGINE_MODEL_")
+    assert_refused(engine(folder, "run", "Go"), 2, "engine models install local", "OPENAI_API_KEY")
 
 
 def test_a_refused_prompt_leaves_an_existing_run_as_it_was(folder: Path, reading: str) -> None:
@@ -171,7 +171,8 @@ def told(folder: Path, tmp_path: Path, path: str, **how: Any) -> str:
     done = run(folder, "run", "--model", script(tmp_path / "s.jsonl", answers), "--run", "demo", "Read")
     assert (done.returncode, done.stdout) == (0, "Done.\n"), done.stderr
     log = engine(folder, "log", "demo", "--turn", "1").stdout
-    return next(line for line in log.splitlines() if " get " in line)
+    lines = log.splitlines()
+    return next(" ".join(lines[place : place + 2]) for place, line in enumerate(lines) if " get " in line)
 
 
 def test_an_unreadable_file_is_told_to_the_model(folder: Path, tmp_path: Path) -> None:

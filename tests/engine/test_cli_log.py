@@ -91,7 +91,8 @@ def test_an_edit_that_changes_nothing_counts_no_lines(folder: Path, tmp_path: Pa
         f'<set path="notes.md">{text}</set><update status="102">x</update>',
         '<update status="200">Done.</update>',
     ]
-    engine(folder, "run", "--yolo", "--model", script(tmp_path / "s.jsonl", answers), "--run", "demo", "Go")
+    model = script(tmp_path / "s.jsonl", answers)
+    engine(folder, "run", "--yolo", "--overwrite-unseen", "--model", model, "--run", "demo", "Go")
     assert "[1] +0 -0 set notes.md" in engine(folder, "log").stdout
     query = "select added, removed from file_changes"
     assert json.loads(engine(folder, "sql", "--json", query).stdout) == [{"added": 0, "removed": 0}]

@@ -15,13 +15,14 @@ from engine_cli import READ_AND_ANSWER, database, engine, on_terminal, run_comma
 
 import engine as library
 
-LOOKING = ["runs", "show", "log", "find", "packet", "context", "diff", "proposals", "sql", "shell"]
+LOOKING = ["runs", "show", "log", "find", "packet", "context", "diff", "proposals", "grants", "policy", "sql", "shell"]
 MOVING = ["run", "resume", "abort", "fork", "purge", "resolve", "config", "trust", "files", "models", "doctor"]
 COMMANDS = [*LOOKING, *MOVING]
 SUBCOMMANDS = [["files", name] for name in ("add", "readonly", "ignore", "rm")]
 MOST_MODULES = 260
 """There are 205 that `engine --help` imports over a bare Python 3.11."""
 SUBCOMMANDS += [["models", name] for name in ("install", "add", "rm")]
+SUBCOMMANDS += [["policy", name] for name in ("list", "add", "rm", "explain")]
 
 
 @pytest.fixture(scope="module")

@@ -331,7 +331,7 @@ def test_the_whole_proposal_is_shown_in_a_pager(open_terminal: OpenTerminal, fol
     assert "line 199" not in terminal.said
     assert "more lines; [v] shows all" in terminal.said
     terminal.type("v\n")
-    terminal.expect("+line 199")
+    terminal.expect("line 199")
     assert "paged:" in terminal.said
     terminal.type("q\n")
     terminal.end()

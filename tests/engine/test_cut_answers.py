@@ -74,7 +74,9 @@ def test_an_answer_that_ended_by_itself_is_healed(db: engine.Database, root: Pat
 
 def test_one_that_is_cut_off_every_time_is_given_up(db: engine.Database, root: Path, tmp_path: Path) -> None:
     cut = [{"text": f"{CUT}{number}", "finish_reason": "length"} for number in range(9)]
-    result = db.run("Set B to 20", run="demo", model=script(tmp_path, *cut), root=root, yolo=True)
+    result = db.run(
+        "Set B to 20", run="demo", model=script(tmp_path, *cut), root=root, yolo=True, overwrite_unseen=True
+    )
     assert (result.status, result.turns) == (499, 3)
     assert (root / "config.py").read_text() == CONFIG
 

@@ -80,6 +80,6 @@ def test_a_proposal_that_another_decision_settled_is_not_asked_about(
     (workspace_dir / "c.txt").write_text("c")
     (workspace_dir / "d.txt").write_text("d")
     model = script(tmp_path, '<rm path="*.txt"/>', DONE)
-    db.run("Remove", run="demo", model=model, root=workspace_dir, on_proposal=reject_all)
+    db.run("Remove", run="demo", model=model, root=workspace_dir, on_proposal=reject_all, overwrite_unseen=True)
     assert asked == ["c.txt"]
     assert db.value("select count(*) from resolutions") == 1

@@ -91,6 +91,7 @@ def drive(folder: Path, interruption: Interruption | None, where: str) -> tuple[
     root = lay_out(folder)
     model = script(folder, *ANSWERS)
     options: dict[str, Any] = {"on_proposal": decide}
+    asked: dict[str, Any] = {"overwrite_unseen": True}
     with fresh(folder) as db:
         if interruption is not None:
             watched = dict(options, on_driver=interruption.take)
@@ -99,10 +100,10 @@ def drive(folder: Path, interruption: Interruption | None, where: str) -> tuple[
             else:
                 db.connection.exec_trace = interruption.trace
             with contextlib.suppress(KeyboardInterrupt):
-                db.run("Go", model=model, run="demo", root=root, **watched)
+                db.run("Go", model=model, run="demo", root=root, **asked, **watched)
             db.connection.exec_trace = None
         else:
-            db.run("Go", model=model, run="demo", root=root, **options)
+            db.run("Go", model=model, run="demo", root=root, **asked, **options)
         if db.value("select step <> 'end' from next_steps where run = 'demo'"):
             assert db.value("select status in (102, 202) or status = 100 from runs")
             db.resume("demo", **options)

@@ -18,7 +18,7 @@ FIRST = "*** Update File: a.py\n-one\n+1\n"
 
 def prepare(db: engine.Database) -> None:
     db.execute("update settings set value = '99' where name in ('max_strikes', 'min_cycles')")
-    begin(db, "demo", yolo=True)
+    begin(db, "demo", yolo=True, overwrite_unseen=True)
     for path, text in FILES.items():
         kind = "binary" if text is None else "text"
         db.insert("report_file", project_id=1, path=path, kind=kind, size=9, mtime_ns=1, sha256=path, text=text)
@@ -197,7 +197,7 @@ def test_a_patch_changes_the_files_on_disk(tmp_path: Path) -> None:
     answer = patch(FIRST, "*** Update File: b.py\n*** Move to: sub/b.py\n-last\n+still\n", "*** Delete File: c.py\n")
     model = script(tmp_path, f"<set>{answer}</set>", "<update status='200'>Done</update>")
     with fresh(tmp_path) as db:
-        result = db.run("patch", model=model, root=root, yolo=True)
+        result = db.run("patch", model=model, root=root, yolo=True, overwrite_unseen=True)
         assert result.status == 200
     found = {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*.py")}
     assert found == {"a.py": b"1\r\ntwo\r\n", "sub/b.py": b"still"}
@@ -211,7 +211,7 @@ def test_a_file_that_changed_meanwhile_spares_the_others_too(tmp_path: Path) -> 
     answer = patch(FIRST, "*** Update File: b.py\n-two\n+2\n")
     model = script(tmp_path, f"<set>{answer}</set>", "<update status='200'>Done</update>")
     with fresh(tmp_path) as db:
-        db.run("patch", model=model, root=root, yolo=False, run="demo")
+        db.run("patch", model=model, root=root, yolo=False, run="demo", overwrite_unseen=True)
         (root / "b.py").write_text("changed by somebody\n")
         db.resolve("demo", accept=True)
         db.resume("demo")

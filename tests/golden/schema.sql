@@ -29,6 +29,13 @@ CREATE TABLE _purges (
     run_id integer primary key
 ) strict;
 
+CREATE TABLE _result_statuses (
+    state text not null,
+    outcome text not null,
+    status integer not null,
+    primary key (state, outcome)
+) strict, without rowid;
+
 CREATE TABLE categories (
     name text primary key,
     meaning text not null
@@ -658,9 +665,8 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view _changes_of_files (run_id, turn_id, at, path, change, cause, command, diff, content_id, content_before, decided_by, command_id)
 -- view _channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
--- view _check_body (command_id, path, body)
+-- view _check_body (command_id, path, body, whole)
 -- view _check_options (run, attributes)
--- view _check_seen (command_id, path)
 -- view _chunk_texts (id, text)
 -- view _command_changes (command_id, changes)
 -- view _command_entries (command_id, entry_id, path, kind)
@@ -769,7 +775,6 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, is_manifest, is_slice, decides, keeps_bodies, is_pattern, filter, found, needs, example, forbidden)
 -- view _resolve_command (command_id, message)
 -- view _response_prose (turn_id, prose)
--- view _result_statuses (state, outcome, status)
 -- view _run_command (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _run_costs (run_id, cost)
 -- view _run_lines (run_id, source_id, depth, before_turn)
@@ -798,6 +803,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _turn_sections (turn_id, name, role, source, template, live, cached)
 -- view _turn_steps (turn_id, step, steps, steps_left)
 -- view _unreadable_files (entry_id, outcome, message, short)
+-- view _unseen_texts (command_id, path, fault)
 -- view _unstored_packets (turn_id)
 -- view _unused_chunk_lists (id)
 -- view _unused_chunks (id)
@@ -902,7 +908,6 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger _call_verb__call on _call_verb
 -- trigger _check_body__check on _check_body
 -- trigger _check_options__check on _check_options
--- trigger _check_seen__check on _check_seen
 -- trigger _condense__condense on _condense
 -- trigger _copy_views__copy on _copy_views
 -- trigger _decide_packet__decide on _decide_packet
@@ -1010,6 +1015,8 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger offer_search__offer on offer_search
 -- trigger open_call__open on open_call
 -- trigger open_proposal__open on open_proposal
+-- trigger outcomes__change_status on outcomes
+-- trigger outcomes__list_status on outcomes
 -- trigger packets__keep_fixed on packets
 -- trigger packets__keep_keys on packets
 -- trigger packets__keep_rows on packets

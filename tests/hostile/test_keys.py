@@ -251,7 +251,7 @@ def test_no_message_of_a_script_a_plugin_or_a_crash_shows_a_key(place: Place) ->
     place.program = place.program.replace("failing", "whole")
     assert b"no order for" in place.said
     script.write_text(json.dumps("<sh>kill -ABRT $(cut -d' ' -f4 /proc/$PPID/stat)</sh>") + "\n")
-    place.engine([*run, f"scripted:{script}", "--run", "dump", "Hi"])
+    place.engine(["run", "--yolo", "--sandbox", "off", "--model", f"scripted:{script}", "--run", "dump", "Hi"])
     place.engine(["resume", "dump"], ["log", "dump"])
     assert b"interrupted" in place.said
     assert CANARY.encode() not in place.everything()

@@ -36,7 +36,7 @@ PEOPLES_VIEWS = {
 """The columns that people's views have at least."""
 
 RUN = """
-insert into verb_set (run, path, body, attributes) values ('demo', 'run://demo', 'go', '{"model":"m"}');
+insert into verb_set (run, path, body, attributes) values ('demo', 'run://demo', 'go', '{"model":"m","overwrite_unseen":1}');
 insert into report_file (project_id, path, kind, size, mtime_ns, sha256, text)
 values (1, 'a.txt', 'text', 4, 1, 'h', 'one' || char(10));
 insert into sync_files (run_id) values (1);

@@ -53,7 +53,7 @@ def test_a_connection_that_is_not_registered_cannot_write(tmp_path: Path) -> Non
 def test_the_clock_is_the_connections_own(tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     with engine.open(path, clock=lambda: 1_700_000_000_000) as db:
-        db.insert("verb_set", run="demo", path="run://demo", body="go", attributes='{"model":"m"}')
+        db.insert("verb_set", run="demo", path="run://demo", body="go", attributes='{"model":"m","overwrite_unseen":1}')
         assert db.value("select created_at from run_overview") == "2023-11-14 22:13:20"
         assert db.value("select now()") == 1_700_000_000_000
 
@@ -65,7 +65,7 @@ def test_an_attached_file_is_written_together_with_the_apps_tables(tmp_path: Pat
         with connection:
             connection.execute(
                 "insert into agent.verb_set (run, path, body, attributes) "
-                "values ('demo', 'run://demo', 'go', '{\"model\":\"m\"}')"
+                "values ('demo', 'run://demo', 'go', '{\"model\":\"m\",\"overwrite_unseen\":1}')"
             ).fetchall()
             connection.execute("insert into orders (run) values ('demo')")
         joined = "select r.status from orders as o join agent.run_overview as r on r.run = o.run"
