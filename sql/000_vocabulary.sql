@@ -240,7 +240,10 @@ where exists (
 create trigger outcomes__list_status
 after insert on outcomes
 begin
-    insert or replace into _result_statuses (state, outcome, status)
+    -- no REPLACE: the conflict rule of the outer statement would win over it
+    delete from _result_statuses
+    where outcome = new.name;
+    insert into _result_statuses (state, outcome, status)
     select name, new.name, new.status
     from states
     where status is null;
@@ -249,7 +252,10 @@ end;
 create trigger outcomes__change_status
 after update of status on outcomes
 begin
-    insert or replace into _result_statuses (state, outcome, status)
+    -- no REPLACE: the conflict rule of the outer statement would win over it
+    delete from _result_statuses
+    where outcome = new.name;
+    insert into _result_statuses (state, outcome, status)
     select name, new.name, new.status
     from states
     where status is null;
