@@ -10,12 +10,11 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
-import apsw
-
+from .dispatching import Dispatcher
 from .effects import files, pages
 from .effects.perform import Performer
 from .errors import EngineError, LeaseLost
-from .functions.limits import STATEMENT_SECONDS, Allowance, Stopped
+from .functions.limits import Stopped
 from .lease import Lease
 from .models import protocol, resolve_model
 from .models.retry import complete_with_retry
@@ -27,11 +26,6 @@ if TYPE_CHECKING:
     from .contract import OnEvent, OnProposal, Proposal
     from .database import Row, Store
 
-_STEPS_BETWEEN_LOOKS = 20_000
-"""Instructions of SQLite after which a dispatch looks whether it shall stop: some milliseconds."""
-_PATTERN_SECONDS = (
-    "select max(s.seconds_left, 1.0) from turns as t join _loop_seconds as s using (loop_id) where t.id = ?"
-)
 _FIRST_PROPOSAL = "select * from open_proposals where run = ? order by proposal_id limit 1"
 
 
@@ -52,7 +46,8 @@ class Driver:
         self._renderer = Renderer(db)
         self._performer = Performer(db, self._lease.token, self._lease.stopped, self._progress.output)
         self._asked_turn: int | None = None
-        self._inside = {"begin": self._begin, "render": self._render, "dispatch": self._dispatch}
+        dispatcher = Dispatcher(db, run, self._lease)
+        self._inside = {"begin": self._begin, "render": self._render, "dispatch": dispatcher.dispatch}
         self._outside = {
             "scan": self._scan,
             "ask": self._ask,
@@ -229,42 +224,6 @@ class Driver:
                 turn_id,
             ),
         )
-
-    def _dispatch(self, step: Row) -> None:
-        """Dispatch the turn. Raises `Stopped` where the driver is stopped meanwhile: then nothing of it was done."""
-        stopped = self._lease.stopped.is_set
-        self._db.connection.set_progress_handler(stopped, _STEPS_BETWEEN_LOOKS, id=self)
-        try:
-            with Allowance(lambda: self._pattern_seconds(step["turn_id"]), stopped):
-                self._dispatch_all()
-        except apsw.InterruptError as error:
-            raise Stopped(f"run {self._run}: stopped while its commands were dispatched") from error
-        finally:
-            self._db.connection.set_progress_handler(None, id=self)
-
-    def _pattern_seconds(self, turn_id: int) -> float:
-        """What patterns may take, in seconds of CPU: no more than the loop has left."""
-        left = self._db.value(_PATTERN_SECONDS, (turn_id,))
-        return STATEMENT_SECONDS if left is None else min(left, STATEMENT_SECONDS)
-
-    def _dispatch_all(self) -> None:
-        try:
-            self._db.insert("dispatch", run=self._run, lease=self._lease.token)
-        except apsw.InterruptError:
-            raise
-        except (apsw.Error, EngineError):
-            self._dispatch_singly()
-
-    def _dispatch_singly(self) -> None:
-        """Perform the commands one by one where a rule raised an error: only the command that it raised for fails."""
-        self._db.insert("dispatch", run=self._run, lease=self._lease.token, only=0)
-        while command := self._db.value("select command_id from next_commands where run = ?", (self._run,)):
-            try:
-                self._db.insert("dispatch", run=self._run, lease=self._lease.token, only=command)
-            except apsw.InterruptError:
-                raise
-            except (apsw.Error, EngineError) as error:
-                self._db.insert("record_crash", command_id=command, message=f"Broke: {error}", lease=self._lease.token)
 
     def _confine(self, step: Row) -> None:
         """Tell which sandboxes there are for the processes that come up."""

@@ -26,7 +26,7 @@ Figures = Iterator[tuple[str, str, float]]
 
 _ROUNDS = 3
 SPENT_IN = {
-    "dispatch": [("engine.loop", "Driver", "_dispatch")],
+    "dispatch": [("engine.loop", "Driver", "_dispatch"), ("engine.dispatching", "Dispatcher", "dispatch")],
     "packet": [("engine.packet", "Renderer", "offer")],
     "render": [("engine.packet", "Renderer", "render")],
     "store": [("engine.packet_store", "PacketStore", "store"), ("engine.kept", "Keeper", "store")],

@@ -17,7 +17,7 @@ from engine_cli import engine as command_line
 from timing import check_cost
 
 import engine
-from engine import EngineError, database
+from engine import EngineError
 from engine.connections import has_log
 
 NUMBERS = "with recursive n (i) as (select 1 union all select i + 1 from n)"
@@ -85,7 +85,7 @@ def test_opening_a_planted_file_ends_soon_and_acts_on_nothing(tmp_path: Path, na
 def test_a_command_that_looks_gives_up_on_a_view_without_end(
     workspace_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "LOOK_SECONDS", 0.3)
+    monkeypatch.setattr(clear_errors, "LOOK_SECONDS", 0.3)
     path = workspace_dir / "planted.db"
     engine.open(path).close()
     connection = apsw.Connection(str(path))
