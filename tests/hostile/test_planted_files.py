@@ -17,7 +17,7 @@ from engine_cli import engine as command_line
 from timing import check_cost
 
 import engine
-from engine import EngineError
+from engine import EngineError, clear_errors
 from engine.connections import has_log
 
 NUMBERS = "with recursive n (i) as (select 1 union all select i + 1 from n)"
