@@ -2,7 +2,7 @@
 
 1. The blocks of the guide run in their order in a fresh folder, and print what stands below them.
 2. The contract has a section for each SQL file, in their order.
-3. An anchor without a test, or a citation without an anchor, is a hole.
+3. Each threat has its tests. 4. An anchor without a test, or a citation without an anchor, is a hole.
 
 A file cites an anchor on a line ``spec: @anchor @anchor``: in a comment of a `.test` or SQL file, in
 a comment or docstring of a Python test.
@@ -48,6 +48,17 @@ def test_the_guide_runs_and_prints_what_it_says(tmp_path: Path) -> None:
             assert printed == expected, text
     for path in tmp_path.glob("*.db"):
         audit(path)
+
+
+def test_each_threat_names_tests_that_there_are() -> None:
+    """spec: @threats"""
+    section = SPEC.read_text(encoding="utf-8").split("{#threats}")[1].split("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ") and "::" in line]
+    named = re.findall(r"`([\w/]+\.py)::(test_\w+)`", section)
+    assert len(rows) > 20
+    assert len(named) >= len(rows)
+    for file, name in named:
+        assert f"def {name}(" in (ROOT / "tests" / file).read_text(encoding="utf-8"), f"{file}::{name}"
 
 
 def guide() -> Iterator[tuple[str, str, str]]:
