@@ -1,7 +1,7 @@
 -- Policies: what becomes of a command line, whoever would be asked about it.
 -- A policy is a row that names programs. A line is read as a shell reads it (shell_read), and each program in it is
 -- decided on by the nearest policy: of its run, then of its project, then those that come with the engine. One refused
--- program refuses the line. A line is accepted only if every program in it is, and the shell changes no word of it.
+-- program refuses the line. A line is accepted only if every program in it is, and it is plain words and operators.
 -- spec: @command_policies
 
 -- tables
@@ -99,7 +99,15 @@ cross join json_each(s.programs) as p;
 
 insert into command_policies (level, name, program, arguments, decision, message, added_by) values
     (
-        'shipped', 'interactive', 'git', 'rebase*-i*', 'refuse',
+        'shipped', 'interactive', 'git', 'rebase -i*', 'refuse',
+        'Refused: git rebase -i opens an editor. Use git rebase without -i, or git commit --amend --no-edit.', 'engine'
+    ),
+    (
+        'shipped', 'interactive', 'git', 'rebase* --interactive*', 'refuse',
+        'Refused: git rebase -i opens an editor. Use git rebase without -i, or git commit --amend --no-edit.', 'engine'
+    ),
+    (
+        'shipped', 'interactive', 'git', 'rebase * -i*', 'refuse',
         'Refused: git rebase -i opens an editor. Use git rebase without -i, or git commit --amend --no-edit.', 'engine'
     ),
     (
@@ -172,6 +180,8 @@ select
                 or (k.condition = 'bare' and json_extract(j.value, '$.bare'))
                 or (k.condition = 'heredoc' and json_extract(l.reading, '$.writes[0]') is not null)
             )
+            -- a program of the same name in a folder of the project is another one
+            and (k.decision <> 'accept' or not json_extract(j.value, '$.folder'))
             and (
                 k.decision = 'refuse'
                 or is_confirmed((select t.right_text from _policy_rights as t where t.policy_id = k.id))

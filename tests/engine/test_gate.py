@@ -98,6 +98,28 @@ def test_a_right_that_was_changed_in_the_file_is_none(folder: Path) -> None:
     assert run(folder, "b").status == 202
 
 
+def test_an_accepting_policy_lets_nothing_else_through(folder: Path) -> None:
+    with library.open(folder / "t.db") as db:
+        gate.add_policy(db, "make", "accept", root=str(folder))
+        gate.add_policy(db, "env *", "accept", root=str(folder))
+        accepted = ("make", "make -j4 'a b' && env make", "(make | make) ; make &")
+        lines = (
+            *accepted, "./make", "/tmp/make", "env ./make", "make\n\\rm x", "make x\r#; rm x", "make\u00a0/../rm",
+            "for PATH in x; do make; done", "export 'PATH=x'; make", "env -S'rm x' make", "env -iS 'rm x'", "[[ a || rm ]]; make",
+            "((rm)); make", "make $'\\'; rm x #'", "make >x", "make `rm x`", "make <(rm x)", "make() { rm; }; make", "make; rm x",
+        )  # fmt: skip
+        found = [line for line in lines if gate.explain(db, line, root=str(folder))["decision"] == "accept"]
+    assert found == list(accepted)
+
+
+def test_a_branch_that_is_named_like_an_option_is_no_option(folder: Path) -> None:
+    refused = ("git rebase -i main", "git rebase --interactive", "git rebase main -i")
+    lines = (*refused, "git rebase origin/add-index", "git rebase --ignore-date main", "command -v node", "command -V vim")
+    with library.open(folder / "t.db") as db:
+        found = [line for line in lines if gate.explain(db, line, root=str(folder))["decision"] == "refuse"]
+    assert found == list(refused)
+
+
 def test_no_connection_of_an_app_confirms_anything(folder: Path) -> None:
     import apsw
 
