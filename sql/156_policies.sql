@@ -121,15 +121,18 @@ insert into command_policies (level, name, program, arguments, decision, message
 
 -- views
 
--- What a policy allows, as the text by which the user's own store knows it.
+-- What a policy allows, and in which folder, as the text by which the user's own store knows it.
 create view _policy_rights as
 select
-    id as policy_id,
+    k.id as policy_id,
     json_array(
-        'policy', id, level, project_id, run_id, program, arguments, except_arguments, condition, decision, created_at
+        'policy', k.id, k.level, j.id, j.root, k.run_id, k.program, k.arguments, k.except_arguments, k.condition, k.decision,
+        k.created_at
     ) as right_text
-from command_policies
-where decision <> 'refuse';
+from command_policies as k
+left join runs as r on r.id = k.run_id
+left join projects as j on j.id = coalesce(k.project_id, r.project_id)
+where k.decision <> 'refuse';
 
 create view policies as
 -- The policies for command lines, nearest level first, with the run or folder that each is of. One that does not

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from engine_cli import engine, script
 
 import engine as library
 from engine import gate
+from engine.rights import Rights
 
 ASKS = [{"text": "<sh>echo one</sh>"}, {"text": '<set path="docs/a.md">a</set>'}, {"text": "done"}]
 
@@ -118,6 +120,35 @@ def test_a_branch_that_is_named_like_an_option_is_no_option(folder: Path) -> Non
     with library.open(folder / "t.db") as db:
         found = [line for line in lines if gate.explain(db, line, root=str(folder))["decision"] == "refuse"]
     assert found == list(refused)
+
+
+def test_a_right_holds_in_the_folder_that_it_was_given_for(folder: Path) -> None:
+    run(folder, "a")
+    other = folder.parent / "other"
+    other.mkdir()
+    with library.open(folder / "t.db") as db:
+        gate.add_policy(db, "make", "accept", root=str(folder))
+        gate.give_grant(db, "a", "process", "echo one", whole_project=True)
+        db.execute("update projects set root = ?", (str(other),))
+        assert gate.explain(db, "make", root=str(other))["decision"] is None
+        assert gate.explain(db, "echo one", root=str(other))["grant_id"] is None
+
+
+def test_a_grant_for_a_folder_follows_no_link_out_of_it(folder: Path) -> None:
+    (folder / "secret.md").write_text("old\n")
+    (folder / "docs" / "x.md").symlink_to("../secret.md")
+    run(folder, "a")
+    with library.open(folder / "t.db") as db:
+        gate.give_grant(db, "a", "file_write", "docs/**", whole_project=True)
+    assert run(folder, "b", [{"text": '<set path="docs/x.md">s/old/new/</set>'}, {"text": "done"}]).status == 202
+    assert (folder / "secret.md").read_text() == "old\n"
+
+
+def test_rights_that_are_given_at_once_are_all_kept(folder: Path) -> None:
+    places = [Path(f"/{number}") for number in range(24)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda place: Rights(place).change(give=["right"]), places))
+    assert [place for place in places if not Rights(place).confirmed("right")] == []
 
 
 def test_no_connection_of_an_app_confirms_anything(folder: Path) -> None:
