@@ -15,7 +15,7 @@ from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.lazy import lazy_regex
 from engine.functions.limits import SHELL_LINE_CHARACTERS, SHELL_LINE_SECONDS
-from engine.functions.shell_words import SHELLS, Words, has_script, is_bare, lines_in, name_of, run_by
+from engine.functions.shell_words import SHELLS, Words, has_script, is_bare, lines_in, name_of, run_by, sets_variables
 from engine.functions.syntax import language, root_of
 
 _DEPTH = 5
@@ -118,6 +118,8 @@ class _Reading:
         if around.heredoc and name in _COPIERS:
             named = [word for word in words[1:] if word and not word.startswith("-")] if name == "tee" else []
             self.writes += [file for file in (*around.files, *named) if file not in _NOWHERE]
+        if sets_variables(words):
+            self.plain = False
         for inner in run_by(words):
             self.program(inner, around._replace(fed=around.fed or name in ("xargs", "parallel")), depth + 1)
         for line in lines_in(words):

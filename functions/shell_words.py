@@ -108,7 +108,13 @@ def lines_in(words: Words) -> list[str | None]:
 
 def has_script(words: Words) -> bool:
     """Whether a shell is told what to run by its arguments, and not by its standard input."""
-    return bool(_shell_words(words[1:])[1])
+    return "-s" not in words and bool(_shell_words(words[1:])[1])
+
+
+def sets_variables(words: Words) -> bool:
+    """Whether a program that runs another sets variables for it, such as PATH, as `env` does."""
+    before = len(words) - sum(map(len, run_by(words)[:1]))
+    return name_of(words[0] or "") in _WRAPPERS and any(word and _is_assignment(word) for word in words[1:before])
 
 
 def _shell_words(arguments: Words) -> tuple[bool, Words]:

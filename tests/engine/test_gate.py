@@ -108,7 +108,8 @@ def test_an_accepting_policy_lets_nothing_else_through(folder: Path) -> None:
         gate.add_policy(db, "env *", "accept", root=str(folder))
         accepted = ("make", "make -j4 'a b' && env make", "(make | make) ; make &")
         lines = (
-            *accepted, "./make", "/tmp/make", "env ./make", "make\n\\rm x", "make x\r#; rm x", "make\u00a0/../rm",
+            *accepted, "./make", "/tmp/make", "env ./make", "env PATH=x make",
+            "make\n\\rm x", "make x\r#; rm x", "make\u00a0/../rm",
             "for PATH in x; do make; done", "export 'PATH=x'; make", "env -S'rm x' make", "env -iS 'rm x'",
             "[[ a || rm ]]; make", "make; rm x",
             "((rm)); make", "make $'\\'; rm x #'", "make >x", "make `rm x`", "make <(rm x)", "make() { rm; }; make",

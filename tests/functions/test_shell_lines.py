@@ -60,6 +60,7 @@ def programs(line: str) -> list[str]:
         ("x=$(vim y)", ["vim"]),
         ("exec vim", ["exec", "vim"]),
         ("uv run python", ["uv", "python"]),
+        ("bash -s a <<'E'\nvim x\nE", ["bash", "vim"]),
         ("env -iS 'vim x'", ["env", "vim"]),
         ("env -S'vim x' a", ["env", "a", "vim"]),
         ("env --split-string='vim x'", ["env", "vim"]),
@@ -169,6 +170,7 @@ def test_what_the_text_does_not_tell_is_unreadable(line: str) -> None:
         "for PATH in x; do ls; done",
         "export 'PATH=x'; ls",
         "unset PATH; ls",
+        "env PATH=x ls",
         # another shell than bash runs what is in these
         "[[ a || ls ]]",
         "((ls))",
