@@ -118,7 +118,6 @@ def test_a_patch_that_removes_or_adds_names_nothing_of_the_text(folder: Path) ->
         "<<SEARCH\none\nSEARCH<<REPLACE\n1\nREPLACE<<NEW\nnew\nNEW",
         "s/.+/x/g",
         "s/[\\s\\S]*//g",
-        "s/o.*//;s/(t|w)+o?//",
     ],
 )
 def test_what_names_nothing_of_the_text_replaces_the_whole(folder: Path, body: str) -> None:
