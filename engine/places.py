@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _HASH_BYTES = 32
@@ -58,6 +60,16 @@ def write_own(place: Path, data: bytes) -> None:
         temporary.replace(place)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def own_lock(place: Path) -> Iterator[None]:
+    """Hold the lock beside a file of this user while it is read and replaced; raises `OSError`."""
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    with open(os.open(place.with_name(f".{place.name}.lock"), flags, 0o600), "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def read_cached(place: Path) -> bytes | None:

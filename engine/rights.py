@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from .errors import EngineError
-from .places import config_folder, read_own, write_own
+from .places import config_folder, own_lock, read_own, write_own
 
 
 def store() -> Path:
@@ -33,16 +33,17 @@ class Rights:
 
     def change(self, *, give: Iterable[str] = (), take: Iterable[str] = ()) -> None:
         """Give and take rights; raises `EngineError` (500) where `rights.json` cannot be written, and changes nothing."""
-        gone = {_digest(text) for text in take}
-        kept = sorted({digest for digest in self._known() if digest not in gone} | {_digest(text) for text in give})
+        given, gone = {_digest(text) for text in give}, {_digest(text) for text in take}
         if self._place is None:
-            self._in_memory = kept
+            self._in_memory = sorted({*self._in_memory, *given} - gone)
             return
-        known = {place: value for place, value in _read().items() if place != self._place}
-        if kept:
-            known[self._place] = kept
         try:
-            write_own(store(), (json.dumps(known, indent=2, sort_keys=True) + "\n").encode())
+            # another process may give rights in another file at this moment
+            with own_lock(store()):
+                known = _read()
+                known[self._place] = sorted({*known.get(self._place, []), *given} - gone)
+                kept = {place: value for place, value in known.items() if value}
+                write_own(store(), (json.dumps(kept, indent=2, sort_keys=True) + "\n").encode())
         except OSError as error:
             raise EngineError(
                 f"{store()}: cannot be written ({error.strerror or error}); nothing was changed"

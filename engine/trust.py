@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from .errors import EngineError
-from .places import config_folder, read_own, write_own
+from .places import config_folder, own_lock, read_own, write_own
 
 
 def store() -> Path:
@@ -30,11 +30,12 @@ def remember(path: Path, digest: str | None) -> None:
 
     Raises `EngineError` (500) where `trust.json` cannot be written.
     """
-    known = {place: value for place, value in _read().items() if place != os.path.realpath(path)}
-    if digest is not None:
-        known[os.path.realpath(path)] = digest
     try:
-        write_own(store(), (json.dumps(known, indent=2, sort_keys=True) + "\n").encode())
+        with own_lock(store()):
+            known = {place: value for place, value in _read().items() if place != os.path.realpath(path)}
+            if digest is not None:
+                known[os.path.realpath(path)] = digest
+            write_own(store(), (json.dumps(known, indent=2, sort_keys=True) + "\n").encode())
     except OSError as error:
         raise EngineError(f"{store()}: cannot be written ({error.strerror or error}); nothing was changed") from error
 

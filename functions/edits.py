@@ -23,6 +23,7 @@ from engine.functions.sed import (
     Substitution,
     apply_hits,
     find_hits,
+    is_named,
     parse_sed,
     plain_text,
     problem,
@@ -58,7 +59,7 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
     """What `body` makes of the text `current` (NULL: there is no entry), as JSON.
 
     ``{"state": "resolved", "body", "changed", "whole", "warnings"}``, `body` being NULL if there still is no entry, `whole`
-    saying whether the whole text was replaced by one that need not know it; or
+    saying whether the whole text, or more than half of it by regular expressions, was replaced without naming it; or
     ``{"state": "failed", "outcome": "conflict" | "validation", "message"}``: then nothing was changed.
     """
     if body is None:
@@ -71,13 +72,13 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
     try:
         if not parsed.plain:
             text = _perform(current, parsed.operations, warnings)
-            whole = all(
+            whole = any(
                 operation.op in ("new", "replace") and operation.search is None for operation in parsed.operations
             )
         elif current is None:
             text = body
         elif substitutions := parse_sed(body):
-            text = _substitute(current, substitutions)
+            text, whole = _substitute(current, substitutions)
         elif "@@" in body and (change := _hunks_alone(body)):
             text = apply_hunks(current, change, warnings)
         else:
@@ -177,29 +178,38 @@ def _name(operation: Operation, number: int, operations: list[Operation]) -> str
     return word if len(operations) == 1 else f"{word} of edit {number} of {len(operations)}"
 
 
-def _substitute(text: str, substitutions: list[Substitution]) -> str:
-    """`text` after sed substitutions; one without the flag g must hit exactly once. Raises `Mismatch`, `Exceeded`."""
-    work = Work()
+def _substitute(text: str, substitutions: list[Substitution]) -> tuple[str, bool]:
+    """`text` after sed substitutions, and whether regular expressions matched more than half of it.
+
+    One without the flag g must hit exactly once. Raises `Mismatch`, `Exceeded`.
+    """
+    work, unnamed, length = Work(), 0, len(text)
     for each in substitutions:
         work.check()
         replaced = replace_literally(each, text)
-        text = _substitute_hits(text, each) if replaced is None else replaced
-    return text
+        if replaced is None:
+            hits = _hits(text, each)
+            if not is_named(each, text):
+                unnamed += sum(hit.end - hit.start for hit in hits)
+            replaced = apply_hits(text, hits)
+        text = replaced
+    return text, 2 * unnamed > length
 
 
-def _substitute_hits(text: str, each: Substitution) -> str:
+def _hits(text: str, each: Substitution) -> list[Hit]:
+    """The places that a substitution replaces. Raises `Mismatch`, `Exceeded`."""
     hits = find_hits(each, text, SUBSTITUTION_HITS + 1)
     if not hits and (reason := problem(each)):
         raise Exceeded(f"{reason}. Nothing was changed.")
     if not hits:
         place = locate(text, plain_text(each.old), plain_text(each.new), f"s/{each.old}/")
-        hits = [Hit(place.start, place.end, place.replacement)]
+        return [Hit(place.start, place.end, place.replacement)]
     if len(hits) > 1 and not each.everywhere:
         message = ambiguity(text, [hit.start for hit in hits[:_COUNTED_HITS]], f"s/{each.old}/")
         raise Mismatch(f"{message}\nTo change all of them, add the flag g.")
     if len(hits) > SUBSTITUTION_HITS:
         raise Exceeded(f"s/{each.old}/ hits more than {SUBSTITUTION_HITS:,} times. Nothing was changed. Narrow it.")
-    return apply_hits(text, hits)
+    return hits
 
 
 FUNCTIONS = (

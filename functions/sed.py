@@ -97,6 +97,11 @@ def find_hits(substitution: Substitution, text: str, most: int = SUBSTITUTION_HI
     return found
 
 
+def is_named(substitution: Substitution, text: str) -> bool:
+    """Whether it replaces literal text, so that who wrote it knows what it replaces."""
+    return _literal(substitution, text) is not None or not _REGEX_SIGN.search(substitution.old)
+
+
 def problem(substitution: Substitution) -> str | None:
     """Why a substitution finds nothing in any text: its regular expression is not valid, or took too long; else None."""
     return None if _is_literal(substitution) else limited(substitution.old, substitution.flags).error()

@@ -15,23 +15,28 @@ from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.lazy import lazy_regex
 from engine.functions.limits import SHELL_LINE_CHARACTERS, SHELL_LINE_SECONDS
-from engine.functions.shell_words import SHELLS, Words, has_script, is_bare, lines_in, name_of, run_by
+from engine.functions.shell_words import SHELLS, Words, has_script, is_bare, lines_in, name_of, run_by, sets_variables
 from engine.functions.syntax import language, root_of
 
 _DEPTH = 5
 """Command lines within command lines that are read."""
 _PROGRAMS = 500
-_EXPANSIONS = frozenset(
+_PLAIN_NODES = frozenset(
     (
-        "simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion",
-        "brace_expression", "variable_assignment", "function_definition", "file_redirect", "heredoc_redirect",
-        "herestring_redirect",
+        "program", "list", "pipeline", "subshell", "command", "command_name", "word", "number",
+        "concatenation", "string", "string_content", "raw_string",
     )
 )  # fmt: skip
+"""What a plain line is made of: a name that is missing here, such as that of a loop, may set a variable such as PATH."""
+_PLAIN_TEXT = lazy_regex(r"""(?:[^'"\\$`<>*?\[~{]|\\[^\n]|'[^']*'|"(?:[^"\\$`]|\\[$`"\\])*")*""")
+_PLAIN_ENDS = lazy_regex(r"[\n;&|()]+")
+_PLAIN_WORD = lazy_regex(r"""(?:[^ \t\n;&|()'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+|[\n;&|()]+""", 16)
+_BLANK = lazy_regex(r"(?<!\\)[ \t\n]")
 _ESCAPE = lazy_regex(r"\\(\n?)(.?)", 16)
 _STRING_ESCAPE = lazy_regex(r"\\([$`\"\\\n])")
 _ANSI_C = lazy_regex(r"""(?:\\(?:[abfnrtv\\'"]|x[0-9a-fA-F]{2}|[0-7]{3}|u[0-9a-fA-F]{4})|[ -\[\]-~])*""")
-_GLOB = lazy_regex(r"(?<!\\)[*?\[~{]")
+_JOINED = lazy_regex(r"[^ \t\n]\\\n[^ \t\n]")
+"""A word that goes on in the next line, which the grammar takes for two."""
 _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
 _COPIERS = ("cat", "tee", "dd", "tac", "sponge", "envsubst")
 """Programs that write their standard input as it is."""
@@ -43,9 +48,10 @@ def shell_read(line: str | None) -> str | None:
 
     `programs` are those that it starts, in order, those inside of substitutions, functions, ``sh -c`` and behind `sudo`,
     `env` and the like included: `program` (its name without its folder), `arguments` (joined by blanks), `bare` (1: without
-    arguments that would give it something to do, and with nothing on its standard input). `writes` are the files that the
-    text of a heredoc is written to. `readable` is 0 where a program or a script is not known from the text, or where it is
-    no valid line. `plain` is 1 where the shell changes no word of it: no expansion, redirection or assignment.
+    arguments that would give it something to do, and with nothing on its standard input), `folder` (1: it is named with
+    its folder). `writes` are the files that the text of a heredoc is written to. `readable` is 0 where a program or a script
+    is not known from the text, or where it is no valid line. `plain` is 1 for commands, lists, pipelines and subshells of
+    which the shell changes no word: no expansion, redirection, assignment, comment, loop or function.
     """
     return None if line is None else _read(line)
 
@@ -77,12 +83,21 @@ class _Reading:
         if grammar is None or depth > _DEPTH or len(line) > SHELL_LINE_CHARACTERS or "\0" in line:
             self.readable = False
             return
+        if _JOINED.search(line) or any(mark.isspace() and mark not in " \t\n" for mark in line):
+            # the grammar ends a word there, and a shell does not
+            self.readable = False
+        if not line.replace("\n", " ").replace("\t", " ").isprintable() or not _PLAIN_TEXT.fullmatch(line):
+            self.plain = False
         source = line.encode(errors="replace")
         root = root_of(grammar, source, SHELL_LINE_SECONDS)
         if root is None or root.has_error:
             self.readable = False
         if root is not None:
-            _Line(self, source, depth).walk(root, fed)
+            read = _Line(self, source, depth)
+            read.walk(root, fed)
+            if self.plain and read.commands != _plain_commands(line):
+                # two readers that differ: one of them is wrong
+                self.plain = False
 
     def program(self, words: Words, around: _Around, depth: int) -> None:
         """Note a program and those that it runs."""
@@ -92,10 +107,19 @@ class _Reading:
             return
         name = name_of(program)
         arguments = " ".join("\ufffd" if word is None else word for word in words[1:])
-        self.programs.append({"program": name, "arguments": arguments, "bare": int(is_bare(words) and not around.fed)})
+        self.programs.append(
+            {
+                "program": name,
+                "arguments": arguments,
+                "bare": int(is_bare(words) and not around.fed),
+                "folder": int("/" in program),
+            }
+        )
         if around.heredoc and name in _COPIERS:
             named = [word for word in words[1:] if word and not word.startswith("-")] if name == "tee" else []
             self.writes += [file for file in (*around.files, *named) if file not in _NOWHERE]
+        if sets_variables(words):
+            self.plain = False
         for inner in run_by(words):
             self.program(inner, around._replace(fed=around.fed or name in ("xargs", "parallel")), depth + 1)
         for line in lines_in(words):
@@ -128,6 +152,8 @@ class _Line:
         self._reading = reading
         self._bytes = source
         self._depth = depth
+        self.commands: list[list[str]] = []
+        """The words of each command as they are written, those inside of strings excepted."""
 
     def walk(self, root: Any, fed: bool) -> None:
         """Look at every node below `root`; `fed` says whether its standard input is a pipe, a file or a heredoc."""
@@ -135,7 +161,10 @@ class _Line:
         while below:
             node, around = below.pop()
             kind = node.type
-            if kind in _EXPANSIONS or (kind in ("word", "concatenation") and _GLOB.search(self._source(node))):
+            if kind == "word" and _BLANK.search(self._source(node)):
+                # a backslash at the beginning of a line: the grammar takes it for the line before
+                self._reading.readable = False
+            if kind not in _PLAIN_NODES:
                 self._reading.plain = False
             if kind == "command":
                 self._command(node, around)
@@ -154,6 +183,7 @@ class _Line:
 
     def _command(self, node: Any, around: _Around) -> None:
         words = tuple(self._words(node))
+        self.commands.append([self._source(child) for child in node.named_children])
         if any(self._feeds(child) for child in node.named_children):
             around = around._replace(fed=True)
         if words:
@@ -223,6 +253,17 @@ class _Line:
                 parts = [self._text(child) if child.is_named else self._source(child) for child in node.children]
                 return None if None in parts else "".join(str(part) for part in parts)
         return None
+
+
+def _plain_commands(line: str) -> list[list[str]]:
+    """The words of each command of a line of plain text, read without the grammar."""
+    commands: list[list[str]] = [[]]
+    for found in _PLAIN_WORD.finditer(line):
+        if _PLAIN_ENDS.fullmatch(found[0]):
+            commands.append([])
+        else:
+            commands[-1].append(found[0])
+    return [words for words in commands if words]
 
 
 FUNCTIONS = (Function("shell_read", 1, shell_read),)

@@ -39,18 +39,27 @@ _WRAPPERS = {
     "nsenter": _Wrapper("-t -S -G --target"),
     "strace": _Wrapper("-e -o -p -s -u -a -E -I -O -P -S"),
     "ltrace": _Wrapper("-e -o -p -s -u -n"),
-    "watch": _Wrapper("-n -d --interval"),
     "flock": _Wrapper("-w -E --timeout", 1),
-    "script": _Wrapper("-c -I -O -T -B -m -E -o --command"),
+    "runuser": _Wrapper("-u -g -G -c -s -w --user --group --supp-group --command --shell --whitelist-environment"),
     "busybox": _Wrapper(),
     "toybox": _Wrapper(),
-    "uv": _Wrapper("--project --directory"),
+    "uv": _Wrapper("-p --project --directory --with --python --extra --group --package --env-file"),
 }
-_SPLITS = {"env": ("-S", "--split-string"), "script": ("-c", "--command"), "flock": ("-c", "--command")}
-"""Options of wrappers whose value is a command line."""
+_JOINS = {"eval": _Wrapper(), "watch": _Wrapper("-n --interval")}
+"""Programs that run their arguments, joined by blanks, as a command line."""
+_SPLITS = {
+    "env": ("-S", "--split-string"),
+    "script": ("-c", "--command"),
+    "flock": ("-c", "--command"),
+    "su": ("-c", "--command"),
+    "runuser": ("-c", "--command"),
+}
+"""Options of programs whose value is a command line."""
 _RUNS = {"uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run"}
 """Programs that run another behind this word."""
 SHELLS = frozenset(("bash", "sh", "dash", "zsh", "ksh", "ash", "mksh", "fish", "rbash"))
+_SHELL_OPTIONS = "-o -O --rcfile --init-file"
+"""Options of shells that take a value."""
 _FINDS = ("-exec", "-execdir", "-ok", "-okdir")
 _IDLE = frozenset(
     ("-i", "-q", "-u", "-l", "-s", "-b", "-B", "-E", "-I", "-O", "--login", "--interactive", "--quiet", "-")
@@ -76,7 +85,7 @@ def run_by(words: Words) -> list[Words]:
         if _RUNS[name] not in arguments:
             return []
         arguments = arguments[arguments.index(_RUNS[name]) + 1 :]
-    elif name not in _WRAPPERS:
+    elif name not in _WRAPPERS or (name == "command" and arguments and arguments[0] in ("-v", "-V", "-pv", "-pV")):
         return []
     inner = _without_options(arguments, _WRAPPERS.get(name, _Wrapper()))
     return [inner] if inner else []
@@ -85,23 +94,56 @@ def run_by(words: Words) -> list[Words]:
 def lines_in(words: Words) -> list[str | None]:
     """The command lines that a program gets as an argument, as ``sh -c`` and ``eval`` do; None for one that is not known."""
     name, arguments = name_of(words[0] or ""), words[1:]
-    if name == "eval":
-        return [None if None in arguments else " ".join(str(word) for word in arguments)] if arguments else []
+    if name in _JOINS:
+        line = _without_options(arguments, _JOINS[name])
+        return [None if None in line else " ".join(str(word) for word in line)] if line else []
+    if name == "trap":
+        return list(arguments[:1]) if len(arguments) > 1 and arguments[0] not in ("-", "-p", "-l", "--") else []
     if name in SHELLS:
-        for place, word in enumerate(arguments):
-            if word is None or not word.startswith("-"):
-                return []
-            if not word.startswith("--") and "c" in word:
-                behind = [other for other in arguments[place + 1 :] if other is None or not other.startswith("-")]
-                return behind[:1]
-        return []
+        told, behind = _shell_words(arguments)
+        return list(behind[:1]) if told else []
     options = _SPLITS.get(name, ())
-    return [arguments[place + 1] for place, word in enumerate(arguments[:-1]) if word is not None and word in options]
+    return [value for place in range(len(arguments)) for value in _value_at(arguments, place, options)]
 
 
 def has_script(words: Words) -> bool:
     """Whether a shell is told what to run by its arguments, and not by its standard input."""
-    return bool(lines_in(words)) or any(word is None or not word.startswith("-") for word in words[1:])
+    return "-s" not in words and bool(_shell_words(words[1:])[1])
+
+
+def sets_variables(words: Words) -> bool:
+    """Whether a program that runs another sets variables for it, such as PATH, as `env` does."""
+    before = len(words) - sum(map(len, run_by(words)[:1]))
+    return name_of(words[0] or "") in _WRAPPERS and any(word and _is_assignment(word) for word in words[1:before])
+
+
+def _shell_words(arguments: Words) -> tuple[bool, Words]:
+    """Whether a shell has the option ``-c``, and what stands behind its options."""
+    told, place = False, 0
+    while place < len(arguments):
+        word = arguments[place]
+        if word is None or word[:1] not in ("-", "+") or len(word) < 2:
+            break
+        place += 1
+        if word == "--":
+            break
+        told = told or (word[0] == "-" and word[1] != "-" and "c" in word)
+        place += word.replace("+", "-", 1) in _SHELL_OPTIONS.split() or (word[1] != "-" and word[-1] in "oO")
+    return told, arguments[place:]
+
+
+def _value_at(arguments: Words, place: int, options: tuple[str, ...]) -> Words:
+    """The value of one of `options`, a short and a long one, where it stands at `place`."""
+    word = arguments[place] or ""
+    for option in options:
+        name, letters, value = word.partition(option[1:])
+        if word == option:
+            return arguments[place + 1 : place + 2]
+        if option[:2] == "--" and word.startswith(f"{option}="):
+            return (word.partition("=")[2],)
+        if option[:2] != "--" and letters and name[:1] == "-" and name[1:].isalpha() | (name == "-"):
+            return (value,) if value else arguments[place + 1 : place + 2]
+    return ()
 
 
 def _until_end(words: Words) -> Words:
@@ -119,8 +161,8 @@ def _without_options(words: Words, wrapper: _Wrapper) -> Words:
             break
         if word == "--":
             place += 1
-        elif word.startswith("-") and len(word) > 1:
-            place += 2 if word in valued else 1
+        elif word.startswith("-"):
+            place += 2 if _takes_next(word, valued) else 1
         elif _is_assignment(word):
             place += 1
         elif before:
@@ -129,6 +171,14 @@ def _without_options(words: Words, wrapper: _Wrapper) -> Words:
         else:
             break
     return words[place:]
+
+
+def _takes_next(word: str, valued: list[str]) -> bool:
+    """Whether the value of an option is the next word: of ``-n``, and of ``-in`` where no letter before takes one."""
+    if word.startswith("--"):
+        return word in valued
+    takes = [f"-{letter}" in valued for letter in word[1:]]
+    return takes[-1:] == [True] and not any(takes[:-1])
 
 
 def _is_assignment(word: str) -> bool:

@@ -170,6 +170,7 @@ begin
             'visibility', w.visibility,
             'attributes', json(w.attributes),
             'leads_to', w.leads_to,
+            'moved_from', w.moved_from,
             'diff', edit_diff(
                 w.path || coalesce(' -> ' || coalesce(fence_path(w.leads_to), w.leads_to), ''), w.old_body, w.body
             )
@@ -183,6 +184,7 @@ begin
             case when f.value ->> '$.to' is null then f.value ->> '$.hash' end as hash,
             case when f.value ->> '$.to' is null then f.value ->> '$.old' end as old_body,
             case when f.value ->> '$.to' is null then f.value ->> '$.leads_to' end as leads_to,
+            case when f.value ->> '$.to' is not null then f.value ->> '$.path' end as moved_from,
             f.value ->> '$.edit.body' as body,
             k.attributes,
             json_extract(c.attributes, '$.visibility') as visibility

@@ -169,12 +169,12 @@ where p.kind <> 'question'
         or exists (select 1 from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo')
     );
 
--- Open proposals that yolo accepts: no question, and none that a policy asks about.
+-- Open proposals that yolo accepts: no question, and none that a policy asks about or, by now, refuses.
 create view _yolo_proposals as
 select p.id as proposal_id
 from proposals as p
 left join command_policies as k on k.id = (select l.policy_id from _line_policies as l where l.line_id = p.id)
-where p.state = 'proposed' and p.kind <> 'question' and k.decision is not 'ask';
+where p.state = 'proposed' and p.kind <> 'question' and coalesce(k.decision, 'accept') = 'accept';
 
 -- Act on a proposal that was decided or whose effect has ended: insert into _settle_proposal (proposal_id). Its effect
 -- is created, or its command ends.
@@ -228,7 +228,18 @@ begin
         coalesce(c.log_path, 'log://commands/' || c.id),
         new.kind, c.action, new.target,
         case when new.body is not null then (select max(id) from contents) end,
-        new.detail, 'proposed', now()
+        -- known: the run has seen the text that this one was made of
+        case when new.kind <> 'file_write' then new.detail else json_set(
+            new.detail,
+            '$.known',
+            not exists (
+                select 1
+                from _unseen_texts as u
+                where u.command_id = c.id
+                    and u.path in (new.target, c.path, json_extract(new.detail, '$.moved_from'))
+            )
+        ) end,
+        'proposed', now()
     from commands as c
     where c.id = new.command_id;
     update commands

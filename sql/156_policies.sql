@@ -1,7 +1,7 @@
 -- Policies: what becomes of a command line, whoever would be asked about it.
 -- A policy is a row that names programs. A line is read as a shell reads it (shell_read), and each program in it is
 -- decided on by the nearest policy: of its run, then of its project, then those that come with the engine. One refused
--- program refuses the line. A line is accepted only if every program in it is, and the shell changes no word of it.
+-- program refuses the line. A line is accepted only if every program in it is, and it is plain words and operators.
 -- spec: @command_policies
 
 -- tables
@@ -99,7 +99,15 @@ cross join json_each(s.programs) as p;
 
 insert into command_policies (level, name, program, arguments, decision, message, added_by) values
     (
-        'shipped', 'interactive', 'git', 'rebase*-i*', 'refuse',
+        'shipped', 'interactive', 'git', 'rebase -i*', 'refuse',
+        'Refused: git rebase -i opens an editor. Use git rebase without -i, or git commit --amend --no-edit.', 'engine'
+    ),
+    (
+        'shipped', 'interactive', 'git', 'rebase* --interactive*', 'refuse',
+        'Refused: git rebase -i opens an editor. Use git rebase without -i, or git commit --amend --no-edit.', 'engine'
+    ),
+    (
+        'shipped', 'interactive', 'git', 'rebase * -i*', 'refuse',
         'Refused: git rebase -i opens an editor. Use git rebase without -i, or git commit --amend --no-edit.', 'engine'
     ),
     (
@@ -113,15 +121,18 @@ insert into command_policies (level, name, program, arguments, decision, message
 
 -- views
 
--- What a policy allows, as the text by which the user's own store knows it.
+-- What a policy allows, and in which folder, as the text by which the user's own store knows it.
 create view _policy_rights as
 select
-    id as policy_id,
+    k.id as policy_id,
     json_array(
-        'policy', id, level, project_id, run_id, program, arguments, except_arguments, condition, decision, created_at
+        'policy', k.id, k.level, j.id, j.root, k.run_id, k.program, k.arguments, k.except_arguments, k.condition, k.decision,
+        k.created_at
     ) as right_text
-from command_policies
-where decision <> 'refuse';
+from command_policies as k
+left join runs as r on r.id = k.run_id
+left join projects as j on j.id = coalesce(k.project_id, r.project_id)
+where k.decision <> 'refuse';
 
 create view policies as
 -- The policies for command lines, nearest level first, with the run or folder that each is of. One that does not
@@ -172,6 +183,8 @@ select
                 or (k.condition = 'bare' and json_extract(j.value, '$.bare'))
                 or (k.condition = 'heredoc' and json_extract(l.reading, '$.writes[0]') is not null)
             )
+            -- a program of the same name in a folder of the project is another one
+            and (k.decision <> 'accept' or not json_extract(j.value, '$.folder'))
             and (
                 k.decision = 'refuse'
                 or is_confirmed((select t.right_text from _policy_rights as t where t.policy_id = k.id))

@@ -25,11 +25,14 @@ create index if not exists idx_grants_project_id on grants (project_id, kind) wh
 
 -- views
 
--- What a grant allows, as the text by which the user's own store knows it.
+-- What a grant allows, and in which folder, as the text by which the user's own store knows it.
 create view _grant_rights as
-select id as grant_id, json_array('grant', id, project_id, run_id, kind, target, created_at) as right_text
-from grants
-where revoked_at is null;
+select
+    g.id as grant_id,
+    json_array('grant', g.id, g.project_id, j.root, g.run_id, g.kind, g.target, g.created_at) as right_text
+from grants as g
+cross join projects as j on j.id = g.project_id
+where g.revoked_at is null;
 
 -- The grants that hold.
 create view _counting_grants as
@@ -55,7 +58,8 @@ left join runs as r on r.id = g.run_id
 where g.revoked_at is null
 order by g.id;
 
--- The grant that accepts a proposal, the first of several; null where none does.
+-- The grant that accepts a proposal, the first of several; null where none does. What a symbolic link leads to is granted
+-- too, or the link is not.
 create view _granted_proposals as
 select
     p.id as proposal_id,
@@ -69,6 +73,7 @@ select
                 when g.target is null then 1
                 when p.kind = 'process' then trim(g.target, char(32, 9, 10, 13)) = trim(p.target, char(32, 9, 10, 13))
                 else pattern_match(g.target, p.target)
+                    and pattern_match(g.target, coalesce(json_extract(p.detail, '$.leads_to'), p.target))
             end
         order by g.id
         limit 1

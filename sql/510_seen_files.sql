@@ -1,7 +1,7 @@
 -- Seen files: a model changes no text that it does not know.
 -- A command that replaces or removes the whole text of a file is a conflict where the run has not seen that text: it was
 -- whole in no packet that was sent, or the file has changed since. An edit whose search matches proves that it was seen.
--- What the run itself wrote it knows.
+-- What the run itself wrote it knows, unless it was made of a text that the run has not seen.
 -- spec: @seen_files
 
 -- views
@@ -48,6 +48,7 @@ where c.writer = 'model'
             and p.target = e.path
             and p.run_id in (select l.source_id from _run_lines as l where l.run_id = c.run_id)
             and p.state = 'resolved'
+            and coalesce(json_extract(p.detail, '$.known'), 1)
     )
     and not exists (
         select 1

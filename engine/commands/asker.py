@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
@@ -197,4 +198,5 @@ def _always(proposal: Mapping[str, Any]) -> str:
     if proposal["kind"] == "process":
         return str(proposal["target"])
     folder = PurePosixPath(proposal["target"]).parent.as_posix()
-    return "*" if folder == "." else f"{folder}/**"
+    # the path is the model's: what stands in it is no pattern
+    return "*" if folder == "." else re.sub(r"[*?()\[\]]", r"[\g<0>]", folder) + "/**"

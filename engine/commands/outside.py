@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .printing import say
@@ -21,7 +24,7 @@ def edited(text: str, name: str) -> str | None:
 
     None where there is no editor, or it fails; then stderr says why.
     """
-    command = next((os.environ[each] for each in _EDITORS if os.environ.get(each)), None) or _found("nano", "vi")
+    command = next(filter(None, map(_told, _EDITORS)), None) or _found("nano", "vi")
     if command is None:
         say("no editor: set EDITOR", "yellow")
         return None
@@ -31,7 +34,8 @@ def edited(text: str, name: str) -> str | None:
         path = Path(folder, "proposal" + (suffix if suffix[1:].isalnum() else ".txt"))
         path.write_text(text, encoding="utf-8", newline="")
         try:
-            code = subprocess.run([*shlex.split(command), str(path)], check=False).returncode
+            with _signals_left():
+                code = subprocess.run([*shlex.split(command), str(path)], check=False).returncode
             if code == 0:
                 return path.read_bytes().decode("utf-8")
             say(f"{command}: ended with {code}; nothing was taken", "yellow")
@@ -43,15 +47,37 @@ def edited(text: str, name: str) -> str | None:
 def paged(lines: Iterable[str]) -> None:
     """Show lines, whose controls are drawn already, in $PAGER, less or more; on stderr where there is none."""
     text = "\n".join(lines)
-    command = os.environ.get("PAGER") or _found("less", "more")
+    command = _told("PAGER") or _found("less", "more")
     if command:
         try:
             environment = {**os.environ, "LESS": "-R", "LESSSECURE": "1"}
-            subprocess.run(shlex.split(command), input=text.encode(), env=environment, stdout=sys.stderr, check=False)
+            with _signals_left():
+                subprocess.run(
+                    shlex.split(command), input=text.encode(), env=environment, stdout=sys.stderr, check=False
+                )
             return
         except (OSError, ValueError):
             pass
     say(text)
+
+
+def _told(name: str) -> str | None:
+    """A variable of the environment; None where it is missing or blank."""
+    return os.environ.get(name, "").strip() or None
+
+
+@contextmanager
+def _signals_left() -> Iterator[None]:
+    """Leave Ctrl-C to the program at the terminal, which may mean something else by it, while that runs."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    # a function, not SIG_IGN: that one would be the program's too
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _found(*names: str) -> str | None:

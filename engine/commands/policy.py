@@ -83,7 +83,7 @@ def add(
     """Add a policy for this folder's project, or for one run.
 
     Of several policies for a program the nearest wins: of the run, of the project, of the engine. A line is accepted only
-    if all of its programs are, and it has no expansion, redirection or assignment.
+    if all of its programs are, named without a folder, and it has no expansion, redirection or assignment.
 
     \b
     Examples:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from engine_cli import engine, script
 
 import engine as library
 from engine import gate
+from engine.commands.asker import _always
+from engine.functions.patterns import pattern_match
+from engine.rights import Rights
 
 ASKS = [{"text": "<sh>echo one</sh>"}, {"text": '<set path="docs/a.md">a</set>'}, {"text": "done"}]
 
@@ -96,6 +100,81 @@ def test_a_right_that_was_changed_in_the_file_is_none(folder: Path) -> None:
         db.execute("update command_policies set program = 'echo' where level = 'project'")
         db.execute("update grants set target = 'echo one'")
     assert run(folder, "b").status == 202
+
+
+def test_an_accepting_policy_lets_nothing_else_through(folder: Path) -> None:
+    with library.open(folder / "t.db") as db:
+        gate.add_policy(db, "make", "accept", root=str(folder))
+        gate.add_policy(db, "env *", "accept", root=str(folder))
+        accepted = ("make", "make -j4 'a b' && env make", "(make | make) ; make &")
+        lines = (
+            *accepted, "./make", "/tmp/make", "env ./make", "env PATH=x make",
+            "make\n\\rm x", "make x\r#; rm x", "make\u00a0/../rm",
+            "for PATH in x; do make; done", "export 'PATH=x'; make", "env -S'rm x' make", "env -iS 'rm x'",
+            "[[ a || rm ]]; make", "make; rm x",
+            "((rm)); make", "make $'\\'; rm x #'", "make >x", "make `rm x`", "make <(rm x)", "make() { rm; }; make",
+        )  # fmt: skip
+        found = [line for line in lines if gate.explain(db, line, root=str(folder))["decision"] == "accept"]
+    assert found == list(accepted)
+
+
+def test_a_branch_that_is_named_like_an_option_is_no_option(folder: Path) -> None:
+    refused = ("git rebase -i main", "git rebase --interactive", "git rebase main -i")
+    lines = (
+        *refused,
+        "git rebase origin/add-index",
+        "git rebase --ignore-date main",
+        "command -v node",
+        "command -V vim",
+    )
+    with library.open(folder / "t.db") as db:
+        found = [line for line in lines if gate.explain(db, line, root=str(folder))["decision"] == "refuse"]
+    assert found == list(refused)
+
+
+def test_a_right_holds_in_the_folder_that_it_was_given_for(folder: Path) -> None:
+    run(folder, "a")
+    other = folder.parent / "other"
+    other.mkdir()
+    with library.open(folder / "t.db") as db:
+        gate.add_policy(db, "make", "accept", root=str(folder))
+        gate.give_grant(db, "a", "process", "echo one", whole_project=True)
+        db.execute("update projects set root = ?", (str(other),))
+        assert gate.explain(db, "make", root=str(other))["decision"] is None
+        assert gate.explain(db, "echo one", root=str(other))["grant_id"] is None
+
+
+def test_a_grant_for_a_folder_follows_no_link_out_of_it(folder: Path) -> None:
+    (folder / "secret.md").write_text("old\n")
+    (folder / "docs" / "x.md").symlink_to("../secret.md")
+    run(folder, "a")
+    with library.open(folder / "t.db") as db:
+        gate.give_grant(db, "a", "file_write", "docs/**", whole_project=True)
+    assert run(folder, "b", [{"text": '<set path="docs/x.md">s/old/new/</set>'}, {"text": "done"}]).status == 202
+    assert (folder / "secret.md").read_text() == "old\n"
+
+
+def test_rights_that_are_given_at_once_are_all_kept(folder: Path) -> None:
+    places = [Path(f"/{number}") for number in range(24)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda place: Rights(place).change(give=["right"]), places))
+    assert [place for place in places if not Rights(place).confirmed("right")] == []
+
+
+@pytest.mark.parametrize("name", ["**", "docs[1]", "a?b", "!(a)", "a{b}"])
+def test_always_in_this_project_means_the_folder_whatever_its_name(name: str) -> None:
+    pattern = _always({"kind": "file_write", "target": f"{name}/a.md"})
+    assert [path for path in (f"{name}/a.md", "docs/a.md", "docs1/a.md") if pattern_match(pattern, path)] == [
+        f"{name}/a.md"
+    ]
+
+
+def test_yolo_accepts_no_open_line_that_a_policy_refuses_by_now(folder: Path) -> None:
+    run(folder, "a", ASKS[:1])
+    with library.open(folder / "t.db") as db:
+        gate.add_policy(db, "echo", "refuse", root=str(folder), message="Say nothing.")
+    assert engine(folder, "resume", "a", "--yolo", "--db", "t.db").returncode == 6
+    assert decided(folder, "a") == []
 
 
 def test_no_connection_of_an_app_confirms_anything(folder: Path) -> None:

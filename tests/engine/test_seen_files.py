@@ -108,4 +108,47 @@ def test_an_option_switches_it_off_and_a_client_is_not_asked(folder: Path) -> No
 def test_a_patch_that_removes_or_adds_names_nothing_of_the_text(folder: Path) -> None:
     removal = "<set>*** Begin Patch\n*** Delete File: a.txt\n*** End Patch</set>"
     change = "<set>*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** End Patch</set>" + ON
-    assert run(folder, removal, change, removal, "done") == [("set", "conflict"), ("set", None), ("set", None)]
+    assert run(folder, removal, READ, change, removal, "done") == [("set", "conflict"), ("set", None), ("set", None)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<<APPEND\nx\nAPPEND<<NEW\nnew\nNEW",
+        "<<SEARCH\none\nSEARCH<<REPLACE\n1\nREPLACE<<NEW\nnew\nNEW",
+        "s/.+/x/g",
+        "s/[\\s\\S]*//g",
+    ],
+)
+def test_what_names_nothing_of_the_text_replaces_the_whole(folder: Path, body: str) -> None:
+    assert run(folder, f'<set path="a.txt">{body}</set>', "done") == [("set", "conflict")]
+    assert (folder / "a.txt").read_text() == "one\ntwo\n"
+
+
+def test_a_regular_expression_for_a_part_needs_no_reading(folder: Path) -> None:
+    assert run(folder, '<set path="a.txt">s/t.o/2/</set>', "done") == [("set", None)]
+    assert (folder / "a.txt").read_text() == "one\n2\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ('<set path="a.txt"><<APPEND\nx\nAPPEND</set>', '<set path="a.txt">new</set>'),
+        ('<set path="a.txt">s/one/1/</set>', '<rm path="a.txt"/>'),
+        ('<mv path="a.txt" to="b.txt"/>', '<rm path="b.txt"/>'),
+        (
+            "<set>*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-one\n+1\n*** End Patch</set>",
+            '<set path="b.txt">new</set>',
+        ),
+    ],
+)
+def test_a_text_that_was_not_seen_stays_unseen_where_a_run_changes_or_moves_it(
+    folder: Path, first: str, second: str
+) -> None:
+    assert [outcome for _, outcome in run(folder, first + second, "done")] == [None, "conflict"]
+
+
+def test_a_text_that_was_seen_stays_seen_where_a_run_changes_and_moves_it(folder: Path) -> None:
+    answer = '<set path="a.txt"><<APPEND\nx\nAPPEND</set><mv path="a.txt" to="b.txt"/><set path="b.txt">new</set>'
+    assert run(folder, READ, answer, "done") == [("set", None), ("mv", None), ("set", None)]
+    assert (folder / "b.txt").read_text() == "new\n"

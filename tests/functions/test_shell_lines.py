@@ -60,7 +60,23 @@ def programs(line: str) -> list[str]:
         ("x=$(vim y)", ["vim"]),
         ("exec vim", ["exec", "vim"]),
         ("uv run python", ["uv", "python"]),
+        ("bash -s a <<'E'\nvim x\nE", ["bash", "vim"]),
+        ("env -iS 'vim x'", ["env", "vim"]),
+        ("env -S'vim x' a", ["env", "a", "vim"]),
+        ("env --split-string='vim x'", ["env", "vim"]),
+        ("env - vim", ["env", "vim"]),
+        ("sudo -nu bob vim", ["sudo", "vim"]),
+        ("bash --rcfile x -c vim", ["bash", "vim"]),
+        ("bash -o pipefail -c vim", ["bash", "vim"]),
+        ("bash -euo pipefail -c vim", ["bash", "vim"]),
+        ("script -qc vim /dev/null", ["script", "vim"]),
+        ("su bob -c 'vim x'", ["su", "vim"]),
+        ("watch -n 1 'a; vim x'", ["watch", "a", "vim"]),
+        ("trap 'vim x' EXIT", ["trap", "vim"]),
+        ("nice -5 time -p vim", ["nice", "time", "vim"]),
         # none of these starts vim
+        ("command -v vim", ["command"]),
+        ("trap - EXIT", ["trap"]),
         ("more-itertools", ["more-itertools"]),
         ("echo $((1 << 3)) 'vim'", ["echo"]),
         ('echo "vim; less" # vim', ["echo"]),
@@ -124,6 +140,12 @@ def test_the_files_that_a_heredoc_is_written_to(line: str, writes: list[str]) ->
         "a && ",
         "x\0y",
         "a " * 20_000,
+        # the grammar ends a word or begins a comment there, a shell does not
+        "a x\r#; vim",
+        "a x\f#; vim",
+        "a\u00a0/../vim",
+        "vi\\\nm x",
+        "a x\n\\vim y",
     ],
 )
 def test_what_the_text_does_not_tell_is_unreadable(line: str) -> None:
@@ -144,6 +166,17 @@ def test_what_the_text_does_not_tell_is_unreadable(line: str) -> None:
         "ls $(a)",
         "f() { ls; }",
         "cat <<E\nE",
+        # what they set may be PATH
+        "for PATH in x; do ls; done",
+        "export 'PATH=x'; ls",
+        "unset PATH; ls",
+        "env PATH=x ls",
+        # another shell than bash runs what is in these
+        "[[ a || ls ]]",
+        "((ls))",
+        "ls $'\\'; a #'",
+        "ls # a",
+        "ls \u202e",
     ],
 )
 def test_a_line_that_the_shell_changes_is_not_plain(line: str) -> None:
