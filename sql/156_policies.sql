@@ -198,25 +198,18 @@ select
 from _command_lines as l
 cross join json_each(l.reading, '$.programs') as j;
 
--- The policy that decides on a command line; no row, or null, where none does.
+-- The policy that decides on a command line; null where none does. A program that no policy decides on keeps the others
+-- from being accepted.
 create view _line_policies as
 select
     l.line_id,
-    coalesce(
-        (
-            select k.id
-            from _line_programs as p
-            cross join command_policies as k on k.id = p.policy_id and k.decision <> 'accept'
-            where p.line_id = l.line_id
-            order by k.decision = 'ask', p.ordinal
-            limit 1
-        ),
-        (
-            select max(p.policy_id)
-            from _line_programs as p
-            where p.line_id = l.line_id
-            having count(*) = count(p.policy_id) and json_extract(l.reading, '$.plain')
-        )
+    (
+        select case when k.decision <> 'accept' or json_extract(l.reading, '$.plain') then k.id end
+        from _line_programs as p
+        left join command_policies as k on k.id = p.policy_id
+        where p.line_id = l.line_id
+        order by case k.decision when 'refuse' then 1 when 'ask' then 2 when 'accept' then 4 else 3 end, p.ordinal
+        limit 1
     ) as policy_id
 from _command_lines as l;
 
