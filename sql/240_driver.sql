@@ -60,6 +60,13 @@ select
     t.id as turn_id,
     t.sequence as turn,
     case
+        when (t.id is null or t.phase = 'assembling')
+            and exists (
+                select 1
+                from effects as f
+                where f.run_id = r.id and f.state in ('pending', 'started') and f.turn_id is null and f.kind <> 'process'
+            )
+            then 'perform'
         when t.id is null and exists (select 1 from loops as l where l.run_id = r.id and l.status in (100, 102))
             then 'begin'
         when t.id is null then 'end'
