@@ -86,8 +86,8 @@ from runs as r
 left join turns as t on t.run_id = r.id and t.phase <> 'judged';
 
 create view resumable_runs as
--- Runs that a resume drives: those without a driver that have a queued prompt or an active loop, and do not wait for a
--- decision. An aborted loop is not resumed.
+-- Runs that a resume drives: those without a driver that have a queued prompt, an active loop or a client's write to
+-- perform, and do not wait for a decision. An aborted loop is not resumed.
 select r.id as run_id, r.alias as run, r.status, n.step
 from runs as r
 join next_steps as n on n.run_id = r.id

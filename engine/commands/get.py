@@ -29,7 +29,7 @@ def get(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Print what a run knows under a path; of a glob list what it finds.
+    """Print an entry or a file of a run; list what a glob finds.
 
     The text is printed as the run has it, of a file as it was when the run last looked. Nothing changes, unless
     --visible, --summarized or --archived says how the run shall see it from now on.

@@ -28,9 +28,10 @@ _MOST_NEAR = 5_000
 _FOUND = """
 select k.path, k.category, k.visibility, k.state, k.turn, k.tokens, k.lines, k.attributes, k.body, u.outcome, u.message
 from runs as r
-join _run_paths as p on p.run_id = r.id
-join known_entries as k on k.run = r.alias and k.path = p.path
-join schemes as s on s.name = p.kind
+cross join _run_paths as p on p.run_id = r.id
+cross join entries as e on e.id = p.entry_id
+cross join known_entries as k on k.run = r.alias and k.scope = e.scope and k.path = e.path
+cross join schemes as s on s.name = p.kind
 left join _unreadable_files as u on u.entry_id = p.entry_id
 where r.alias = :run and """
 _NAMED = f"{_FOUND} p.path = :path"

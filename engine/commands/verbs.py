@@ -94,9 +94,9 @@ def rm(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Remove what a run knows. Of a glob it is shown first what it finds.
+    """Remove entries or files of a run.
 
-    A file is removed from the disk, too. Where the run may not lose one of them, nothing is removed.
+    A file is removed from the disk, too. What a glob finds is shown first. Where the run may not lose one of them, nothing is removed.
 
     \b
     Examples:
@@ -143,7 +143,9 @@ def cp(run: RunName, path: EntryPath, to: Destination, as_json: JsonOption = Fal
 
 
 def mv(run: RunName, path: EntryPath, to: Destination, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Move what a run knows under a path to another one; a file moves on the disk.
+    """Move what a run knows under a path to another one.
+
+    A file moves on the disk, too.
 
     \b
     Examples:

@@ -157,6 +157,7 @@ def test_a_terminal_gets_no_controls_and_a_pipe_the_text_as_it_is(root: Path) ->
     told(root, "set", "demo", "known://loud", "red \x1b[31m and \u202e")
     assert on_terminal(root, "get", "demo", "known://loud") == (0, "red \\u{1b}[31m and \\u{202e}\n")
     assert told(root, "get", "demo", "known://loud") == "red \x1b[31m and \u202e"
+    assert told(root, "context", "demo", "known://loud") == "red \x1b[31m and \u202e\n"
 
 
 def test_the_process_that_drives_the_run_writes_the_file(
