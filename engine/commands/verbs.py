@@ -96,7 +96,8 @@ def rm(
 ) -> None:
     """Remove entries or files of a run.
 
-    A file is removed from the disk, too. What a glob finds is shown first. Where the run may not lose one of them, nothing is removed.
+    A file is removed from the disk, too. What a glob finds is shown first. Where one of them may not be removed,
+    nothing is.
 
     \b
     Examples:
