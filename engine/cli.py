@@ -21,6 +21,7 @@ from .commands import (
     doctor,
     files,
     find,
+    get,
     grants,
     lifecycle,
     look,
@@ -33,6 +34,7 @@ from .commands import (
     shell,
     sql,
     trust,
+    verbs,
 )
 from .commands.completing import complete_for_bash, is_for_bash
 from .commands.exits import FAILED, exit_code
@@ -58,6 +60,11 @@ for _each in (
     packets.packet,
     past.context,
     past.diff,
+    get.get,
+    verbs.set_,
+    verbs.rm,
+    verbs.cp,
+    verbs.mv,
     lifecycle.resume,
     lifecycle.abort,
     lifecycle.fork,
@@ -68,7 +75,7 @@ for _each in (
     config.config,
     trust.trust,
 ):
-    app.command()(_each)
+    app.command(_each.__name__.rstrip("_"))(_each)
 app.add_typer(files.app, name="files")
 app.add_typer(policy.app, name="policy")
 app.command()(sql.sql)

@@ -112,7 +112,8 @@ def result(db: Store, run: str, loop: int | None = None) -> Result:
     )
     if row is None:
         count = run_row(db, run).loops
-        raise NotFound(f"run {run!r}: has no prompt {loop}; it had {count}")
+        which = "yet; 'engine run --run NAME PROMPT' gives it one" if loop is None else f"{loop}; it had {count}"
+        raise NotFound(f"run {run!r}: has no prompt {which}")
     usage = {key: row[key] for key in ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")}
     return Result(run, row["status"], row["answer"] or "", row["turns"], usage, row["cost"], row["reason"])
 

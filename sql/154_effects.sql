@@ -67,6 +67,13 @@ left join proposals as p on p.id = f.proposal_id
 left join contents as c on c.id = p.content_id
 where f.state in ('pending', 'started');
 
+-- The pending effects that nobody in a turn asked for, such as a client's write of a file. Whoever asks may perform them
+-- under a lease of his own; a driver performs them between two turns and before a packet is made.
+create view _requested_effects as
+select *
+from pending_effects
+where turn_id is null and kind <> 'process';
+
 -- The seconds after which a process is stopped: its own limit or the setting, and no longer than its loop may go on.
 create view _effect_timeouts as
 select

@@ -41,6 +41,23 @@ select
     null as outcome, null as attributes, null as append, null as pattern, null as filter, null as request_id
 where false;
 
+-- What each command from outside a turn has done to files, or is going to do.
+create view _requested_files as
+select
+    c.request_id,
+    p.target as path,
+    case
+        when p.kind = 'file_delete' then 'removed'
+        when coalesce(json_extract(p.detail, '$.exists'), 0) then 'changed'
+        else 'added'
+    end as change,
+    p.detail ->> '$.diff' as diff
+from commands as c
+join proposals as p on p.command_id = c.id
+where c.turn_id is null
+    and p.kind in ('file_write', 'file_delete')
+    and p.state in ('proposed', 'accepting', 'accepted', 'resolved');
+
 -- triggers
 
 -- Check the arguments, make the run that a path run://alias names where it is new, and record the command. A request_id

@@ -60,6 +60,13 @@ select
     t.id as turn_id,
     t.sequence as turn,
     case
+        when (t.id is null or t.phase = 'assembling')
+            and exists (
+                select 1
+                from effects as f
+                where f.run_id = r.id and f.state in ('pending', 'started') and f.turn_id is null and f.kind <> 'process'
+            )
+            then 'perform'
         when t.id is null and exists (select 1 from loops as l where l.run_id = r.id and l.status in (100, 102))
             then 'begin'
         when t.id is null then 'end'
@@ -79,8 +86,8 @@ from runs as r
 left join turns as t on t.run_id = r.id and t.phase <> 'judged';
 
 create view resumable_runs as
--- Runs that a resume drives: those without a driver that have a queued prompt or an active loop, and do not wait for a
--- decision. An aborted loop is not resumed.
+-- Runs that a resume drives: those without a driver that have a queued prompt, an active loop or a client's write to
+-- perform, and do not wait for a decision. An aborted loop is not resumed.
 select r.id as run_id, r.alias as run, r.status, n.step
 from runs as r
 join next_steps as n on n.run_id = r.id

@@ -127,6 +127,15 @@ where t.phase = 'assembling'
         )
     );
 
+-- The folders of runs that have listed their files, for a look at the disk outside of a turn.
+create view _listed_folders as
+select r.id as run_id, r.alias as run, null as turn_id, r.project_id, p.root
+from runs as r
+join projects as p on p.id = r.project_id and p.root is not null
+where exists (
+        select 1 from _run_paths as m where m.run_id = r.id and m.path = 'log://turn_0/repo/manifest'
+    );
+
 -- triggers
 
 -- A file that is new, changed or gone gets the time -1, by which unread_files names it.

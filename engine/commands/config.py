@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 
 from .completing import complete_config
 from .printing import print_json, print_table, print_text, say
-from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, open_to_write
+from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, nearest, open_to_write
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -125,7 +124,7 @@ def _configure_run(database: Database, run: str, given: dict[str, str]) -> None:
     changes: dict[str, Any] = {}
     for name, text in given.items():
         if name not in _OF_A_RUN:
-            hint = _like(name, _OF_A_RUN, f"{', '.join(_OF_A_RUN)} can")
+            hint = nearest(name, _OF_A_RUN, f"{', '.join(_OF_A_RUN)} can")
             raise NotFound(f"run {run}: {name!r} cannot be changed; {hint}")
         try:
             changes[name] = _OF_A_RUN[name](text)
@@ -173,16 +172,8 @@ def _check_known(database: Database, name: str, *, or_run: bool = False) -> None
     if not database.value("select 1 from settings where name = ?", (name,)):
         names = [row["name"] for row in database.rows("select name from settings")]
         what = "run or setting" if or_run else "setting"
-        hint = _like(name, names, "'engine config' lists settings")
+        hint = nearest(name, names, "'engine config' lists settings")
         raise NotFound(f"{what} {name!r}: there is none of that name; {hint}")
-
-
-def _like(name: str, names: Iterable[str], otherwise: str) -> str:
-    """A question for the nearest of `names`; `otherwise` where none is near."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, list(names), 1)
-    return f"did you mean {near[0]}?" if near else otherwise
 
 
 __all__ = ["config"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +10,7 @@ from .completing import complete_run
 from .driving import drive
 from .exits import NOTHING_TO_DO
 from .printing import say
-from .shared import DbOption, JsonOption, open_to_write, run_or_latest
+from .shared import DbOption, JsonOption, open_existing, run_or_latest
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -36,7 +35,7 @@ def resume(
       engine resume
       engine resume demo --yolo
     """
-    with _existing(db) as database:
+    with open_existing(db) as database:
         alias = run_or_latest(database, run) if run else _unfinished(database)
         if alias is None or not _step(database, alias):
             say(
@@ -59,7 +58,7 @@ def abort(
     Example:
       engine abort demo --reason "wrong folder"
     """
-    with _existing(db) as database:
+    with open_existing(db) as database:
         alias = run_or_latest(database, run)
         if not _step(database, alias):
             say(f"{alias} is not doing anything; nothing was aborted")
@@ -86,7 +85,7 @@ def fork(
     """
     from .printing import print_json, print_text
 
-    with _existing(db) as database:
+    with open_existing(db) as database:
         child = database.fork(run_or_latest(database, run), name, at)
         if as_json:
             parent = database.value("select parent from run_overview where run = ?", (child,))
@@ -116,7 +115,7 @@ def purge(
     from .asking import at_terminal
     from .printing import print_json, print_text
 
-    with _existing(db) as database:
+    with open_existing(db) as database:
         turns = database.value("select turns from run_overview where run = ?", (run,))
         if not yes and turns:
             if not at_terminal():
@@ -127,13 +126,6 @@ def purge(
             print_json({"run": run, "freed_bytes": freed})
         else:
             print_text(f"{run}: purged, {freed / 1e6:.1f} MB freed")
-
-
-def _existing(given: Path | None) -> Database:
-    """The existing database: a command about a run does not create one."""
-    from engine.locate import database_to_read
-
-    return open_to_write(database_to_read(given, Path.cwd()))
 
 
 def _step(db: Database, run: str) -> str | None:

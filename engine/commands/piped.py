@@ -1,4 +1,4 @@
-"""Reads the text that is piped to `engine run` and joins its prompt."""
+"""Reads the text that is piped to `engine run` and joins its prompt, and the one that `engine set` writes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import select
 import stat
 import sys
+from pathlib import Path
 
 MOST_BYTES = 1_000_000
 """More is refused: a file is the place for it."""
@@ -19,7 +20,7 @@ def piped_text(wanted: bool | None) -> str:
     Where nothing comes through a pipe within 10 s, a line says so and '' is returned; what has begun is read to its end.
     Raises `Overflow` (413) for more than a million bytes, `EngineError` (415) for what is no text.
     """
-    from engine.errors import EngineError, Overflow
+    from engine.errors import Overflow
 
     number = None if wanted is False else descriptor()
     if number is None or not (wanted or _speaks(number)):
@@ -29,12 +30,42 @@ def piped_text(wanted: bool | None) -> str:
         data += piece
         if len(data) > MOST_BYTES:
             raise Overflow(f"stdin: is longer than {MOST_BYTES:,} bytes; save it to a file and name that in the prompt")
+    return _decoded(data, "utf-8-sig", "stdin: is not UTF-8 text; convert it, or say --no-stdin")
+
+
+def given_text(file: Path | None, most: int) -> str:
+    """The text of `file`, as it is; without one that on stdin, which is waited for.
+
+    Raises `Overflow` (413) for more than `most` bytes, `EngineError` (415) for what is no text, `ValidationError` (400)
+    where nothing comes on stdin: the program that was to write it may have failed.
+    """
+    from engine.errors import Overflow, ValidationError
+
+    name = "stdin" if file is None else str(file)
+    if file is not None:
+        with file.open("rb") as opened:
+            data = opened.read(most + 1)
+    elif hasattr(sys.stdin, "buffer"):
+        data = sys.stdin.buffer.read(most + 1)
+    else:
+        data = sys.stdin.read().encode()
+    if len(data) > most:
+        raise Overflow(f"{name}: is longer than {most:,} bytes, the setting file_max_bytes")
+    if not data and file is None:
+        raise ValidationError('stdin: is empty, so nothing was written; "" as TEXT writes an empty text')
+    return _decoded(data, "utf-8", f"{name}: is not UTF-8 text; convert it first")
+
+
+def _decoded(data: bytes, encoding: str, refusal: str) -> str:
+    """The text of `data`; raises `EngineError` (415) with `refusal` for what is none."""
+    from engine.errors import EngineError
+
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode(encoding)
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise EngineError("stdin: is not UTF-8 text; convert it, or say --no-stdin", 415)
+        raise EngineError(refusal, 415)
     return text
 
 

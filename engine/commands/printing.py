@@ -62,8 +62,9 @@ def dollars(cost: float | None) -> str:
 
 
 def print_text(text: str) -> None:
-    """Print a text on stdout; at a terminal with the characters escaped that control it."""
-    typer.echo(visible(text) if sys.stdout.isatty() else text)
+    """Print a text on stdout; at a terminal with the characters escaped that control it, elsewhere as it is."""
+    # color: else escape sequences would be taken out of what goes into a pipe
+    typer.echo(visible(text) if sys.stdout.isatty() else text, color=True)
 
 
 def print_json(value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -85,6 +86,13 @@ def open_to_write(given: Path | None) -> Database:
         raise Conflict(error.message) from error
 
 
+def open_existing(given: Path | None) -> Database:
+    """The existing database: a command about a run does not create one."""
+    from engine.locate import database_to_read
+
+    return open_to_write(database_to_read(given, Path.cwd()))
+
+
 def run_or_latest(db: Database, run: str | None) -> str:
     """`run`, or the latest run where it is None; raises `NotFound` (404) where there is no such run."""
     from engine.errors import NotFound
@@ -125,3 +133,11 @@ def db_flag(given: Path | None) -> str:
     import shlex
 
     return "" if given is None else f" --db {shlex.quote(str(given))}"
+
+
+def nearest(name: str, names: Iterable[str], otherwise: str) -> str:
+    """A question for the nearest of `names`; `otherwise` where none is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(names), 1)
+    return f"did you mean {near[0]}?" if near else otherwise

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from engine.database import Row, Store
 
 Output = Callable[[int, str], None]
+_OF_RUN = (
+    "where run_id = :run and (not :requested or effect_id in (select effect_id from _requested_effects)) "
+    "order by effect_id"
+)
 
 
 class Performer:
@@ -45,17 +49,26 @@ class Performer:
             **self._of_plugins,
         }
 
-    def perform(self, run_id: int) -> None:
-        """Perform the next effect of a run that is pending, or was begun and can safely be done again.
+    def perform_requested(self, run_id: int) -> None:
+        """Perform what was asked of a run from outside its turns, and nothing else."""
+        while not self._stopped.is_set() and self._db.value(
+            "select 1 from _requested_effects where run_id = ?", (run_id,)
+        ):
+            self.perform(run_id, requested=True)
+
+    def perform(self, run_id: int, *, requested: bool = False) -> None:
+        """Perform the next effect of a run that is pending, or was begun and can safely be done again; with `requested` one
+        that was asked for from outside its turns.
 
         Of effects that are done together or not at all, each is checked against the disk before the first is performed: the
         first that would fail is reported as failed, and nothing is performed.
         """
-        for checked in self._db.rows("select * from atomic_effects where run_id = ? order by effect_id", (run_id,)):
+        which = {"run": run_id, "requested": requested}
+        for checked in self._db.rows(f"select * from atomic_effects {_OF_RUN}", which):  # noqa: S608 - ours
             if failure := files.failure_ahead(self._db, checked):
                 self._report(checked["effect_id"], failure)
                 return
-        effect = self._db.row("select * from pending_effects where run_id = ? order by effect_id limit 1", (run_id,))
+        effect = self._db.row(f"select * from pending_effects {_OF_RUN} limit 1", which)  # noqa: S608
         if effect is None or self._stopped.is_set():
             return
         if effect["kind"] != "process":

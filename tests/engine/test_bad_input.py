@@ -331,6 +331,8 @@ def test_a_read_only_database_is_looked_at_and_not_written(folder: Path, theirs:
     assert "demo" in shown.stdout
     models = without_power(folder, "models", "--db", str(theirs))
     assert (models.returncode, "local" in models.stdout) == (0, True), models.stderr
+    written = without_power(folder, "set", "demo", "known://x", "y", "--db", str(theirs))
+    assert_refused(written, 1, "cannot be written")
     assert theirs.read_bytes() == before
 
 

@@ -69,6 +69,9 @@ def offered(folder: Path, *words: str, shell: str = "bash") -> list[str]:
         (["config", "min_"], ["min_cycles="]),
         (["context", "demo", "known://p"], ["known://plan"]),
         (["context", "demo", "known", ":", "//p"], ["//plan"]),
+        (["set", "de"], ["demo"]),
+        (["rm", "demo", "known://x", "known://p"], ["known://plan"]),
+        (["cp", "demo", "known://x", "known://p"], ["known://plan"]),
         (["context", "demo", "known://%"], [r"known://%24\(touch%20pwned\)%20x"]),
     ],
 )

@@ -15,8 +15,38 @@ from engine_cli import READ_AND_ANSWER, database, engine, on_terminal, run_comma
 
 import engine as library
 
-LOOKING = ["runs", "show", "log", "find", "packet", "context", "diff", "proposals", "grants", "policy", "sql", "shell"]
-MOVING = ["run", "resume", "abort", "fork", "purge", "resolve", "config", "trust", "files", "models", "doctor"]
+LOOKING = [
+    "runs",
+    "show",
+    "log",
+    "find",
+    "packet",
+    "context",
+    "diff",
+    "get",
+    "proposals",
+    "grants",
+    "policy",
+    "sql",
+    "shell",
+]
+MOVING = [
+    "run",
+    "set",
+    "rm",
+    "cp",
+    "mv",
+    "resume",
+    "abort",
+    "fork",
+    "purge",
+    "resolve",
+    "config",
+    "trust",
+    "files",
+    "models",
+    "doctor",
+]
 COMMANDS = [*LOOKING, *MOVING]
 SUBCOMMANDS = [["files", name] for name in ("add", "readonly", "ignore", "rm")]
 MOST_MODULES = 260

@@ -1,0 +1,87 @@
+"""`engine get`: print what a run knows under a path."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .matches import EntryPath, RunName, found
+from .printing import print_json, print_table, visible
+from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_latest
+
+if TYPE_CHECKING:
+    from engine.api import Database
+
+
+def get(
+    run: RunName,
+    path: EntryPath,
+    line: Annotated[
+        int | None, typer.Option("--line", metavar="N", help="Begin with line N; negative: from the end.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Lines at most.")] = None,
+    seen: Annotated[bool, typer.Option("--visible", help="From now on show it whole to the run.")] = False,
+    summarized: Annotated[bool, typer.Option("--summarized", help="From now on show a summary of it.")] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="From now on do not show it.")] = False,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Print an entry or a file of a run; list what a glob finds.
+
+    The text is printed as the run has it, of a file as it was when the run last looked. Nothing changes, unless
+    --visible, --summarized or --archived says how the run shall see it from now on.
+
+    \b
+    Examples:
+      engine get demo known://plan
+      engine get demo notes.md --line -20
+      engine get demo 'known://**'
+      engine get demo src/main.py --visible > main.py
+    """
+    from engine.errors import error_for
+    from engine.requests import carry_out, located
+
+    chosen = [name for name, on in (("visible", seen), ("summarized", summarized), ("archived", archived)) if on]
+    if len(chosen) > 1:
+        raise typer.BadParameter("choose one of them", param_hint=" / ".join(f"--{name}" for name in chosen))
+    with open_existing(db) if chosen else open_to_read(db) as database:
+        alias = run_or_latest(database, run)
+        place = located(database, alias, path)
+        is_glob, rows = found(database, alias, place)
+        slicing = line is not None or limit is not None
+        if is_glob and slicing:
+            raise typer.BadParameter("they read one entry; name it exactly", param_hint="--line / --limit")
+        if not is_glob and rows[0]["outcome"]:
+            status = database.value("select status from outcomes where name = ?", (rows[0]["outcome"],))
+            raise error_for(status, f"run {alias!r}: {rows[0]['message']}")
+        for visibility in chosen:
+            readable = [row["path"] for row in rows if not row["outcome"]]
+            same = {"verb": "get", "pattern": 0, "visibility": visibility}
+            carry_out(database, alias, [{**same, "path": each} for each in readable])
+            rows = found(database, alias, place)[1]
+        if slicing:
+            rows = [{**row, **_slice(database, row["body"] or "", line, limit)} for row in rows]
+    if as_json:
+        print_json([{name: row[name] for name in row if name not in ("outcome", "message")} for row in rows])
+    elif is_glob:
+        print_table(rows, ("category", "visibility", "state", "turn", "tokens", "path"), "")
+    else:
+        _print_body(rows[0]["body"] or "")
+
+
+def _slice(db: Database, body: str, line: int | None, limit: int | None) -> dict[str, Any]:
+    """The lines of `body` that are asked for, as `body`, with the numbers of the `first` and the `last`."""
+    cut = json.loads(db.value("select text_slice(?, ?, ?)", (body, line, limit)))
+    ends = cut["last"] < cut["total"] or body.endswith("\n")
+    return {"body": cut["text"] + ("\n" if cut["last"] and ends else ""), "first": cut["first"], "last": cut["last"]}
+
+
+def _print_body(body: str) -> None:
+    """Print a text: byte for byte into a pipe or a file; at a terminal with its controls drawn and a line feed behind it."""
+    if sys.stdout.isatty():
+        typer.echo(visible(body), nl=not body.endswith("\n"))
+    else:
+        typer.echo(body, nl=False, color=True)  # else escape sequences would be taken out
