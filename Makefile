@@ -73,7 +73,7 @@ fuzz: $(DEVELOPED)
 	$(BIN)/python -m tests.fuzz --count 500000
 
 clean:
-	rm -rf $(VENV) .types .engine .bench .fuzz build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(DB) $(DB)-wal $(DB)-shm .types .bench .fuzz build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -57,6 +57,15 @@ def test_a_failed_venv_is_made_anew_at_the_next_try(tmp_path: Path) -> None:
         assert not Path(tmp_path, ".venv/bin/python").is_symlink()
 
 
+def test_clean_keeps_the_runs_of_the_person(tmp_path: Path) -> None:
+    folder = tmp_path / ".engine"
+    folder.mkdir()
+    for name in ("engine.db", "demo.db", "demo.db-wal"):
+        (folder / name).touch()
+    subprocess.run(["make", "-f", str(ROOT / "Makefile"), "clean"], cwd=tmp_path, check=True, timeout=SECONDS)
+    assert [path.name for path in folder.iterdir()] == ["engine.db"]
+
+
 def test_every_command_of_the_readme_works(tmp_path: Path) -> None:
     project = Path(shutil.copytree(ROOT, tmp_path / "project", ignore=LEFT_OUT))
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
