@@ -2,6 +2,8 @@
 # Needs make and Python 3.11 or newer; everything else goes into .venv.
 
 .DEFAULT_GOAL := help
+# A step that fails leaves no file behind that the next try would take for its result.
+.DELETE_ON_ERROR:
 .PHONY: help run test check spec bench fuzz clean
 
 VENV := .venv
@@ -20,6 +22,9 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 
 DB := .engine/demo.db
 QUESTION := Which port does the label printer listen on?
+
+# what is said where pip could not install; its own lines stand above
+NOT_INSTALLED = { echo 'Not installed, see above: this needs the network, or a mirror (PIP_INDEX_URL, PIP_FIND_LINKS).' >&2; exit 1; }
 
 define STEP
 @printf '\n==> %s\n'
@@ -68,7 +73,7 @@ fuzz: $(DEVELOPED)
 	$(BIN)/python -m tests.fuzz --count 500000
 
 clean:
-	rm -rf $(VENV) .types .engine .bench .fuzz build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(DB) $(DB)-wal $(DB)-shm .types .bench .fuzz build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -78,13 +83,13 @@ $(BIN)/python:
 
 # The stamps are files, so that a second run starts at once and a changed pyproject.toml installs again.
 $(INSTALLED): $(SOURCES) | $(BIN)/python
-	$(STEP) 'Installing engine and the model libraries (about 150 MB, once)'
-	@$(PIP) -c constraints.txt -e '.[models,local]'
+	$(STEP) 'Installing engine and the model libraries (a download of about 60 MB, once)'
+	@$(PIP) -c constraints.txt -e '.[models,local]' || $(NOT_INSTALLED)
 	@touch $@
 
 $(DEVELOPED): $(SOURCES) | $(BIN)/python
 	$(STEP) 'Installing engine and what its tests need (once)'
-	@$(PIP) -c constraints.txt -e '.[models,local,symbols,tokenizers,web,pdf,dev]'
+	@$(PIP) -c constraints.txt -e '.[models,local,symbols,tokenizers,web,pdf,dev]' || $(NOT_INSTALLED)
 	@touch $(INSTALLED) $@
 
 $(WEIGHTS): $(INSTALLED)

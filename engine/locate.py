@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from .durable import system_errors
-from .errors import NotFound, PermissionDenied
+from .errors import EngineError, NotFound, PermissionDenied
 
 FOLDER = ".engine"
 FILE = "engine.db"
@@ -96,12 +96,18 @@ def database_to_write(given: Path | None, start: Path) -> Path:
 def make_folder(path: Path) -> None:
     """Make the `.engine` folder of the default database `path`, with mode 0700 and a `.gitignore` of all in it.
 
-    Does nothing for a database in another folder or where the folder exists. Raises `PermissionDenied` (403) or another
-    `EngineError` where the folder cannot be made.
+    Does nothing for a database in another folder or where the folder exists. Raises `EngineError` where the folder cannot
+    be made: 403 where it may not be, else 500.
     """
     folder = path.parent
     if folder.name != FOLDER or folder.exists():
         return
-    with system_errors("create", str(folder)):
+    try:
         folder.mkdir(mode=0o700, exist_ok=True)
         (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+    except OSError as error:
+        status = 403 if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else 500
+        raise EngineError(
+            f"cannot create {str(folder)!r}: {error.strerror}; --db PATH names a file in a folder that can be written",
+            status,
+        ) from error

@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from engine.own_files import Identity, identity
+from engine.places import home_folder
 
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 _PATTERN_CHARACTERS = frozenset("*?[]{}()!|^$+\\")
@@ -176,7 +177,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 
 def key_identities(root: Path, added: Sequence[str]) -> frozenset[Identity]:
     """The files under `root`, and of the user's home, whose names say that they hold keys, those of `added` excepted."""
-    home, found = Path.home(), set()
+    home, found = home_folder(), set()
     places = [home / name for name in _KEY_FILES] + [
         home / each / name for each in _HOMES for name in _names(home / each)
     ]

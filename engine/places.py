@@ -1,4 +1,4 @@
-"""The user's own folders: the cache, and the configuration."""
+"""The user's own folders: the cache, the configuration, and that of temporary files."""
 
 from __future__ import annotations
 
@@ -6,11 +6,30 @@ import fcntl
 import hashlib
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .errors import EngineError
+
 _HASH_BYTES = 32
+
+
+def home_folder() -> Path:
+    """The user's home; `/` for a user that the system does not know, as in a container started under any number."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/")
+
+
+def temporary_folder() -> str:
+    """The folder for temporary files; raises `EngineError` (500) where none can be written."""
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError:
+        raise EngineError("no folder for temporary files can be written; set TMPDIR to one that can") from None
 
 
 def cache_folder() -> Path:
@@ -19,14 +38,14 @@ def cache_folder() -> Path:
         return Path(folder)
     if folder := os.environ.get("XDG_CACHE_HOME"):
         return Path(folder) / "engine"
-    return Path.home() / ".cache" / "engine"
+    return home_folder() / ".cache" / "engine"
 
 
 def config_folder() -> Path:
     """The folder of the user's decisions: `$XDG_CONFIG_HOME/engine` or `~/.config/engine`."""
     if folder := os.environ.get("XDG_CONFIG_HOME"):
         return Path(folder) / "engine"
-    return Path.home() / ".config" / "engine"
+    return home_folder() / ".config" / "engine"
 
 
 def is_own(found: os.stat_result) -> bool:

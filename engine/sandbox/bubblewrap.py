@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from engine.errors import ValidationError
+from engine.places import home_folder, temporary_folder
 from engine.secrets import masked
 
 from . import bridge
@@ -126,7 +127,7 @@ def _system(asked: Confinement) -> Iterator[str]:
 
 def _visible(asked: Confinement) -> Iterator[Path]:
     """What of the hidden places can be read: names in the home, Python and where names of hosts are looked up."""
-    home = Path(os.path.realpath(os.environ.get("HOME") or "/"))
+    home = Path(os.path.realpath(home_folder()))
     for name in asked.home:
         path = home / name
         if ".." not in path.parts and os.access(path, os.R_OK) and not path.is_symlink() and not _holds_key(path):
@@ -200,9 +201,9 @@ def _try() -> tuple[str | None, list[str]]:
     """Run nothing in a sandbox: why that fails, and the arguments that not every version has."""
     program = _program()
     if sys.platform != "linux" or program is None:
-        return "bwrap is not installed (package bubblewrap)", []
+        return "bwrap is not installed; install the package bubblewrap", []
     said = ""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder:
         for newer in (["--disable-userns"], []):
             words = [*_UNSHARED, "--unshare-net", *newer, *_ENDING, "--ro-bind", "/", "/", "--dev", "/dev"]
             words += [

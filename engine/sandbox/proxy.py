@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from urllib.parse import urlsplit
 
+from engine.places import temporary_folder
+
 from .domains import Domain, is_public, parse
 
 _HOST = re.compile(r"[a-z0-9._:-]+")
@@ -43,7 +45,7 @@ class Proxy:
 
     def __init__(self, network: str) -> None:
         self._domains = parse(network)
-        self._folder = Path(tempfile.mkdtemp(prefix="engine-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="engine-", dir=temporary_folder()))
         self.socket = self._folder / "proxy"
         self.refused: list[str] = []
         self._room = threading.BoundedSemaphore(_CONNECTIONS)

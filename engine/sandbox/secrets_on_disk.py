@@ -13,6 +13,7 @@ from pathlib import Path
 from engine.locate import FOLDER
 from engine.membership import is_named
 from engine.own_files import ENDINGS, identity
+from engine.places import home_folder
 
 _KEY_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube", FOLDER})
 _KEY_FILES = frozenset(
@@ -71,7 +72,7 @@ def look(root: Path, database: Path | None, shown: Sequence[str]) -> Findings:
 
 def homes() -> list[Path]:
     """The home folders of people and of root, as real paths."""
-    given = [os.environ.get("HOME", ""), "/home", "/root"]
+    given = [str(home_folder()), "/home", "/root"]
     with suppress(OSError):
         given += [user.pw_dir for user in pwd.getpwall() if user.pw_uid == 0 or 1000 <= user.pw_uid != _NOBODY]
     real = {Path(os.path.realpath(path)) for path in given if path.startswith("/")}

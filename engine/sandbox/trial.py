@@ -15,6 +15,7 @@ from typing import Any
 from engine.effects.processes import run_process
 from engine.errors import EngineError
 from engine.identity import this_process
+from engine.places import home_folder, temporary_folder
 
 from . import attempts
 from .bubblewrap import python_program
@@ -67,9 +68,9 @@ def try_out(sandbox: Sandbox | None) -> dict[str, bool]:
 @contextmanager
 def _planted() -> Iterator[tuple[Path, dict[str, Any]]]:
     """A project with things to protect, and what lies around it."""
-    home = Path(os.environ.get("HOME") or "/")
+    home = home_folder()
     with (
-        tempfile.TemporaryDirectory(prefix="engine-") as folder,
+        tempfile.TemporaryDirectory(prefix="engine-", dir=temporary_folder()) as folder,
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.socket(socket.AF_UNIX) as local,
     ):

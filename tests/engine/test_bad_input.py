@@ -16,6 +16,7 @@ from typing import Any
 import apsw
 import pytest
 from engine_cli import ENGINE, READ_AND_ANSWER, database, engine, run_command, script
+from sandboxed import require_sandbox
 
 import engine as library
 
@@ -134,6 +135,23 @@ def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
     command = f"mkdir gone && cd gone && rmdir ../gone && {shlex.join([*ENGINE, 'runs'])}"
     done = run_command(tmp_path, "bash", "-c", command)
     assert_refused(done, 2, "is gone")
+
+
+def test_a_folder_that_cannot_be_written_is_told_with_the_way_round(folder: Path, reading: str) -> None:
+    folder.chmod(0o555)
+    try:
+        assert_refused(without_power(folder, "run", "--model", reading, "Go"), 1, "Permission denied", "--db PATH")
+    finally:
+        folder.chmod(0o755)
+
+
+def test_no_writable_folder_for_temporary_files_is_told(folder: Path) -> None:
+    require_sandbox()
+    done = run_command(folder, "bwrap", "--ro-bind", "/", "/", *ENGINE, "doctor", "--json")
+    sandbox = next(check for check in json.loads(done.stdout) if check["name"] == "sandbox")
+    assert (sandbox["state"], sandbox["detail"]) == (
+        "missing", "no folder for temporary files can be written; set TMPDIR to one that can"
+    )  # fmt: skip
 
 
 # --- scripts

@@ -38,6 +38,22 @@ def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatc
     assert weights_path().parent == tmp_path / ".cache" / "engine"
 
 
+def test_a_user_that_the_system_does_not_know_has_a_cache_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ENGINE_CACHE", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 3_000_000_001)
+    assert weights_path().parent == Path("/.cache/engine")
+
+
+def test_a_cache_that_cannot_be_written_is_told_before_anything_is_fetched(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ENGINE_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(EngineError, match="Not a directory; name another folder with ENGINE_CACHE"):
+        install_weights(lambda done, total: pytest.fail("it was fetched"))
+
+
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder that is all that pip can see."""

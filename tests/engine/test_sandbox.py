@@ -12,6 +12,8 @@ spec: @sandbox @sandboxed_env @sandbox_network @plugins
 from __future__ import annotations
 
 import json
+import os
+import pwd
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +27,7 @@ from sandboxed import require_sandbox
 import engine
 from engine import plugins
 from engine.sandbox import Confined, Confinement, bubblewrap, check_choice
+from engine.sandbox.secrets_on_disk import homes
 from engine.sandbox.trial import ATTEMPTS, try_out
 
 LOOK = "<env>cat notes.md; echo x > made; id -u</env>"
@@ -115,7 +118,8 @@ def test_without_a_sandbox_env_waits_and_the_absence_is_told(
     assert len(db.proposals("demo")) == 1
     told = [event["body"] for event in events if event["type"] == "sandbox"]
     assert told == [
-        "no sandbox: bubblewrap: bwrap is not installed (package bubblewrap). Shell commands have all rights of your user"
+        "no sandbox: bubblewrap: bwrap is not installed; install the package bubblewrap. "
+        "Shell commands have all rights of your user"
     ]
 
 
@@ -213,3 +217,15 @@ def test_the_terminal_tells_in_one_line_that_there_is_none(
     assert "sandbox 'require': there is none" in refused.stderr
     both = command(workspace_dir, "run", "--network", "--domains", "example.org", "Look")
     assert both.returncode == 2
+
+
+def test_the_home_of_a_service_is_hidden_where_its_environment_does_not_name_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    services = [user for user in pwd.getpwall() if 0 < user.pw_uid < 1000 and user.pw_dir.startswith("/var/")]
+    service = next((user for user in services if os.path.isdir(user.pw_dir)), None)
+    if service is None:
+        pytest.skip("no service of this machine has a home")
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: service.pw_uid)
+    assert Path(os.path.realpath(service.pw_dir)) in homes()
