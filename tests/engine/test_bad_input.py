@@ -27,11 +27,11 @@ def reading(tmp_path: Path) -> str:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All files beneath a folder, but for the engine's own."""
+    """All files beneath a folder, but for the engine's own and its cache."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and ".engine" not in path.parts
+        if path.is_file() and not {".engine", "cache"}.intersection(path.parts)
     }
 
 
