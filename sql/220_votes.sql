@@ -206,7 +206,9 @@ begin
         and commands.turn_id = new.turn_id
         and length(commands.body) > 100
         and commands.path is not null
-        and instr(t.response, commands.body) > 0;
+        and instr(t.response, commands.body) > 0
+        -- substr stops at a NUL
+        and instr(t.response, char(0)) = 0;
     insert into events (at, run_id, turn_id, kind, detail)
     select
         now(), run_id, id, 'turn.judged',

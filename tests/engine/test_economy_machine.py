@@ -117,6 +117,9 @@ class Economy(RuleBasedStateMachine):
         act()
 
     def begin_turn(self, run: str) -> int:
+        while self.next(run) == "perform":  # what a client has asked for between turns
+            run_id = self.db.value("select id from runs where alias = ?", (run,))
+            Performer(self.db, None, threading.Event()).perform(run_id)
         if self.next(run) == "end":
             begin(self.db, run, "And then this", **self.loop)
         self.step(lambda: self.db.insert("begin_turn", run=run))
