@@ -21,6 +21,8 @@ from engine.functions.syntax import language, root_of
 _DEPTH = 5
 """Command lines within command lines that are read."""
 _PROGRAMS = 500
+_ARGUMENTS = 5 * SHELL_LINE_CHARACTERS
+"""Characters of the arguments of all programs together: what stands behind several programs counts for each of them."""
 _PLAIN_NODES = frozenset(
     (
         "program", "list", "pipeline", "subshell", "command", "command_name", "word", "number",
@@ -76,6 +78,7 @@ class _Reading:
         self.plain = True
         self.programs: list[dict[str, Any]] = []
         self.writes: list[str] = []
+        self._room = _ARGUMENTS
 
     def line(self, line: str, *, fed: bool, depth: int) -> None:
         """Read a command line that stands in `depth` others."""
@@ -107,6 +110,10 @@ class _Reading:
             return
         name = name_of(program)
         arguments = " ".join("\ufffd" if word is None else word for word in words[1:])
+        self._room -= len(arguments)
+        if self._room < 0:
+            self.readable = False
+            return
         self.programs.append(
             {
                 "program": name,
@@ -121,6 +128,8 @@ class _Reading:
         if sets_variables(words):
             self.plain = False
         for inner in run_by(words):
+            if self._room < 0:
+                break
             self.program(inner, around._replace(fed=around.fed or name in ("xargs", "parallel")), depth + 1)
         for line in lines_in(words):
             if line is None:

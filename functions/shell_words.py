@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 Words = tuple[str | None, ...]
@@ -76,19 +77,20 @@ def is_bare(words: Words) -> bool:
     return all(word in _IDLE for word in words[1:])
 
 
-def run_by(words: Words) -> list[Words]:
+def run_by(words: Words) -> Iterator[Words]:
     """The programs that a program runs, with their arguments; none for one that runs no other."""
     name, arguments = name_of(words[0] or ""), words[1:]
     if name == "find":
-        return [_until_end(arguments[place + 1 :]) for place, word in enumerate(arguments[:-1]) if word in _FINDS]
+        yield from (_until_end(arguments[place + 1 :]) for place, word in enumerate(arguments[:-1]) if word in _FINDS)
+        return
     if name in _RUNS:
         if _RUNS[name] not in arguments:
-            return []
+            return
         arguments = arguments[arguments.index(_RUNS[name]) + 1 :]
     elif name not in _WRAPPERS or (name == "command" and arguments and arguments[0] in ("-v", "-V", "-pv", "-pV")):
-        return []
-    inner = _without_options(arguments, _WRAPPERS.get(name, _Wrapper()))
-    return [inner] if inner else []
+        return
+    if inner := _without_options(arguments, _WRAPPERS.get(name, _Wrapper())):
+        yield inner
 
 
 def lines_in(words: Words) -> list[str | None]:
@@ -113,7 +115,7 @@ def has_script(words: Words) -> bool:
 
 def sets_variables(words: Words) -> bool:
     """Whether a program that runs another sets variables for it, such as PATH, as `env` does."""
-    before = len(words) - sum(map(len, run_by(words)[:1]))
+    before = len(words) - len(next(run_by(words), ()))
     return name_of(words[0] or "") in _WRAPPERS and any(word and _is_assignment(word) for word in words[1:before])
 
 

@@ -72,7 +72,7 @@ from commands
 where action = 'mv' or json_extract(attributes, '$.together') = 1;
 
 -- How a command ends when all of its proposals are settled. The message is that of the first one that failed, with what
--- was done before; else the answer to a question; else the command's own.
+-- was done before; else the answer to a question; else the command's own, with what was said of the files it wrote.
 create view _proposal_ends as
 select
     m.id as command_id,
@@ -94,15 +94,13 @@ select
             order by q.ordinal desc
             limit 1
         ),
-        nullif(
-            coalesce(m.message, '') || coalesce(
-                (
-                    select group_concat(e.target || ': ' || e.reason, char(10))
-                    from proposals as e
-                    where e.command_id = m.id and e.kind = 'file_write' and e.reason is not null
-                ), ''
-            ), ''
+        (
+            select
+                coalesce(nullif(m.message, '') || char(10), '') || group_concat(e.target || ': ' || e.reason, char(10))
+            from proposals as e
+            where e.command_id = m.id and e.kind = 'file_write' and e.reason is not null
         ),
+        m.message,
         ''
     ) as message
 from commands as m

@@ -36,7 +36,7 @@ _WORDS = {
 
 
 class Asker:
-    """Decides by asking: True accepts, False rejects, a text answers or replaces, None leaves the proposal open.
+    """Decides by asking: True accepts, False rejects, a text answers a question, None leaves the proposal open.
 
     The changes of one patch, and the removals of one command, are one decision unless the person takes them one by one.
     """
@@ -114,7 +114,8 @@ class Asker:
                     return self._rejected(proposal)
                 case "e":
                     if (text := self._edited(proposal)) is not None:
-                        return text
+                        self._answered(proposal, "accept", body=text)
+                        return True
                 case "a":
                     self._grant(proposal, None, whole_project=False)
                     return True
@@ -128,14 +129,18 @@ class Asker:
 
     def _rejected(self, proposal: Mapping[str, Any]) -> bool:
         reason = self._line("why not? (for the model; Enter: no reason) ").strip()
+        self._answered(proposal, "reject", reason=None if reason in {"", _END} else reason)
+        return False
+
+    def _answered(self, proposal: Mapping[str, Any], decision: str, **given: str | None) -> None:
+        """Decide with what the answer to the driver cannot say: a reason, or a text that may be empty."""
         self._db.insert(
             "answer_proposal",
             proposal_id=proposal["proposal_id"],
-            decision="reject",
-            reason=None if reason in {"", _END} else reason,
+            decision=decision,
             decided_by=self.decided_by,
+            **given,
         )
-        return False
 
     def _edited(self, proposal: Mapping[str, Any]) -> str | None:
         """The text of a file as the person changed it; None where it is as it was, or there is no editor."""
@@ -147,7 +152,7 @@ class Asker:
         if changed is None or changed == text:
             say("nothing was changed", dim=True)
             return None
-        return changed or "\n"
+        return changed
 
     def _grant(self, proposal: Mapping[str, Any], target: str | None, *, whole_project: bool) -> None:
         from engine.gate import give_grant

@@ -51,8 +51,11 @@ class _Finder(MetaPathFinder):
 
 
 def compiled_once() -> dict[str, str]:
-    """The environment for processes that keep what they compile, as those of a person do."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    """The environment for processes that keep what they compile, as those of a person do, and that search nothing: what is
+    installed beside the engine changes what its packets hold.
+    """
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "ENGINE_SEARCH": "none"}
 
 
 def use(tree: Path) -> None:

@@ -293,6 +293,21 @@ def test_an_edited_text_is_what_is_written_and_the_model_is_told(
     assert "+The port is 9191." in told
 
 
+def test_a_text_that_is_emptied_in_the_editor_empties_the_file(
+    open_terminal: OpenTerminal, folder: Path, tmp_path: Path, editing: str
+) -> None:
+    editor = tmp_path / "editor.sh"
+    editor.write_text('#!/bin/sh\n: > "$1"\n')
+    editor.chmod(0o755)
+    terminal = open_terminal("run", "--model", editing, "--run", "demo", "Change it", EDITOR=str(editor))
+    terminal.expect("accept?")
+    terminal.type("e\n")
+    terminal.expect("$ ")
+    terminal.type("q\n")
+    assert terminal.end()[0] == 6
+    assert (folder / "notes.md").read_bytes() == b""
+
+
 @pytest.mark.parametrize("editor", ["true", "false", "/no/such/editor"])
 def test_an_editor_that_changes_nothing_decides_nothing(
     open_terminal: OpenTerminal, folder: Path, editing: str, editor: str

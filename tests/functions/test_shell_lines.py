@@ -240,3 +240,4 @@ def test_no_line_raises(line: str) -> None:
 )
 def test_what_is_nested_deeply_or_long_is_given_up(line: str) -> None:
     assert len(read(line)["programs"]) <= 500
+    assert len(shell_read(line) or "") <= 200_000
