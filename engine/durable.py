@@ -117,6 +117,16 @@ def sync(folder: int) -> None:
         os.fsync(folder)
 
 
+def real_path(place: str | Path) -> str:
+    """The path of `place` without links. Where a link in it is replaced while it is read, it is `place` itself: whoever
+    opens that follows no link (`held_folder`).
+    """
+    try:
+        return os.path.realpath(place)
+    except OSError:
+        return str(place)
+
+
 @contextmanager
 def system_errors(action: str, path: str) -> Iterator[None]:
     """Turn an `OSError` of `action` on `path` into `PermissionDenied` (403), `Conflict` (409) or `EngineError` (500)."""

@@ -205,7 +205,7 @@ def _is_real(folder: Path) -> bool:
     """Whether no link is in the path; False for a text that cannot be a path."""
     try:
         return os.path.realpath(folder) == str(folder)
-    except ValueError:
+    except (OSError, ValueError):
         return False
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .durable import real_path
+
 if TYPE_CHECKING:
     from .database import Store
 
@@ -38,7 +40,7 @@ def _names_through(root: str, spelling: str) -> list[str]:
     if not os.path.isabs(spelling):
         return []
     place = Path(os.path.normpath(spelling))
-    real = Path(os.path.realpath(place))
+    real = Path(real_path(place))
     below = [str(place / Path(root).relative_to(real))] if Path(root).is_relative_to(real) else []
     return [name for name in (*below, str(place), *map(str, place.parents)) if _is_same(name, root)]
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from engine.durable import file_hash, held_folder, open_regular, sync, system_errors, temporary_beside
+from engine.durable import file_hash, held_folder, open_regular, real_path, sync, system_errors, temporary_beside
 from engine.errors import Conflict, NotFound, Overflow, PermissionDenied, ValidationError
 from engine.listing import Listing, Member, is_protected, is_unicode
 from engine.membership import candidates, holds_keys, is_named, key_identities
@@ -86,8 +86,7 @@ class Workspace:
         for part in self._parts(path):
             found = f"{found}/{part}"
             if os.path.islink(found):
-                with suppress(OSError):  # it is no link any more; of what it is now, `_held` follows none
-                    found = os.path.realpath(found)
+                found = real_path(found)
                 if not Path(found).is_relative_to(self.root):
                     raise self._refusal(path, "a symbolic link in it leads elsewhere")
         place = Path(found)
@@ -233,7 +232,7 @@ class Workspace:
     def _place_of_name(self, path: str) -> Path:
         """The real folder of a path, and its name in there, which may be that of a link."""
         *above, last = self._parts(path)
-        folder = Path(os.path.realpath(self.root.joinpath(*above)))
+        folder = Path(real_path(self.root.joinpath(*above)))
         if not folder.is_relative_to(self.root):
             raise self._refusal(path, "a symbolic link in it leads elsewhere")
         return folder / last

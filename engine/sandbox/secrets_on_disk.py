@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine.durable import real_path
 from engine.locate import FOLDER
 from engine.membership import is_named
 from engine.own_files import ENDINGS, identity
@@ -51,7 +52,7 @@ def look(root: Path, database: Path | None, shown: Sequence[str]) -> Findings:
         if entry.name == ".git":
             _guard_git(found, root, Path(entry.path))
         elif _is_hidden(entry, root, shown):
-            real = Path(os.path.realpath(entry.path))
+            real = Path(real_path(entry.path))
             if real.is_dir():
                 found.folders.add(real)
             elif real.exists():
@@ -148,7 +149,7 @@ def _has_other_names(path: Path) -> bool:
 def _is_inside(root: Path, path: Path) -> bool:
     """Whether a path is in the project without a link in it. A link could lead to what is hidden, and show it."""
     below = path != root and path.is_relative_to(root)
-    return below and Path(os.path.realpath(path.parent)) / path.name == path and not path.is_symlink()
+    return below and Path(real_path(path.parent)) / path.name == path and not path.is_symlink()
 
 
 def _is_hidden(entry: os.DirEntry[str], root: Path, shown: Collection[str]) -> bool:
@@ -172,7 +173,7 @@ def _is_tooling(entry: os.DirEntry[str]) -> bool:
 
 def _guard_git(found: Findings, root: Path, place: Path) -> None:
     """Keep a command from changing what git runs: configuration and hooks, also those of submodules and work trees."""
-    place = Path(os.path.realpath(place))
+    place = Path(real_path(place))
     if not place.is_relative_to(root):
         return  # read-only with the rest
     if place.is_file():
@@ -187,7 +188,7 @@ def _guard_git(found: Findings, root: Path, place: Path) -> None:
             if guarded.is_symlink():
                 found.kept.add(folder)  # a link cannot be held where it is
             if guarded.exists():
-                found.kept.add(Path(os.path.realpath(guarded)))
+                found.kept.add(Path(real_path(guarded)))
             elif folder not in trees:
                 (found.empty if name == "hooks" else found.placeholders).add(guarded)
         if not (folder / "commondir").exists():

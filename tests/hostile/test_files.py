@@ -10,6 +10,8 @@ spec: @own_files @secret_files @file_writes
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
 import random
 import shutil
@@ -105,6 +107,26 @@ def test_a_folder_that_is_swapped_for_a_link_leads_nothing_out(root: Path, outsi
             with suppress(OSError):
                 (root / "sub" / "new.txt").unlink()
     assert {path.name: path.read_text() for path in outside.iterdir()} == before
+
+
+def test_a_link_that_goes_while_it_is_read_is_an_error_of_the_engine(
+    root: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "away").symlink_to(outside)
+    workspace = Workspace(root)
+
+    def gone(path: str, **_: int) -> str:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
+
+    monkeypatch.setattr(os, "readlink", gone)
+    for act in (
+        lambda: workspace.write("away/a.txt", "x", before=None),
+        lambda: workspace.delete("away/a.txt", before=hashlib.sha256(b"outside\n").hexdigest()),
+        lambda: workspace.expect("away/a.txt", before=None, after=None),
+    ):
+        with pytest.raises(EngineError):
+            act()
+    assert (outside / "a.txt").read_text() == "outside\n"
 
 
 def test_a_link_that_takes_the_place_of_a_file_is_not_read(
