@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -71,3 +72,9 @@ def turn(db: engine.Database, run: str, response: str, chars: int = 100) -> int:
     for door in STEPS.values():
         db.execute(door, {"run": run, "chars": chars, "response": response})
     return int(db.value("select max(t.id) from turns as t join runs as r on r.id = t.run_id where r.alias = ?", (run,)))
+
+
+def heed_signals() -> None:
+    """For a child process: who runs tests in the background or under nohup has signals ignored, and that is inherited."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)

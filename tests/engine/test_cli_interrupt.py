@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from audit import audit
+from driving import heed_signals
 from engine_cli import ENGINE, SECONDS, database, engine, environment, run_command, script
 from timing import wait_until
 
@@ -41,8 +42,7 @@ def start(folder: Path) -> Iterator[Started]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            # whoever runs the tests in the background has SIGINT ignored, and that is inherited
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            preexec_fn=heed_signals,
         )
         started.append(process)
         return process

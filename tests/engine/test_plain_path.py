@@ -90,6 +90,12 @@ COMMANDS = st.one_of(
 )
 
 
+# whether the next turn can begin: a page that is fetched keeps a turn open, a question the run
+READY = """select exists (select 1 from loops where status in (100, 102))
+    and not exists (select 1 from runs where status = 202)
+    and not exists (select 1 from turns where phase <> 'judged')"""
+
+
 def without_plain_path(db: engine.Database) -> None:
     """Make no command plain, so that each goes the long way."""
     db.execute("drop view _plain_commands")
@@ -108,9 +114,7 @@ def rows_after(responses: list[str], writes: list[dict[str, Any]], plain: bool, 
             except engine.EngineError:
                 db.execute("select 1")
         for response in responses:
-            if db.value("select status from runs") == 202 or not db.value(
-                "select 1 from loops where status in (100, 102)"
-            ):
+            if not db.value(READY):
                 break
             turn(db, "demo", response)
         rows = {name: db.rows(query) for name, query in TABLES.items()}

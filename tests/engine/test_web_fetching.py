@@ -92,7 +92,7 @@ def test_a_packing_that_was_not_asked_for_is_no_text(site: Web) -> None:
     assert refused(site.url) == ("unsupported", f"{site.url} is packed as 'br', which was not asked for")
 
 
-@pytest.mark.parametrize("body", [gzip.compress(b"x" * 5000)[:-20], b"no gzip at all"])
+@pytest.mark.parametrize("body", [gzip.compress(b"x" * 5000)[:-20], b"no gzip at all"], ids=["cut", "other"])
 def test_a_broken_packing_is_told(body: bytes, site: Web) -> None:
     site.routes["/"] = raw(body, "text/plain", Content_Encoding="gzip")
     assert refused(site.url)[0] == "unreachable"

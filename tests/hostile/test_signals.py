@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from driving import heed_signals
 from engine_cli import ENGINE, SECONDS, environment, script
 from sandboxed import require_sandbox, sleepers
 from timing import wait_until
@@ -47,8 +48,7 @@ def start(folder: Path, model: str, sandbox: str = "off") -> subprocess.Popen[by
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        # whoever runs the tests in the background has SIGINT ignored, and that is inherited
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=heed_signals,
     )
 
 
