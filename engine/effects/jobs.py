@@ -56,12 +56,11 @@ class Jobs:
         job = _Job(effect["effect_id"])
         watch = partial(self._watch, job, effect, place, timeout_s, on_bytes)
         thread = threading.Thread(target=watch, name=f"job {job.effect_id}")
+        self._running[job.effect_id] = thread  # first: a signal may end the waiting
         thread.start()
         job.settled.wait()
         if job.error is not None and not job.started:
             raise job.error
-        if job.started:
-            self._running[job.effect_id] = thread
         return job.row
 
     def any_to_end(self) -> bool:

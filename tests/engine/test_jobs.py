@@ -281,7 +281,7 @@ def test_a_job_needs_the_same_decision_as_any_command(db: engine.Database, root:
         return False
 
     drive(db, root, '<sh background="1">touch done</sh>', DONE, on_proposal=reject)
-    assert [(each["kind"], each["detail"]) for each in asked] == [("process", "touch done")]
+    assert [(each["kind"], each["detail"], each["background"]) for each in asked] == [("process", "touch done", 1)]
     assert not (root / "done").exists()
     assert db.value("select count(*) from jobs") == 0
 
@@ -470,6 +470,23 @@ def test_output_is_kept_where_no_command_writes(db: engine.Database, root: Path,
     data = (tmp_path / "out").read_bytes()
     assert b"_1 <==\na\0b" in data
     assert b"_2 <==\nc\n" in data
+
+
+def test_a_person_is_told_that_a_command_would_run_on(folder: Path) -> None:
+    model = script(folder, '<sh background="1">npm start</sh>', DONE)
+    done = run_engine(
+        folder, "run", "--run", "demo", "--model", model, "--keep-output", str(folder.parent / "out"), "Go"
+    )
+    assert done.returncode == 6
+    assert "sh, in the background, until the task ends:" in done.stderr
+    refused = run_engine(folder, "resume", "demo", "--keep-output", "out")
+    assert "lies in the folder of the run" in refused.stderr
+
+
+def test_a_purge_takes_jobs_along(db: engine.Database, root: Path) -> None:
+    drive(db, root, '<sh background="1">sleep 600</sh>', DONE)
+    db.purge("demo")
+    assert db.value("select (select count(*) from jobs) + (select count(*) from job_channels)") == 0
 
 
 def test_engine_stream_prints_text_as_it_is_into_a_pipe(folder: Path) -> None:
