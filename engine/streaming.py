@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from .effects.stale import heal
+from .effects.stale import heal, is_left
 from .errors import Conflict, NotFound
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ class _Follower:
         self._end = 0
 
     def ended(self) -> bool:
-        return self._db.value("select 1 from _unfinished_processes where effect_id = ?", (self._effect_id,)) is None
+        running = self._db.row("select * from _unfinished_processes where effect_id = ?", (self._effect_id,))
+        return running is None or is_left(running)
 
     def news(self) -> Iterator[Output]:
         pieces = self._db.tuples(_PIECES, (*self._entry, self._last))

@@ -214,6 +214,14 @@ select
     || coalesce(', exit=' || j.exit_code, '')
     || coalesce(' (' || json_extract(j.detail, '$.duration_s') || 's)', '')
     || coalesce('. ' || json_extract(j.detail, '$.note'), '')
+    || coalesce(
+        (
+            select '. Of its output ' || sum(c.dropped) || ' characters in the middle were dropped'
+            from job_channels as c
+            where c.effect_id = j.effect_id
+            having sum(c.dropped) > 0
+        ), ''
+    )
     || '. Output: ' || coalesce(
         (
             select group_concat(line, ', ')

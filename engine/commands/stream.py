@@ -86,7 +86,7 @@ def _say_end(end: Ended | None, *, as_json: bool) -> None:
     if as_json and end is not None:
         print_json_text(json.dumps(end._asdict()))
     elif end is None:
-        say("it runs still; --follow goes on with it", dim=True)
+        say("it has no end yet; --follow waits for it while its run is driven", dim=True)
     else:
         code = "" if end.exit_code is None else f", exit code {end.exit_code}"
         why = f": {visible(end.outcome)}" if end.outcome and not end.outcome.startswith("exit:") else ""

@@ -71,7 +71,7 @@ class Jobs:
         """Wait for those that are to end."""
         for effect_id in self._alive():
             if self._driver.value(_TO_END, (effect_id,)):
-                self._running.pop(effect_id).join()
+                self._running[effect_id].join()
 
     def close(self) -> None:
         """End all of them and wait for that."""

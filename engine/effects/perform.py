@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,11 +152,11 @@ class Performer:
                 confined=confined,
                 on_bytes=self._keeper(effect),
             )
-        row = process_row(result, [*(confined.refused if confined else [])], place.told, self._kept)
-        if result.ended == "cancelled" and asked.by is not None:
-            detail = {**json.loads(row["detail"]), "note": f"stopped by {asked.by}"}
-            row |= {"outcome": "cancelled", "detail": json.dumps(detail)}
-        return row
+        refused = confined.refused if confined else []
+        if result.ended != "cancelled" or asked.by is None:
+            return process_row(result, refused, place.told, self._kept)
+        result = replace(result, message=f"stopped by {asked.by}")
+        return process_row(result, refused, place.told, self._kept) | {"outcome": "cancelled"}
 
     def _job(self, effect: Row) -> Mapping[str, Any]:
         """Start an accepted shell command in the background. Its effect is over then; how it ends is told by `Jobs`."""

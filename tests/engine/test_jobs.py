@@ -30,6 +30,7 @@ from engine.errors import Conflict, NotFound, PermissionDenied, ValidationError
 
 AWAIT = "until [ -e {0} ]; do sleep 0.02; done"
 """A command line that ends once a file is there."""
+AWAIT_PID = "until [ -s pid ]; do sleep 0.02; done"
 
 
 @pytest.fixture
@@ -160,7 +161,7 @@ def test_an_rm_ends_a_job_before_the_next_command(db: engine.Database, root: Pat
 
 
 def test_jobs_end_with_their_loop_and_the_next_prompt_has_its_own(db: engine.Database, root: Path) -> None:
-    drive(db, root, f'<sh background="1">echo $$ > pid; sleep 600 & wait</sh><sh>{AWAIT.format("pid")}</sh>{DONE}')
+    drive(db, root, f'<sh background="1">echo $$ > pid; sleep 600 & wait</sh><sh>{AWAIT_PID}</sh>{DONE}')
     assert is_gone((root / "pid").read_text())
     job = db.row("select state, outcome, json_extract(detail, '$.note') as note from jobs")
     assert job == {"state": "cancelled", "outcome": "cancelled", "note": "its loop ended"}
@@ -176,7 +177,7 @@ def test_an_error_of_the_app_ends_jobs_as_interrupted(db: engine.Database, root:
         drive(
             db,
             root,
-            f'<sh background="1">echo $$ > pid; sleep 600</sh><sh>{AWAIT.format("pid")}</sh>{GO_ON}',
+            f'<sh background="1">echo $$ > pid; sleep 600</sh><sh>{AWAIT_PID}</sh>{GO_ON}',
             GO_ON,
             DONE,
             on_event=fail,
@@ -193,7 +194,7 @@ def test_an_abort_ends_jobs(db: engine.Database, root: Path, tmp_path: Path) -> 
         if event["type"] == "command" and event["action"] == "env":
             db.abort("demo")
 
-    answers = f'<sh background="1">echo $$ > pid; sleep 600</sh><sh>{AWAIT.format("pid")}</sh><env>true</env>'
+    answers = f'<sh background="1">echo $$ > pid; sleep 600</sh><sh>{AWAIT_PID}</sh><env>true</env>'
     assert drive(db, root, answers, GO_ON, on_event=abort).status == 499
     assert is_gone((root / "pid").read_text())
     assert db.row("select state, outcome from jobs") == {"state": "cancelled", "outcome": "cancelled"}
