@@ -10,6 +10,7 @@ from .api import Database
 from .contract import Event, Options, Proposal, Result, Run
 from .errors import Conflict, EngineError, LeaseLost, NotFound, Overflow, PermissionDenied, ValidationError
 from .opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
+from .outputs import Output
 from .registration import register
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "LeaseLost",
     "NotFound",
     "Options",
+    "Output",
     "Overflow",
     "PermissionDenied",
     "Proposal",

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 from .arguments import expects
 from .connections import MEMORY
-from .database import Bindings, Row, Store
+from .database import Bindings, Row
 from .errors import ValidationError
+from .outputs import Outputs
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from .contract import Event, OnDriver, OnEvent, OnProposal, Options, Proposal, Result, Run
     from .handles import Handles
     from .models.protocol import Model
@@ -22,7 +25,7 @@ _TEXT = "a text or None"
 _CALLBACKS = dict.fromkeys(("on_event", "on_proposal", "on_driver"), "a function or None")
 
 
-class Database(Store):
+class Database(Outputs):
     """An open engine file, with methods for its runs. `engine.open` makes it."""
 
     @expects(prompt="a text", run=_TEXT, **_CALLBACKS)
@@ -34,13 +37,16 @@ class Database(Store):
         on_event: OnEvent | None = None,
         on_proposal: OnProposal | None = None,
         on_driver: OnDriver | None = None,
+        keep_output: str | PathLike[str] | None = None,
         **options: Unpack[Options],
     ) -> Result:
         """Give `prompt` to a run, a new one unless `run` names one, and drive it until it ends or waits.
 
         `on_event` gets each `engine.Event`. `on_proposal` gets each open `engine.Proposal` and returns True to accept it,
         False to reject it, a text to answer with, or None to leave it open. `on_driver` gets the driver, whose `stop()`
-        ends the driving from another thread: the status is 102 or 202 then, and `resume` goes on.
+        ends the driving from another thread: the status is 102 or 202 then, and `resume` goes on. `keep_output` is a file
+        outside of the run's folder that gets every byte that shell commands print; of what it prints a run itself keeps
+        the beginning and the end.
 
         Options; what is left out, or None, is left to the run, then to the setting, then to the default:
 
@@ -72,10 +78,12 @@ class Database(Store):
         that fails raises nothing; its status is in the result.
         """
         from . import runs
+        from .effects.kept_output import opened as output_file
 
         self.expect_no_transaction()
-        alias, loop = runs.prompt(self, prompt, run, options)
-        runs.drive(self, alias, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver)
+        with output_file(self, keep_output, run or options.get("fork"), options.get("root")) as kept:
+            alias, loop = runs.prompt(self, prompt, run, options)
+            runs.drive(self, alias, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver, kept=kept)
         return runs.result(self, alias, loop)
 
     async def run_async(
@@ -85,6 +93,7 @@ class Database(Store):
         run: str | None = None,
         on_event: OnEvent | None = None,
         on_proposal: OnProposal | None = None,
+        keep_output: str | PathLike[str] | None = None,
         **options: Unpack[Options],
     ) -> Result:
         """`run` for asyncio: it works in a thread, with a connection of its own, and calls back there.
@@ -94,7 +103,13 @@ class Database(Store):
         self.expect_no_transaction()
         return await self._handles.drive(
             lambda db, watch: db.run(
-                prompt, run=run, on_event=on_event, on_proposal=on_proposal, on_driver=watch, **options
+                prompt,
+                run=run,
+                on_event=on_event,
+                on_proposal=on_proposal,
+                on_driver=watch,
+                keep_output=keep_output,
+                **options,
             )
         )
 
@@ -117,24 +132,34 @@ class Database(Store):
         on_event: OnEvent | None = None,
         on_proposal: OnProposal | None = None,
         on_driver: OnDriver | None = None,
+        keep_output: str | PathLike[str] | None = None,
     ) -> Result:
         """Drive a run on from its next step, after a `start`, a kill, an interruption or a decision.
 
-        The callbacks are those of `run`. Raises `NotFound` (404) for an unknown run, `Conflict` (409) while another process
-        drives it.
+        The callbacks and `keep_output` are those of `run`. Raises `NotFound` (404) for an unknown run, `Conflict` (409)
+        while another process drives it.
         """
         from . import runs
+        from .effects.kept_output import opened as output_file
 
-        runs.drive(self, run, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver)
+        with output_file(self, keep_output, run) as kept:
+            runs.drive(self, run, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver, kept=kept)
         return runs.result(self, run)
 
     async def resume_async(
-        self, run: str, *, on_event: OnEvent | None = None, on_proposal: OnProposal | None = None
+        self,
+        run: str,
+        *,
+        on_event: OnEvent | None = None,
+        on_proposal: OnProposal | None = None,
+        keep_output: str | PathLike[str] | None = None,
     ) -> Result:
         """`resume` for asyncio; cancelling it stops the driving, and another resume goes on."""
         self.expect_no_transaction()
         return await self._handles.drive(
-            lambda db, watch: db.resume(run, on_event=on_event, on_proposal=on_proposal, on_driver=watch)
+            lambda db, watch: db.resume(
+                run, on_event=on_event, on_proposal=on_proposal, on_driver=watch, keep_output=keep_output
+            )
         )
 
     @expects(run="a text", after="a whole number")

@@ -33,6 +33,7 @@ from .commands import (
     run,
     shell,
     sql,
+    stream,
     trust,
     verbs,
 )
@@ -61,6 +62,7 @@ for _each in (
     past.context,
     past.diff,
     get.get,
+    stream.stream,
     verbs.set_,
     verbs.rm,
     verbs.cp,
@@ -140,9 +142,9 @@ def complete() -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     _open_streams()
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    for output in (sys.stdout, sys.stderr):
+        if hasattr(output, "reconfigure"):
+            output.reconfigure(errors="backslashreplace")
     try:
         _command()(arguments, prog_name=_NAME)
     except SystemExit as end:

@@ -133,7 +133,8 @@ class Proposal(TypedDict):
     """What waits for a decision, a row of `open_proposals`.
 
     `kind` says what it is (`question`, `process`, `file_write`, …), `detail` is the question, the command line or the
-    diff, `path` is what `resolve` takes. `since` is a time in UTC.
+    diff, `path` is what `resolve` takes. `since` is a time in UTC. `background` is 1 for a command that would run on in the
+    background, else 0.
     """
 
     run: str
@@ -145,6 +146,7 @@ class Proposal(TypedDict):
     since: str
     kind: str
     proposal_id: int
+    background: int
 
 
 class TurnEvent(TypedDict):

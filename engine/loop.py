@@ -25,17 +25,23 @@ from .progress import Progress, watched
 if TYPE_CHECKING:
     from .contract import OnEvent, OnProposal, Proposal
     from .database import Row, Store
+    from .effects.kept_output import KeptOutput
 
 _FIRST_PROPOSAL = "select * from open_proposals where run = ? order by proposal_id limit 1"
 
 
 class Driver:
     """Drives one run. `on_event` gets each event, `on_proposal` each open proposal as a row of `open_proposals`:
-    True accepts it, False rejects it, a text answers a question, None leaves it open.
+    True accepts it, False rejects it, a text answers a question, None leaves it open. `kept` gets all that processes print.
     """
 
     def __init__(
-        self, db: Store, run: str, on_event: OnEvent | None = None, on_proposal: OnProposal | None = None
+        self,
+        db: Store,
+        run: str,
+        on_event: OnEvent | None = None,
+        on_proposal: OnProposal | None = None,
+        kept: KeptOutput | None = None,
     ) -> None:
         self._db = db
         self._run = run
@@ -44,7 +50,7 @@ class Driver:
         self._decided_by = getattr(on_proposal, "decided_by", "callback")
         self._progress = Progress(db, run, watched(db, on_event))
         self._renderer = Renderer(db)
-        self._performer = Performer(db, self._lease.token, self._lease.stopped, self._progress.output)
+        self._performer = Performer(db, self._lease.token, self._lease.stopped, self._progress.output, kept)
         self._asked_turn: int | None = None
         dispatcher = Dispatcher(db, run, self._lease)
         self._inside = {"begin": self._begin, "render": self._render, "dispatch": dispatcher.dispatch}
@@ -75,8 +81,12 @@ class Driver:
         self._db.expect_no_transaction()
         with self._db.driven(), self._lease:
             pages.offer_search(self._db)
-            with suppress(Stopped):
-                self._take_steps()
+            self._performer.recover_jobs(self._run)
+            try:
+                with suppress(Stopped):
+                    self._take_steps()
+            finally:
+                self._performer.close()
             self._expect_lease()
             self._progress.tell()
             self._expect_file()
@@ -84,10 +94,12 @@ class Driver:
     def _take_steps(self) -> None:
         going = True
         while going and not self._lease.stopped.is_set():
+            if jobs := self._performer.jobs:
+                jobs.await_ends()
             step = self._steps_inside()
             self._progress.tell()
             act = self._outside.get(step["step"])
-            going = act is not None and act(step) is not False
+            going = step["step"] in self._inside or (act is not None and act(step) is not False)
 
     def _expect_file(self) -> None:
         """Raise `EngineError` (500) where the database was removed or replaced: what is written to it now is lost."""
@@ -104,6 +116,9 @@ class Driver:
             while (step := self._next())["step"] in self._inside:
                 judged = step["turn_id"] or judged
                 self._inside[step["step"]](step)
+                # a job that was told to end has ended before the model is told of anything that comes after
+                if (jobs := self._performer.jobs) and jobs.any_to_end():
+                    break
             if judged:
                 self._db.execute(
                     "update turns set ms_engine = coalesce(ms_engine, 0) + ? where id = ?",
@@ -126,6 +141,8 @@ class Driver:
 
     def _render(self, step: Row) -> None:
         files.look_at_watched(self._db, step["run_id"])
+        if self._performer.jobs:
+            self._db.insert("show_job_output", run_id=step["run_id"])
         self._db.insert("prepare_packet", turn_id=step["turn_id"])
         self._renderer.offer(step["turn_id"], self._lease.token)
         self._open_call(step["turn_id"])

@@ -13,6 +13,13 @@ from .errors import ValidationError
 from .registration import Clock, register, system_clock
 from .schema import Trust
 
+_UNFINISHED = """
+    select 1 from jobs where ended_at is null
+    union all
+    select 1 from effects where state in ('pending', 'started') and state = 'started' and kind = 'process'
+    limit 1
+"""
+
 
 @expects(path="a path", read_only="True or False", clock="a function")
 def open(  # noqa: A001 - engine.open reads like builtins.open
@@ -39,7 +46,22 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
         raise ValidationError(f"synchronous is FULL or NORMAL, not {synchronous!r}")
     if not isinstance(trust, bool | str):
         raise TypeError(f"trust is True, False or a digest, not {trust!r}")
-    return Database(path, synchronous=synchronous, read_only=read_only, clock=clock, trust=trust)
+    db = Database(path, synchronous=synchronous, read_only=read_only, clock=clock, trust=trust)
+    if not read_only:
+        _heal(db)
+    return db
+
+
+def _heal(db: Database) -> None:
+    """Record processes as interrupted whose engine is dead; a file without an unfinished one pays for one look."""
+    try:
+        if db.value(_UNFINISHED):
+            from .effects.stale import heal
+
+            heal(db)
+    except BaseException:
+        db.close()
+        raise
 
 
 async def open_async(

@@ -18,6 +18,7 @@ from .root_names import note_root
 
 if TYPE_CHECKING:
     from .database import Store
+    from .effects.kept_output import KeptOutput
 
 
 def prompt(db: Store, text: str, run: str | None, options: Options, piped: str = "") -> tuple[str, int]:
@@ -96,9 +97,13 @@ def drive(
     on_event: OnEvent | None = None,
     on_proposal: OnProposal | None = None,
     on_driver: OnDriver | None = None,
+    kept: KeptOutput | None = None,
 ) -> None:
-    """Drive `run` until it ends or waits; see `Database.run` for the callbacks and `Driver.drive` for the errors."""
-    driver = Driver(db, run, on_event, on_proposal)
+    """Drive `run` until it ends or waits; see `Database.run` for the callbacks and `Driver.drive` for the errors.
+
+    `kept` gets all that its commands print.
+    """
+    driver = Driver(db, run, on_event, on_proposal, kept)
     if on_driver:
         on_driver(driver)
     driver.drive()

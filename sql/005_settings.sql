@@ -55,6 +55,8 @@ values
         '1: the <prompt> carries token figures, at the price of the prefix cache'
     ),
     ('process_timeout', '45', 'number', 0.01, null, 1, 'seconds after which a process is stopped'),
+    ('job_timeout', '3600', 'number', 0.01, null, 1, 'seconds after which a background command is stopped'),
+    ('max_jobs', '4', 'whole', 0, 64, 1, 'background commands that one run may have at once; 0: none'),
     (
         'sandbox', 'auto', 'text', null, null, 1,
         'sandbox of shell commands: auto, require (run none without), or the name of one; only a prompt says off'
@@ -68,7 +70,10 @@ values
     ('sandbox_memory', '4096', 'whole', 0, null, 1, 'megabytes of data that a process in a sandbox may have; 0: any'),
     ('sandbox_processes', '1024', 'whole', 0, null, 1, 'processes that a command in a sandbox may have; 0: any'),
     ('sandbox_file_size', '1024', 'whole', 0, null, 1, 'megabytes of a file that a command in a sandbox writes; 0: any'),
-    ('process_output_bytes', '1000000', 'whole', 0, null, 1, 'bytes of one output channel that are kept'),
+    (
+        'process_output_bytes', '1000000', 'whole', 0, null, 1,
+        'bytes of one output channel that are kept: its beginning and its end'
+    ),
     ('file_max_bytes', '1000000', 'whole', 0, null, 1, 'size above which a file is listed but not read'),
     ('scan_max_files', '20000', 'whole', 0, null, 1, 'files of a project above which a scan is refused'),
     (

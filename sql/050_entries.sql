@@ -94,7 +94,9 @@ create table if not exists entry_chunks (
     id integer primary key,
     run_id integer not null constraint entry_chunks_run references runs (id) on delete cascade,
     entry_id integer not null constraint entry_chunks_entry references entries (id),
-    text text not null
+    text text not null,
+    -- of a piece of a background command: the characters before it in all that was kept; else null
+    position integer
 ) strict;
 
 create index if not exists idx_entry_chunks_run_id_entry_id on entry_chunks (run_id, entry_id, id);

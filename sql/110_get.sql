@@ -40,7 +40,14 @@ select
         from (
             select
                 text_slice(
-                    coalesce(b.body, ''),
+                    coalesce(
+                        -- what streams has pieces
+                        (
+                            select group_concat(text, '')
+                            from entry_chunks
+                            where run_id = b.run_id and entry_id = b.entry_id
+                        ), b.body, ''
+                    ),
                     cast(json_extract(c.attributes, '$.line') as integer),
                     cast(json_extract(c.attributes, '$.limit') as integer)
                 ) as slice

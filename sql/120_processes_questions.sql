@@ -14,7 +14,8 @@ insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, 
         'run a command that only reads'),
     ('sh', 50, 1, 1, 0, '["act"]', '["no_proposals","no_processes"]',
         json('{"type": "object", "properties": {
-            "body": {"type": "string", "description": "the shell command"}
+            "body": {"type": "string", "description": "the shell command"},
+            "background": {"type": "boolean", "description": "go on while it runs; it ends with the task"}
         }, "required": ["body"]}'),
         'run a shell command'),
     ('ask_user', 110, 1, 1, 1, '["ask","act"]', '["no_interaction","no_proposals","yolo"]',
@@ -164,7 +165,14 @@ begin
         'validation: ' || new.action || ' needs a command: <' || new.action || '>ls</' || new.action || '>.'
     where trim(coalesce(new.body, ''), char(32, 9, 10, 13)) = '';
     insert into open_proposal (command_id, kind, target, detail)
-    values (new.id, 'process', new.body, json_object('command', new.body));
+    values (
+        new.id, 'process', new.body,
+        -- without a null
+        json_patch(
+            '{}',
+            json_object('command', new.body, 'background', json_extract(new.attributes, '$.background'))
+        )
+    );
 end;
 
 -- Propose the question, which is answered by accepting it; an empty one fails.

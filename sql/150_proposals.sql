@@ -43,6 +43,7 @@ create index if not exists idx_proposals_open on proposals (run_id) where state 
 
 create view open_proposals as
 -- The proposals that wait for a decision: accept or reject them with 'engine resolve', or insert into resolutions.
+-- 'background' is 1 for a command that would run on in the background.
 select
     r.alias as run,
     t.sequence as turn,
@@ -52,7 +53,8 @@ select
     coalesce(p.detail ->> '$.diff', p.detail ->> '$.command', p.detail ->> '$.question', p.detail) as detail,
     strftime('%Y-%m-%d %H:%M:%S', p.created_at / 1000.0, 'unixepoch') as since,
     p.kind,
-    p.id as proposal_id
+    p.id as proposal_id,
+    p.kind = 'process' and p.detail ->> '$.background' is not null as background
 from proposals as p
 join runs as r on r.id = p.run_id
 left join turns as t on t.id = p.turn_id

@@ -51,7 +51,8 @@ select
     f.run_id,
     f.turn_id,
     f.command_id,
-    f.kind,
+    -- a process that does not hold up its turn is a job (124)
+    case f.kind when 'process' then iif(f.detail ->> '$.background' is null, 'process', 'job') else f.kind end as kind,
     f.detail,
     f.state,
     f.identity,
@@ -74,13 +75,19 @@ select *
 from pending_effects
 where turn_id is null and kind <> 'process';
 
--- The seconds after which a process is stopped: its own limit or the setting, and no longer than its loop may go on.
+-- The seconds after which a process is stopped: its own limit or the setting, and no longer than its loop may go on. A
+-- job has a setting of its own.
 create view _effect_timeouts as
 select
     f.id as effect_id,
     min(
         cast(coalesce(
-            json_extract(m.attributes, '$.timeout'), (select value from settings where name = 'process_timeout')
+            json_extract(m.attributes, '$.timeout'),
+            (
+                select value
+                from settings
+                where name = iif(f.detail ->> '$.background' is null, 'process_timeout', 'job_timeout')
+            )
         ) as real),
         coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = m.loop_id), 9e9)
     ) as timeout_s

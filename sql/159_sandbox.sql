@@ -101,26 +101,34 @@ where false;
 
 create view processes as
 -- The shell commands that were started, each with the sandbox that it ran in (null: none): select * from processes where
--- run = 'demo'. 'project' is writable or read-only, 'network' is none, all, or the domains that could be reached.
+-- run = 'demo'. 'project' is writable or read-only, 'network' is none, all, or the domains that could be reached; 'state'
+-- of one that runs is started, 'background' is 1 for a job.
 select
     r.alias as run,
     t.sequence as turn,
     p.path,
     p.target as command,
-    x.detail ->> '$.sandbox' as sandbox,
-    x.detail ->> '$.project' as project,
-    x.detail ->> '$.network' as network,
-    x.detail ->> '$.exit_code' as exit_code,
-    x.detail ->> '$.duration_s' as seconds,
-    f.state,
-    x.outcome,
+    coalesce(j.detail, x.detail) ->> '$.sandbox' as sandbox,
+    coalesce(j.detail, x.detail) ->> '$.project' as project,
+    coalesce(j.detail, x.detail) ->> '$.network' as network,
+    coalesce(j.detail, x.detail) ->> '$.exit_code' as exit_code,
+    coalesce(j.detail, x.detail) ->> '$.duration_s' as seconds,
+    case
+        when j.effect_id is null then f.state
+        when j.ended_at is null then 'started'
+        when j.outcome in ('interrupted', 'cancelled') then j.outcome
+        else 'done'
+    end as state,
+    case when j.effect_id is null then x.outcome else j.outcome end as outcome,
     strftime('%Y-%m-%d %H:%M:%S', f.started_at / 1000.0, 'unixepoch') as started,
-    f.id as effect_id
+    f.id as effect_id,
+    j.effect_id is not null as background
 from effects as f
 join runs as r on r.id = f.run_id
 join proposals as p on p.id = f.proposal_id
 left join turns as t on t.id = f.turn_id
 left join effect_results as x on x.effect_id = f.id
+left join jobs as j on j.effect_id = f.id
 where f.kind = 'process' and f.started_at is not null;
 
 -- triggers

@@ -103,7 +103,8 @@ cross join file_stats as f on f.project_id = r.project_id and f.path = e.path
 where v.visibility <> 'archived'
 group by r.id;
 
--- Turns before whose packet the whole project is scanned: the first of a loop, and one after a turn that ran a process.
+-- Turns before whose packet the whole project is scanned: the first of a loop, and one after a turn that ran a process, or
+-- while which a job ran.
 create view _scan_requests as
 select
     t.id as turn_id,
@@ -124,6 +125,12 @@ where t.phase = 'assembling'
             from turns as o
             join effects as f on f.turn_id = o.id and f.kind = 'process'
             where o.run_id = t.run_id and o.sequence = t.sequence - 1
+        )
+        or exists (
+            select 1
+            from jobs as j
+            join turns as o on o.run_id = j.run_id and o.sequence = t.sequence - 1
+            where j.run_id = t.run_id and coalesce(j.ended_at, 9e18) >= o.created_at
         )
     );
 

@@ -79,8 +79,8 @@ select
     coalesce(c.path, case when g.command_id is null then g.target end),
     g.status,
     g.outcome,
-    json_extract(x.detail, '$.exit_code'),
-    json_extract(x.detail, '$.duration_s'),
+    json_extract(coalesce(j.detail, x.detail), '$.exit_code'),
+    json_extract(coalesce(j.detail, x.detail), '$.duration_s'),
     (select k.changes from _command_changes as k where k.command_id = g.command_id),
     case when f.id is not null then (select k.outputs from _command_outputs as k where k.command_id = g.command_id) end,
     -- whoever decided, where that was somebody
@@ -98,6 +98,7 @@ left join turns as t on t.run_id = r.id and t.sequence = g.turn
 left join loops as l on l.id = t.loop_id
 left join effects as f on f.command_id = c.id and f.kind = 'process'
 left join effect_results as x on x.effect_id = f.id
+left join jobs as j on j.effect_id = f.id
 -- the prompt and the answer have rows of their own
 where not (c.id is not null and c.turn_id is null and lower(c.path) glob 'run://*' and c.body is not null)
     and not (g.action = 'update' and l.answer is not null and trim(g.body) = trim(l.answer))

@@ -40,6 +40,19 @@ where ev.kind in ('entry.created', 'entry.written') and c.state in ('resolved', 
         where x.id > ev.id and x.id <= v.since and x.entry_id = ev.entry_id and x.kind = 'entry.written'
     )
 union all
+-- a background command that has ended; its start was told as its command
+select
+    r.alias, ev.id, 'command', t.sequence, null, null, null, c.action, c.body, v.status, j.outcome, v.body, c.log_path,
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
+from events as ev
+join jobs as j on j.effect_id = json_extract(ev.detail, '$.effect')
+join effects as f on f.id = j.effect_id
+join commands as c on c.id = f.command_id
+join turns as t on t.id = f.turn_id
+join runs as r on r.id = ev.run_id
+join known_entries as v on v.run = r.alias and v.path = c.log_path
+where ev.kind = 'job.ended'
+union all
 select
     r.alias, ev.id, 'error', t.sequence, null, null, null, 'error', json_extract(a.attributes, '$.target'),
     json_extract(a.attributes, '$.status'), v.outcome, b.body, e.path,

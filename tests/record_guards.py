@@ -147,6 +147,12 @@ OF_COMMANDS = (
         # effect_results__guard refuses a second result
         taken="new.id > 0",
     ),
+    Kept(
+        "jobs",
+        stays=OF_A_RUN,
+        may=(("ended_at state outcome exit_code detail", "old.ended_at is null"),),
+    ),
+    Kept("process_cancels", stays="exists (select 1 from effects where id = old.effect_id)"),
 )
 OF_ENTRIES = (
     Kept(
@@ -179,6 +185,7 @@ RECORD = OF_RUNS + OF_COMMANDS + OF_ENTRIES
 
 FREE = {
     "entry_chunks": "output while it comes; it becomes a content",
+    "job_channels": "how much of an output is there; the output becomes a content",
     "leases": "who drives a run now",
     "projects": "configuration",
     "file_constraints": "configuration",

@@ -70,7 +70,8 @@ def show_proposal(proposal: Mapping[str, Any], most: int | None = None) -> None:
     if proposal["kind"] == "question":
         say(f"{proposal['action']}: " + "\n".join(shown), "cyan")
     elif proposal["kind"] == "process":
-        say(f"{proposal['action']}:\n" + "\n".join(f"  $ {line}" for line in shown), "cyan")
+        how = ", in the background, until the task ends" if proposal["background"] else ""
+        say(f"{proposal['action']}{how}:\n" + "\n".join(f"  $ {line}" for line in shown), "cyan")
     else:
         say(f"{proposal['action']} {visible(proposal['target'] or '')}", "cyan")
         for line in coloured(shown, proposal["target"]):

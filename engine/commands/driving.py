@@ -20,14 +20,23 @@ from .shared import db_flag
 if TYPE_CHECKING:
     from engine.api import Database
     from engine.contract import OnProposal, Result
+    from engine.effects.kept_output import KeptOutput
 
 
 def drive(
-    db: Database, run: str, loop: int | None, *, given: Path | None, yolo: bool = False, as_json: bool = False
+    db: Database,
+    run: str,
+    loop: int | None,
+    *,
+    given: Path | None,
+    yolo: bool = False,
+    as_json: bool = False,
+    kept: KeptOutput | None = None,
 ) -> None:
     """Drive `run` until it ends, waits or is interrupted, print the result of its loop `loop`, and exit with its code.
 
-    `given` is the --db of the command line; the commands that are shown while the run waits repeat it.
+    `given` is the --db of the command line; the commands that are shown while the run waits repeat it. `kept` is the file of
+    --keep-output.
     """
     from engine import runs
     from engine.errors import Conflict, EngineError
@@ -37,7 +46,7 @@ def drive(
         person = None if yolo else terminal()
         decide: OnProposal | None = AcceptAll(db) if yolo else Asker(db, interrupt, person) if person else None
         try:
-            runs.drive(db, run, on_event=narrator, on_proposal=decide, on_driver=interrupt.take)
+            runs.drive(db, run, on_event=narrator, on_proposal=decide, on_driver=interrupt.take, kept=kept)
         except Conflict:
             raise
         except EngineError as error:

@@ -10,7 +10,7 @@ from .completing import complete_run
 from .driving import drive
 from .exits import NOTHING_TO_DO
 from .printing import say
-from .shared import DbOption, JsonOption, open_existing, run_or_latest
+from .shared import DbOption, JsonOption, KeepOutputOption, open_existing, run_or_latest
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -22,6 +22,7 @@ def resume(
         typer.Argument(metavar="RUN", help="The run; default: the latest unfinished.", autocompletion=complete_run),
     ] = None,
     yolo: Annotated[bool, typer.Option("--yolo", help="Accept all proposals.")] = False,
+    keep_output: KeepOutputOption = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -35,6 +36,8 @@ def resume(
       engine resume
       engine resume demo --yolo
     """
+    from engine.effects.kept_output import opened as output_file
+
     with open_existing(db) as database:
         alias = run_or_latest(database, run) if run else _unfinished(database)
         if alias is None or not _step(database, alias):
@@ -42,7 +45,8 @@ def resume(
                 f"nothing to resume{f' in {alias}' if alias else ''}; 'engine run --run NAME PROMPT' goes on with a run"
             )
             raise typer.Exit(NOTHING_TO_DO)
-        drive(database, alias, None, given=db, yolo=yolo, as_json=as_json)
+        with output_file(database, keep_output, alias) as kept:
+            drive(database, alias, None, given=db, yolo=yolo, as_json=as_json, kept=kept)
 
 
 def abort(

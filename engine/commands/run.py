@@ -12,7 +12,7 @@ from .completing import complete_model, complete_run
 from .driving import drive
 from .piped import piped_text
 from .printing import say
-from .shared import DbOption, JsonOption, absolute_model, open_to_write
+from .shared import DbOption, JsonOption, KeepOutputOption, absolute_model, open_to_write
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -98,6 +98,7 @@ def run(
         bool | None,
         typer.Option("--stdin/--no-stdin", help="Wait for the end of stdin, or do not look at it; default: see below."),
     ] = None,
+    keep_output: KeepOutputOption = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -124,6 +125,7 @@ def run(
       0 answered, 1 failed, 2 usage, 3 cannot be done, 4 aborted, 5 too large, 6 waits for a decision
     """
     from engine.contract import Options
+    from engine.effects.kept_output import opened as output_file
     from engine.errors import ValidationError
     from engine.models.protocol import storable
 
@@ -154,9 +156,12 @@ def run(
         at=at,
     )
     _rehearse(db, text, run, options, piped)
-    with open_to_write(db) as database:
+    with (
+        open_to_write(db) as database,
+        output_file(database, keep_output, run or parent, root or Path.cwd()) as kept,
+    ):
         alias, loop = _prompt(database, text, run, options, piped)
-        drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json)
+        drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json, kept=kept)
 
 
 def _network(everything: bool, domains: str | None) -> str | None:

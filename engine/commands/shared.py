@@ -23,6 +23,15 @@ DbOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+KeepOutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--keep-output",
+        metavar="FILE",
+        readable=False,
+        help="Append all that shell commands print to this file, outside of the folder.",
+    ),
+]
 RunArgument = Annotated[
     str | None, typer.Argument(metavar="RUN", help="The run; default: the latest.", autocompletion=complete_run)
 ]

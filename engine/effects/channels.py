@@ -1,54 +1,78 @@
-"""One output channel of a process: decodes its bytes, passes the text on in batches, and stops at a limit."""
+"""One output channel of a process: decodes its bytes, passes the text on in batches, keeps its beginning and its end."""
 
 from __future__ import annotations
 
 import codecs
 import time
+from collections import deque
 from collections.abc import Callable
 
 OnOutput = Callable[[int, str], None]
+OnBytes = Callable[[int, bytes], None]
 
 BATCH_BYTES = 65_536
 BATCH_SECONDS = 0.2
+_WINDOW_BYTES = 262_144
+_WINDOW_SECONDS = 1.0
+_MOST_CONTINUED = 3
+"""Bytes of a character of UTF-8 behind its first one."""
 
 
 class Channel:
-    """Channel `number` (1 stdout, 2 stderr). The first `room` bytes go to `on_output` as text, the rest is dropped.
+    """Channel `number` (1 stdout, 2 stderr). `on_output` gets the first half of `room` bytes as text while it comes, and the
+    last half when the channel ends; between the two stands a line that says how many bytes were left out.
 
-    A batch is passed on after 0.2 s or 64 KB. `truncated` says whether bytes were dropped.
+    A batch is passed on after 0.2 s or 64 KB. With `follows`, for a channel that may go on for hours, the latest part is
+    passed on each second, up to 256 KB of it. `on_bytes` gets everything. `left_out` counts the bytes that were left out.
     """
 
-    def __init__(self, number: int, room: int, on_output: OnOutput) -> None:
+    def __init__(
+        self, number: int, room: int, on_output: OnOutput, *, on_bytes: OnBytes | None = None, follows: bool = False
+    ) -> None:
         self.number = number
-        self.truncated = False
-        self._room = room
+        self.left_out = 0
+        self._room = room - room // 2
+        self._late_room = min(room // 2, _WINDOW_BYTES) if follows else room // 2
+        self._follows = follows
         self._on_output = on_output
+        self._on_bytes = on_bytes
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._batch: list[str] = []
         self._batch_bytes = 0
         self._batch_began = 0.0
+        self._late: deque[bytes] = deque()
+        self._late_bytes = 0
+        self._late_began = 0.0
+        self._skipped = 0
 
     def feed(self, data: bytes) -> None:
         """Take bytes that were read from the channel, at most 64 KB at a time."""
-        kept = data[: self._room]
-        self._room -= len(kept)
-        self.truncated = self.truncated or len(kept) < len(data)
-        if self._batch_bytes + len(kept) > BATCH_BYTES:
-            self.flush()
-        if not self._batch:
-            self._batch_began = time.monotonic()
-        self._batch.append(self._decoder.decode(kept))
-        self._batch_bytes += len(kept)
+        if self._on_bytes is not None:
+            self._on_bytes(self.number, data)
+        early, late = data[: self._room], data[self._room :]
+        self._room -= len(early)
+        if early:
+            if self._batch_bytes + len(early) > BATCH_BYTES:
+                self.flush()
+            if not self._batch:
+                self._batch_began = time.monotonic()
+            self._batch.append(self._decoder.decode(early))
+            self._batch_bytes += len(early)
+        if late:
+            self._keep_late(late)
 
     def flush_if_due(self) -> None:
-        """Pass on a batch that is 0.2 s old."""
-        if self._batch and time.monotonic() - self._batch_began >= BATCH_SECONDS:
+        """Pass on a batch that is 0.2 s old, and the latest part where that is due."""
+        now = time.monotonic()
+        if self._batch and now - self._batch_began >= BATCH_SECONDS:
             self.flush()
+        if self._follows and self._late and now - self._late_began >= _WINDOW_SECONDS:
+            self._flush_late()
 
     def finish(self) -> None:
-        """Pass on the rest. Half a character at the end becomes U+FFFD, unless the limit cut it in half."""
-        if not self.truncated:
-            self._batch.append(self._decoder.decode(b"", True))
+        """Pass on the rest. Half a character at the end becomes U+FFFD."""
+        self._flush_late()
+        self._batch.append(self._decoder.decode(b"", True))
         self.flush()
 
     def flush(self) -> None:
@@ -57,5 +81,42 @@ class Channel:
         text = "".join(self._batch).replace("\0", "\ufffd")
         self._batch.clear()
         self._batch_bytes = 0
-        if text:
-            self._on_output(self.number, text)
+        for start in range(0, len(text), BATCH_BYTES):
+            self._on_output(self.number, text[start : start + BATCH_BYTES])
+
+    def _keep_late(self, data: bytes) -> None:
+        """Keep the latest bytes behind the first half, and count those that make room for them."""
+        if not self._late:
+            self._late_began = time.monotonic()
+        self._late.append(data)
+        self._late_bytes += len(data)
+        while self._late and self._late_bytes - len(self._late[0]) >= self._late_room:
+            gone = len(self._late.popleft())
+            self._late_bytes -= gone
+            self._skipped += gone
+
+    def _flush_late(self) -> None:
+        data = b"".join(self._late)
+        self._late.clear()
+        self._late_bytes = 0
+        kept = data[-self._late_room :] if self._late_room else b""
+        self._skipped += len(data) - len(kept)
+        if self._skipped:
+            # what was begun of a character before the gap, and what is left of one behind it
+            self._batch.append(self._decoder.decode(b"", True))
+            self._decoder.reset()
+            kept, broken = _from_character(kept)
+            self._skipped += broken
+            self._batch.append(f"\n[… {self._skipped:,} bytes left out …]\n")
+            self.left_out += self._skipped
+            self._skipped = 0
+        self._batch.append(self._decoder.decode(kept))
+        self.flush()
+
+
+def _from_character(data: bytes) -> tuple[bytes, int]:
+    """`data` from its first whole character of UTF-8 on, and how many bytes stood before that."""
+    for start in range(min(len(data), _MOST_CONTINUED)):
+        if data[start] & 0xC0 != 0x80:
+            return data[start:], start
+    return data, 0

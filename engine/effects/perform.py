@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +22,13 @@ from .processes import ProcessResult, kill_leftover, run_process
 if TYPE_CHECKING:
     from engine.database import Row, Store
 
+    from .confining import Place
+    from .jobs import Jobs
+    from .kept_output import KeptOutput
+
 Output = Callable[[int, str], None]
+_LOOK_SECONDS = 0.2
+_CANCEL = "select asked_by || coalesce(': ' || reason, '') from process_cancels where effect_id = ?"
 _OF_RUN = (
     "where run_id = :run and (not :requested or effect_id in (select effect_id from _requested_effects)) "
     "order by effect_id"
@@ -31,19 +39,30 @@ class Performer:
     """Performs effects for the driver whose lease has the token `token`; when `stopped` is set, a running process ends and
     is told as interrupted.
 
-    `on_output` gets the channel (1 stdout, 2 stderr) and the text of what a process prints.
+    `on_output` gets the channel (1 stdout, 2 stderr) and the text of what a process prints, one in the background excepted;
+    `kept` gets every byte.
     """
 
-    def __init__(self, db: Store, token: str | None, stopped: threading.Event, on_output: Output | None = None) -> None:
+    def __init__(
+        self,
+        db: Store,
+        token: str | None,
+        stopped: threading.Event,
+        on_output: Output | None = None,
+        kept: KeptOutput | None = None,
+    ) -> None:
         self._db = db
         self._token = token
         self._stopped = stopped
         self._on_output = on_output
+        self._kept = kept
+        self._jobs: Jobs | None = None
         self._of_plugins = plugins.effect_handlers()
         self._handlers: dict[str, Callable[[Row], Mapping[str, Any]]] = {
             "file_write": partial(files.write, db),
             "file_delete": partial(files.delete, db),
             "process": self._process,
+            "job": self._job,
             "fetch": partial(pages.perform, db, stopped),
             "search": partial(pages.perform, db, stopped),
             **self._of_plugins,
@@ -71,7 +90,7 @@ class Performer:
         effect = self._db.row(f"select * from pending_effects {_OF_RUN} limit 1", which)  # noqa: S608
         if effect is None or self._stopped.is_set():
             return
-        if effect["kind"] != "process":
+        if effect["kind"] not in ("process", "job"):
             self._mark_started(effect["effect_id"], None)
         self._report(effect["effect_id"], self._handle(effect))
 
@@ -81,6 +100,24 @@ class Performer:
             if process["identity"]:
                 kill_leftover(ProcessIdentity.from_json(process["identity"]))
             self._report(process["effect_id"], {"state": "failed", "outcome": "interrupted"})
+
+    def recover_jobs(self, run: str) -> None:
+        """The same for commands in the background that a driver before this one has left."""
+        for job in self._db.rows(
+            "select j.* from _leftover_jobs as j join runs as r on r.id = j.run_id where r.alias = ?", (run,)
+        ):
+            kill_leftover(ProcessIdentity.from_json(job["identity"]))
+            self._db.insert("finish_job", effect_id=job["effect_id"], outcome="interrupted", lease=self._token)
+
+    @property
+    def jobs(self) -> Jobs | None:
+        """The commands that run in the background; None where there was none."""
+        return self._jobs
+
+    def close(self) -> None:
+        """End what runs in the background, and record how it ended."""
+        if self._jobs is not None:
+            self._jobs.close()
 
     def _handle(self, effect: Row) -> Mapping[str, Any]:
         handler = self._handlers.get(effect["kind"])
@@ -101,25 +138,60 @@ class Performer:
 
     def _process(self, effect: Row) -> dict[str, Any]:
         """Run an accepted shell command in the project's root; its start is recorded before it can do anything."""
-        if effect["root"] is None:
-            raise PermissionDenied("a run without a folder runs no process; start one with root=, or --root")
-        from . import confining  # a run without processes needs none of it
-
-        place = confining.place_of(self._db, effect)
+        place = self._place(effect)
+        asked = Asked(self._stopped, lambda: self._db.value(_CANCEL, (effect["effect_id"],)))
         with place.confine() as confined:
             result = run_process(
                 json.loads(effect["detail"])["command"],
                 cwd=Path(effect["root"]),
-                timeout_s=self._db.value(
-                    "select timeout_s from _effect_timeouts where effect_id = ?", (effect["effect_id"],)
-                ),
+                timeout_s=self._timeout(effect),
                 on_start=lambda identity: self._mark_started(effect["effect_id"], identity.to_json()),
                 on_output=lambda channel, text: self._append(effect["effect_id"], channel, text),
-                cancelled=self._stopped,
+                cancelled=asked,
                 max_output=effect["max_output"],
                 confined=confined,
+                on_bytes=self._keeper(effect),
             )
-        return _process_row(result, confined.refused if confined else [], place.told)
+        refused = confined.refused if confined else []
+        if result.ended != "cancelled" or asked.by is None:
+            return process_row(result, refused, place.told, self._kept)
+        result = replace(result, message=f"stopped by {asked.by}")
+        return process_row(result, refused, place.told, self._kept) | {"outcome": "cancelled"}
+
+    def _job(self, effect: Row) -> Mapping[str, Any]:
+        """Start an accepted shell command in the background. Its effect is over then; how it ends is told by `Jobs`."""
+        refusal = self._db.value("select refusal from _job_refusals where effect_id = ?", (effect["effect_id"],))
+        if refusal is not None:
+            outcome, _, message = refusal.partition(": ")
+            return {"state": "failed", "outcome": outcome, "message": message}
+        place = self._place(effect)
+        if self._jobs is None:
+            from .jobs import Jobs
+
+            self._jobs = Jobs(self._db, self._token, self._stopped, self._kept)
+        return self._jobs.start(effect, place, self._timeout(effect), self._keeper(effect))
+
+    def _place(self, effect: Row) -> Place:
+        """Where a process runs. Raises `PermissionDenied` (403) in a run without a folder."""
+        if effect["root"] is None:
+            raise PermissionDenied("a run without a folder runs no process; start one with root=, or --root")
+        from . import confining  # a run without processes needs none of it
+
+        return confining.place_of(self._db, effect)
+
+    def _timeout(self, effect: Row) -> float:
+        seconds = "select timeout_s from _effect_timeouts where effect_id = ?"
+        return float(self._db.value(seconds, (effect["effect_id"],)))
+
+    def _keeper(self, effect: Row) -> Callable[[int, bytes], None] | None:
+        """What takes every byte that a process prints, for the file that a person named; None without one."""
+        if self._kept is None:
+            return None
+        paths = self._db.tuples(
+            "select channel, path from _effect_channels where effect_id = ?", (effect["effect_id"],)
+        )
+        names, kept = dict(paths), self._kept
+        return lambda channel, data: kept.write(names[channel], data)
 
     def _mark_started(self, effect_id: int, identity: str | None) -> None:
         """Record the start of an effect; raises `Conflict` (409) while another process drives its run."""
@@ -137,12 +209,39 @@ class Performer:
         self._db.insert("finish_effect", effect_id=effect_id, lease=self._token, **columns)
 
 
-def _process_row(result: ProcessResult, refused: list[str], told: Mapping[str, str | None]) -> dict[str, Any]:
+class Asked:
+    """Whether a process shall end: its driver is stopped, or somebody has asked for that; `asks` says who.
+
+    The file is looked at five times a second. `by` is who asked.
+    """
+
+    def __init__(self, stopped: threading.Event, asks: Callable[[], str | None]) -> None:
+        self.by: str | None = None
+        self._stopped = stopped
+        self._asks = asks
+        self._looked = time.monotonic()
+
+    def is_set(self) -> bool:
+        """Whether it shall end now."""
+        if self.by is None and time.monotonic() - self._looked >= _LOOK_SECONDS:
+            self._looked = time.monotonic()
+            self.by = self._asks()
+        return self.by is not None or self._stopped.is_set()
+
+
+def process_row(
+    result: ProcessResult, refused: list[str], told: Mapping[str, str | None], kept: KeptOutput | None
+) -> dict[str, Any]:
     """The columns of `finish_effect` for a process: resolved for exit code 0, else failed with an outcome.
 
     `refused` are the hosts that its sandbox let it not reach, `told` what is kept of the sandbox.
     """
-    notes = [note for note in (result.message, "output was cut" if result.truncated else "") if note]
+    notes = [result.message] if result.message else []
+    if result.left_out:
+        rest = "all of it is kept for the person" if kept else "a person gets all of it with --keep-output FILE"
+        notes.append(f"{result.left_out:,} bytes of output were left out, {rest}")
+    if kept is not None and kept.failure:
+        notes.append(f"not all output was kept: {kept.failure}")
     notes += [f"the sandbox did not let it reach {', '.join(refused)}"] if refused else []
     detail = {
         "exit_code": result.exit_code,

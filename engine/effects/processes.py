@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from engine.effects.channels import BATCH_BYTES, Channel, OnOutput
+from engine.effects.channels import BATCH_BYTES, Channel, OnBytes, OnOutput
 from engine.effects.guarded import Guarded, signal_group
 from engine.identity import ProcessIdentity, is_same_process, process_stat
 from engine.secrets import clean_environment
@@ -32,19 +32,27 @@ _TERMINATE_SECONDS = 2.0
 _LINGER_SECONDS = 0.5
 
 
+class Signal(Protocol):
+    """Tells whether a command shall end; a `threading.Event` is one."""
+
+    def is_set(self) -> bool:
+        """Whether it shall."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessResult:
     """How a command ended after `duration_s` seconds of running.
 
-    `exit_code` is 0-255 where it `exited` (128 + N where signal N killed it), else None. `truncated` says whether output
-    above the limit was dropped. `message` is for people and may be empty.
+    `exit_code` is 0-255 where it `exited` (128 + N where signal N killed it), else None. `left_out` counts the bytes of
+    output above the limit that were dropped. `message` is for people and may be empty.
     """
 
     exit_code: int | None
     ended: Ended
     duration_s: float
     message: str = ""
-    truncated: bool = False
+    left_out: int = 0
 
 
 def run_process(
@@ -54,15 +62,18 @@ def run_process(
     timeout_s: float,
     on_start: Callable[[ProcessIdentity], None],
     on_output: OnOutput,
-    cancelled: threading.Event | None = None,
+    cancelled: Signal | None = None,
     environment: Mapping[str, str] | None = None,
     max_output: int = 1_000_000,
     confined: Confined | None = None,
+    on_bytes: OnBytes | None = None,
+    follows: bool = False,
 ) -> ProcessResult:
     """Run `command` in bash (sh where there is none) in the folder `cwd` for at most `timeout_s` seconds.
 
     `on_start` is called with the identity of the process before the command can act, `on_output` with the channel (1
-    stdout, 2 stderr) and text. Both run in the calling thread. At most `max_output` bytes of each channel are passed on.
+    stdout, 2 stderr) and text. Both run in the calling thread. At most `max_output` bytes of each channel are passed on, the
+    first half and the last; with `follows` the latest ones each second. `on_bytes` gets the channel and every byte.
     The command gets `environment`, by default this process's own without secrets. With `confined` it runs in a sandbox, and
     all that it started ends with it.
 
@@ -79,7 +90,8 @@ def run_process(
         guarded = Guarded(command, cwd, environment, confined)
     except (OSError, ValueError) as error:
         return ProcessResult(None, "failed_to_start", 0.0, f"cannot start the command in {str(cwd)!r}: {error}")
-    running = _Running(guarded, on_output, max_output)
+    channels = [Channel(n, max_output, on_output, on_bytes=on_bytes, follows=follows) for n in (1, 2)]
+    running = _Running(guarded, channels)
     try:
         on_start(guarded.identity)
         if cancelled.is_set():
@@ -100,15 +112,15 @@ def kill_leftover(identity: ProcessIdentity) -> bool:
 class _Running:
     """A started command with its output."""
 
-    def __init__(self, guarded: Guarded, on_output: OnOutput, max_output: int) -> None:
+    def __init__(self, guarded: Guarded, channels: list[Channel]) -> None:
         self._guarded = guarded
-        self._channels = [Channel(1, max_output, on_output), Channel(2, max_output, on_output)]
+        self._channels = channels
         self._pipes = selectors.DefaultSelector()
         for pipe, channel in zip(guarded.output, self._channels, strict=True):
             os.set_blocking(pipe.fileno(), False)
             self._pipes.register(pipe, selectors.EVENT_READ, channel)
 
-    def result(self, timeout_s: float, cancelled: threading.Event) -> ProcessResult:
+    def result(self, timeout_s: float, cancelled: Signal) -> ProcessResult:
         """Let the command run for at most `timeout_s` seconds, pass its output on, and return how it ended."""
         began = time.monotonic()
         self._guarded.release()
@@ -117,21 +129,21 @@ class _Running:
         clean = self._settle() if ended == "exited" else self._terminate()
         for channel in self._channels:
             channel.finish()
-        truncated = any(channel.truncated for channel in self._channels)
+        left_out = sum(channel.left_out for channel in self._channels)
         if ended != "exited":
             message = "cancelled" if ended == "cancelled" else f"timed out after {timeout_s:g} s"
-            return ProcessResult(None, ended, duration, message, truncated)
+            return ProcessResult(None, ended, duration, message, left_out)
         code = self._guarded.code or 0
         notes = [f"killed by signal {-code}"] if code < 0 else []
         notes += [] if clean else ["what it left running with its output open was ended"]
-        return ProcessResult(code if code >= 0 else 128 - code, ended, duration, "; ".join(notes), truncated)
+        return ProcessResult(code if code >= 0 else 128 - code, ended, duration, "; ".join(notes), left_out)
 
     def close(self) -> None:
         """Close the pipes; a command that has not ended is killed, with all that it started."""
         self._pipes.close()
         self._guarded.close()
 
-    def _watch(self, deadline: float, cancelled: threading.Event) -> Ended:
+    def _watch(self, deadline: float, cancelled: Signal) -> Ended:
         while not self._guarded.ended():
             if cancelled.is_set():
                 return "cancelled"

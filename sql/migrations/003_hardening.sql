@@ -113,3 +113,39 @@ create table _result_statuses (
     status integer not null,
     primary key (state, outcome)
 ) strict, without rowid;
+
+-- commands that run on in the background, and requests to end a command
+create table jobs (
+    effect_id integer primary key constraint jobs_effect references effects (id) on delete cascade,
+    run_id integer not null,
+    loop_id integer not null,
+    lease text,
+    identity text not null,
+    started_at integer not null,
+    ended_at integer,
+    state text not null default 'streaming' constraint jobs_state references states (name),
+    outcome text,
+    exit_code integer,
+    detail text not null default '{}' constraint jobs_detail_json check (json_valid(detail))
+) strict;
+
+create index idx_jobs_run_id on jobs (run_id, ended_at);
+
+create table job_channels (
+    effect_id integer not null constraint job_channels_job references jobs (effect_id) on delete cascade,
+    channel integer not null,
+    entry_id integer not null,
+    printed integer not null default 0,
+    dropped integer not null default 0,
+    shown integer not null default 0,
+    primary key (effect_id, channel)
+) strict, without rowid;
+
+create table process_cancels (
+    effect_id integer primary key constraint process_cancels_effect references effects (id) on delete cascade,
+    asked_by text not null,
+    reason text,
+    created_at integer not null
+) strict;
+
+alter table entry_chunks add column position integer;

@@ -78,7 +78,7 @@ def living(group: int) -> list[int]:
 
 def test_channels_and_exit_code_are_kept_apart(recorder: Recorder) -> None:
     result = recorder.run("echo out; echo err >&2; exit 3")
-    assert (result.exit_code, result.ended, result.message, result.truncated) == (3, "exited", "", False)
+    assert (result.exit_code, result.ended, result.message, result.left_out) == (3, "exited", "", 0)
     assert (recorder.text(1), recorder.text(2)) == ("out\n", "err\n")
     assert result.duration_s > 0
 
@@ -285,22 +285,27 @@ def test_output_comes_in_few_batches(recorder: Recorder) -> None:
     assert len(recorder.batches) <= 2 + recorder.elapsed / BATCH_SECONDS
 
 
-def test_large_output_is_cut_and_still_read_to_its_end(recorder: Recorder) -> None:
-    result = recorder.run("head -c 5000000 /dev/zero | tr '\\0' x; echo end >&2; exit 2", max_output=100_000)
-    assert (result.exit_code, result.truncated) == (2, True)
-    assert recorder.text(1) == "x" * 100_000
+def test_of_a_large_output_the_beginning_and_the_end_are_kept(recorder: Recorder) -> None:
+    everything: list[int] = []
+    command = "echo first; head -c 5000000 /dev/zero | tr '\\0' x; echo last; echo end >&2; exit 2"
+    result = recorder.run(command, max_output=100_000, on_bytes=lambda channel, data: everything.append(len(data)))
+    assert (result.exit_code, result.left_out, sum(everything)) == (2, 4_900_011, 5_000_015)
+    head, marker, tail = recorder.text(1).split("\n", 1)[1].split("\n", 2)
+    assert recorder.text(1).startswith("first\nxxx")
+    assert (len(head), marker, len(tail)) == (50_000 - 6, "[… 4,900,011 bytes left out …]", 50_000)
+    assert tail.endswith("xxxlast\n")
     assert recorder.text(2) == "end\n"
     assert max(len(text) for _, text in recorder.batches) <= 65_536
 
 
-def test_output_of_exactly_the_limit_is_not_truncated(recorder: Recorder) -> None:
-    result = recorder.run("printf 1234567890", max_output=10)
-    assert (recorder.text(1), result.truncated) == ("1234567890", False)
+def test_output_of_exactly_the_limit_is_whole(recorder: Recorder) -> None:
+    result = recorder.run("printf 123456789ä", max_output=11)
+    assert (recorder.text(1), result.left_out) == ("123456789ä", 0)
 
 
 def test_a_cut_leaves_no_half_character(recorder: Recorder) -> None:
-    result = recorder.run("printf 'aé'", max_output=2)
-    assert (recorder.text(1), result.truncated) == ("a", True)
+    result = recorder.run("printf 'aé€€€ézz'", max_output=6)
+    assert (recorder.text(1), result.left_out) == ("aé\n[… 11 bytes left out …]\nzz", 11)
 
 
 def test_characters_split_over_two_writes_are_whole(recorder: Recorder) -> None:

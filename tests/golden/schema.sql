@@ -178,7 +178,8 @@ CREATE TABLE entry_chunks (
     id integer primary key,
     run_id integer not null constraint entry_chunks_run references runs (id) on delete cascade,
     entry_id integer not null constraint entry_chunks_entry references entries (id),
-    text text not null
+    text text not null,
+    position integer
 ) strict;
 
 CREATE TABLE entry_versions (
@@ -231,6 +232,30 @@ CREATE TABLE grants (
     granted_by text not null,
     created_at integer not null,
     revoked_at integer
+) strict;
+
+CREATE TABLE job_channels (
+    effect_id integer not null constraint job_channels_job references jobs (effect_id) on delete cascade,
+    channel integer not null,
+    entry_id integer not null,
+    printed integer not null default 0,
+    dropped integer not null default 0,
+    shown integer not null default 0,
+    primary key (effect_id, channel)
+) strict, without rowid;
+
+CREATE TABLE jobs (
+    effect_id integer primary key constraint jobs_effect references effects (id) on delete cascade,
+    run_id integer not null,
+    loop_id integer not null,
+    lease text,
+    identity text not null,
+    started_at integer not null,
+    ended_at integer,
+    state text not null default 'streaming' constraint jobs_state references states (name),
+    outcome text,
+    exit_code integer,
+    detail text not null default '{}' constraint jobs_detail_json check (json_valid(detail))
 ) strict;
 
 CREATE TABLE leases (
@@ -344,6 +369,13 @@ CREATE TABLE personas (
     name text primary key,
     body text not null
 ) strict, without rowid;
+
+CREATE TABLE process_cancels (
+    effect_id integer primary key constraint process_cancels_effect references effects (id) on delete cascade,
+    asked_by text not null,
+    reason text,
+    created_at integer not null
+) strict;
 
 CREATE TABLE projects (
     id integer primary key,
@@ -623,6 +655,8 @@ CREATE INDEX idx_entry_chunks_run_id_entry_id on entry_chunks (run_id, entry_id,
 
 CREATE INDEX idx_grants_project_id on grants (project_id, kind) where revoked_at is null;
 
+CREATE INDEX idx_jobs_run_id on jobs (run_id, ended_at);
+
 CREATE UNIQUE INDEX idx_loops_one_active on loops (run_id) where status = 102;
 
 CREATE INDEX idx_loops_queued on loops (run_id, sequence) where status = 100;
@@ -723,6 +757,10 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _immediate_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
 -- view _invariant_fences (what)
 -- view _invariant_heads (run_id, entry_id)
+-- view _job_refusals (effect_id, refusal)
+-- view _job_reports (effect_id, report)
+-- view _job_texts (effect_id, channel, run_id, entry_id, printed, shown, text)
+-- view _jobs_to_end (effect_id, run_id, why)
 -- view _judge_turn (turn_id)
 -- view _keep_pages (effect_id, pages)
 -- view _kept_attributes (command_id, attributes)
@@ -730,6 +768,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
 -- view _ladder_reports (turn_id, soft, message)
 -- view _leases_in_force (run_id, token)
+-- view _leftover_jobs (effect_id, run_id, identity)
 -- view _leftover_processes (effect_id, run_id, identity)
 -- view _line_policies (line_id, policy_id)
 -- view _line_programs (line_id, ordinal, found, policy_id)
@@ -763,6 +802,8 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _perform_plain (command_id)
 -- view _plain_commands (command_id)
 -- view _policy_rights (policy_id, right_text)
+-- view _process_outputs (effect_id, channel, path, run_id, entry_id, body)
+-- view _process_paths (effect_id, run_id, path, channel)
 -- view _process_reports (effect_id, report)
 -- view _processes_ahead (run_id, command_id, proposal_id)
 -- view _proposal_ends (command_id, state, outcome, message)
@@ -796,6 +837,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _slices (command_id, message)
 -- view _steer_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _stranded_proposals (proposal_id, command_id)
+-- view _surplus_pieces (effect_id, channel, id, chars)
 -- view _take_file (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _take_ladder_step (turn_id, from_step)
 -- view _turn_cycles (turn_id, period)
@@ -805,6 +847,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
 -- view _turn_sections (turn_id, name, role, source, template, live, cached)
 -- view _turn_steps (turn_id, step, steps, steps_left)
+-- view _unfinished_processes (effect_id, run_id, door, identity, holder, token)
 -- view _unreadable_files (entry_id, outcome, message, short)
 -- view _unseen_texts (command_id, path, fault)
 -- view _unstored_packets (turn_id)
@@ -817,13 +860,16 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _web_requests (effect_id, target, answer, etag, last_modified, seconds, size, redirects, hosts, search_engine, results)
 -- view _write_batch (command_id, run_id, edits)
 -- view _write_body (command_id, path, attributes, visibility, edit)
+-- view _write_job (effect_id)
 -- view _written_contents (run_id, path, turn, content_id, began)
 -- view _yolo_proposals (proposal_id)
 -- view answer_proposal (proposal_id, decision, body, reason, decided_by)
+-- view append_job_output (effect_id, channel, text, lease)
 -- view append_output (effect_id, channel, text, lease)
 -- view atomic_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, max_output)
 -- view audit_entries (run, path, turn, body, status, at)
 -- view begin_turn (run, lease)
+-- view cancel_process (run, path, asked_by, reason)
 -- view claim_lease (run, token, holder, replaces)
 -- view command_bodies (command_id, body)
 -- view command_results (run, command_id, request_id, turn, ordinal, writer, action, path, destination, state, outcome, status, message, created_at)
@@ -836,6 +882,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view fail_call (turn_id, status, message)
 -- view file_changes (run, turn, path, change, cause, command, added, removed, decided_by, at, command_id)
 -- view finish_effect (effect_id, state, outcome, message, detail, lease, pages)
+-- view finish_job (effect_id, outcome, exit_code, detail, lease)
 -- view granted (grant_id, run, folder, kind, target, granted_by, granted)
 -- view invariant_content_figures (id)
 -- view invariant_history (run_id, entry_id)
@@ -862,14 +909,14 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view open_call (turn_id)
 -- view open_prompts (run, loop, status, prompt, created_at)
 -- view open_proposal (command_id, kind, target, body, detail)
--- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id)
+-- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id, background)
 -- view packet_texts (run, turn, role, sha256, text, ordinal, sent_at)
 -- view past_turns (run, turn, source, run_id, source_id, turn_id, seen_at, created_at)
 -- view pending_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, max_output)
 -- view perform_command (command_id)
 -- view policies (policy_id, level, of, name, decision, command, except_arguments, condition, message, added_by, added)
 -- view prepare_packet (turn_id)
--- view processes (run, turn, path, command, sandbox, project, network, exit_code, seconds, state, outcome, started, effect_id)
+-- view processes (run, turn, path, command, sandbox, project, network, exit_code, seconds, state, outcome, started, effect_id, background)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
 -- view provider_defaults (provider, model)
 -- view provider_models (pattern, provider, prefix, is_maker)
@@ -888,7 +935,9 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view said (run, turn, at, kind, path, text)
 -- view scheme_writers (scheme, writer)
 -- view setting_list (name, value, default, is_set, kind, least, most, needed, meaning)
+-- view show_job_output (run_id)
 -- view start_effect (effect_id, identity, lease)
+-- view start_job (effect_id, identity, lease)
 -- view store_content (path, body)
 -- view submit_packet (turn_id, chars, lease)
 -- view sweep (due)
@@ -954,9 +1003,12 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger _take_ladder_step__take on _take_ladder_step
 -- trigger _write_batch__write on _write_batch
 -- trigger _write_body__write on _write_body
+-- trigger _write_job__write on _write_job
 -- trigger answer_proposal__answer on answer_proposal
+-- trigger append_job_output__append on append_job_output
 -- trigger append_output__append on append_output
 -- trigger begin_turn__begin on begin_turn
+-- trigger cancel_process__ask on cancel_process
 -- trigger chunk_lists__keep_fixed on chunk_lists
 -- trigger chunk_lists__keep_keys on chunk_lists
 -- trigger chunk_lists__keep_rows on chunk_lists
@@ -1004,6 +1056,11 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger events__keep_rows on events
 -- trigger fail_call__fail on fail_call
 -- trigger finish_effect__finish on finish_effect
+-- trigger finish_job__finish on finish_job
+-- trigger jobs__keep_ended_at on jobs
+-- trigger jobs__keep_fixed on jobs
+-- trigger jobs__keep_keys on jobs
+-- trigger jobs__keep_rows on jobs
 -- trigger loops__guard_prompt on loops
 -- trigger loops__guard_transition on loops
 -- trigger loops__keep_fixed on loops
@@ -1025,6 +1082,9 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger packets__keep_rows on packets
 -- trigger perform_command__perform on perform_command
 -- trigger prepare_packet__archive_files on prepare_packet
+-- trigger process_cancels__keep_fixed on process_cancels
+-- trigger process_cancels__keep_keys on process_cancels
+-- trigger process_cancels__keep_rows on process_cancels
 -- trigger proposals__keep_fixed on proposals
 -- trigger proposals__keep_keys on proposals
 -- trigger proposals__keep_rows on proposals
@@ -1063,7 +1123,9 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger runs__keep_rows on runs
 -- trigger runs__record_status on runs
 -- trigger settings__guard_value on settings
+-- trigger show_job_output__show on show_job_output
 -- trigger start_effect__start on start_effect
+-- trigger start_job__start on start_job
 -- trigger store_content__store on store_content
 -- trigger submit_packet__submit on submit_packet
 -- trigger sweep__sweep on sweep

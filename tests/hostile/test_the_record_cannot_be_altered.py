@@ -56,6 +56,13 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path.write_bytes(gzip.decompress((FIXTURES / "version_2.db.gz").read_bytes()))
     with engine.open(path) as db:
         db.execute(
+            "insert into jobs (effect_id, run_id, loop_id, identity, started_at, ended_at, state) "
+            "select min(id), run_id, 1, '{}', 1, 2, 'resolved' from effects"
+        )
+        db.execute(
+            "insert into process_cancels (effect_id, asked_by, created_at) select min(id), 'Ada', 1 from effects"
+        )
+        db.execute(
             "insert into vetoes (command_id, message) select min(id), 'no' from commands where turn_id is not null"
         )
         db.execute("pragma journal_mode = delete")

@@ -1,0 +1,93 @@
+"""`engine stream`: print what a shell command of a run prints, also while another process drives the run, or end it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .matches import EntryPath, RunName
+from .printing import print_json_text, say, visible
+from .shared import DbOption, JsonOption, open_existing, open_to_read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engine.outputs import Output
+    from engine.streaming import Ended
+
+
+def stream(
+    run: RunName,
+    path: EntryPath,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the command has ended.")] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Have whoever drives the run end the command.")] = False,
+    reason: Annotated[
+        str | None, typer.Option("--reason", metavar="TEXT", help="With --cancel: why; the model is told.")
+    ] = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Print what a shell command of a run has printed, its errors to stderr. PATH is that of an output or of the command's
+    log entry, for both outputs.
+
+    Ctrl-C ends the following, not the command. At a terminal characters that control it are shown as escapes; a pipe gets
+    the text as it is. With --json each line is a JSON object: path, channel, text and left_out, and at the end state,
+    outcome and exit_code.
+
+    \b
+    Examples:
+      engine stream demo sh://turn_1/npm_start_1 --follow
+      engine stream demo log://turn_1/sh/npm_start --json
+      engine stream demo sh://turn_1/npm_start_1 --cancel --reason "wrong port"
+    """
+    if reason is not None and not cancel:
+        raise typer.BadParameter("it says why --cancel ends the command", param_hint="--reason")
+    if cancel:
+        _cancel(db, run, path, reason)
+        if not follow:
+            return
+    from engine.streaming import end_of
+
+    with open_to_read(db) as database:
+        try:
+            for piece in database.stream(run, path, follow=follow):
+                _print(piece, as_json=as_json)
+        except KeyboardInterrupt:
+            say()
+            say("stopped following; the command goes on", dim=True)
+            return
+        _say_end(end_of(database, run, path), as_json=as_json)
+
+
+def _cancel(db: Path | None, run: str, path: str, reason: str | None) -> None:
+    from .asking import user_name
+
+    with open_existing(db) as database:
+        database.cancel(run, path, reason=reason, by=user_name())
+    say(f"{visible(path)}: asked to end", dim=True)
+
+
+def _print(piece: Output, *, as_json: bool) -> None:
+    if as_json:
+        print_json_text(json.dumps(piece, ensure_ascii=False))
+        sys.stdout.flush()
+        return
+    if piece["left_out"]:
+        say("[… some of the output was not kept …]", dim=True)
+    stream = sys.stdout if piece["channel"] == 1 else sys.stderr
+    stream.write(visible(piece["text"]) if stream.isatty() else piece["text"])
+    stream.flush()
+
+
+def _say_end(end: Ended | None, *, as_json: bool) -> None:
+    if as_json and end is not None:
+        print_json_text(json.dumps(end._asdict()))
+    elif end is None:
+        say("it has no end yet; --follow waits for it while its run is driven", dim=True)
+    else:
+        code = "" if end.exit_code is None else f", exit code {end.exit_code}"
+        why = f": {visible(end.outcome)}" if end.outcome and not end.outcome.startswith("exit:") else ""
+        say(f"ended{why}{code}", dim=True)

@@ -1,0 +1,281 @@
+-- Jobs: shell commands that run on in the background while their run is driven.
+-- A <sh background="1"> takes the way of any command line up to its decision. Its effect is done as soon as the command
+-- was started: dispatch goes on, and the log entry stays at 102 until the job ends. A job belongs to its loop and to the
+-- driver that started it, and ends with either. The driver looks at _jobs_to_end for those that are to end sooner: an rm
+-- of their output, or a row of process_cancels. A job that has no driver any more is recorded as interrupted.
+-- spec: @background_jobs @cancelling @streaming_entries
+
+-- tables
+
+-- The background commands, one row each.
+create table if not exists jobs (
+    effect_id integer primary key constraint jobs_effect references effects (id) on delete cascade,
+    run_id integer not null,
+    loop_id integer not null,
+    -- the token of the driver that started it
+    lease text,
+    -- boot id, process id and start time of the process, as JSON
+    identity text not null,
+    started_at integer not null,
+    -- null: it runs
+    ended_at integer,
+    state text not null default 'streaming' constraint jobs_state references states (name),
+    outcome text,
+    exit_code integer,
+    -- duration_s, note, and in which sandbox it ran
+    detail text not null default '{}' constraint jobs_detail_json check (json_valid(detail))
+) strict;
+
+create index if not exists idx_jobs_run_id on jobs (run_id, ended_at);
+
+-- The output channels of jobs.
+create table if not exists job_channels (
+    effect_id integer not null constraint job_channels_job references jobs (effect_id) on delete cascade,
+    channel integer not null,
+    entry_id integer not null,
+    -- characters that were kept, those that were dropped later included
+    printed integer not null default 0,
+    -- characters that were dropped to keep the latest
+    dropped integer not null default 0,
+    -- what 'printed' was when a packet showed the channel last
+    shown integer not null default 0,
+    primary key (effect_id, channel)
+) strict, without rowid;
+
+-- Requests to end a process; its driver looks for them while it runs.
+create table if not exists process_cancels (
+    effect_id integer primary key constraint process_cancels_effect references effects (id) on delete cascade,
+    asked_by text not null,
+    reason text,
+    created_at integer not null
+) strict;
+
+-- views
+
+-- Why a background command is not started. The driver asks for it before it starts one, so that other commands pay nothing.
+create view _job_refusals as
+select
+    f.id as effect_id,
+    case
+        when m.action = 'env' or m.turn_id is null
+            then 'validation: only a model''s <sh background="1"> runs in the background; leave background out.'
+        when json_extract(m.attributes, '$.keep') is not null
+            then 'validation: a background command ends with its loop; it cannot be kept.'
+        else 'conflict: ' || n.jobs || ' commands run in the background, and no more may: '
+            || coalesce(n.paths, '') || '. End one with rm.'
+    end as refusal
+from effects as f
+join commands as m on m.id = f.command_id
+join (
+    select
+        r.id as run_id,
+        count(j.effect_id) as jobs,
+        group_concat(c.path, ', ') as paths
+    from runs as r
+    left join jobs as j on j.run_id = r.id and j.ended_at is null
+    left join _effect_channels as c on c.effect_id = j.effect_id and c.channel = 1
+    group by r.id
+) as n on n.run_id = f.run_id
+where m.action = 'env'
+    or m.turn_id is null
+    or json_extract(m.attributes, '$.keep') is not null
+    or n.jobs >= (select cast(value as integer) from settings where name = 'max_jobs');
+
+-- The paths by which a process is named: those of its channels, the same without the channel, and that of its log entry.
+create view _process_paths as
+select effect_id, run_id, path, channel
+from _effect_channels
+union all
+select effect_id, run_id, substr(path, 1, length(path) - 2), null
+from _effect_channels
+where channel = 1
+union all
+select f.id, f.run_id, m.log_path, null
+from effects as f
+join commands as m on m.id = f.command_id
+where f.kind = 'process';
+
+-- The outputs of processes that the run has, with the text of those that have ended.
+create view _process_outputs as
+select n.effect_id, n.channel, n.path, n.run_id, n.entry_id, b.body
+from _channel_entries as n
+join _entry_bodies as b on b.run_id = n.run_id and b.entry_id = n.entry_id;
+
+-- Jobs that run and are to end, and why.
+create view _jobs_to_end as
+select
+    j.effect_id,
+    j.run_id,
+    case
+        when k.effect_id is not null then 'stopped by ' || k.asked_by || coalesce(': ' || k.reason, '')
+        when l.status = 499 then 'its loop was aborted'
+        when l.status = 102 then 'its output was removed'
+        else 'its loop ended'
+    end as why
+from jobs as j
+cross join loops as l on l.id = j.loop_id
+left join process_cancels as k on k.effect_id = j.effect_id
+where j.ended_at is null
+    and (
+        k.effect_id is not null
+        or l.status <> 102
+        or exists (
+            select 1
+            from job_channels as c
+            where c.effect_id = j.effect_id
+                and not exists (
+                    select 1 from run_views as v where v.run_id = j.run_id and v.entry_id = c.entry_id
+                )
+        )
+    );
+
+-- Jobs that run and whose driver is not the one that holds the lease: nobody reads their output any more.
+create view _leftover_jobs as
+select j.effect_id, j.run_id, j.identity
+from jobs as j
+where j.ended_at is null
+    and not exists (select 1 from leases as l where l.run_id = j.run_id and l.token = j.lease);
+
+-- All processes without an end, each with the driver that held its run last.
+create view _unfinished_processes as
+select f.id as effect_id, f.run_id, 'finish_effect' as door, f.identity, l.holder, l.token
+from effects as f
+left join leases as l on l.run_id = f.run_id
+where f.state = 'started' and f.kind = 'process'
+union all
+select j.effect_id, j.run_id, 'finish_job', j.identity, l.holder, l.token
+from jobs as j
+left join leases as l on l.run_id = j.run_id
+where j.ended_at is null;
+
+-- The output of each channel of a job as far as it is kept: its beginning and its latest part.
+create view _job_texts as
+select
+    c.effect_id,
+    c.channel,
+    j.run_id,
+    c.entry_id,
+    c.printed,
+    c.shown,
+    (
+        select group_concat(k.text, '')
+        from (
+            select
+                case
+                    when c.dropped > 0
+                        and x.position = (
+                            select min(y.position)
+                            from entry_chunks as y
+                            where y.run_id = j.run_id and y.entry_id = c.entry_id and y.position >= s.value / 2
+                        )
+                        then char(10) || '[… ' || c.dropped || ' characters left out …]' || char(10)
+                    else ''
+                end || x.text as text
+            from entry_chunks as x
+            where x.run_id = j.run_id and x.entry_id = c.entry_id
+            order by x.id
+        ) as k
+    ) as text
+from jobs as j
+cross join job_channels as c on c.effect_id = j.effect_id
+cross join settings as s on s.name = 'process_output_bytes';
+
+-- Pieces of a job's output that make room for later ones: of what comes behind the first half of the limit, all but the
+-- latest half.
+create view _surplus_pieces as
+select t.effect_id, t.channel, t.id, t.chars
+from (
+    select
+        c.effect_id,
+        c.channel,
+        x.id,
+        length(x.text) as chars,
+        sum(length(x.text)) over (partition by c.effect_id, c.channel order by x.id desc) as total
+    from job_channels as c
+    cross join jobs as j on j.effect_id = c.effect_id
+    cross join settings as s on s.name = 'process_output_bytes'
+    cross join entry_chunks as x
+        on x.run_id = j.run_id and x.entry_id = c.entry_id and x.position >= s.value / 2
+) as t
+where t.total > (select max(cast(value as integer) / 2, 1000) from settings where name = 'process_output_bytes');
+
+-- How each job stands, as its log entry tells it.
+create view _job_reports as
+select
+    j.effect_id,
+    case
+        when j.ended_at is null then 'started ' || quote(p.target) || ' in the background'
+        when j.outcome = 'interrupted' then 'interrupted: the engine was stopped while this ran in the background: '
+            || quote(p.target)
+        when j.outcome = 'timeout' then 'stopped after the time-out: ' || quote(p.target)
+        when j.outcome = 'cancelled' then 'ended ' || quote(p.target)
+        else 'ran ' || quote(p.target) || ' in the background'
+    end
+    || coalesce(', exit=' || j.exit_code, '')
+    || coalesce(' (' || json_extract(j.detail, '$.duration_s') || 's)', '')
+    || coalesce('. ' || json_extract(j.detail, '$.note'), '')
+    || coalesce(
+        (
+            select '. Of its output ' || sum(c.dropped) || ' characters in the middle were dropped'
+            from job_channels as c
+            where c.effect_id = j.effect_id
+            having sum(c.dropped) > 0
+        ), ''
+    )
+    || '. Output: ' || coalesce(
+        (
+            select group_concat(line, ', ')
+            from (
+                select
+                    n.path || case
+                        when j.ended_at is null then ''
+                        when b.chars > 0 then ' (' || token_estimate(b.chars, 2) || ' tokens)'
+                        else ' (empty)'
+                    end as line
+                from _channel_entries as n
+                cross join _entry_bodies as b on b.run_id = n.run_id and b.entry_id = n.entry_id
+                where n.effect_id = j.effect_id
+                order by n.channel
+            )
+        ), 'removed'
+    ) as report
+from jobs as j
+join effects as f on f.id = j.effect_id
+join proposals as p on p.id = f.proposal_id;
+
+create view start_job as
+-- Record that a background command was started, before it can act: insert into start_job (effect_id, identity, lease).
+-- Its command ends, and its output streams.
+select effect_id, identity, lease
+from jobs
+where false;
+
+create view append_job_output as
+-- Store output of a background command: insert into append_job_output (effect_id, channel, text, lease). Of a channel its
+-- beginning and its latest part are kept, half of the setting process_output_bytes each.
+select effect_id, channel, null as text, null as lease
+from job_channels
+where false;
+
+create view show_job_output as
+-- Bring the latest output of running jobs into the next packet: insert into show_job_output (run_id).
+select run_id
+from jobs
+where false;
+
+create view finish_job as
+-- Report how a background command ended: insert into finish_job (effect_id, outcome, exit_code, detail, lease). 'outcome'
+-- is null, timeout, error or interrupted; an exit code or a request to end it gives another one. Nothing happens where it
+-- has ended.
+select effect_id, outcome, exit_code, detail, lease
+from jobs
+where false;
+
+create view cancel_process as
+-- Ask for the end of a process: insert into cancel_process (run, path, asked_by, reason). 'path' is that of its log entry
+-- or of its output; whoever drives the run ends it.
+select r.alias as run, p.path, k.asked_by, k.reason
+from process_cancels as k
+join _process_paths as p on p.effect_id = k.effect_id
+join runs as r on r.id = p.run_id
+where false;
