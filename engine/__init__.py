@@ -11,12 +11,14 @@ from .contract import Event, Options, Proposal, Result, Run
 from .errors import Conflict, EngineError, LeaseLost, NotFound, Overflow, PermissionDenied, ValidationError
 from .opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
 from .registration import register
+from .undone import FileChange, Undone
 
 __all__ = [
     "Conflict",
     "Database",
     "EngineError",
     "Event",
+    "FileChange",
     "LeaseLost",
     "NotFound",
     "Options",
@@ -25,6 +27,7 @@ __all__ = [
     "Proposal",
     "Result",
     "Run",
+    "Undone",
     "ValidationError",
     "attach",
     "open",

@@ -34,6 +34,7 @@ from .commands import (
     shell,
     sql,
     trust,
+    undo,
     verbs,
 )
 from .commands.completing import complete_for_bash, is_for_bash
@@ -68,6 +69,8 @@ for _each in (
     lifecycle.resume,
     lifecycle.abort,
     lifecycle.fork,
+    undo.undo,
+    undo.rewind,
     lifecycle.purge,
     proposals.proposals,
     proposals.resolve,
