@@ -76,13 +76,14 @@ join (
 where f.kind = 'process' and f.started_at is not null
 group by f.turn_id, o.run_id;
 
--- Each state that a project's file has had, with the clock when it began.
+-- Each state that a project's file has had, with the clock when it began. No two rows are alike; 'union' keeps SQLite from
+-- taking a query over it apart into two that share a part.
 create view _file_states as
 select e.scope, e.id as entry_id, v.began, v.content_id, v.hash, v.attributes, 0 as is_present
 from entries as e
 join entry_versions as v on v.entry_id = e.id
 where e.kind = 'file'
-union all
+union
 select scope, id, since, content_id, hash, attributes, 1
 from entries
 where kind = 'file' and since is not null;
