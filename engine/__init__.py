@@ -12,12 +12,14 @@ from .errors import Conflict, EngineError, LeaseLost, NotFound, Overflow, Permis
 from .opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
 from .outputs import Output
 from .registration import register
+from .undone import FileChange, Undone
 
 __all__ = [
     "Conflict",
     "Database",
     "EngineError",
     "Event",
+    "FileChange",
     "LeaseLost",
     "NotFound",
     "Options",
@@ -27,6 +29,7 @@ __all__ = [
     "Proposal",
     "Result",
     "Run",
+    "Undone",
     "ValidationError",
     "attach",
     "open",

@@ -12,6 +12,7 @@ from .connections import MEMORY
 from .database import Bindings, Row
 from .errors import ValidationError
 from .outputs import Outputs
+from .past import Past
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -25,7 +26,7 @@ _TEXT = "a text or None"
 _CALLBACKS = dict.fromkeys(("on_event", "on_proposal", "on_driver"), "a function or None")
 
 
-class Database(Outputs):
+class Database(Outputs, Past):
     """An open engine file, with methods for its runs. `engine.open` makes it."""
 
     @expects(prompt="a text", run=_TEXT, **_CALLBACKS)
@@ -238,20 +239,6 @@ class Database(Outputs):
         from . import runs
 
         runs.resolve(self, run, path, accept, body=body, reason=reason, by=by)
-
-    @expects(run="a text", alias=_TEXT, at="a whole number or None")
-    def fork(self, run: str, alias: str | None = None, at: int | None = None) -> str:
-        """Fork a run as it is now, or as it was when its turn `at` was sent; returns the child's name."""
-        from . import runs
-
-        return runs.fork(self, run, alias, at)
-
-    @expects(run="a text")
-    def purge(self, run: str) -> int:
-        """Remove a run for good and return the bytes that the file shrank by; see `engine.purging.purge`."""
-        from .purging import purge
-
-        return purge(self, run)
 
     @expects(query="a text")
     def sql(self, query: str, bindings: Bindings = ()) -> list[Row]:

@@ -35,6 +35,7 @@ from .commands import (
     sql,
     stream,
     trust,
+    undo,
     verbs,
 )
 from .commands.completing import complete_for_bash, is_for_bash
@@ -70,6 +71,8 @@ for _each in (
     lifecycle.resume,
     lifecycle.abort,
     lifecycle.fork,
+    undo.undo,
+    undo.rewind,
     lifecycle.purge,
     proposals.proposals,
     proposals.resolve,

@@ -100,6 +100,19 @@ def names_in_git(root: Path, *, untracked: bool = True) -> list[str] | None:
     return tracked + _without_made([line[2:] for line in lines if line.startswith("? ")])
 
 
+def left_out(root: Path, ignored: Sequence[str]) -> list[str]:
+    """Names of files that are no members because git ignores them or one of the patterns `ignored` covers them; none where
+    git is missing or fails. What programs make in folders of their own, such as `node_modules`, is left out.
+    """
+    git = shutil.which("git")
+    options = ["-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit"]
+    command = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard"]
+    listing = _output_of_git([git, *options, *command], root) if git else None
+    found = [os.fsdecode(name) for name in (listing or b"").split(b"\0") if name]
+    covered = [name for name in names_in_git(root) or [] if any(covers(pattern, name) for pattern in ignored)]
+    return _without_made([*found, *covered])
+
+
 def _output_of_git(command: Sequence[str], root: Path) -> bytes | None:
     """What git prints; None where it fails, takes too long, or waits for a pipe that the repository has put in its way."""
     try:

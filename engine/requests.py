@@ -72,7 +72,7 @@ def carry_out(db: Store, run: str, requests: Sequence[Mapping[str, Any]]) -> lis
         with db.transaction():
             for each in asked:
                 each.record()
-        _perform(db, run)
+        perform(db, run)
     return [each.result() for each in asked]
 
 
@@ -130,7 +130,7 @@ def _claimed(db: Store, run: str, stack: ExitStack) -> Lease | None:
         return None
 
 
-def _perform(db: Store, run: str) -> None:
+def perform(db: Store, run: str) -> None:
     """Perform what was asked for, or wait a moment for the driver of the run to do it."""
     waiting = "select r.id from runs as r join _requested_effects as f on f.run_id = r.id where r.alias = ? limit 1"
     deadline = time.monotonic() + PATIENCE_S

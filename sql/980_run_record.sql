@@ -28,9 +28,16 @@ begin
 end;
 
 create trigger runs__keep_fixed
-after update of id, project_id, parent_run_id, forked_at, alias, created_at, rowid, _rowid_, oid on runs
+after update of id, project_id, parent_run_id, forked_at, created_at, rowid, _rowid_, oid on runs
 begin
     select raise(abort, '405 runs: the record is append-only; this value never changes');
+end;
+
+create trigger runs__keep_alias
+after update of alias on runs
+when (exists (select 1 from rewinds where old.id in (run_id, from_run_id))) is not true
+begin
+    select raise(abort, '405 runs: the record is append-only; this value does not change any more');
 end;
 
 create trigger run_scopes__keep_rows

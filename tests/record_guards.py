@@ -65,6 +65,8 @@ OF_RUNS = (
     Kept(
         "runs",
         stays="not exists (select 1 from _purges where run_id = old.id)",
+        # a rewind swaps the names of two lines
+        may=(("alias", "exists (select 1 from rewinds where old.id in (run_id, from_run_id))"),),
         free="model persona temperature context_limit status next_turn next_loop responses updated_at",
     ),
     Kept("run_scopes", stays=OF_A_RUN),
@@ -153,6 +155,14 @@ OF_COMMANDS = (
         may=(("ended_at state outcome exit_code detail", "old.ended_at is null"),),
     ),
     Kept("process_cancels", stays="exists (select 1 from effects where id = old.effect_id)"),
+    Kept(
+        "undone_edits",
+        stays=f"{OF_A_RUN}\n    and {OF_A_COMMAND}\n    and exists (select 1 from commands where id = old.undone_id)",
+    ),
+    Kept(
+        "rewinds",
+        stays=f"{OF_A_COMMAND}\n    and {OF_A_RUN}\n    and exists (select 1 from runs where id = old.from_run_id)",
+    ),
 )
 OF_ENTRIES = (
     Kept(

@@ -1,4 +1,4 @@
-"""Completes runs, models, settings and paths of entries on the command line; where anything goes wrong, nothing.
+"""Completes runs, turns, models, settings and paths of entries on the command line; where anything goes wrong, nothing.
 
 Names of a file are data: only bash gets those with other characters than a path has, and with each of these escaped.
 """
@@ -44,6 +44,13 @@ _MODELS = """
     order by name
 """
 
+_TURNS = """
+    select cast(turn as text)
+    from past_turns
+    where run = :run and seen_at is not null and substr(turn, 1, length(:typed)) = :typed
+    order by turn desc
+"""
+
 Completer = Callable[[typer.Context, list[str], str], list[str]]
 
 
@@ -64,6 +71,7 @@ complete_run = _completer(_RUNS)
 complete_model = _completer(_MODELS)
 complete_path = _completer(_PATHS)
 complete_proposal = _completer(_PROPOSALS)
+complete_turn = _completer(_TURNS)
 _complete_setting = _completer(_SETTINGS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError, PermissionDenied
@@ -38,16 +39,30 @@ def scan(db: Store, request: Row) -> None:
 def look_at_watched(db: Store, run_id: int) -> None:
     """Report how the files in a run's context are on disk, and read those that have changed."""
     watched = db.row("select project_id, root, paths from _watched_files where run_id = ?", (run_id,))
-    if watched is None:
-        return
-    workspace = Workspace.at(watched["root"], db.place)
-    listing = to_json({path: _stat(workspace, path) for path in json.loads(watched["paths"])})
-    db.insert("report_listing", project_id=watched["project_id"], listing=listing, is_partial=1)
-    for path, read in _read_changed(db, watched["project_id"], workspace):
-        _report(db, watched["project_id"], path, read)
+    if watched is not None:
+        look_at(db, watched["project_id"], watched["root"], json.loads(watched["paths"]))
 
 
-def _stat(workspace: Workspace, path: str) -> tuple[int, int] | None:
+def look_at(db: Store, project: int, root: str, paths: Iterable[str]) -> None:
+    """Report how some files of a project are on disk, and read those that have changed."""
+    workspace = Workspace.at(root, db.place)
+    listing = to_json({path: stat(workspace, path) for path in paths})
+    db.insert("report_listing", project_id=project, listing=listing, is_partial=1)
+    for path, read in _read_changed(db, project, workspace):
+        _report(db, project, path, read)
+
+
+def added(db: Store, project: int) -> list[str]:
+    """The patterns of files that a person adds to a project."""
+    return _patterns(db, project, ignored=False)
+
+
+def ignored(db: Store, project: int) -> list[str]:
+    """The patterns of files that a person takes out of a project."""
+    return _patterns(db, project, ignored=True)
+
+
+def stat(workspace: Workspace, path: str) -> tuple[int, int] | None:
     """Size and time of a file; None where there is none, or something that is refused has taken its place."""
     try:
         return workspace.stat(path)

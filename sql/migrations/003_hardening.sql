@@ -149,3 +149,25 @@ create table process_cancels (
 ) strict;
 
 alter table entry_chunks add column position integer;
+-- edits that were taken back, and runs whose name was taken over by a rewind
+create table undone_edits (
+    run_id integer not null constraint undone_edits_run references runs (id) on delete cascade,
+    command_id integer not null constraint undone_edits_command references commands (id) on delete cascade,
+    undone_id integer not null constraint undone_edits_undone references commands (id) on delete cascade,
+    primary key (run_id, command_id, undone_id)
+) strict, without rowid;
+
+create index idx_undone_edits_undone_id on undone_edits (undone_id);
+
+create index idx_undone_edits_command_id on undone_edits (command_id);
+
+create table rewinds (
+    command_id integer primary key constraint rewinds_command references commands (id) on delete cascade,
+    run_id integer not null constraint rewinds_run references runs (id) on delete cascade,
+    from_run_id integer not null constraint rewinds_from_run references runs (id) on delete cascade,
+    turn integer not null
+) strict;
+
+create index idx_rewinds_run_id on rewinds (run_id);
+
+create index idx_rewinds_from_run_id on rewinds (from_run_id);

@@ -70,9 +70,12 @@ def run_command(folder: Path, *command: str, stdin: str = "") -> subprocess.Comp
     )
 
 
-def on_terminal(folder: Path, *arguments: str, columns: int = 80, **extra: str) -> tuple[int, str]:
-    """Run a command line in `folder` on a pseudo terminal of that width; the exit code and what it says."""
+def on_terminal(folder: Path, *arguments: str, columns: int = 80, typed: str = "", **extra: str) -> tuple[int, str]:
+    """Run a command line in `folder` on a pseudo terminal of that width, where somebody has typed a text; the exit code and
+    what it says.
+    """
     ours, theirs = pty.openpty()
+    os.write(ours, typed.encode())
     variables = environment(folder.parent, TERM="xterm-256color", COLUMNS=str(columns), **extra)
     process = subprocess.Popen(
         [*ENGINE, *arguments], cwd=folder, env=variables, stdin=theirs, stdout=theirs, stderr=theirs

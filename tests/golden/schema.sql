@@ -417,6 +417,13 @@ CREATE TABLE resolutions (
     created_at integer not null default 0
 ) strict;
 
+CREATE TABLE rewinds (
+    command_id integer primary key constraint rewinds_command references commands (id) on delete cascade,
+    run_id integer not null constraint rewinds_run references runs (id) on delete cascade,
+    from_run_id integer not null constraint rewinds_from_run references runs (id) on delete cascade,
+    turn integer not null
+) strict;
+
 CREATE TABLE run_options (
     name text primary key,
     scope text not null constraint run_options_scope check (scope in ('loop', 'run')),
@@ -611,6 +618,13 @@ CREATE TABLE turns (
     constraint turns_sequence_per_run unique (run_id, sequence)
 ) strict;
 
+CREATE TABLE undone_edits (
+    run_id integer not null constraint undone_edits_run references runs (id) on delete cascade,
+    command_id integer not null constraint undone_edits_command references commands (id) on delete cascade,
+    undone_id integer not null constraint undone_edits_undone references commands (id) on delete cascade,
+    primary key (run_id, command_id, undone_id)
+) strict, without rowid;
+
 CREATE TABLE vetoes (
     command_id integer primary key constraint vetoes_command references commands (id) on delete cascade,
     outcome text not null default 'permission' constraint vetoes_outcome references outcomes (name),
@@ -669,6 +683,10 @@ CREATE INDEX idx_proposals_open on proposals (run_id) where state = 'proposed';
 
 CREATE INDEX idx_resolutions_run_id on resolutions (run_id);
 
+CREATE INDEX idx_rewinds_from_run_id on rewinds (from_run_id);
+
+CREATE INDEX idx_rewinds_run_id on rewinds (run_id);
+
 CREATE INDEX idx_run_views_in_context on run_views (run_id, entry_id) where visibility <> 'archived';
 
 CREATE INDEX idx_runs_parent_run_id on runs (parent_run_id);
@@ -688,8 +706,13 @@ where prompt_tokens > 0;
 
 CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not null and cost is null;
 
+CREATE INDEX idx_undone_edits_command_id on undone_edits (command_id);
+
+CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
+
 -- view _abort_run (run_id, reason)
 -- view _aborting_commands (turn_id, ordinal, action)
+-- view _accept_all (command_id, decided_by)
 -- view _answers (turn_id, run_id, model, at)
 -- view _apply_patch (command_id, run_id, path, patch)
 -- view _apply_write (run_id, entry_id, path, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id, searchable)
@@ -698,6 +721,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _atomic_commands (command_id)
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view _changes_of_files (run_id, turn_id, at, path, change, cause, command, diff, content_id, content_before, decided_by, command_id)
+-- view _changes_since (run_id, turn, entry_id, began, before, is_own)
 -- view _channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
 -- view _check_body (command_id, path, body, whole)
 -- view _check_options (run, attributes)
@@ -709,6 +733,8 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _command_outputs (command_id, outputs)
 -- view _command_pages (command_id, run_id, entry_id, chars, visibility, attributes, is_stub, is_fresh, is_wanted, is_slice)
 -- view _command_paths (command_id, is_pattern, entry_id)
+-- view _command_turns (turn_id, run_id, began, ended)
+-- view _commands_since (run_id, turn, at)
 -- view _compact_parts (turn_id, part, path, body, turn, entry_id)
 -- view _condensable_results (turn_id, step, entry_id, path, turn, tokens)
 -- view _condense (turn_id)
@@ -729,6 +755,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _demote (turn_id, step)
 -- view _demotion_notes (turn_id, step, entries, tokens, lines)
 -- view _due_effects (run_id, turn_id, command_id, proposal_id, kind, ordinal, detail)
+-- view _edit_files (command_id, run_id, proposal_id, kind, path, entry_id, hash_before, hash_after, content_id, leads_to, log_path)
 -- view _edits (command_id, entry_id, path, attributes, is_pattern, visibility, edit)
 -- view _effect_channels (effect_id, run_id, turn_id, channel, path)
 -- view _effect_confinements (effect_id, choice, required, writable, network, memory, file_size, processes, home, shown)
@@ -746,6 +773,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _faults (command_id, fault)
 -- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _file_heads (project_id, path, began, content_id, content_before, change, is_first)
+-- view _file_states (scope, entry_id, began, content_id, hash, attributes, is_present)
 -- view _first_decisions (proposal_id, resolution_id)
 -- view _forbidden_entries (command_id, path)
 -- view _forbidden_paths (command_id, path)
@@ -780,11 +808,14 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _loop_rates (loop_id, chars_per_token)
 -- view _loop_seconds (loop_id, max_seconds, seconds_left)
 -- view _loop_votes (turn_id, voter, rank, status, reason, answer)
+-- view _made_states (entry_id, began, command_id)
 -- view _make_metadata (run_id, entry_id)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
 -- view _next_piped_text (path, most_tokens)
+-- view _open_undos (run_id, command_id)
 -- view _outdated_processes (command_id)
+-- view _own_edits (run_id, command_id)
 -- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, entry_chars)
 -- view _packet_compact (turn_id, part, path, body, tag)
 -- view _packet_log (turn_id, entry_id, version, text)
@@ -796,9 +827,11 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _packet_unknowns (turn_id, entry_id, version, text)
 -- view _packet_visible (turn_id, entry_id, version, text, content_id, body_chars)
 -- view _page_reports (command_id, message)
+-- view _parted_lines (run_id, source_id, until)
 -- view _passage_quotes (turn_id, quotes, has_files)
 -- view _passage_rooms (turn_id, bytes)
 -- view _passages (turn_id, ordinal, path, body, quotes)
+-- view _past_edits (run_id, command_id, action, path, turn)
 -- view _perform_plain (command_id)
 -- view _plain_commands (command_id)
 -- view _policy_rights (policy_id, right_text)
@@ -808,8 +841,10 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _processes_ahead (run_id, command_id, proposal_id)
 -- view _proposal_ends (command_id, state, outcome, message)
 -- view _proposals_to_decide (resolution_id, proposal_id, kind)
+-- view _propose_file (command_id, path, content_id, before, leads_to, diff)
 -- view _propose_patch (command_id, files)
 -- view _readings (run_id, entry_id, began, ended)
+-- view _readonly_files (entry_id)
 -- view _record_commands (turn_id, parsed)
 -- view _refusals (command_id, refusal)
 -- view _remove_entry (command_id, path)
@@ -819,6 +854,8 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, is_manifest, is_slice, decides, keeps_bodies, is_pattern, filter, found, needs, example, forbidden)
 -- view _resolve_command (command_id, message)
 -- view _response_prose (turn_id, prose)
+-- view _rewind_files (run_id, turn, path, change, hash_now, content_now, leads_to, hash_then, content_then, stays)
+-- view _rewind_plans (run_id, turn, plan)
 -- view _run_command (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _run_costs (run_id, cost)
 -- view _run_lines (run_id, source_id, depth, before_turn)
@@ -835,11 +872,14 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _shown_entries (run_id, entry_id, path, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
 -- view _shown_files (run_id, entry_id, seen_at)
 -- view _slices (command_id, message)
+-- view _standing_edits (run_id, command_id, action, path, turn)
 -- view _steer_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _stranded_proposals (proposal_id, command_id)
 -- view _surplus_pieces (effect_id, channel, id, chars)
+-- view _swap_names (run_id, other_id, lease)
 -- view _take_file (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _take_ladder_step (turn_id, from_step)
+-- view _tell_undone (turn_id)
 -- view _turn_cycles (turn_id, period)
 -- view _turn_faults (turn_id)
 -- view _turn_findings (turn_id, loop_id, faulty, cycles, failed, rejected, commands, gathers, update_id, prose)
@@ -847,10 +887,15 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
 -- view _turn_sections (turn_id, name, role, source, template, live, cached)
 -- view _turn_steps (turn_id, step, steps, steps_left)
+-- view _undo_choices (run_id, way, turn, command_id)
+-- view _undo_files (run_id, way, turn, path, change, hash_now, content_now, leads_to, hash_then, content_then, content_left, obstacle)
+-- view _undo_plans (run_id, way, turn, plan)
+-- view _undo_swaps (run_id, way, turn, loses, keeps)
 -- view _unfinished_processes (effect_id, run_id, door, identity, holder, token)
 -- view _unreadable_files (entry_id, outcome, message, short)
 -- view _unseen_texts (command_id, path, fault)
 -- view _unstored_packets (turn_id)
+-- view _untold_undos (run_id, command_id, path, action, body)
 -- view _unused_chunk_lists (id)
 -- view _unused_chunks (id)
 -- view _unused_contents (id, body)
@@ -926,6 +971,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to)
 -- view report_listing (project_id, listing, is_partial)
 -- view resumable_runs (run_id, run, status, step)
+-- view rewind_run (run, turn, files, leave, decided_by, plan, request_id, lease)
 -- view run_leases (run, token, holder, expires_at)
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, at)
 -- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent)
@@ -945,6 +991,8 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase, created_at, ended_at)
 -- view turn_tools (turn_id, ordinal, name, description, schema)
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
+-- view undo_edits (run, turn, redo, decided_by, plan, request_id, lease)
+-- view undoable_edits (run, turn, action, path, change, unchanged, command_id)
 -- view unread_files (project_id, path)
 -- view verb_cp (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_get (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
@@ -955,6 +1003,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
 
 -- trigger _abort_run__abort on _abort_run
+-- trigger _accept_all__accept on _accept_all
 -- trigger _apply_patch__apply on _apply_patch
 -- trigger _apply_write__apply on _apply_write
 -- trigger _call_verb__call on _call_verb
@@ -980,6 +1029,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger _make_metadata__make on _make_metadata
 -- trigger _move_loop__move on _move_loop
 -- trigger _perform_plain__perform on _perform_plain
+-- trigger _propose_file__propose on _propose_file
 -- trigger _propose_patch__propose on _propose_patch
 -- trigger _purges__guard_begin on _purges
 -- trigger _purges__guard_end on _purges
@@ -998,9 +1048,11 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger _settle_proposal__settle on _settle_proposal
 -- trigger _show_entry__show on _show_entry
 -- trigger _steer_run__steer on _steer_run
+-- trigger _swap_names__swap on _swap_names
 -- trigger _take_file__delete on _take_file
 -- trigger _take_file__write on _take_file
 -- trigger _take_ladder_step__take on _take_ladder_step
+-- trigger _tell_undone__tell on _tell_undone
 -- trigger _write_batch__write on _write_batch
 -- trigger _write_body__write on _write_body
 -- trigger _write_job__write on _write_job
@@ -1082,6 +1134,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger packets__keep_rows on packets
 -- trigger perform_command__perform on perform_command
 -- trigger prepare_packet__archive_files on prepare_packet
+-- trigger prepare_packet__tell_undone on prepare_packet
 -- trigger process_cancels__keep_fixed on process_cancels
 -- trigger process_cancels__keep_keys on process_cancels
 -- trigger process_cancels__keep_rows on process_cancels
@@ -1100,6 +1153,10 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger resolutions__keep_fixed on resolutions
 -- trigger resolutions__keep_keys on resolutions
 -- trigger resolutions__keep_rows on resolutions
+-- trigger rewind_run__rewind on rewind_run
+-- trigger rewinds__keep_fixed on rewinds
+-- trigger rewinds__keep_keys on rewinds
+-- trigger rewinds__keep_rows on rewinds
 -- trigger run_scopes__keep_fixed on run_scopes
 -- trigger run_scopes__keep_keys on run_scopes
 -- trigger run_scopes__keep_rows on run_scopes
@@ -1118,6 +1175,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger runs__guard_alias on runs
 -- trigger runs__guard_persona on runs
 -- trigger runs__guard_transition on runs
+-- trigger runs__keep_alias on runs
 -- trigger runs__keep_fixed on runs
 -- trigger runs__keep_keys on runs
 -- trigger runs__keep_rows on runs
@@ -1147,6 +1205,9 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger turns__keep_response on turns
 -- trigger turns__keep_rows on turns
 -- trigger turns__take_response on turns
+-- trigger undo_edits__undo on undo_edits
+-- trigger undone_edits__keep_fixed on undone_edits
+-- trigger undone_edits__keep_rows on undone_edits
 -- trigger verb_cp__call on verb_cp
 -- trigger verb_get__call on verb_get
 -- trigger verb_mv__call on verb_mv

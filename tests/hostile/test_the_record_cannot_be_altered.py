@@ -65,6 +65,10 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         db.execute(
             "insert into vetoes (command_id, message) select min(id), 'no' from commands where turn_id is not null"
         )
+        db.execute("insert into undone_edits select run_id, id, id from commands order by id limit 1")
+        db.execute(
+            "insert into rewinds select c.id, r.id, r.id, 1 from runs as r join commands as c order by 1 limit 1"
+        )
         db.execute("pragma journal_mode = delete")
     return path
 

@@ -1,0 +1,209 @@
+"""`engine undo` and `rewind`: take back edits, and put a run where a past turn was sent."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from .asking import terminal, user_name
+from .completing import complete_run, complete_turn
+from .drawing import drawn_diff
+from .exits import exit_code
+from .outside import paged
+from .printing import one_line, paint, print_error, print_json_text, say, visible
+from .shared import DbOption, JsonOption, db_flag, open_existing, run_or_latest
+from .verbs import YesOption
+
+if TYPE_CHECKING:
+    from engine.api import Database
+    from engine.undone import FileChange, Undone
+
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)]
+ByOption = Annotated[
+    str | None, typer.Option("--by", metavar="NAME", help="Who decides; default: your user name.", show_default=False)
+]
+DiffOption = Annotated[bool, typer.Option("--diff", help="Only print what it would do.")]
+
+_MOST_LINES = 60
+"""Lines of a diff that are shown before a person is asked; [v] shows all."""
+_COLOURS = {"+": "green", "-": "red", "@": "cyan", "!": "yellow"}
+
+
+def undo(
+    run: RunName,
+    turn: Annotated[
+        int | None,
+        typer.Option(
+            "--turn", metavar="N", min=1, help="All edits of this turn that stand.", autocompletion=complete_turn
+        ),
+    ] = None,
+    redo: Annotated[bool, typer.Option("--redo", help="Take back the newest undo instead.")] = False,
+    diff: DiffOption = False,
+    yes: YesOption = False,
+    by: ByOption = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Take back the newest edit of a run; again, the one before.
+
+    An edit is a command that wrote, moved or removed files. You see the diff and are asked. Where a file has changed since,
+    nothing is done, and you see what has changed. What shell commands changed is brought back by 'engine rewind'.
+
+    \b
+    Examples:
+      engine undo demo
+      engine undo demo --turn 3
+      engine undo demo --redo
+      engine undo demo --diff
+      engine undo demo --yes --json
+
+    \b
+    Exit codes:
+      0 done, 1 refused (a file has changed, the run is driven) or not wanted, 2 usage, or nothing is left to take back
+    """
+    if redo and turn is not None:
+        raise typer.BadParameter("an undo is taken back as a whole; leave --turn out", param_hint="--redo")
+    with open_existing(db) as database:
+        alias = run_or_latest(database, run)
+        planned = database.undo(alias, turn, redo=redo, dry_run=True)
+        flags = (f" --turn {turn}" if turn is not None else "") + (" --redo" if redo else "")
+        title = f"{alias} in {_folder(database, alias)}: {'do again' if redo else 'take back'}"
+        command = f"engine undo{db_flag(db)} {alias}{flags}"
+        if _is_agreed(planned, title, command, diff=diff, yes=yes, as_json=as_json):
+            done = database.undo(alias, turn, redo=redo, by=by or user_name(), plan=planned.plan)
+            _tell(done, as_json)
+
+
+def rewind(
+    run: RunName,
+    turn: Annotated[
+        int, typer.Argument(metavar="N", min=1, help="The turn that is next then.", autocompletion=complete_turn)
+    ],
+    files: Annotated[bool, typer.Option("--files", help="The files go back, too.")] = False,
+    diff: DiffOption = False,
+    yes: YesOption = False,
+    by: ByOption = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Put a run where turn N was sent.
+
+    Nothing is deleted: the run as it was stays as RUN.1, with its open proposals and its queue. With --files, what the
+    run changed since that turn goes back as well, what its shell commands changed included. You see the diff and are asked.
+    What others changed stays, and so does what is no text: it is listed. 'engine undo RUN' takes a rewind back.
+
+    \b
+    Examples:
+      engine rewind demo 3
+      engine rewind demo 3 --files
+      engine rewind demo 3 --files --diff
+      engine rewind demo 3 --files --yes --json
+
+    \b
+    Exit codes:
+      0 done, 1 refused (the run is driven) or not wanted, 2 usage, or no such turn
+    """
+    with open_existing(db) as database:
+        alias = run_or_latest(database, run)
+        planned = database.rewind(alias, turn, files=files, dry_run=True)
+        flags = " --files" if files else ""
+        title = f"{alias} in {_folder(database, alias)}:"
+        command = f"engine rewind{db_flag(db)} {alias} {turn}{flags}"
+        if _is_agreed(planned, title, command, diff=diff, yes=yes, as_json=as_json):
+            done = database.rewind(alias, turn, files=files, by=by or user_name(), plan=planned.plan)
+            _tell(done, as_json)
+
+
+def _is_agreed(planned: Undone, title: str, command: str, *, diff: bool, yes: bool, as_json: bool) -> bool:
+    """Show what is planned, and ask; False where it is only shown, or was done before by a command that was killed.
+
+    Raises `Conflict` (409) where a file stands in the way, `ValidationError` (400) where nobody can be asked.
+    """
+    from engine.errors import Conflict, ValidationError
+
+    if planned.plan is None:
+        _tell(planned, as_json)
+        return False
+    refused = planned.status == Conflict.status
+    if as_json and (diff or refused):
+        print_json_text(planned.to_json())
+    elif diff:
+        for line in _lines(planned.files):
+            typer.echo(line)
+    elif refused or not yes:
+        _show(planned, title)
+    if refused:
+        raise Conflict(planned.message)
+    if diff or yes:
+        return yes and not diff
+    source = terminal()
+    if source is None:
+        raise ValidationError(
+            f"run {planned.run!r}: nobody can be asked here, nothing was changed; say --yes, or look: {command} --diff"
+        )
+    return _answer(source, planned)
+
+
+def _folder(db: Database, run: str) -> str:
+    """The folder whose files are at stake: a file from elsewhere may name any."""
+    query = "select coalesce(p.root, 'no folder') from runs as r join projects as p on p.id = r.project_id where r.alias = ?"
+    return visible(str(db.value(query, (run,))))
+
+
+def _answer(source: TextIO, planned: Undone) -> bool:
+    """Whether the person says yes; raises `Abort` for a no."""
+    while True:
+        sys.stderr.write(paint("do that? [y] yes, [N] no, [v] view: ", "yellow", stream=sys.stderr))
+        sys.stderr.flush()
+        match source.readline().strip().lower():
+            case "y" | "yes":
+                return True
+            case "v" | "view":
+                paged(_lines(planned.files))
+            case _:
+                raise typer.Abort
+
+
+def _show(planned: Undone, title: str) -> None:
+    """Show on stderr what is planned; of a long diff its beginning, and how much follows."""
+    say(f"{title} {one_line(', '.join(planned.edits), 200)}", "cyan")
+    lines = list(_lines(planned.files))
+    for each in lines[:_MOST_LINES]:
+        say(f"  {paint(each, _COLOURS.get(each[:1]), stream=sys.stderr)}")
+    if len(lines) > _MOST_LINES:
+        say(f"  … {len(lines) - _MOST_LINES} more lines; [v] or --diff shows all", "yellow")
+
+
+def _lines(files: Sequence[FileChange]) -> Iterator[str]:
+    """The diffs of files, each character drawn as what it is; of one that stays as it is why, and what has changed in it."""
+    for each in files:
+        if each["stays"]:
+            yield f"! {visible(each['path'])} {visible(each['stays'])}"
+        if text := each["diff"] or each["since"]:
+            yield from drawn_diff(text.removesuffix("\n"))
+
+
+def _tell(done: Undone, as_json: bool) -> None:
+    """Print what was done, a line a file, and exit with the code of what failed."""
+    if as_json:
+        print_json_text(done.to_json())
+    else:
+        if done.old:
+            typer.echo(f"{done.run} is the new line; the old one is {done.old}")
+        for each in done.files:
+            what = f": {each['path']} {each['stays']}" if each["stays"] else f" {each['path']}"
+            typer.echo(visible(("left as it is" if each["stays"] else each["change"]) + what))
+        if not done.files and not done.old:
+            typer.echo(f"{done.run}: {visible(', '.join(done.edits))}: no file had to change")
+    if done.status != 200:
+        if done.status >= 400:
+            print_error(f"run {done.run!r}: {done.message}")
+        else:
+            say(f"{done.run}: another process drives it, which does this as soon as the model has answered", "yellow")
+        raise typer.Exit(exit_code(done.status))
+
+
+__all__ = ["rewind", "undo"]

@@ -1,0 +1,234 @@
+-- Undo: edits of a run that are taken back, the newest first.
+-- An edit is a command that wrote or removed files; those of shell commands are none. It is taken back by a command of its
+-- own, 'undo', which proposes for each file the text before it; 'redo' takes back an undo in the same way. Both are refused
+-- where a file is not as the edit left it. Whether an edit stands is read from undone_edits, nothing is marked on it.
+-- spec: @undo
+
+-- tables
+
+-- What was taken back, and by which command: an edit by an undo, an undo by a redo.
+create table if not exists undone_edits (
+    -- the run that holds the name after it
+    run_id integer not null constraint undone_edits_run references runs (id) on delete cascade,
+    command_id integer not null constraint undone_edits_command references commands (id) on delete cascade,
+    undone_id integer not null constraint undone_edits_undone references commands (id) on delete cascade,
+    primary key (run_id, command_id, undone_id)
+) strict, without rowid;
+
+create index if not exists idx_undone_edits_undone_id on undone_edits (undone_id);
+
+create index if not exists idx_undone_edits_command_id on undone_edits (command_id);
+
+-- views
+
+-- The files that each edit changed, by the hashes of their bytes: null where there was no file.
+create view _edit_files as
+select
+    p.command_id,
+    p.run_id,
+    p.id as proposal_id,
+    p.kind,
+    p.target as path,
+    e.id as entry_id,
+    json_extract(p.detail, '$.before') as hash_before,
+    json_extract(x.detail, '$.sha256') as hash_after,
+    p.content_id,
+    json_extract(p.detail, '$.leads_to') as leads_to,
+    p.path as log_path
+from proposals as p
+cross join effects as f on f.command_id = p.command_id and f.proposal_id = p.id
+cross join effect_results as x on x.effect_id = f.id and x.state = 'resolved'
+cross join runs as r on r.id = p.run_id
+cross join entries as e on e.scope = 'project:' || r.project_id and e.path = p.target
+where p.kind in ('file_write', 'file_delete') and p.state = 'resolved';
+
+-- Each edit, undo, redo and rewind in the past of a run: its own, and those before the fork of the runs that it came from.
+create view _past_edits as
+select
+    l.run_id,
+    c.id as command_id,
+    c.action,
+    c.path,
+    t.sequence as turn
+from (
+    select command_id, run_id
+    from proposals
+    where kind in ('file_write', 'file_delete') and state = 'resolved'
+    union
+    select command_id, run_id
+    from rewinds
+) as p
+cross join commands as c on c.id = p.command_id
+join _run_lines as l on l.source_id = p.run_id
+left join turns as t on t.id = c.turn_id
+where l.depth = 0
+    or t.sequence < l.before_turn
+    -- from outside a turn: before that turn was sent, or before the fork was made
+    or (
+        t.id is null
+        and c.created_at <= (
+            select min(r.created_at, coalesce(v.at, r.created_at))
+            from _run_lines as o
+            join runs as r on r.id = o.source_id
+            left join turns as s on s.run_id = l.source_id and s.sequence = l.before_turn
+            left join events as v on v.id = s.seen_at
+            where o.run_id = l.run_id and o.depth = l.depth - 1
+        )
+    );
+
+-- Edits that stand: no undo that stands took them back.
+create view _standing_edits as
+select *
+from _past_edits as e
+where e.action not in ('undo', 'redo')
+    and not exists (
+        select 1
+        from undone_edits as u
+        join commands as c on c.id = u.command_id and c.state = 'resolved'
+        where u.undone_id = e.command_id
+            and not exists (
+                select 1
+                from undone_edits as d
+                join commands as k on k.id = d.command_id and k.state = 'resolved'
+                where d.undone_id = u.command_id
+            )
+    );
+
+create view undoable_edits as
+-- The edits of a run that can be taken back, a row a file: select * from undoable_edits where run = 'demo' order by
+-- command_id desc. 'engine undo' begins with the highest command_id. 'unchanged' is 1 while the file is as the edit left
+-- it; 'turn' is null for what was asked for from outside a turn.
+select
+    r.alias as run,
+    s.turn,
+    s.action,
+    f.path,
+    case when f.hash_before is null then 'created' when f.hash_after is null then 'deleted' else 'changed' end as change,
+    e.hash is f.hash_after as unchanged,
+    s.command_id
+from _standing_edits as s
+join runs as r on r.id = s.run_id
+join _edit_files as f on f.command_id = s.command_id
+join entries as e on e.id = f.entry_id;
+
+-- Files that a person has said are never written; a pattern that cannot be matched protects too.
+create view _readonly_files as
+select e.id as entry_id
+from file_constraints as k
+join entries as e on e.scope = 'project:' || k.project_id and e.kind = 'file'
+where k.rule = 'readonly'
+    and (
+        pattern_match(k.pattern, e.path)
+        or pattern_match(k.pattern, json_extract(e.attributes, '$.leads_to'))
+        or pattern_error(k.pattern) is not null
+    );
+
+-- What an undo takes back: the newest edit that stands or, where a turn is named, all of that turn; a redo the newest undo
+-- that stands.
+create view _undo_choices as
+select run_id, 'undo' as way, null as turn, max(command_id) as command_id
+from _standing_edits
+group by run_id
+union all
+select run_id, 'undo', turn, command_id
+from _standing_edits
+where turn is not null
+union all
+select u.run_id, 'redo', null, max(u.command_id)
+from undone_edits as u
+join commands as c on c.id = u.command_id and c.action = 'undo' and c.state = 'resolved'
+where not exists (
+        select 1
+        from undone_edits as d
+        join commands as k on k.id = d.command_id and k.state = 'resolved'
+        where d.undone_id = u.command_id
+    )
+group by u.run_id;
+
+-- What an undo or a redo does to each file: from how the last of its edits left the file to how it was before the first.
+-- A file that is so already is left out, as long as nobody else changed it.
+create view _undo_files as
+select
+    s.run_id,
+    s.way,
+    s.turn,
+    a.path,
+    case when a.hash_before is null then 'removed' when e.hash is null then 'brought back' else 'changed' end as change,
+    e.hash as hash_now,
+    e.content_id as content_now,
+    json_extract(e.attributes, '$.leads_to') as leads_to,
+    a.hash_before as hash_then,
+    v.content_id as content_then,
+    z.content_id as content_left,
+    case
+        when s.gaps > 0 then 'was changed by others between these edits'
+        when e.hash is not z.hash_after and json_extract(e.attributes, '$.kind') = 'missing' then 'is gone'
+        when e.hash is not z.hash_after then 'has changed since'
+        when json_extract(e.attributes, '$.leads_to') is not z.leads_to
+            then 'is a symbolic link by now, or leads elsewhere'
+        when a.hash_before is not null and v.content_id is null then 'its text before is not stored'
+        when z.kind = 'file_delete' and json_extract(v.attributes, '$.leads_to') is not null
+            then 'was a symbolic link, which is not brought back'
+        when exists (select 1 from _readonly_files as k where k.entry_id = e.id) then 'is readonly'
+    end as obstacle
+from (
+    select run_id, way, turn, entry_id, min(proposal_id) as first_id, max(proposal_id) as last_id, sum(gap) as gaps
+    from (
+        select
+            c.run_id,
+            c.way,
+            c.turn,
+            f.entry_id,
+            f.proposal_id,
+            f.hash_before is not lag(f.hash_after, 1, f.hash_before) over (
+                partition by c.run_id, c.way, c.turn, f.entry_id order by f.proposal_id
+            ) as gap
+        from _undo_choices as c
+        join _edit_files as f on f.command_id = c.command_id
+    )
+    group by run_id, way, turn, entry_id
+) as s
+join _edit_files as a on a.proposal_id = s.first_id
+join _edit_files as z on z.proposal_id = s.last_id
+join entries as e on e.id = s.entry_id
+left join entry_versions as v
+    on v.entry_id = s.entry_id
+    and v.began = (
+        select max(o.began)
+        from entry_versions as o
+        where o.entry_id = s.entry_id and o.hash = a.hash_before and o.content_id is not null
+    )
+where e.hash is not a.hash_before or s.gaps > 0;
+
+-- The names that an undo or a redo of a rewind swaps: 'keeps' has the name of the run after it.
+create view _undo_swaps as
+select c.run_id, c.way, c.turn, w.run_id as loses, w.from_run_id as keeps
+from _undo_choices as c
+join rewinds as w on w.command_id = c.command_id
+where c.way = 'undo'
+union all
+select c.run_id, c.way, c.turn, w.from_run_id, w.run_id
+from _undo_choices as c
+join undone_edits as u on u.command_id = c.command_id
+join rewinds as w on w.command_id = u.undone_id
+where c.way = 'redo';
+
+-- The plan of an undo or a redo as one text, by which it is known again.
+create view _undo_plans as
+select
+    c.run_id,
+    c.way,
+    c.turn,
+    json_group_array(c.command_id) || coalesce(
+        (
+            select group_concat(json_array(f.path, f.hash_now, f.hash_then), char(10))
+            from (
+                select *
+                from _undo_files as o
+                where o.run_id = c.run_id and o.way = c.way and o.turn is c.turn
+                order by o.path
+            ) as f
+        ), ''
+    ) as plan
+from (select * from _undo_choices order by command_id) as c
+group by c.run_id, c.way, c.turn;

@@ -1,0 +1,270 @@
+-- Rewind: a run goes back to where a past turn was sent.
+-- A fork from that turn takes the name over; the run as it was stays under the name with a number, with its open proposals
+-- and its queue. With files, what the run changed since that turn is set back to the texts that scans and edits have
+-- stored, changes by its shell commands included. What others changed, and what no text is stored of, stays.
+-- spec: @rewind
+
+-- tables
+
+-- Which run took the name of which: 'run_id' is the fork that has it since, 'turn' the one that it goes on with.
+create table if not exists rewinds (
+    command_id integer primary key constraint rewinds_command references commands (id) on delete cascade,
+    run_id integer not null constraint rewinds_run references runs (id) on delete cascade,
+    from_run_id integer not null constraint rewinds_from_run references runs (id) on delete cascade,
+    turn integer not null
+) strict;
+
+create index if not exists idx_rewinds_run_id on rewinds (run_id);
+
+create index if not exists idx_rewinds_from_run_id on rewinds (from_run_id);
+
+-- views
+
+-- The lines of each run that a rewind parted from it, and until when they were the same run (Unix milliseconds): those that
+-- it took the name of, and those that gave the name back.
+create view _parted_lines as
+with recursive line (run_id, source_id, until) as (
+    select l.run_id, w.source_id, w.until
+    from _run_lines as l
+    join (
+        select w.run_id as of_run, w.from_run_id as source_id, c.created_at as until
+        from rewinds as w
+        join commands as c on c.id = w.command_id
+        union all
+        select w.from_run_id, w.run_id, max(c.created_at)
+        from rewinds as w
+        join undone_edits as u on u.undone_id = w.command_id and u.run_id = w.from_run_id
+        join commands as c on c.id = u.command_id
+        group by w.command_id
+    ) as w on w.of_run = l.source_id
+    union
+    select l.run_id, w.from_run_id, min(l.until, c.created_at)
+    from line as l
+    join rewinds as w on w.run_id = l.source_id
+    join commands as c on c.id = w.command_id
+)
+select run_id, source_id, max(until) as until
+from line
+group by run_id, source_id;
+
+-- The commands that wrote or removed files for a run: its edits, and those of lines that it was parted from.
+create view _own_edits as
+select run_id, command_id
+from _past_edits
+union
+select l.run_id, c.id
+from _parted_lines as l
+join (
+    select distinct command_id, run_id
+    from proposals
+    where kind in ('file_write', 'file_delete') and state = 'resolved'
+) as p on p.run_id = l.source_id
+join commands as c on c.id = p.command_id and c.created_at <= l.until;
+
+-- The turns of a run, and of lines that it was parted from, that ran shell commands, and from when to when.
+create view _command_turns as
+select f.turn_id, o.run_id, min(f.started_at) as began, max(coalesce(f.ended_at, f.started_at)) as ended
+from effects as f
+join (
+    select run_id, turn_id
+    from past_turns
+    union
+    select l.run_id, t.id
+    from _parted_lines as l
+    join turns as t on t.run_id = l.source_id and t.created_at <= l.until
+) as o on o.turn_id = f.turn_id
+where f.kind = 'process' and f.started_at is not null
+group by f.turn_id, o.run_id;
+
+-- Each state that a project's file has had, with the clock when it began. No two rows are alike; 'union' keeps SQLite from
+-- taking a query over it apart into two that share a part.
+create view _file_states as
+select e.scope, e.id as entry_id, v.began, v.content_id, v.hash, v.attributes, 0 as is_present
+from entries as e
+join entry_versions as v on v.entry_id = e.id
+where e.kind = 'file'
+union
+select scope, id, since, content_id, hash, attributes, 1
+from entries
+where kind = 'file' and since is not null;
+
+-- The states that commands made. A removal has no text to know it by: the event that follows settles its proposal.
+create view _made_states as
+select f.entry_id, s.began, f.command_id
+from _edit_files as f
+join _file_states as s on s.entry_id = f.entry_id and s.content_id = f.content_id
+where f.kind = 'file_write'
+union all
+select f.entry_id, s.began, f.command_id
+from _edit_files as f
+join _file_states as s on s.entry_id = f.entry_id and s.hash is null
+join events as v
+    on v.id > s.began
+    and v.id <= s.began + 4
+    and v.kind = 'proposal.resolved'
+    and v.run_id = f.run_id
+    and v.detail ->> '$.path' = f.log_path
+where f.kind = 'file_delete';
+
+-- The changes of files since a turn was sent, in order, and whether they are the run's own. What a scan found is its own
+-- where the turn before it, of all turns of the project, ran shell commands of the run; a file that was written before the
+-- first of these began, or, as it is now, after the last of them had ended, is not.
+create view _changes_since as
+select
+    h.run_id,
+    h.turn,
+    h.entry_id,
+    h.began,
+    h.before,
+    case
+        when m.command_id is not null
+            then exists (select 1 from _own_edits as o where o.run_id = h.run_id and o.command_id = m.command_id)
+        else exists (
+            select 1
+            from _command_turns as c
+            where c.run_id = h.run_id
+                and c.turn_id = (
+                    select t.id
+                    from turns as t
+                    join runs as r on r.id = t.run_id
+                    where r.project_id = h.project_id and t.seen_at < h.began
+                    order by t.seen_at desc
+                    limit 1
+                )
+                -- the project was scanned before, or the file may be older than all that
+                and exists (
+                    select 1
+                    from turns as t
+                    join runs as r on r.id = t.run_id
+                    where r.project_id = h.project_id and t.scanned and t.seen_at <= h.began
+                )
+                -- file systems tell the time by ticks, some of two seconds
+                and (
+                    not h.is_present
+                    or h.hash is null
+                    or (
+                        h.mtime <= c.ended + 2000
+                        and (h.before is not null or h.mtime >= c.began - 2000)
+                    )
+                )
+        )
+    end as is_own
+from (
+    select
+        t.run_id,
+        t.turn,
+        t.seen_at,
+        r.project_id,
+        s.entry_id,
+        s.began,
+        s.hash,
+        s.is_present,
+        f.mtime_ns / 1000000 as mtime,
+        -- the clock of the state before; null: there was no file
+        case
+            when coalesce(lag(json_extract(s.attributes, '$.kind')) over heads, 'text') <> 'missing'
+                then lag(s.began) over heads
+        end as before,
+        s.hash is not lag(s.hash) over heads
+        or coalesce(json_extract(s.attributes, '$.kind'), 'text')
+        is not coalesce(
+            lag(json_extract(s.attributes, '$.kind')) over heads,
+            case when lag(s.began) over heads is null then 'missing' else 'text' end
+        ) as is_change
+    from past_turns as t
+    join runs as r on r.id = t.run_id
+    join entries as e on e.scope = 'project:' || r.project_id and e.kind = 'file' and e.since > t.seen_at
+    join _file_states as s on s.entry_id = e.id
+    left join file_stats as f on f.project_id = r.project_id and f.path = e.path
+    window heads as (partition by t.run_id, t.turn, s.entry_id order by s.began)
+) as h
+left join _made_states as m on m.entry_id = h.entry_id and m.began = h.began
+where h.began > h.seen_at and h.is_change;
+
+-- What a rewind with files does to each file that changed since its turn was sent; 'stays' is why it is left as it is.
+create view _rewind_files as
+select
+    run_id,
+    turn,
+    path,
+    case
+        when kind_then = 'missing' then 'removed'
+        when kind_now = 'missing' then 'brought back'
+        else 'changed'
+    end as change,
+    hash_now,
+    content_now,
+    leads_to,
+    hash_then,
+    content_then,
+    case
+        when not is_own then 'was changed by others'
+        when others then 'was changed by others, too'
+        when kind_now not in ('text', 'missing') then 'is ' || replace(kind_now, '_', ' ')
+        when kind_then not in ('text', 'missing') then 'was ' || replace(kind_then, '_', ' ')
+        when leads_to is not led_to and kind_now = 'text' then 'is a symbolic link, or was one'
+        when led_to is not null and kind_now = 'missing' then 'was a symbolic link'
+        when is_readonly then 'is readonly'
+    end as stays
+from (
+    select
+        c.run_id,
+        c.turn,
+        e.path,
+        c.is_own,
+        c.others,
+        exists (select 1 from _readonly_files as k where k.entry_id = e.id) as is_readonly,
+        coalesce(json_extract(e.attributes, '$.kind'), 'text') as kind_now,
+        e.hash as hash_now,
+        e.content_id as content_now,
+        json_extract(e.attributes, '$.leads_to') as leads_to,
+        case
+            when v.entry_id is null then 'missing' else coalesce(json_extract(v.attributes, '$.kind'), 'text')
+        end as kind_then,
+        v.hash as hash_then,
+        v.content_id as content_then,
+        json_extract(v.attributes, '$.leads_to') as led_to
+    from (
+        select
+            run_id, turn, entry_id,
+            max(is_own) as is_own,
+            -- the change that is taken back first, and those by others after it
+            min(case when is_own then began end) as first_own,
+            max(not is_own and began > first) as others
+        from (
+            select
+                *,
+                min(case when is_own then began end) over (partition by run_id, turn, entry_id) as first
+            from _changes_since
+        )
+        group by run_id, turn, entry_id
+    ) as c
+    join entries as e on e.id = c.entry_id
+    left join _changes_since as b
+        on b.run_id = c.run_id and b.turn = c.turn and b.entry_id = c.entry_id and b.began = c.first_own
+    left join entry_versions as v on v.entry_id = c.entry_id and v.began = b.before
+)
+where not is_own
+    or (kind_now, hash_now) is not (kind_then, hash_then)
+union all
+-- of these there is neither text nor hash: only their time tells that they were written since
+select t.run_id, t.turn, f.path, 'changed', null, null, null, null, null, 'is too large'
+from past_turns as t
+join events as v on v.id = t.seen_at
+join runs as r on r.id = t.run_id
+join file_stats as f on f.project_id = r.project_id and f.kind = 'too_large' and f.mtime_ns / 1000000 > v.at
+join entries as e on e.scope = 'project:' || f.project_id and e.path = f.path and e.since <= t.seen_at;
+
+-- The plan of a rewind's files as one text, by which it is known again.
+create view _rewind_plans as
+select run_id, turn, group_concat(json_array(path, hash_now, hash_then, stays), char(10)) as plan
+from (select * from _rewind_files order by path)
+group by run_id, turn;
+
+-- When each turn was sent after which the run ran shell commands, in Unix milliseconds: what these did to files that are no
+-- members of the project is in no scan, but the time of such a file tells that it was written since.
+create view _commands_since as
+select t.run_id, t.turn, v.at
+from past_turns as t
+join events as v on v.id = t.seen_at
+where exists (select 1 from _command_turns as c where c.run_id = t.run_id and c.ended >= v.at);

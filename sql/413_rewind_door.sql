@@ -1,0 +1,85 @@
+-- Door of rewind: a fork takes the name of its run over.
+-- spec: @rewind
+
+-- views
+
+create view rewind_run as
+-- Put a run where one of its turns was sent: insert into rewind_run (run, turn, files, leave, decided_by, plan,
+-- request_id, lease). With 'files' 1 its files go back, too, but those that the JSON array 'leave' names; with 'plan',
+-- which _rewind_plans gives, it is refused where it would do something else than was shown.
+select
+    null as run, null as turn, 0 as files, null as leave, null as decided_by, null as plan, null as request_id,
+    null as lease
+where false;
+
+-- triggers
+
+-- The fork is made under the name that the old line is to have; then the two swap names.
+create trigger rewind_run__rewind
+instead of insert on rewind_run
+when new.request_id is null or not exists (select 1 from commands where request_id = new.request_id)
+begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
+    select fail(404, 'run ' || alias || ': turn ' || new.turn || ' was not sent; its last is ' || (next_turn - 1))
+    from runs as r
+    where r.alias = new.run
+        and not exists (
+            select 1 from past_turns as t where t.run_id = r.id and t.turn = new.turn and t.seen_at is not null
+        );
+    select fail(
+        409,
+        'run ' || new.run || ': is being driven; wait for it, or stop it with ''engine abort ' || new.run || ''''
+    )
+    from _leases_in_force as l
+    join runs as r on r.id = l.run_id
+    where r.alias = new.run and l.token is not new.lease;
+    select fail(409, 'run ' || new.run || ': another one is not over yet; ''engine resume ' || new.run || ''' finishes it')
+    from runs as r
+    join _open_undos as o on o.run_id = r.id
+    where r.alias = new.run;
+    select fail(409, 'run ' || r.alias || ': something has changed since this was shown; look at it again')
+    from runs as r
+    left join _rewind_plans as p on p.run_id = r.id and p.turn = new.turn
+    where r.alias = new.run and new.plan is not null and coalesce(p.plan, '') <> new.plan;
+    insert into _ensure_run (alias, attributes)
+    select
+        new.run || '.' || (
+            with recursive numbers (n) as (
+                select 1
+                union all
+                select n + 1 from numbers where exists (select 1 from runs where alias = new.run || '.' || n)
+            )
+            select max(n) from numbers
+        ),
+        json_object('fork', new.run, 'at', new.turn);
+    insert into commands (request_id, run_id, writer, action, state, attributes, created_at)
+    select
+        new.request_id, max(id), 'client', 'rewind', 'performing',
+        json_object('together', 1, 'turn', new.turn, 'files', coalesce(new.files, 0), 'by', new.decided_by), now()
+    from runs;
+    insert into _propose_file (command_id, path, content_id, before, leads_to, diff)
+    select
+        (select max(id) from commands), f.path, f.content_then, f.hash_now, f.leads_to,
+        edit_diff(f.path || coalesce(' -> ' || coalesce(fence_path(f.leads_to), f.leads_to), ''), b.body, a.body)
+    from runs as r
+    join _rewind_files as f on f.run_id = r.id
+    left join contents as b on b.id = f.content_now
+    left join contents as a on a.id = f.content_then
+    where new.files
+        and r.alias = new.run
+        and f.turn = new.turn
+        and f.stays is null
+        and not exists (select 1 from json_each(coalesce(new.leave, '[]')) as k where k.value = f.path)
+    order by f.hash_then is null, f.path;
+    insert into rewinds (command_id, run_id, from_run_id, turn)
+    select c.id, c.run_id, r.id, new.turn
+    from commands as c
+    join runs as r on r.alias = new.run
+    where c.id = (select max(id) from commands);
+    insert into _swap_names (run_id, other_id, lease)
+    select from_run_id, run_id, new.lease
+    from rewinds
+    where command_id = (select max(id) from commands);
+    insert into _accept_all (command_id, decided_by) values ((select max(id) from commands), new.decided_by);
+end;
