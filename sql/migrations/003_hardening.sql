@@ -73,7 +73,7 @@ create table command_policies (
     arguments text not null default '*',
     except_arguments text,
     condition text not null default 'always'
-        constraint command_policies_condition check (condition in ('always', 'bare', 'heredoc')),
+        constraint command_policies_condition check (condition in ('always', 'bare', 'heredoc', 'interactive')),
     decision text not null constraint command_policies_decision check (decision in ('refuse', 'ask', 'accept')),
     message text,
     added_by text not null default 'client',
