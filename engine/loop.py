@@ -74,7 +74,7 @@ class Driver:
         """
         self._db.expect_no_transaction()
         with self._db.driven(), self._lease:
-            pages.offer_search(self._db)
+            pages.offer_search(self._db, self._run, self._lease.token)
             with suppress(Stopped):
                 self._take_steps()
             self._expect_lease()

@@ -36,7 +36,8 @@ _DEPTH = 5
 """Command lines within command lines that are read."""
 _PROGRAMS = 500
 _ARGUMENTS = 10 * SHELL_LINE_CHARACTERS
-"""Characters of the arguments of all programs together, each counted twice: what stands behind several programs counts for each of them."""
+"""Characters of the arguments of all programs together, counted twice where a subcommand stands behind options: what stands
+behind several programs counts for each of them."""
 _PLAIN_NODES = frozenset(
     (
         "program", "list", "pipeline", "subshell", "command", "command_name", "word", "number",

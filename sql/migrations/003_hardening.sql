@@ -113,3 +113,7 @@ create table _result_statuses (
     status integer not null,
     primary key (state, outcome)
 ) strict, without rowid;
+
+-- whether models are told of the tool search depends on who drives the run
+alter table leases add column searches integer not null default 0
+    constraint leases_searches_flag check (searches in (0, 1));

@@ -108,9 +108,9 @@ def rows_after(responses: list[str], writes: list[dict[str, Any]], plain: bool, 
             except engine.EngineError:
                 db.execute("select 1")
         for response in responses:
-            if db.value("select status from runs") == 202 or not db.value(
-                "select 1 from loops where status in (100, 102)"
-            ):
+            # one that waits, such as for a page, stays open
+            is_open = db.value("select 1 from turns where phase <> 'judged'")
+            if is_open or not db.value("select 1 from loops where status in (100, 102)"):
                 break
             turn(db, "demo", response)
         rows = {name: db.rows(query) for name, query in TABLES.items()}

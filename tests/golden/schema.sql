@@ -239,7 +239,8 @@ CREATE TABLE leases (
     holder text not null,
     expires_at integer not null,
     aborted integer not null default 0,
-    sandboxes text constraint leases_sandboxes_json check (sandboxes is null or json_valid(sandboxes))
+    sandboxes text constraint leases_sandboxes_json check (sandboxes is null or json_valid(sandboxes)),
+    searches integer not null default 0 constraint leases_searches_flag check (searches in (0, 1))
 ) strict;
 
 CREATE TABLE loop_transitions (
@@ -858,7 +859,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view next_commands (run, turn_id, ordinal, command_id)
 -- view next_demotions (run, step, becomes, path, visibility, turn, last_used_turn, tokens, freed)
 -- view next_steps (run_id, run, turn_id, turn, step)
--- view offer_search (available)
+-- view offer_search (run, lease)
 -- view open_call (turn_id)
 -- view open_prompts (run, loop, status, prompt, created_at)
 -- view open_proposal (command_id, kind, target, body, detail)
