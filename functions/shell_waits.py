@@ -161,7 +161,7 @@ def _leads_with(options: str, valued: str) -> Callable[[Call], bool]:
 
     def look(call: Call) -> bool:
         told = _told(call.arguments, valued, leads=True)
-        return not call.fed and (told.has(options) or told.words[:1] in ((word,) for word in options.split()))
+        return not call.fed and (told.has(options) or not set(told.words[:1]).isdisjoint(options.split()))
 
     return look
 

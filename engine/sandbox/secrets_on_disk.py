@@ -16,6 +16,8 @@ from engine.membership import is_named
 from engine.own_files import ENDINGS, identity
 from engine.places import home_folder
 
+from .git_hooks import HookFolders
+
 _KEY_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube", FOLDER})
 _KEY_FILES = frozenset(
     {"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass", ".git-credentials", ".pypirc"}
@@ -48,9 +50,11 @@ class Findings:
 def look(root: Path, database: Path | None, shown: Sequence[str]) -> Findings:
     """Look through the folder `root`, a real path. Patterns in `shown` name files that are not hidden."""
     found = Findings()
+    hooks: HookFolders | None = None
     for entry in _walk(root, found.folders):
         if entry.name == ".git":
-            _guard_git(found, root, Path(entry.path))
+            hooks = hooks or HookFolders()
+            _guard_git(found, root, Path(entry.path), hooks)
         elif _is_hidden(entry, root, shown):
             real = Path(real_path(entry.path))
             if real.is_dir():
@@ -171,8 +175,10 @@ def _is_tooling(entry: os.DirEntry[str]) -> bool:
     return os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
 
 
-def _guard_git(found: Findings, root: Path, place: Path) -> None:
+def _guard_git(found: Findings, root: Path, place: Path, hooks: HookFolders) -> None:
     """Keep a command from changing what git runs: configuration and hooks, also those of submodules and work trees."""
+    for named in hooks.of(place):
+        _guard_hooks(found, root, named)
     place = Path(real_path(place))
     if not place.is_relative_to(root):
         return  # read-only with the rest
@@ -194,6 +200,18 @@ def _guard_git(found: Findings, root: Path, place: Path) -> None:
         if not (folder / "commondir").exists():
             # it would lead git to another configuration
             found.removed.add(folder / "commondir")
+
+
+def _guard_hooks(found: Findings, root: Path, named: Path) -> None:
+    """Keep a command from changing a folder of hooks in the project, or from making one that is missing."""
+    if not named.is_relative_to(root) or named == root:
+        return
+    if named.exists():
+        found.kept.add(Path(real_path(named)))
+        return
+    while not named.parent.exists():
+        named = named.parent
+    found.empty.add(named)
 
 
 def _hide_own(found: Findings, root: Path, own: Sequence[Path]) -> None:

@@ -174,6 +174,31 @@ def test_linked_hooks_are_not_replaced(place: Place) -> None:
     assert not (place.root / "githooks" / "pre-commit").exists()
 
 
+def test_hooks_in_other_folders_are_not_changed(place: Place, tmp_path: Path) -> None:
+    config, module = place.root / ".git" / "config", place.root / ".git" / "modules" / "sub" / "config"
+    included = tmp_path / "included"
+    included.write_text("[core]\n\thooksPath = tools/hooks\n")
+    config.write_text(config.read_text() + f'[core]\n\tHOOKSPATH = "git hooks"\n[include]\n\tpath = {included}\n')
+    module.write_text("[core]\n\thooksPath = own\n\tworktree = ../../../sub\n")
+    (tmp_path / "home" / ".gitconfig").write_text("[core]\n\thooksPath = .githooks\n")
+    for name in ("git hooks", "tools", "sub/own"):
+        (place.root / name).mkdir()
+    (place.root / "git hooks" / "pre-commit").write_text("old")
+    if place.user:
+        give(place.root, place.user)
+    names = "'git hooks' tools/hooks .githooks sub/own"
+    place.run(
+        f"for name in {names}; do mkdir -p $name; echo x > $name/pre-commit; rm -rf $name; mv $name n; echo y > $name; done"
+        "; mkdir a; mv tools a/; echo x > tools-new; touch done"
+    )
+    assert (place.root / "git hooks" / "pre-commit").read_text() == "old"
+    assert not (place.root / "sub" / "own" / "pre-commit").exists()
+    assert not (place.root / "tools" / "hooks").exists()
+    assert not (place.root / ".githooks").exists()
+    assert sorted(path.name for path in (place.root / "tools").iterdir()) == []
+    assert (place.root / "done").exists()
+
+
 def test_a_work_tree_keeps_its_git_file_and_its_repository(place: Place, tmp_path: Path) -> None:
     tree_of = tmp_path / "tree"
     tree_of.mkdir()
