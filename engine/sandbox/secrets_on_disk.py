@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import stat
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,11 +45,23 @@ class Findings:
     placeholders: set[Path] = field(default_factory=set)
     empty: set[Path] = field(default_factory=set)
     removed: set[Path] = field(default_factory=set)
+    made: Set[Path] = frozenset()
+
+    def has(self, path: Path) -> bool:
+        """Whether there is something at a path that does not stand in for nothing."""
+        if path not in self.made:
+            return path.exists()
+        with suppress(OSError):
+            return any(path.iterdir()) if path.is_dir() else path.stat().st_size > 0
+        return False
 
 
-def look(root: Path, database: Path | None, shown: Sequence[str]) -> Findings:
-    """Look through the folder `root`, a real path. Patterns in `shown` name files that are not hidden."""
-    found = Findings()
+def look(root: Path, database: Path | None, shown: Sequence[str], made: Set[Path] = frozenset()) -> Findings:
+    """Look through the folder `root`, a real path. Patterns in `shown` name files that are not hidden.
+
+    What is in `made` stands in for what is not there, because another command runs, and is not there as long as it is empty.
+    """
+    found = Findings(made=made)
     hooks: HookFolders | None = None
     for entry in _walk(root, found.folders):
         if entry.name == ".git":
@@ -193,11 +205,11 @@ def _guard_git(found: Findings, root: Path, place: Path, hooks: HookFolders) -> 
             guarded = folder / name
             if guarded.is_symlink():
                 found.kept.add(folder)  # a link cannot be held where it is
-            if guarded.exists():
+            if found.has(guarded):
                 found.kept.add(Path(real_path(guarded)))
             elif folder not in trees:
                 (found.empty if name == "hooks" else found.placeholders).add(guarded)
-        if not (folder / "commondir").exists():
+        if not found.has(folder / "commondir"):
             # it would lead git to another configuration
             found.removed.add(folder / "commondir")
 
@@ -206,7 +218,7 @@ def _guard_hooks(found: Findings, root: Path, named: Path) -> None:
     """Keep a command from changing a folder of hooks in the project, or from making one that is missing."""
     if not named.is_relative_to(root) or named == root:
         return
-    if named.exists():
+    if found.has(named):
         found.kept.add(Path(real_path(named)))
         return
     while not named.parent.exists():
@@ -217,13 +229,13 @@ def _guard_hooks(found: Findings, root: Path, named: Path) -> None:
 def _hide_own(found: Findings, root: Path, own: Sequence[Path]) -> None:
     """Hide the files of the database, and let none be put where one is missing."""
     folder = root / FOLDER
-    if not folder.exists():
+    if not found.has(folder):
         found.empty.add(folder)
     if own and own[0].parent.name == FOLDER:
         found.folders.add(own[0].parent)
         return
     for place in own:
-        if place.exists():
+        if found.has(place):
             found.files.add(place)
             found.anchored |= set(place.parents)
         else:

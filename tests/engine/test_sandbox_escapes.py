@@ -16,22 +16,29 @@ import os
 import shutil
 import socket
 import subprocess
-from contextlib import suppress
+import threading
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from sandboxed import NOBODY, SECRET, Place, give, open_up, python_of_all, require_sandbox, skip, sleepers
+from sandboxed import LONG_S, NOBODY, SECRET, Place, give, open_up, python_of_all, require_sandbox, skip, sleepers
 
+from engine.effects.processes import run_process
 from engine.errors import ValidationError
 from engine.identity import this_process
-from engine.sandbox import Limits
+from engine.sandbox import Confined, Confinement, Limits, find
 from engine.sandbox.secrets_on_disk import look
 
 ATTEMPTS = (Path(__file__).parent.parent / "escapes.py").read_text(encoding="utf-8")
 
 
 @pytest.fixture(params=["itself", "nobody"])
-def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+def place(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Place:
     """A project in a folder of all, with keys, a repository with a submodule, a database and links that lead out."""
     require_sandbox()
     user = NOBODY if request.param == "nobody" else None
@@ -57,6 +64,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         (module / name).write_text("[core]\n" if name == "config" else "ref: refs/heads/main\n")
     (root / "sub" / ".git").write_text("gitdir: ../.git/modules/sub\n")
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("ENGINE_CACHE", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     if user is not None:
         give(tmp_path, user)
@@ -172,6 +180,37 @@ def test_linked_hooks_are_not_replaced(place: Place) -> None:
     assert said.out == "told\n"
     assert (place.root / ".git" / "hooks").is_symlink()
     assert not (place.root / "githooks" / "pre-commit").exists()
+
+
+def test_commands_that_run_at_once_take_nothing_from_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands in for what is not there stays until the last of them ends."""
+    require_sandbox()
+    monkeypatch.setenv("ENGINE_CACHE", str(tmp_path / "cache"))
+    root = tmp_path / "project"
+    (root / ".git").mkdir(parents=True)
+    (root / ".git" / "config").write_text("[core]\n")
+    attack = (
+        "echo x > .git/config.worktree; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; mkdir -p .engine; "
+        "echo x > .engine/engine.db; echo x > agent.db-journal; touch tried"
+    )
+    asked = Confinement(root, writable=True, database=root / "agent.db")
+    sandbox, _ = find("bubblewrap")
+    assert sandbox is not None
+
+    def run(confined: Confined, command: str) -> None:
+        options = {"on_start": lambda _: None, "on_output": lambda *_: None, "cancelled": threading.Event()}
+        run_process(command, cwd=root, timeout_s=LONG_S, confined=confined, **options)  # type: ignore[arg-type]
+
+    with ExitStack() as second:
+        with sandbox.confine(asked) as confined:
+            run(confined, "true")
+            other = second.enter_context(sandbox.confine(asked))
+            run(other, "true")
+        for _ in range(2):
+            run(other, attack)
+    assert sorted(str(path.relative_to(root)) for path in root.rglob("*")) == [".git", ".git/config", "tried"]
 
 
 def test_hooks_in_other_folders_are_not_changed(place: Place, tmp_path: Path) -> None:
