@@ -79,7 +79,7 @@ def look(root: Path, database: Path | None, shown: Sequence[str], made: Set[Path
     for place in found.kept | found.placeholders | found.empty:
         found.anchored |= set(place.parents)
     for name in ("kept", "anchored", "placeholders", "empty", "removed"):
-        setattr(found, name, {path for path in getattr(found, name) if _is_inside(root, path)})
+        setattr(found, name, {path for path in getattr(found, name) if is_inside(root, path)})
     # nothing can be made in a folder that is kept as a whole
     found.placeholders = {path for path in found.placeholders if not found.kept.intersection(path.parents)}
     found.empty = {path for path in found.empty if not found.kept.intersection(path.parents)}
@@ -162,7 +162,7 @@ def _has_other_names(path: Path) -> bool:
     return False
 
 
-def _is_inside(root: Path, path: Path) -> bool:
+def is_inside(root: Path, path: Path) -> bool:
     """Whether a path is in the project without a link in it. A link could lead to what is hidden, and show it."""
     below = path != root and path.is_relative_to(root)
     return below and Path(real_path(path.parent)) / path.name == path and not path.is_symlink()

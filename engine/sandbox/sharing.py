@@ -18,7 +18,7 @@ from typing import IO
 
 from engine.places import cache_folder, own_lock, read_own, write_own
 
-from .secrets_on_disk import Findings
+from .secrets_on_disk import Findings, is_inside
 
 
 @contextmanager
@@ -32,7 +32,7 @@ def stand_ins(root: Path, look: Callable[[Set[Path]], Findings]) -> Iterator[Fin
         running: IO[bytes] | None = None
         found = None
         with suppress(OSError), own_lock(place):
-            made = _read(place)
+            made = _read(place, root)
             found = look(made)
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             running = stack.enter_context(open(os.open(f"{place}.running", flags, 0o600), "r+b"))
@@ -42,21 +42,25 @@ def stand_ins(root: Path, look: Callable[[Set[Path]], Findings]) -> Iterator[Fin
         try:
             yield found
         finally:
-            _remove(found.removed)
+            for path in found.removed:
+                with suppress(OSError):
+                    path.unlink()
             if running is None:
-                _remove(found.placeholders | found.empty)
+                _remove_empty(found.placeholders | found.empty)
             else:
                 with suppress(OSError), own_lock(place):
                     # refused while another command runs, which then removes them
                     fcntl.flock(running, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    _remove(_read(place))
+                    _remove_empty(_read(place, root))
                     _write(place, frozenset())
 
 
-def _read(place: Path) -> frozenset[Path]:
+def _read(place: Path, root: Path) -> frozenset[Path]:
+    """What stands in, below `root` alone: the cache may lie in the project, where a command writes what it likes."""
     try:
-        return frozenset(Path(os.fsdecode(bytes.fromhex(name))) for name in json.loads(read_own(place) or b"[]"))
-    except ValueError:
+        made = [Path(os.fsdecode(bytes.fromhex(name))) for name in json.loads(read_own(place) or b"[]")]
+        return frozenset(path for path in made if is_inside(root, path) and "\0" not in path.name)
+    except (OSError, ValueError, TypeError, RecursionError):
         return frozenset()
 
 
@@ -64,11 +68,10 @@ def _write(place: Path, made: Set[Path]) -> None:
     write_own(place, json.dumps(sorted(os.fsencode(path).hex() for path in made)).encode())
 
 
-def _remove(paths: Iterable[Path]) -> None:
-    """Remove empty files and folders, and what a command must not leave."""
+def _remove_empty(paths: Iterable[Path]) -> None:
     for path in sorted(paths, reverse=True):
         with suppress(OSError):
-            if path.is_dir() and not path.is_symlink():
+            if path.is_dir():
                 path.rmdir()
-            elif path.name == "commondir" or path.lstat().st_size == 0:
+            elif path.stat().st_size == 0:
                 path.unlink()

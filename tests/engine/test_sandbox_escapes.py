@@ -12,6 +12,7 @@ spec: @sandbox @sandbox_hides @sandbox_limits
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -211,6 +212,28 @@ def test_commands_that_run_at_once_take_nothing_from_each_other(
         for _ in range(2):
             run(other, attack)
     assert sorted(str(path.relative_to(root)) for path in root.rglob("*")) == [".git", ".git/config", "tried"]
+
+
+def test_a_forged_list_of_what_stands_in_removes_nothing_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cache may lie in the project, as it does where that is the home."""
+    require_sandbox()
+    monkeypatch.setenv("ENGINE_CACHE", str(tmp_path / "project" / "cache"))
+    (root := tmp_path / "project").mkdir()
+    (root / "link").symlink_to(tmp_path)
+    (tmp_path / "empty").touch()
+    names = [
+        str(path).encode().hex() for path in (tmp_path / "empty", root / "link" / "empty", root / "link", root / "\0")
+    ]
+    sandbox, _ = find("bubblewrap")
+    assert sandbox is not None
+    for forged in (json.dumps(names), json.dumps([1, None]), '{"a": 1}', "7", "["):
+        with sandbox.confine(Confinement(root, writable=True)):
+            (listing,) = (path for path in (root / "cache" / "sandbox").iterdir() if "." not in path.name)
+            listing.write_text(forged)
+    assert (tmp_path / "empty").exists()
+    assert (root / "link").is_symlink()
 
 
 def test_hooks_in_other_folders_are_not_changed(place: Place, tmp_path: Path) -> None:
