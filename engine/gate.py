@@ -6,6 +6,7 @@ row is no right.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from .errors import Conflict, NotFound, ValidationError
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from .database import Row, Store
 
 DECISIONS = ("refuse", "ask", "accept")
+_BELOW_ROOT = re.compile(r"(?:\./)?(?!\.{1,2}(?:/|$))[^/*?\[\]~\s]+(?:/(?!\.{1,2}(?:/|$))[^/*?\[\]\s]+)*")
+"""A path below the root: no way up, no wildcard, and not from the root of the file system or a home."""
 KINDS = ("file_write", "file_delete", "process")
 
 
@@ -31,12 +34,16 @@ def add_policy(
 ) -> int:
     """Add a policy for a run, or for the project at `root`; returns its number.
 
-    `command` is a program, and behind it, where not all arguments are meant, a GLOB over them: ``git push*``. Raises
-    `ValidationError` (400) and `NotFound` (404).
+    `command` is a program, and behind it, where not all arguments are meant, a GLOB over them: ``git push*``. A program with
+    a slash is one of the project: its path below the root, without wildcards. Raises `ValidationError` (400) and `NotFound`
+    (404).
     """
     program, _, arguments = command.strip().partition(" ")
-    if not program or "/" in program:
-        raise ValidationError(f"policy {command!r}: begins with the name of a program, without its folder")
+    if not program or ("/" in program and not _BELOW_ROOT.fullmatch(program)):
+        raise ValidationError(
+            f"policy {command!r}: begins with the name of a program, or with its path below the root as command lines "
+            "write it: .venv/bin/pytest, ./gradlew"
+        )
     if decision not in DECISIONS:
         raise ValidationError(f"policy {command!r}: the decision is one of {', '.join(DECISIONS)}, not {decision!r}")
     if decision == "refuse" and not (message or "").strip():

@@ -92,7 +92,7 @@ def names_in_git(root: Path, *, untracked: bool = True) -> list[str] | None:
     # A hostile repository may name a program in core.fsmonitor, or be a bare one inside the folder.
     options = ["-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit"]
     others = ["--others", "--exclude-standard"] if untracked else []
-    listing = _output_of_git([git, *options, "ls-files", "-z", "-t", "--cached", *others], root)
+    listing = output_of_git([git, *options, "ls-files", "-z", "-t", "--cached", *others], root)
     if listing is None:
         return None
     lines = [os.fsdecode(line) for line in listing.split(b"\0") if line]
@@ -107,13 +107,13 @@ def left_out(root: Path, ignored: Sequence[str]) -> list[str]:
     git = shutil.which("git")
     options = ["-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit"]
     command = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard"]
-    listing = _output_of_git([git, *options, *command], root) if git else None
+    listing = output_of_git([git, *options, *command], root) if git else None
     found = [os.fsdecode(name) for name in (listing or b"").split(b"\0") if name]
     covered = [name for name in names_in_git(root) or [] if any(covers(pattern, name) for pattern in ignored)]
     return _without_made([*found, *covered])
 
 
-def _output_of_git(command: Sequence[str], root: Path) -> bytes | None:
+def output_of_git(command: Sequence[str], root: Path) -> bytes | None:
     """What git prints; None where it fails, takes too long, or waits for a pipe that the repository has put in its way."""
     try:
         git = subprocess.Popen(

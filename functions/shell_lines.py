@@ -15,14 +15,29 @@ from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.lazy import lazy_regex
 from engine.functions.limits import SHELL_LINE_CHARACTERS, SHELL_LINE_SECONDS
-from engine.functions.shell_words import SHELLS, Words, has_script, is_bare, lines_in, name_of, run_by, sets_variables
+from engine.functions.shell_waits import waits
+from engine.functions.shell_words import (
+    SHELLS,
+    Words,
+    behind_options,
+    has_script,
+    is_bare,
+    joined,
+    lines_in,
+    may_move,
+    name_of,
+    plain_commands,
+    run_by,
+    sets_variables,
+)  # fmt: skip
 from engine.functions.syntax import language, root_of
 
 _DEPTH = 5
 """Command lines within command lines that are read."""
 _PROGRAMS = 500
-_ARGUMENTS = 5 * SHELL_LINE_CHARACTERS
-"""Characters of the arguments of all programs together: what stands behind several programs counts for each of them."""
+_ARGUMENTS = 10 * SHELL_LINE_CHARACTERS
+"""Characters of the arguments of all programs together, counted twice where a subcommand stands behind options: what stands
+behind several programs counts for each of them."""
 _PLAIN_NODES = frozenset(
     (
         "program", "list", "pipeline", "subshell", "command", "command_name", "word", "number",
@@ -31,14 +46,13 @@ _PLAIN_NODES = frozenset(
 )  # fmt: skip
 """What a plain line is made of: a name that is missing here, such as that of a loop, may set a variable such as PATH."""
 _PLAIN_TEXT = lazy_regex(r"""(?:[^'"\\$`<>*?\[~{]|\\[^\n]|'[^']*'|"(?:[^"\\$`]|\\[$`"\\])*")*""")
-_PLAIN_ENDS = lazy_regex(r"[\n;&|()]+")
-_PLAIN_WORD = lazy_regex(r"""(?:[^ \t\n;&|()'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+|[\n;&|()]+""", 16)
 _BLANK = lazy_regex(r"(?<!\\)[ \t\n]")
 _ESCAPE = lazy_regex(r"\\(\n?)(.?)", 16)
 _STRING_ESCAPE = lazy_regex(r"\\([$`\"\\\n])")
 _ANSI_C = lazy_regex(r"""(?:\\(?:[abfnrtv\\'"]|x[0-9a-fA-F]{2}|[0-7]{3}|u[0-9a-fA-F]{4})|[ -\[\]-~])*""")
 _JOINED = lazy_regex(r"[^ \t\n]\\\n[^ \t\n]")
 """A word that goes on in the next line, which the grammar takes for two."""
+_SETS_EDITOR = lazy_regex(r"(?:\b[A-Z_]*EDITOR|(?:core|sequence)\.editor)=")
 _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
 _COPIERS = ("cat", "tee", "dd", "tac", "sponge", "envsubst")
 """Programs that write their standard input as it is."""
@@ -49,11 +63,13 @@ def shell_read(line: str | None) -> str | None:
     """What a command line does, as a JSON object; NULL for NULL.
 
     `programs` are those that it starts, in order, those inside of substitutions, functions, ``sh -c`` and behind `sudo`,
-    `env` and the like included: `program` (its name without its folder), `arguments` (joined by blanks), `bare` (1: without
-    arguments that would give it something to do, and with nothing on its standard input), `folder` (1: it is named with
-    its folder). `writes` are the files that the text of a heredoc is written to. `readable` is 0 where a program or a script
+    `env` and the like included: `program` (its name without its folder), `path` (with it; null where none is named),
+    `arguments` (joined by blanks), `behind` (those from its subcommand on, where these are others), `bare` (1: no arguments
+    that give it something to do, and nothing on its standard input), `waits` (1: by them it waits for a person at a
+    terminal). `writes` are the files that the text of a heredoc is written to. `readable` is 0 where a program or a script
     is not known from the text, or where it is no valid line. `plain` is 1 for commands, lists, pipelines and subshells of
-    which the shell changes no word: no expansion, redirection, assignment, comment, loop or function.
+    which the shell changes no word: no expansion, redirection, assignment, comment, loop or function. `stays` is 1 where
+    each program is started in the folder of the line itself.
     """
     return None if line is None else _read(line)
 
@@ -66,6 +82,7 @@ def _read(line: str) -> str:
         {
             "readable": int(reading.readable),
             "plain": int(reading.plain and reading.readable),
+            "stays": int(reading.stays and reading.readable),
             "programs": reading.programs,
             "writes": reading.writes,
         }
@@ -76,9 +93,11 @@ class _Reading:
     def __init__(self) -> None:
         self.readable = True
         self.plain = True
+        self.stays = True
         self.programs: list[dict[str, Any]] = []
         self.writes: list[str] = []
         self._room = _ARGUMENTS
+        self._sets_editor = False
 
     def line(self, line: str, *, fed: bool, depth: int) -> None:
         """Read a command line that stands in `depth` others."""
@@ -91,6 +110,7 @@ class _Reading:
             self.readable = False
         if not line.replace("\n", " ").replace("\t", " ").isprintable() or not _PLAIN_TEXT.fullmatch(line):
             self.plain = False
+        self._sets_editor = self._sets_editor or bool(_SETS_EDITOR.search(line))
         source = line.encode(errors="replace")
         root = root_of(grammar, source, SHELL_LINE_SECONDS)
         if root is None or root.has_error:
@@ -98,7 +118,7 @@ class _Reading:
         if root is not None:
             read = _Line(self, source, depth)
             read.walk(root, fed)
-            if self.plain and read.commands != _plain_commands(line):
+            if self.plain and read.commands != plain_commands(line):
                 # two readers that differ: one of them is wrong
                 self.plain = False
 
@@ -109,8 +129,9 @@ class _Reading:
             self.readable = False
             return
         name = name_of(program)
-        arguments = " ".join("\ufffd" if word is None else word for word in words[1:])
-        self._room -= len(arguments)
+        arguments = joined(words[1:])
+        behind = joined(behind_options(name, words[1:]))
+        self._room -= len(arguments) + len(behind)
         if self._room < 0:
             self.readable = False
             return
@@ -118,8 +139,10 @@ class _Reading:
             {
                 "program": name,
                 "arguments": arguments,
+                "behind": None if behind == arguments else behind,
                 "bare": int(is_bare(words) and not around.fed),
-                "folder": int("/" in program),
+                "waits": int(waits(words, fed=around.fed, sets_editor=self._sets_editor)),
+                "path": program if "/" in program else None,
             }
         )
         if around.heredoc and name in _COPIERS:
@@ -127,6 +150,8 @@ class _Reading:
             self.writes += [file for file in (*around.files, *named) if file not in _NOWHERE]
         if sets_variables(words):
             self.plain = False
+        if may_move(name):
+            self.stays = False
         for inner in run_by(words):
             if self._room < 0:
                 break
@@ -262,17 +287,6 @@ class _Line:
                 parts = [self._text(child) if child.is_named else self._source(child) for child in node.children]
                 return None if None in parts else "".join(str(part) for part in parts)
         return None
-
-
-def _plain_commands(line: str) -> list[list[str]]:
-    """The words of each command of a line of plain text, read without the grammar."""
-    commands: list[list[str]] = [[]]
-    for found in _PLAIN_WORD.finditer(line):
-        if _PLAIN_ENDS.fullmatch(found[0]):
-            commands.append([])
-        else:
-            commands[-1].append(found[0])
-    return [words for words in commands if words]
 
 
 FUNCTIONS = (Function("shell_read", 1, shell_read),)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from engine.functions.lazy import lazy_regex
+
 Words = tuple[str | None, ...]
 """A program and its arguments; None for a word that only the shell knows, such as ``"$1"``."""
+
+_PLAIN_ENDS = lazy_regex(r"[\n;&|()]+")
+_PLAIN_WORD = lazy_regex(r"""(?:[^ \t\n;&|()'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+|[\n;&|()]+""", 16)
 
 
 class _Wrapper(NamedTuple):
@@ -58,6 +63,19 @@ _SPLITS = {
 """Options of programs whose value is a command line."""
 _RUNS = {"uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run"}
 """Programs that run another behind this word."""
+_SUBCOMMANDS = {
+    "git": "-C -c --git-dir --work-tree --namespace --config-env --attr-source",
+    **dict.fromkeys(
+        ("docker", "podman", "nerdctl"), "-H -c -l --host --context --config --log-level --url --connection"
+    ),
+    "docker-compose": "-f -p --file --project-name --profile --env-file --project-directory --parallel --progress --ansi",
+    **dict.fromkeys(
+        ("kubectl", "oc"), "-n -s -v --namespace --context --cluster --user --kubeconfig --server --token --as"
+    ),
+    "npm": "-w --prefix --workspace",
+    "systemctl": "-H -M -t -p --host --machine --type --property",
+}
+"""Programs whose first word is a subcommand, and their options before it that take a value."""
 SHELLS = frozenset(("bash", "sh", "dash", "zsh", "ksh", "ash", "mksh", "fish", "rbash"))
 _SHELL_OPTIONS = "-o -O --rcfile --init-file"
 """Options of shells that take a value."""
@@ -70,6 +88,23 @@ _IDLE = frozenset(
 def name_of(program: str) -> str:
     """The name of a program without its folder."""
     return program.rstrip("/").rpartition("/")[2]
+
+
+_STAY = frozenset(("nohup", "nice", "ionice", "time", "timeout", "stdbuf", "setsid", "xargs", "command", "exec"))
+"""Programs that run another one where they were started themselves."""
+_MOVE = (
+    frozenset(("cd", "pushd", "popd", ".", "source", "trap", "find")) | _JOINS.keys() | _SPLITS.keys() | _RUNS.keys()
+)
+
+
+def may_move(name: str) -> bool:
+    """Whether what follows this program, or what it runs, may be started in another folder."""
+    return name in _MOVE or name in SHELLS or (name in _WRAPPERS and name not in _STAY)
+
+
+def behind_options(name: str, arguments: Words) -> Words:
+    """The arguments of a program from its subcommand on; all of them where it has none."""
+    return _without_options(arguments, _Wrapper(_SUBCOMMANDS[name])) if name in _SUBCOMMANDS else arguments
 
 
 def is_bare(words: Words) -> bool:
@@ -186,3 +221,19 @@ def _takes_next(word: str, valued: list[str]) -> bool:
 def _is_assignment(word: str) -> bool:
     name, equals, _ = word.partition("=")
     return bool(equals) and name.isidentifier()
+
+
+def joined(words: Words) -> str:
+    """Words with a blank between them; one that is not known is a sign that stands for nothing."""
+    return " ".join("\ufffd" if word is None else word for word in words)
+
+
+def plain_commands(line: str) -> list[list[str]]:
+    """The words of each command of a line of plain text, read without the grammar."""
+    commands: list[list[str]] = [[]]
+    for found in _PLAIN_WORD.finditer(line):
+        if _PLAIN_ENDS.fullmatch(found[0]):
+            commands.append([])
+        else:
+            commands[-1].append(found[0])
+    return [words for words in commands if words]

@@ -42,7 +42,11 @@ select
     t.meaning
 from loops as l
 join tools as t
-where t.advertised
+where (
+        t.advertised
+        -- what the driver of the run can do
+        or (t.name = 'search' and exists (select 1 from leases as d where d.run_id = l.run_id and d.searches))
+    )
     and l.mode in (select value from json_each(t.modes))
     and not exists (
         select 1

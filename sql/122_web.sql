@@ -132,20 +132,29 @@ from effects
 where false;
 
 create view offer_search as
--- Say whether the driver can search: insert into offer_search (available). The tool search is told to models only where
--- it can.
-select advertised as available
-from tools
+-- Say that the driver of a run can search: insert into offer_search (run, lease). The tool search is open in the run for
+-- as long as it has this driver.
+select r.alias as run, l.token as lease
+from leases as l
+join runs as r on r.id = l.run_id
 where false;
 
 -- triggers
 
+-- Refused without the token of the run's lease.
 create trigger offer_search__offer
 instead of insert on offer_search
 begin
-    update tools
-    set advertised = new.available
-    where name = 'search' and advertised <> new.available;
+    select fail(409, 'run ' || new.run || ': another process drives it')
+    where not exists (
+        select 1
+        from leases as l
+        join runs as r on r.id = l.run_id
+        where r.alias = new.run and l.token = new.lease
+    );
+    update leases
+    set searches = 1
+    where token = new.lease;
 end;
 
 -- Nobody has to decide on a get of a page or on a search: the command is accepted, and ends with its effect.

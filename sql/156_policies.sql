@@ -16,15 +16,16 @@ create table if not exists command_policies (
     level text not null constraint command_policies_level check (level in ('shipped', 'project', 'run')),
     project_id integer constraint command_policies_project references projects (id) on delete cascade,
     run_id integer constraint command_policies_run references runs (id) on delete cascade,
-    -- a GLOB over the name of the program, without its folder
+    -- a GLOB over the name of the program, without its folder. With a /, its path below the root, as the line writes it
     program text not null constraint command_policies_program_not_empty check (trim(program) <> ''),
-    -- a GLOB over its arguments, joined by blanks
+    -- a GLOB over its arguments, joined by blanks. Where it does not accept, also over those from the subcommand on
     arguments text not null default '*',
     -- a GLOB over arguments to which it does not apply; null: none
     except_arguments text,
-    -- bare: only without arguments and input; heredoc: only where the text of a heredoc is written to a file
+    -- bare: only without arguments and input; heredoc: only where the text of a heredoc is written to a file.
+    -- interactive: only where its arguments have it wait for a person at a terminal
     condition text not null default 'always'
-        constraint command_policies_condition check (condition in ('always', 'bare', 'heredoc')),
+        constraint command_policies_condition check (condition in ('always', 'bare', 'heredoc', 'interactive')),
     -- ask: a person is asked, also under yolo
     decision text not null constraint command_policies_decision check (decision in ('refuse', 'ask', 'accept')),
     -- what the model is told; it says what to do instead
@@ -90,34 +91,48 @@ from (
     select 'password', '["passwd","su"]', null, 'always', 'asks for a password. Ask the person with <ask_user>.'
     union all
     select
-        'interpreter',
-        '["python","python[23]*","ipython","node","deno","bun","irb","ruby","perl","php","lua","R","ghci","scala","julia",'
-        || '"psql","mysql","sqlite3","mongosh","redis-cli","bash","sh","zsh","dash","ksh","fish","bc","gdb","lldb"]',
+        'interpreter', '["python","python[23]*","ipython","node","deno","bun","irb","ruby","perl","php","lua","R","ghci",'
+        || '"scala","julia","bc"]',
         null, 'bare', 'without a program waits for input. Give it one: a file, -c, or a heredoc.'
 ) as s
 cross join json_each(s.programs) as p;
 
-insert into command_policies (level, name, program, arguments, decision, message, added_by) values
-    (
-        'shipped', 'interactive', 'git', 'rebase -i*', 'refuse',
-        'Refused: git rebase -i opens an editor. Use git rebase without -i, or git commit --amend --no-edit.', 'engine'
-    ),
-    (
-        'shipped', 'interactive', 'git', 'rebase* --interactive*', 'refuse',
-        'Refused: git rebase -i opens an editor. Use git rebase without -i, or git commit --amend --no-edit.', 'engine'
-    ),
-    (
-        'shipped', 'interactive', 'git', 'rebase * -i*', 'refuse',
-        'Refused: git rebase -i opens an editor. Use git rebase without -i, or git commit --amend --no-edit.', 'engine'
-    ),
-    (
-        'shipped', 'interactive', 'git', 'add -[ip]*', 'refuse',
-        'Refused: git add waits for answers with that option. Name the files.', 'engine'
-    ),
-    (
-        'shipped', 'interactive', 'crontab', '-e*', 'refuse',
-        'Refused: crontab -e opens an editor. Write a file and load it with crontab FILE.', 'engine'
-    );
+-- Of those that hold for one program the first counts.
+insert into command_policies (level, name, program, arguments, condition, decision, message, added_by)
+select
+    'shipped', 'interactive', json_extract(s.value, '$[0]'), json_extract(s.value, '$[1]'), 'interactive', 'refuse',
+    'Refused: ' || json_extract(s.value, '$[2]'), 'engine'
+from json_each(
+    '[
+    ["git", "commit*", "this git commit opens an editor, or asks. Give the message with -m, or use --no-edit."],
+    ["git", "tag*", "this git tag opens an editor. Give the message with -m."],
+    ["git", "notes*", "this git notes opens an editor. Give the message with -m."],
+    ["git", "rebase*", "git rebase opens an editor. Leave -i out; go on by git -c core.editor=true rebase --continue."],
+    ["git", "* --continue*", "it opens an editor. Use git -c core.editor=true, or commit with -m."],
+    ["git", "add*", "git add waits for answers with that option. Name the files."],
+    ["git", "config*", "git config opens an editor with that option. Use git config NAME VALUE."],
+    ["git", "*", "this git command waits for answers, or opens an editor or a window. Name what is meant by arguments."],
+    ["crontab", "*", "crontab -e opens an editor. Write a file and load it with crontab FILE."],
+    ["visudo", "*", "visudo opens an editor. Ask the person with <ask_user>."],
+    ["sudo", "*", "this opens a shell or an editor of its own. Put sudo in front of the command that is needed."],
+    ["doas", "*", "this opens a shell of its own. Put doas in front of the command that is needed."],
+    ["docker*", "*", "there is no terminal: leave -t and --tty out, and give the command to run."],
+    ["podman", "*", "there is no terminal: leave -t and --tty out, and give the command to run."],
+    ["nerdctl", "*", "there is no terminal: leave -t and --tty out, and give the command to run."],
+    ["kubectl", "*", "there is no terminal: leave -t out and give the command to run; change objects with apply or patch."],
+    ["psql", "*", "psql waits for statements. Give them with -c, or a file with -f."],
+    ["mysql", "*", "mysql waits for statements. Give them with -e."],
+    ["mariadb", "*", "mariadb waits for statements. Give them with -e."],
+    ["sqlite3", "*", "sqlite3 waits for statements. Give them behind the name of the file."],
+    ["mongosh", "*", "mongosh waits for statements. Give them with --eval."],
+    ["redis-cli", "*", "redis-cli waits for commands. Give one as its arguments."],
+    ["gdb", "*", "gdb waits for commands. Use gdb -batch -ex COMMAND."],
+    ["lldb", "*", "lldb waits for commands. Use lldb -b -o COMMAND."],
+    ["npm", "*", "npm init asks. Use npm init -y."],
+    ["systemctl", "*", "systemctl edit opens an editor. Write the file, or use --stdin."],
+    ["*", "*", "it waits for a person at a terminal. Give it what it is to do by its arguments or its input."]
+    ]'
+) as s;
 
 -- views
 
@@ -175,16 +190,26 @@ select
         select k.id
         from command_policies as k
         where (k.level = 'shipped' or k.project_id = l.project_id or k.run_id = l.run_id)
-            and json_extract(j.value, '$.program') glob k.program
-            and json_extract(j.value, '$.arguments') glob k.arguments
+            and case
+                when instr(k.program, '/') = 0 then json_extract(j.value, '$.program') glob k.program
+                -- in another folder the same words are another program
+                else json_extract(j.value, '$.path') = k.program
+                    and (k.decision <> 'accept' or json_extract(l.reading, '$.stays'))
+            end
+            and (
+                json_extract(j.value, '$.arguments') glob k.arguments
+                -- 'git -C folder push' is a push, and what stands before may be anything
+                or (k.decision <> 'accept' and json_extract(j.value, '$.behind') glob k.arguments)
+            )
             and (k.except_arguments is null or json_extract(j.value, '$.arguments') not glob k.except_arguments)
             and (
                 k.condition = 'always'
                 or (k.condition = 'bare' and json_extract(j.value, '$.bare'))
+                or (k.condition = 'interactive' and json_extract(j.value, '$.waits'))
                 or (k.condition = 'heredoc' and json_extract(l.reading, '$.writes[0]') is not null)
             )
             -- a program of the same name in a folder of the project is another one
-            and (k.decision <> 'accept' or not json_extract(j.value, '$.folder'))
+            and (k.decision <> 'accept' or instr(k.program, '/') or json_extract(j.value, '$.path') is null)
             and (
                 k.decision = 'refuse'
                 or is_confirmed((select t.right_text from _policy_rights as t where t.policy_id = k.id))
@@ -218,7 +243,7 @@ create view _explained_programs as
 select
     -p.line_id as explained_id,
     p.ordinal,
-    json_extract(p.found, '$.program') as program,
+    coalesce(json_extract(p.found, '$.path'), json_extract(p.found, '$.program')) as program,
     json_extract(p.found, '$.arguments') as arguments,
     k.id as policy_id,
     k.level,

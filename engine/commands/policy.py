@@ -83,11 +83,13 @@ def add(
     """Add a policy for this folder's project, or for one run.
 
     Of several policies for a program the nearest wins: of the run, of the project, of the engine. A line is accepted only
-    if all of its programs are, named without a folder, and it has no expansion, redirection or assignment.
+    if all of its programs are, named without a folder or as their policy names them, and it has no expansion, redirection
+    or assignment.
 
     \b
     Examples:
       engine policy add 'pytest *' --accept
+      engine policy add '.venv/bin/pytest *' --accept
       engine policy add 'git push*' --ask --run demo
       engine policy add curl --refuse "Use <get path=\\"https://…\\">."
     """

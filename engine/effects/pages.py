@@ -42,12 +42,13 @@ def perform(db: Store, stopped: threading.Event, effect: Row) -> dict[str, Any]:
     return {"state": "resolved", "pages": json.dumps(pages)}
 
 
-def offer_search(db: Store) -> None:
-    """Tell models of the tool `search` where this process can search, and not where it cannot."""
+def offer_search(db: Store, run: str, lease: str) -> None:
+    """Tell models of the tool `search` where this process can search, for as long as it drives the run."""
     from engine.web.choice import chosen_engine
 
     setting = db.value("select value from settings where name = 'search_engine'")
-    db.insert("offer_search", available=int(chosen_engine(setting) is not None))
+    if chosen_engine(setting) is not None:
+        db.insert("offer_search", run=run, lease=lease)
 
 
 def _failed(outcome: str, message: str) -> dict[str, Any]:

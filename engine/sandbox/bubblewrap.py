@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from engine.errors import ValidationError
@@ -24,6 +24,7 @@ from . import bridge
 from .protocol import ALL_NETWORK, Confined, Confinement
 from .proxy import Proxy
 from .secrets_on_disk import Findings, homes, look, system_secrets
+from .sharing import stand_ins
 
 _UNSHARED = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
 _ENDING = ("--die-with-parent", "--cap-drop", "ALL")
@@ -55,10 +56,9 @@ class Bubblewrap:
         root = Path(os.path.realpath(asked.root))
         if root == Path("/"):
             raise ValidationError("the root is the whole file system, which no sandbox can protect; choose a folder")
-        found = look(root, asked.database, asked.shown)
+        seen = partial(look, root, asked.database, asked.shown)
         with ExitStack() as stack:
-            if asked.writable:
-                stack.callback(_remove, found)
+            found = stack.enter_context(stand_ins(root, seen)) if asked.writable else seen(frozenset())
             arguments = [*_namespaces(asked), *_system(asked), *_project(root, found, writable=asked.writable)]
             environment: dict[str, str | None] = dict.fromkeys(_TAKEN_OUT)
             inside: list[str] = []
@@ -175,20 +175,6 @@ def _outermost(folders: Iterable[Path]) -> list[Path]:
     """The folders that lie in no other one of them."""
     known = set(folders)
     return sorted(folder for folder in known if not known.intersection(folder.parents))
-
-
-def _remove(found: Findings) -> None:
-    """Remove what stands in for what was not there, and what a command must not leave."""
-    for path in found.removed:
-        with suppress(OSError):
-            path.unlink()
-    for path in found.placeholders:
-        with suppress(OSError):
-            if path.stat().st_size == 0:
-                path.unlink()
-    for path in found.empty:
-        with suppress(OSError):
-            path.rmdir()
 
 
 def python_program() -> str:

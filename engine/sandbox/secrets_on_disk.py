@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import stat
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,8 @@ from engine.locate import FOLDER
 from engine.membership import is_named
 from engine.own_files import ENDINGS, identity
 from engine.places import home_folder
+
+from .git_hooks import HookFolders
 
 _KEY_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube", FOLDER})
 _KEY_FILES = frozenset(
@@ -43,14 +45,28 @@ class Findings:
     placeholders: set[Path] = field(default_factory=set)
     empty: set[Path] = field(default_factory=set)
     removed: set[Path] = field(default_factory=set)
+    made: Set[Path] = frozenset()
+
+    def has(self, path: Path) -> bool:
+        """Whether there is something at a path that does not stand in for nothing."""
+        if path not in self.made:
+            return path.exists()
+        with suppress(OSError):
+            return any(path.iterdir()) if path.is_dir() else path.stat().st_size > 0
+        return False
 
 
-def look(root: Path, database: Path | None, shown: Sequence[str]) -> Findings:
-    """Look through the folder `root`, a real path. Patterns in `shown` name files that are not hidden."""
-    found = Findings()
+def look(root: Path, database: Path | None, shown: Sequence[str], made: Set[Path] = frozenset()) -> Findings:
+    """Look through the folder `root`, a real path. Patterns in `shown` name files that are not hidden.
+
+    What is in `made` stands in for what is not there, because another command runs, and is not there as long as it is empty.
+    """
+    found = Findings(made=made)
+    hooks: HookFolders | None = None
     for entry in _walk(root, found.folders):
         if entry.name == ".git":
-            _guard_git(found, root, Path(entry.path))
+            hooks = hooks or HookFolders()
+            _guard_git(found, root, Path(entry.path), hooks)
         elif _is_hidden(entry, root, shown):
             real = Path(real_path(entry.path))
             if real.is_dir():
@@ -63,7 +79,7 @@ def look(root: Path, database: Path | None, shown: Sequence[str]) -> Findings:
     for place in found.kept | found.placeholders | found.empty:
         found.anchored |= set(place.parents)
     for name in ("kept", "anchored", "placeholders", "empty", "removed"):
-        setattr(found, name, {path for path in getattr(found, name) if _is_inside(root, path)})
+        setattr(found, name, {path for path in getattr(found, name) if is_inside(root, path)})
     # nothing can be made in a folder that is kept as a whole
     found.placeholders = {path for path in found.placeholders if not found.kept.intersection(path.parents)}
     found.empty = {path for path in found.empty if not found.kept.intersection(path.parents)}
@@ -146,7 +162,7 @@ def _has_other_names(path: Path) -> bool:
     return False
 
 
-def _is_inside(root: Path, path: Path) -> bool:
+def is_inside(root: Path, path: Path) -> bool:
     """Whether a path is in the project without a link in it. A link could lead to what is hidden, and show it."""
     below = path != root and path.is_relative_to(root)
     return below and Path(real_path(path.parent)) / path.name == path and not path.is_symlink()
@@ -171,8 +187,10 @@ def _is_tooling(entry: os.DirEntry[str]) -> bool:
     return os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
 
 
-def _guard_git(found: Findings, root: Path, place: Path) -> None:
+def _guard_git(found: Findings, root: Path, place: Path, hooks: HookFolders) -> None:
     """Keep a command from changing what git runs: configuration and hooks, also those of submodules and work trees."""
+    for named in hooks.of(place):
+        _guard_hooks(found, root, named)
     place = Path(real_path(place))
     if not place.is_relative_to(root):
         return  # read-only with the rest
@@ -187,25 +205,37 @@ def _guard_git(found: Findings, root: Path, place: Path) -> None:
             guarded = folder / name
             if guarded.is_symlink():
                 found.kept.add(folder)  # a link cannot be held where it is
-            if guarded.exists():
+            if found.has(guarded):
                 found.kept.add(Path(real_path(guarded)))
             elif folder not in trees:
                 (found.empty if name == "hooks" else found.placeholders).add(guarded)
-        if not (folder / "commondir").exists():
+        if not found.has(folder / "commondir"):
             # it would lead git to another configuration
             found.removed.add(folder / "commondir")
+
+
+def _guard_hooks(found: Findings, root: Path, named: Path) -> None:
+    """Keep a command from changing a folder of hooks in the project, or from making one that is missing."""
+    if not named.is_relative_to(root) or named == root:
+        return
+    if found.has(named):
+        found.kept.add(Path(real_path(named)))
+        return
+    while not named.parent.exists():
+        named = named.parent
+    found.empty.add(named)
 
 
 def _hide_own(found: Findings, root: Path, own: Sequence[Path]) -> None:
     """Hide the files of the database, and let none be put where one is missing."""
     folder = root / FOLDER
-    if not folder.exists():
+    if not found.has(folder):
         found.empty.add(folder)
     if own and own[0].parent.name == FOLDER:
         found.folders.add(own[0].parent)
         return
     for place in own:
-        if place.exists():
+        if found.has(place):
             found.files.add(place)
             found.anchored |= set(place.parents)
         else:

@@ -73,7 +73,7 @@ create table command_policies (
     arguments text not null default '*',
     except_arguments text,
     condition text not null default 'always'
-        constraint command_policies_condition check (condition in ('always', 'bare', 'heredoc')),
+        constraint command_policies_condition check (condition in ('always', 'bare', 'heredoc', 'interactive')),
     decision text not null constraint command_policies_decision check (decision in ('refuse', 'ask', 'accept')),
     message text,
     added_by text not null default 'client',
@@ -171,3 +171,6 @@ create table rewinds (
 create index idx_rewinds_run_id on rewinds (run_id);
 
 create index idx_rewinds_from_run_id on rewinds (from_run_id);
+-- whether models are told of the tool search depends on who drives the run
+alter table leases add column searches integer not null default 0
+    constraint leases_searches_flag check (searches in (0, 1));

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from audit import audit
 from engine_cli import database
+from terminal import OpenTerminal, Terminal
 
 
 @pytest.fixture
@@ -16,3 +17,17 @@ def folder(workspace_dir: Path) -> Iterator[Path]:
     yield workspace_dir
     if database(workspace_dir).exists():
         audit(database(workspace_dir))
+
+
+@pytest.fixture
+def open_terminal(folder: Path) -> Iterator[OpenTerminal]:
+    """Opens a terminal in the folder; it is closed when the test ends."""
+    opened: list[Terminal] = []
+
+    def start(*arguments: str, **extra: str) -> Terminal:
+        opened.append(Terminal(folder, *arguments, **extra))
+        return opened[-1]
+
+    yield start
+    for terminal in opened:
+        terminal.close()

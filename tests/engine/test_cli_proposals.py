@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import pty
 import re
-import select
-import subprocess
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from engine_cli import EDIT_AND_RUN, ENGINE, QUESTION, SECONDS, database, engine, environment, script
+from engine_cli import EDIT_AND_RUN, QUESTION, database, engine, script
+from terminal import OpenTerminal
 
 import engine as library
 from engine.commands.asking import user_name
@@ -141,66 +135,6 @@ def test_a_prompt_for_a_waiting_run_is_queued(folder: Path, editing: str) -> Non
 
 
 # --- at a terminal
-
-
-class Terminal:
-    """`engine` on a pseudo terminal, stdout apart: what is said is read, answers are typed."""
-
-    def __init__(self, folder: Path, *arguments: str, **extra: str) -> None:
-        self._ours, theirs = pty.openpty()
-        self.said = ""
-        self._process = subprocess.Popen(
-            [*ENGINE, *arguments],
-            cwd=folder,
-            env=environment(folder.parent, TERM="xterm-256color", **extra),
-            stdin=theirs,
-            stderr=theirs,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        os.close(theirs)
-
-    def expect(self, text: str) -> None:
-        """Wait until `text` has been said after what was expected before."""
-        deadline = time.monotonic() + SECONDS
-        while text not in self.said:
-            assert time.monotonic() < deadline, f"{text!r} was not said, but: {self.said}"
-            if select.select([self._ours], [], [], 0.1)[0]:
-                self.said += os.read(self._ours, 4096).decode()
-
-    def type(self, text: str) -> None:
-        os.write(self._ours, text.encode())
-
-    def end(self) -> tuple[int, str]:
-        """Wait for its end; exit code and stdout."""
-        stdout, _ = self._process.communicate(timeout=SECONDS)
-        with contextlib.suppress(OSError):  # how a pseudo terminal says that its other side is closed
-            while select.select([self._ours], [], [], 0.1)[0]:
-                self.said += os.read(self._ours, 4096).decode()
-        return self._process.returncode, stdout
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
-        os.close(self._ours)
-
-
-OpenTerminal = Callable[..., Terminal]
-
-
-@pytest.fixture
-def open_terminal(folder: Path) -> Iterator[OpenTerminal]:
-    """Opens a terminal in the folder; it is closed when the test ends."""
-    opened: list[Terminal] = []
-
-    def start(*arguments: str, **extra: str) -> Terminal:
-        opened.append(Terminal(folder, *arguments, **extra))
-        return opened[-1]
-
-    yield start
-    for terminal in opened:
-        terminal.close()
 
 
 def test_at_a_terminal_a_coloured_diff_and_a_command_are_asked_about(

@@ -132,6 +132,60 @@ def test_a_branch_that_is_named_like_an_option_is_no_option(folder: Path) -> Non
     assert found == list(refused)
 
 
+def decisions_on(folder: Path, lines: tuple[str, ...], wanted: str) -> list[str]:
+    """Those of `lines` that come to this decision."""
+    with library.open(folder / "t.db") as db:
+        return [line for line in lines if gate.explain(db, line, root=str(folder))["decision"] == wanted]
+
+
+def test_options_before_a_subcommand_hide_it_from_no_policy(folder: Path) -> None:
+    with library.open(folder / "t.db") as db:
+        gate.add_policy(db, "git push*", "ask", root=str(folder))
+        gate.add_policy(db, "git status*", "accept", root=str(folder))
+    lines = ("git push", "git -C . push", "git -c a.b=c --no-pager push -f", "git pull")
+    assert decisions_on(folder, lines, "ask") == list(lines[:3])
+    # what stands before may name a program that is run
+    assert decisions_on(folder, ("git status", "git -c core.fsmonitor=x status"), "accept") == ["git status"]
+
+
+def test_what_waits_for_a_person_is_refused_and_told_how_to_do_it(folder: Path) -> None:
+    lines = ("git add . -p", "git -C x rebase -i", "git commit", "docker run -it a", "git commit -m x", "git log -p")
+    assert decisions_on(folder, lines, "refuse") == list(lines[:4])
+    answers = [{"text": "<sh>git commit -a</sh>"}, {"text": "done"}]
+    assert run(folder, "a", answers, yolo=True).status == 200
+    assert decided(folder, "a") == [("git commit -a", "policy interactive")]
+    with library.open(folder / "t.db") as db:
+        assert "Give the message with -m" in db.value("select body from run_log where action = 'sh'")
+
+
+def test_a_program_of_the_project_is_accepted_by_its_path_alone(folder: Path) -> None:
+    with library.open(folder / "t.db") as db:
+        for program in (
+            ".venv/bin/pytest *",
+            "./gradlew",
+            "cd *",
+            "env *",
+            "timeout *",
+            "bash *",
+            "find *",
+            "command *",
+        ):
+            gate.add_policy(db, program, "accept", root=str(folder))
+    accepted = (".venv/bin/pytest -q", "timeout 9 .venv/bin/pytest -q | ./gradlew", "cd docs")
+    lines = (
+        *accepted,
+        "cd docs && .venv/bin/pytest -q", "env -C docs .venv/bin/pytest -q", "bash -c '.venv/bin/pytest -q'",
+        "find . -execdir ./gradlew", "command cd docs && ./gradlew",
+        "../x/.venv/bin/pytest -q", "/tmp/.venv/bin/pytest -q", "./.venv/bin/pytest -q", "docs/../.venv/bin/pytest -q",
+        "pytest -q", "gradlew", ".venv/bin//pytest -q", "$PWD/.venv/bin/pytest -q", "~/.venv/bin/pytest -q",
+        ".venv/bin/pytest -q >x", "PATH=x ./gradlew", ".venv/bin/PYTEST -q",
+    )  # fmt: skip
+    assert decisions_on(folder, lines, "accept") == list(accepted)
+    with library.open(folder / "t.db") as db:
+        db.execute("update projects set root = ?", (str(folder / "docs"),))
+        assert gate.explain(db, "./gradlew", root=str(folder / "docs"))["decision"] is None
+
+
 def test_a_right_holds_in_the_folder_that_it_was_given_for(folder: Path) -> None:
     run(folder, "a")
     other = folder.parent / "other"
@@ -222,6 +276,10 @@ def test_a_person_adds_explains_and_removes_policies(folder: Path) -> None:
         ["curl", "--ask", "--accept"],
         ["", "--ask"],
         ["/bin/ls", "--ask"],
+        ["../ls", "--accept"],
+        ["a/../../ls", "--accept"],
+        [".venv/bin/*", "--accept"],
+        ["~/ls", "--accept"],
         ["x", "--refuse", " "],
         ["x", "--ask", "--run", "nope"],
     ],

@@ -12,26 +12,34 @@ spec: @sandbox @sandbox_hides @sandbox_limits
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
 import subprocess
-from contextlib import suppress
+import threading
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from sandboxed import NOBODY, SECRET, Place, give, open_up, python_of_all, require_sandbox, skip, sleepers
+from sandboxed import LONG_S, NOBODY, SECRET, Place, give, open_up, python_of_all, require_sandbox, skip, sleepers
 
+from engine.effects.processes import run_process
 from engine.errors import ValidationError
 from engine.identity import this_process
-from engine.sandbox import Limits
+from engine.sandbox import Confined, Confinement, Limits, find
 from engine.sandbox.secrets_on_disk import look
 
 ATTEMPTS = (Path(__file__).parent.parent / "escapes.py").read_text(encoding="utf-8")
 
 
 @pytest.fixture(params=["itself", "nobody"])
-def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+def place(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Place:
     """A project in a folder of all, with keys, a repository with a submodule, a database and links that lead out."""
     require_sandbox()
     user = NOBODY if request.param == "nobody" else None
@@ -57,6 +65,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         (module / name).write_text("[core]\n" if name == "config" else "ref: refs/heads/main\n")
     (root / "sub" / ".git").write_text("gitdir: ../.git/modules/sub\n")
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("ENGINE_CACHE", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     if user is not None:
         give(tmp_path, user)
@@ -172,6 +181,84 @@ def test_linked_hooks_are_not_replaced(place: Place) -> None:
     assert said.out == "told\n"
     assert (place.root / ".git" / "hooks").is_symlink()
     assert not (place.root / "githooks" / "pre-commit").exists()
+
+
+def test_commands_that_run_at_once_take_nothing_from_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands in for what is not there stays until the last of them ends."""
+    require_sandbox()
+    monkeypatch.setenv("ENGINE_CACHE", str(tmp_path / "cache"))
+    root = tmp_path / "project"
+    (root / ".git").mkdir(parents=True)
+    (root / ".git" / "config").write_text("[core]\n")
+    attack = (
+        "echo x > .git/config.worktree; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; mkdir -p .engine; "
+        "echo x > .engine/engine.db; echo x > agent.db-journal; touch tried"
+    )
+    asked = Confinement(root, writable=True, database=root / "agent.db")
+    sandbox, _ = find("bubblewrap")
+    assert sandbox is not None
+
+    def run(confined: Confined, command: str) -> None:
+        options = {"on_start": lambda _: None, "on_output": lambda *_: None, "cancelled": threading.Event()}
+        run_process(command, cwd=root, timeout_s=LONG_S, confined=confined, **options)  # type: ignore[arg-type]
+
+    with ExitStack() as second:
+        with sandbox.confine(asked) as confined:
+            run(confined, "true")
+            other = second.enter_context(sandbox.confine(asked))
+            run(other, "true")
+        for _ in range(2):
+            run(other, attack)
+    assert sorted(str(path.relative_to(root)) for path in root.rglob("*")) == [".git", ".git/config", "tried"]
+
+
+def test_a_forged_list_of_what_stands_in_removes_nothing_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cache may lie in the project, as it does where that is the home."""
+    require_sandbox()
+    monkeypatch.setenv("ENGINE_CACHE", str(tmp_path / "project" / "cache"))
+    (root := tmp_path / "project").mkdir()
+    (root / "link").symlink_to(tmp_path)
+    (tmp_path / "empty").touch()
+    names = [
+        str(path).encode().hex() for path in (tmp_path / "empty", root / "link" / "empty", root / "link", root / "\0")
+    ]
+    sandbox, _ = find("bubblewrap")
+    assert sandbox is not None
+    for forged in (json.dumps(names), json.dumps([1, None]), '{"a": 1}', "7", "["):
+        with sandbox.confine(Confinement(root, writable=True)):
+            (listing,) = (path for path in (root / "cache" / "sandbox").iterdir() if "." not in path.name)
+            listing.write_text(forged)
+    assert (tmp_path / "empty").exists()
+    assert (root / "link").is_symlink()
+
+
+def test_hooks_in_other_folders_are_not_changed(place: Place, tmp_path: Path) -> None:
+    config, module = place.root / ".git" / "config", place.root / ".git" / "modules" / "sub" / "config"
+    included = tmp_path / "included"
+    included.write_text("[core]\n\thooksPath = tools/hooks\n")
+    config.write_text(config.read_text() + f'[core]\n\tHOOKSPATH = "git hooks"\n[include]\n\tpath = {included}\n')
+    module.write_text("[core]\n\thooksPath = own\n\tworktree = ../../../sub\n")
+    (tmp_path / "home" / ".gitconfig").write_text("[core]\n\thooksPath = .githooks\n")
+    for name in ("git hooks", "tools", "sub/own"):
+        (place.root / name).mkdir()
+    (place.root / "git hooks" / "pre-commit").write_text("old")
+    if place.user:
+        give(place.root, place.user)
+    names = "'git hooks' tools/hooks .githooks sub/own"
+    place.run(
+        f"for name in {names}; do mkdir -p $name; echo x > $name/pre-commit; rm -rf $name; mv $name n; echo y > $name; done"
+        "; mkdir a; mv tools a/; echo x > tools-new; touch done"
+    )
+    assert (place.root / "git hooks" / "pre-commit").read_text() == "old"
+    assert not (place.root / "sub" / "own" / "pre-commit").exists()
+    assert not (place.root / "tools" / "hooks").exists()
+    assert not (place.root / ".githooks").exists()
+    assert sorted(path.name for path in (place.root / "tools").iterdir()) == []
+    assert (place.root / "done").exists()
 
 
 def test_a_work_tree_keeps_its_git_file_and_its_repository(place: Place, tmp_path: Path) -> None:

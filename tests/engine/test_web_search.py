@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import GO_ON
+from driving import DONE, GO_ON
 from web_server import Web, page, raw, web
 from web_session import TEXT, Session
 
 import engine
+from engine.models.protocol import Completion, Request
 
 
 @pytest.fixture
@@ -129,6 +130,58 @@ def test_search_is_told_of_only_where_it_can_be_done(
     monkeypatch.setenv("ENGINE_SEARCH", "ddgs")
     session.say()
     assert tools_told(session.db)
+
+
+class DrivesAnother:
+    """A model that, while it is asked, has another handle drive another run, with another answer to who can search."""
+
+    name = "drives-another"
+
+    def __init__(self, db: engine.Database, monkeypatch: pytest.MonkeyPatch, other: str) -> None:
+        self._db = db
+        self._monkeypatch = monkeypatch
+        self._other = other
+        self.opened: list[list[str]] = []
+
+    def complete(self, request: Request, on_delta: object = None, cancelled: object = None) -> Completion:
+        if request.position == 0:
+            self._monkeypatch.setenv("ENGINE_SEARCH", self._other)
+            with engine.open(self._db.path) as second:
+                second.run("Look", run="other", root=None, model=Asks(second, self.opened))
+        self.opened.append(open_tools(self._db, "demo"))
+        return Completion(GO_ON if request.position == 0 else DONE)
+
+
+class Asks:
+    """A model that notes which tools its run has."""
+
+    name = "asks"
+
+    def __init__(self, db: engine.Database, opened: list[list[str]]) -> None:
+        self._db = db
+        self._opened = opened
+
+    def complete(self, request: Request, on_delta: object = None, cancelled: object = None) -> Completion:
+        self._opened.append(open_tools(self._db, "other"))
+        return Completion(DONE)
+
+
+def open_tools(db: engine.Database, run: str) -> list[str]:
+    of_run = "select id from loops where run_id = (select id from runs where alias = ?)"
+    return [row["name"] for row in db.rows(f"select name from loop_tools where loop_id in ({of_run})", (run,))]
+
+
+@pytest.mark.parametrize(("own", "other"), [("none", "ddgs"), ("ddgs", "none")])
+def test_each_driver_of_a_file_decides_for_its_own_run(
+    db: engine.Database, monkeypatch: pytest.MonkeyPatch, own: str, other: str
+) -> None:
+    monkeypatch.setenv("ENGINE_SEARCH", own)
+    model = DrivesAnother(db, monkeypatch, other)
+    assert db.run("Look", run="demo", root=None, model=model).status == 200
+    assert ["search" in tools for tools in model.opened] == [other == "ddgs", own == "ddgs", own == "ddgs"]
+    assert "search" not in open_tools(db, "demo")  # nobody drives it now
+    with pytest.raises(engine.Conflict):
+        db.insert("offer_search", run="demo", lease="of another")
 
 
 def test_a_search_engine_that_the_file_names_has_to_be_public(

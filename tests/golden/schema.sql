@@ -65,7 +65,7 @@ CREATE TABLE command_policies (
     arguments text not null default '*',
     except_arguments text,
     condition text not null default 'always'
-        constraint command_policies_condition check (condition in ('always', 'bare', 'heredoc')),
+        constraint command_policies_condition check (condition in ('always', 'bare', 'heredoc', 'interactive')),
     decision text not null constraint command_policies_decision check (decision in ('refuse', 'ask', 'accept')),
     message text,
     added_by text not null default 'client',
@@ -264,7 +264,8 @@ CREATE TABLE leases (
     holder text not null,
     expires_at integer not null,
     aborted integer not null default 0,
-    sandboxes text constraint leases_sandboxes_json check (sandboxes is null or json_valid(sandboxes))
+    sandboxes text constraint leases_sandboxes_json check (sandboxes is null or json_valid(sandboxes)),
+    searches integer not null default 0 constraint leases_searches_flag check (searches in (0, 1))
 ) strict;
 
 CREATE TABLE loop_transitions (
@@ -950,7 +951,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view next_commands (run, turn_id, ordinal, command_id)
 -- view next_demotions (run, step, becomes, path, visibility, turn, last_used_turn, tokens, freed)
 -- view next_steps (run_id, run, turn_id, turn, step)
--- view offer_search (available)
+-- view offer_search (run, lease)
 -- view open_call (turn_id)
 -- view open_prompts (run, loop, status, prompt, created_at)
 -- view open_proposal (command_id, kind, target, body, detail)

@@ -1,0 +1,64 @@
+"""A pseudo terminal at which tests answer what `engine` asks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import select
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from engine_cli import ENGINE, SECONDS, environment
+
+
+class Terminal:
+    """`engine` on a pseudo terminal, stdout apart: what is said is read, answers are typed."""
+
+    def __init__(self, folder: Path, *arguments: str, **extra: str) -> None:
+        self._ours, theirs = pty.openpty()
+        self.said = ""
+        self._read = 0
+        self._process = subprocess.Popen(
+            [*ENGINE, *arguments],
+            cwd=folder,
+            env=environment(folder.parent, TERM="xterm-256color", **extra),
+            stdin=theirs,
+            stderr=theirs,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        os.close(theirs)
+
+    def expect(self, text: str) -> None:
+        """Wait until `text` has been said after what was expected before."""
+        deadline = time.monotonic() + SECONDS
+        while (place := self.said.find(text, self._read)) < 0:
+            assert time.monotonic() < deadline, f"{text!r} was not said, but: {self.said}"
+            if select.select([self._ours], [], [], 0.1)[0]:
+                self.said += os.read(self._ours, 4096).decode(errors="replace")
+        self._read = place + len(text)
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    def end(self) -> tuple[int, str]:
+        """Wait for its end; exit code and stdout."""
+        deadline = time.monotonic() + SECONDS
+        with contextlib.suppress(OSError):  # how a pseudo terminal says that its other side is closed
+            while time.monotonic() < deadline:
+                if select.select([self._ours], [], [], 0.1)[0]:
+                    self.said += os.read(self._ours, 4096).decode(errors="replace")
+        stdout, _ = self._process.communicate(timeout=SECONDS)
+        return self._process.returncode, stdout
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+        os.close(self._ours)
+
+
+OpenTerminal = Callable[..., Terminal]
