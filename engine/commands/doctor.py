@@ -66,7 +66,7 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _extra("web", "trafilatura", "trafilatura", "pages of the web and searches")
     yield _extra("pdf", "pypdf", "pypdf", "PDFs of the web")
     yield _weights()
-    yield _keys()
+    yield from _keys()
     yield _program("git", "files of a project are found by a walk instead")
     yield _program("bash", "commands run in sh instead")
     yield from _sandbox()
@@ -96,17 +96,19 @@ def _weights() -> Check:
     return Check("local weights", "optional", "not here", "engine models install local")
 
 
-def _keys() -> Check:
-    """The variables that hold a provider's key, by name."""
-    import os
-
+def _keys() -> Iterator[Check]:
+    """Which providers have a key and where it comes from, and which files are passed over."""
+    from engine.keys import Keys
     from engine.models.providers import PROVIDERS
 
-    names = [name for provider in PROVIDERS.values() for name in provider.keys]
-    found = [name for name in names if os.environ.get(name, "").strip()]
+    keys = Keys(files=True).at(Path.cwd())
+    found = [key for provider in PROVIDERS.values() if (key := keys.find(provider))]
     if found:
-        return Check("keys", "ok", ", ".join(found))
-    return Check("keys", "optional", "none is set", f"set one of {', '.join(names)}")
+        yield Check("keys", "ok", ", ".join(f"{key.provider} ({key.variable or key.source})" for key in found))
+    else:
+        yield Check("keys", "optional", "none", f"engine keys set {next(iter(PROVIDERS))}, or set a variable")
+    for reason in keys.passed_over():
+        yield Check("keys", "optional", reason)
 
 
 def _program(name: str, without: str) -> Check:
@@ -163,7 +165,7 @@ def _database(given: Path | None) -> Check:
             return Check("database", "ok", "none yet; 'engine run PROMPT' creates one here")
         return Check("database", "missing", error.message)
     try:
-        with engine.open(path, read_only=True) as db:
+        with engine.open(path, read_only=True, config=True) as db:
             sound = db.value("pragma quick_check")
             runs, size = db.value("select count(*) from runs"), path.stat().st_size / 1e6
             differs, unknown, digest = db.differs, db.unknown, db.unknown_digest
@@ -189,9 +191,11 @@ def _model(given: Path | None) -> Check:
     path = given if given is not None and given.exists() else find_database(Path.cwd())
     try:
         with (
-            engine.open(":memory:") if path is None else engine.open(path, read_only=True) as db,
+            engine.open(":memory:", config=True)
+            if path is None
+            else engine.open(path, read_only=True, config=True) as db,
             with_environment(db) as models,
         ):
-            return Check("default model", "ok", choose_model(models, None, None))
+            return Check("default model", "ok", choose_model(models, None, None, Path.cwd()))
     except EngineError as error:
         return Check("default model", "missing", error.message)
