@@ -64,11 +64,14 @@ def load(db: Store, folder: Path | None = None) -> None:
 
 def copy_settings(db: Store, beside: Store) -> None:
     """Say in another database what was said of the settings of `db`, which may be older than this build."""
-    layers = "select name, value from setting_layers where layer = 'file'"
-    if not db.value("select 1 from sqlite_schema where name = 'setting_layers'"):
-        layers = "select name, value from setting_list where is_set"
+    if db.value("select 1 from sqlite_schema where name = 'setting_layers'"):
+        said = db.rows("select name, value from setting_layers where layer = 'file'")
+    else:
+        said = db.rows("select name, value from settings")
+        defaults = beside.rows('select name, "default" as value from setting_list')
+        said = [row for row in said if row not in defaults]
     known = {row["name"] for row in beside.rows("select name from settings")}
-    for row in db.rows(layers):
+    for row in said:
         if row["name"] in known:
             beside.insert("set_layer", name=row["name"], layer="file", value=row["value"])
 
@@ -91,7 +94,7 @@ def change(layer: Layer, folder: Path, values: Mapping[str, str | int | float | 
 
 
 def confirm(folder: Path, names: Iterable[str]) -> None:
-    """Confirm what the project in `folder` says of these settings; what was confirmed of them before no longer counts."""
+    """Confirm what the project in `folder` says of these settings; a value that was confirmed before stays so."""
     place = place_of("project", folder)
     said = toml_files.parsed(toml_files.read_file(place), place)
     give = [_right(place, name, said[name][0]) for name in names if name in said]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tomllib
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,19 +54,19 @@ class Store:
         self._change(provider, None)
 
     def _change(self, provider: str, key: str | None) -> None:
+        if reason := self.reason():
+            raise PermissionDenied(f"{reason}; nothing was changed")
         if self.kind == PROJECT:
             make_folder(self.place.with_name(FILE))
         try:
             with own_lock(self.place):
-                if reason := self.reason():
-                    raise PermissionDenied(f"{reason}; nothing was changed")
                 known = self.read()
                 if key is None and provider not in known:
                     raise NotFound(f"no key for {provider} is kept in {self.place}")
                 known = {name: value for name, value in known.items() if name != provider}
                 if key is not None:
                     known[provider] = key
-                lines = [f"{name} = {json.dumps(value)}\n" for name, value in sorted(known.items())]
+                lines = [f"{_bare(name)} = {json.dumps(value)}\n" for name, value in sorted(known.items())]
                 write_own(self.place, "".join([_HEAD, *lines]).encode())
                 if self.kind == PROJECT:
                     _keep_out_of_git(self.place.parent)
@@ -83,6 +82,8 @@ class Store:
         data, reason = look_at(self.place, private=True)
         if data is None:
             return {}, reason
+        import tomllib  # apps and most commands need no store
+
         try:
             found = tomllib.loads(data.decode())
         except UnicodeDecodeError:
@@ -92,6 +93,10 @@ class Store:
             return {}, f"is no TOML{f', line {line[1]}' if line else ''}"
         wrong = [name for name, value in found.items() if not isinstance(value, str)]
         return ({}, f"the key of {wrong[0]!r} is no text in quotes") if wrong else (found, None)
+
+
+def _bare(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
 def user_store() -> Store:

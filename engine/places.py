@@ -76,11 +76,17 @@ def look_at(place: Path, *, private: bool = False, shared: bool = False) -> tupl
     others may read, with `shared` the group may write it.
     """
     try:
-        with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            found = os.fstat(file.fileno())
+        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            found = os.fstat(descriptor)
+            if stat.S_ISDIR(found.st_mode):  # a folder .env holds programs of Python
+                return None, None
             if reason := _objection(found, 0o077 if private else 0o002 if shared else 0o022):
                 return None, reason
-            return file.read(_MOST_BYTES), None
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read(_MOST_BYTES), None
+        finally:
+            os.close(descriptor)
     except (FileNotFoundError, NotADirectoryError):
         return None, None
     except OSError as error:

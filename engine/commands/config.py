@@ -71,7 +71,8 @@ def config(
         if given or unset:
             raise typer.BadParameter("--confirm takes names, and changes nothing")
         _confirm(db, names)
-    elif user or project:
+        return
+    if user or project:
         _change_outside("user" if user else "project", db, names, given, unset or [])
     elif given or unset:
         _change_inside(db, names, given, unset or [], as_json)

@@ -75,7 +75,7 @@ def _say_whose_key(db: Database, run: str) -> None:
     keys = keys_for(db, run)
     key = keys.find(provider)
     if key is not None and key.source not in ("environment", "user"):
-        others = any(other.value != key.value for other in keys.all(provider))
+        others = key.source != "named" and any(other.value != key.value for other in keys.all(provider))
         own = "; another key of yours is not used" if others else ""
         say(
             f"key of {provider.name}: {key.source} ({visible(key.place)}){own}",
