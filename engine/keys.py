@@ -158,7 +158,7 @@ def _known(provider: Provider, source: str, found: Mapping[str, tuple[str, str]]
     for variable in (provider.name, *variables(provider)):
         place, value = found.get(variable, ("", ""))
         if value.strip():
-            if source != "environment":
+            if source != "environment":  # whose keys are known by their names
                 secrets.learn(value.strip())
             yield Key(provider.name, "" if variable == provider.name else variable, source, place, value.strip())
             return

@@ -47,7 +47,7 @@ def is_secret(name: str, value: str) -> bool:
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """`environ` without secrets, and without variables in which the value of one of them stands again."""
     secret = {name for name, value in environ.items() if is_secret(name, value)}
-    values = [value for name, value in environ.items() if name in secret and len(value) >= _SHORTEST]
+    values = [value for name, value in environ.items() if name in secret and len(value) >= _SHORTEST] + [*_learnt]
     return {
         name: value
         for name, value in environ.items()
@@ -70,11 +70,11 @@ def scrubbed(text: str) -> str:
 
 
 def learn(value: str) -> None:
-    """Keep a secret that was read from a file out of what is stored or printed, and out of the reach of other processes."""
+    """Keep a secret of a file, or of a variable that a person named, like those that are known by their names."""
     if len(value) >= _SHORTEST:
         _learnt.add(value)
     if _is_hiding:
-        _close_memory()
+        hide()
 
 
 def hide() -> None:
@@ -87,14 +87,13 @@ def hide() -> None:
     _is_hiding = True
     clean = clean_environment(os.environ)
     secret = [name for name in os.environ if name not in clean]
-    if not secret:
-        return
     for name in secret:
         os.unsetenv(name)
-    if sys.platform == "linux":
+    if secret and sys.platform == "linux":
         with suppress(OSError, ValueError, IndexError):
             _overwrite(secret)
-    _close_memory()
+    if secret or _learnt:
+        _close_memory()
 
 
 def _close_memory() -> None:

@@ -115,7 +115,7 @@ def _change_outside(
             kind = trial.value("select kind from settings where name = ?", (name,))
             values[name] = text if kind == "text" or not text else int(text) if text.isdecimal() else float(text)
     if values:
-        change(layer, _folder(db), values)
+        change(layer, folder_of(db), values)
 
 
 def _confirm(db: Path | None, names: list[str]) -> None:
@@ -129,11 +129,11 @@ def _confirm(db: Path | None, names: list[str]) -> None:
     rows = [row for row in waiting if not names or row["name"] in names]
     for row in rows:
         say(visible(f"{row['source']}: {row['name']} = {row['value']}"))
-    confirm(_folder(db), [row["name"] for row in rows])
+    confirm(folder_of(db), [row["name"] for row in rows])
     say(f"confirmed: {', '.join(row['name'] for row in rows)}" if rows else "nothing waits to be confirmed")
 
 
-def _folder(db: Path | None) -> Path:
+def folder_of(db: Path | None) -> Path:
     """The folder of the project: that of the file."""
     from engine.configuration import project_folder
     from engine.locate import database_to_write
@@ -150,7 +150,7 @@ def configured(db: Path | None) -> Iterator[Database]:
     with database_or_fresh(db) as database, engine.open(":memory:") as beside:
         copy_settings(database, beside)
         beside.config = True
-        load(beside, _folder(db))
+        load(beside, folder_of(db))
         yield beside
 
 

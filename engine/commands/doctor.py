@@ -67,6 +67,7 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _extra("pdf", "pypdf", "pypdf", "PDFs of the web")
     yield _weights()
     yield from _keys()
+    yield _configuration(db)
     yield _program("git", "files of a project are found by a walk instead")
     yield _program("bash", "commands run in sh instead")
     yield from _sandbox()
@@ -104,11 +105,30 @@ def _keys() -> Iterator[Check]:
     keys = Keys(files=True).at(Path.cwd())
     found = [key for provider in PROVIDERS.values() if (key := keys.find(provider))]
     if found:
-        yield Check("keys", "ok", ", ".join(f"{key.provider} ({key.variable or key.source})" for key in found))
+        yield Check("keys", "ok", ", ".join(f"{key.provider} ({key.source})" for key in found))
     else:
         yield Check("keys", "optional", "none", f"engine keys set {next(iter(PROVIDERS))}, or set a variable")
     for reason in keys.passed_over():
         yield Check("keys", "optional", reason)
+
+
+def _configuration(db: Path | None) -> Check:
+    """Which files of settings there are, and whether they are understood."""
+    from engine.configuration import place_of
+    from engine.errors import EngineError
+
+    from .config import configured, folder_of
+
+    try:
+        places = [str(place) for layer in ("user", "project") if (place := place_of(layer, folder_of(db))).exists()]
+        with configured(db) as beside:
+            waiting = [row["name"] for row in beside.rows("select name from unconfirmed_settings")]
+    except EngineError as error:
+        return Check("settings", "missing", error.message)
+    found = ", ".join(places) or "defaults"
+    if waiting:
+        return Check("settings", "optional", f"{found}; not counted: {', '.join(waiting)}", "engine config --confirm")
+    return Check("settings", "ok", found)
 
 
 def _program(name: str, without: str) -> Check:

@@ -74,6 +74,7 @@ def test_a_project_loosens_nothing_until_this_user_confirms_it(folder: Path) -> 
     assert told(folder, "temperature") == ("1", "project")
     assert (told(folder, "sandbox_memory"), told(folder, "model")) == (("4096", "default"), (None, "default"))
     assert "--confirm': model, sandbox_memory" in engine(folder, "config", "min_cycles=4").stderr
+    assert "not counted: model, sandbox_memory" in engine(folder, "doctor").stdout
     assert engine(folder, "config", "--confirm", "sandbox_memory").returncode == 0
     assert (told(folder, "sandbox_memory"), told(folder, "model")) == (("0", "project"), (None, "default"))
     # another value, and the same in another folder, are other rights

@@ -20,6 +20,7 @@ from engine.errors import EngineError, NotFound, ValidationError
 from engine.key_stores import Store, project_store, user_store
 from engine.keys import Keys, check_source
 from engine.models.providers import PROVIDERS, endpoint
+from engine.secrets import clean_environment, scrubbed
 
 OPENAI = PROVIDERS["openai"]
 HINT = "sk-0123456789"
@@ -119,6 +120,14 @@ def test_a_named_source_is_the_only_one_and_for_its_provider_alone(folder: Path)
         with pytest.raises(ValidationError) as refused:
             check_source(no_source)
         assert HINT not in refused.value.message
+
+
+def test_a_variable_that_was_named_is_not_given_to_commands_either() -> None:
+    """spec: @keys_of_commands"""
+    environ = {"WORK": "no-known-shape-4711", "COPY": "with no-known-shape-4711", "PLAIN": "x"}
+    assert Keys(environment=environ, named={"openai": "env:WORK"}).find(OPENAI) is not None
+    assert clean_environment(environ) == {"PLAIN": "x"}
+    assert scrubbed("no-known-shape-4711") == "[key]"
 
 
 def noting(heard: list[str | None], text: str) -> Answer:
