@@ -12,13 +12,16 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from .exits import FAILED
 from .printing import paint, print_json
 from .shared import DbOption, JsonOption
+
+if TYPE_CHECKING:
+    from engine.keys import Key
 
 State = Literal["ok", "optional", "missing"]
 
@@ -105,11 +108,16 @@ def _keys() -> Iterator[Check]:
     keys = Keys(files=True).at(Path.cwd())
     found = [key for provider in PROVIDERS.values() if (key := keys.find(provider))]
     if found:
-        yield Check("keys", "ok", ", ".join(f"{key.provider} ({key.source})" for key in found))
+        yield Check("keys", "ok", ", ".join(_told(key) for key in found))
     else:
         yield Check("keys", "optional", "none", f"engine keys set {next(iter(PROVIDERS))}, or set a variable")
     for reason in keys.passed_over():
         yield Check("keys", "optional", reason)
+
+
+def _told(key: Key) -> str:
+    """Whose key it is, and where it comes from."""
+    return f"{key.provider} ({key.variable + ' of ' if key.variable else ''}{key.source})"
 
 
 def _configuration(db: Path | None) -> Check:
