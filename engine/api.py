@@ -285,9 +285,14 @@ class Database(Outputs, Past):
         if str(self.path) == MEMORY:
             raise ValidationError("a database in memory has one handle; open a file to use it from several threads")
         db = Database(
-            self.path, synchronous=self.synchronous, read_only=self.read_only, clock=self.clock, trust=self.trust
+            self.path,
+            synchronous=self.synchronous,
+            read_only=self.read_only,
+            clock=self.clock,
+            trust=self.trust,
+            config=self.config,
         )
-        db.given_models = self.given_models
+        db.given_models, db.keys = self.given_models, self.keys
         return db
 
     @cached_property

@@ -23,6 +23,7 @@ from .commands import (
     find,
     get,
     grants,
+    keys,
     lifecycle,
     look,
     models,
@@ -86,6 +87,7 @@ app.add_typer(policy.app, name="policy")
 app.command()(sql.sql)
 app.command()(shell.shell)
 app.add_typer(models.app, name="models")
+app.add_typer(keys.app, name="keys")
 app.command()(doctor.doctor)
 
 

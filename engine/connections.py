@@ -26,12 +26,18 @@ _RETRY_S = 0.01
 
 
 def connect_to_write(
-    path: Path, clock: Clock, synchronous: str, trust: schemas.Trust, rights: Rights
+    path: Path, clock: Clock, synchronous: str, trust: schemas.Trust, rights: Rights, *, private: bool = False
 ) -> apsw.Connection:
-    """A connection that writes to the file at `path`, which is created or brought up to date with this build first."""
+    """A connection that writes to the file at `path`, which is created or brought up to date with this build first.
+
+    With `private`, and in a folder `.engine`, a new file has mode 0600.
+    """
     if str(path) != MEMORY and not path.exists():
+        private = private or path.parent.name == FOLDER
         # where this fails, SQLite makes the file below
-        installed().fresh.write(path, private=path.parent.name == FOLDER)
+        if not installed().fresh.write(path, private=private) and private:
+            with suppress(OSError):
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     logged = bool(_log_size(path))
     connection = _connected(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     # a file that is refused is left as it was: its log, which may be that of another database, is not written into it

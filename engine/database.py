@@ -20,6 +20,7 @@ from .errors import Conflict, EngineError, ValidationError
 from .functions.limits import Allowance
 from .given_models import GivenModels
 from .header import check_header
+from .keys import Keys
 from .lines import line_for
 from .objects import Object
 from .own_files import identity
@@ -65,6 +66,7 @@ class Store:
         read_only: bool,
         clock: Clock,
         trust: schemas.Trust = False,
+        config: bool = False,
     ) -> None:
         if not is_name(str(path)):
             raise ValidationError(f"{str(path)!r}: is no path of a database; it holds a NUL or is not UTF-8")
@@ -76,6 +78,8 @@ class Store:
         self.trust = trust
         self.read_only = read_only
         self.given_models: GivenModels = GivenModels()
+        self.config = config
+        self.keys: Keys = Keys(files=config)
         self._line = line_for(self.place)
         self.rights = Rights(None if str(path) == MEMORY else self.place)
         check_header(self.path, read_only=read_only)
@@ -92,8 +96,21 @@ class Store:
                     self.close()
                     raise
             else:
-                self.connection = connect_to_write(self.path, clock, synchronous, trust, self.rights)
+                self.connection = connect_to_write(self.path, clock, synchronous, trust, self.rights, private=config)
         self._identity = identity(self.place)
+        if not read_only:
+            self._configure()
+
+    def _configure(self) -> None:
+        """Put the user's and the project's settings into the file, or take out those that somebody else put there."""
+        if self.config or self.value("select 1 from setting_layers where layer <> 'file' limit 1"):
+            from . import configuration
+
+            try:
+                configuration.load(self)
+            except BaseException:
+                self.close()
+                raise
 
     def _look(self) -> None:
         """Note how the file differs; nobody who reads is hindered by it."""

@@ -16,6 +16,7 @@ from .effects.perform import Performer
 from .errors import EngineError, LeaseLost
 from .functions.limits import Stopped
 from .lease import Lease
+from .model_choice import keys_for
 from .models import protocol, resolve_model
 from .models.retry import complete_with_retry
 from .models.stuck import Listener
@@ -163,7 +164,8 @@ class Driver:
         try:
             with self._progress.answering(step["turn"]):
                 completion = complete_with_retry(
-                    self._db.given_models.find(row["actual"]) or resolve_model(row["actual"]),
+                    self._db.given_models.find(row["actual"])
+                    or resolve_model(row["actual"], keys_for(self._db, self._run)),
                     self._request(row),
                     listener.hear,
                     listener,

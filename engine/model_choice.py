@@ -12,31 +12,46 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from . import plugins
-from .errors import NotFound, ValidationError
+from .errors import EngineError, NotFound, ValidationError
 from .functions.values import value_error
 from .models import resolve_model
 
 if TYPE_CHECKING:
-    from .database import Store
+    from os import PathLike
+
+    from .database import Row, Store
+    from .keys import Keys
     from .models.providers import Endpoint
 
 
-def choose_model(db: Store, run: str | None, given: str | None) -> str:
+def choose_model(db: Store, run: str | None, given: str | None, root: str | PathLike[str] | None = None) -> str:
     """The alias or name of the model to use: `given`, the run's, the setting's, that of ENGINE_MODEL, or the only one.
 
-    Raises `NotFound` (404) where there is no model, or none of that name, and `ValidationError` (400) for a name that
-    several providers have.
+    `root` is the folder of a run that is not there yet. Raises `NotFound` (404) where there is no model, or none of that
+    name, and `ValidationError` (400) for a name that several providers have.
     """
     name = (
         given
         or db.value("select model from model_choices where run is ? or run is null order by run is null", (run,))
         or os.environ.get("ENGINE_MODEL")
     )
-    name = name or _only_model(db)
+    keys = keys_for(db, run, root)
+    name = name or _only_model(db, keys)
     alias = db.value("select actual from models where alias = ?", (name,))
-    actual = alias or full_name(db, name)
-    db.given_models.find(actual) or resolve_model(actual)
+    actual = alias or full_name(db, name, keys)
+    db.given_models.find(actual) or resolve_model(actual, keys)
     return str(name if alias else actual)
+
+
+def keys_for(db: Store, run: str | None, root: str | PathLike[str] | None = None) -> Keys:
+    """The keys that a run may use, with those of its folder where the user's configuration counts.
+
+    `root` is the folder of a run that is not there yet.
+    """
+    if not db.keys.files and not db.keys.named:
+        return db.keys
+    of_run = "select p.root from runs as r join projects as p on p.id = r.project_id where r.alias = ?"
+    return db.keys.at(root or db.value(of_run, (run,)))
 
 
 _FULL_NAMES = """
@@ -56,15 +71,15 @@ _FULL_NAMES = """
 _OTHER_FORMS = ("scripted:", "replay:", "object:")
 
 
-def full_name(db: Store, name: str) -> str:
+def full_name(db: Store, name: str, keys: Keys | None = None) -> str:
     """`provider/name` for the name of a provider's model; any other name as it is.
 
-    Providers whose key is set come first, and then the one that makes the model. Raises `ValidationError` (400) where that
+    Providers that have a key come first, and then the one that makes the model. Raises `ValidationError` (400) where that
     leaves several.
     """
     if "/" in name or name.startswith(_OTHER_FORMS) or plugins.model(name) is not None:
         return name
-    ready = json.dumps([at.provider.name for at in _endpoints()])
+    ready = json.dumps([at.provider.name for at in _endpoints(keys or db.keys)])
     names = [str(row["full_name"]) for row in db.rows(_FULL_NAMES, {"name": name, "ready": ready})]
     if len(names) > 1:
         raise ValidationError(
@@ -73,15 +88,15 @@ def full_name(db: Store, name: str) -> str:
     return names[0] if names else name
 
 
-def _endpoints() -> Iterator[Endpoint]:
+def _endpoints(keys: Keys) -> Iterator[Endpoint]:
     """The providers that need a key and have one, or a server of the user's own in their place."""
     from .models.protocol import ModelError
     from .models.providers import PROVIDERS, endpoint
 
     for provider in PROVIDERS.values():
         if provider.needs_key:
-            with suppress(ModelError):
-                yield endpoint(provider)
+            with suppress(ModelError, NotFound):
+                yield endpoint(provider, keys)
 
 
 def check_tokenizer(db: Store) -> None:
@@ -92,17 +107,20 @@ def check_tokenizer(db: Store) -> None:
         counter(setting, "")
 
 
-def _only_model(db: Store) -> str:
-    configured = [row["alias"] for row in db.rows("select alias from models where origin <> 'built-in'")]
-    if len(configured) == 1:
-        return str(configured[0])
-    if configured:
-        raise NotFound(f"no model: choose one of {', '.join(configured)} with --model")
+def _only_model(db: Store, keys: Keys) -> str:
+    """The only alias that can be used, else the local model, else the default of the only provider that has a key."""
     from .models import local
 
+    configured = db.rows("select alias, actual from models where origin <> 'built-in' order by alias")
+    # without its key a model is not chosen over one that can be asked
+    usable = [row["alias"] for row in configured if _is_usable(db, row["actual"], keys)]
+    if len(usable) == 1:
+        return str(usable[0])
+    if usable:
+        raise NotFound(f"no model: choose one of {', '.join(usable)} with --model")
     if local.is_installed():
         return "local"
-    ready = list(_endpoints())
+    ready = list(_endpoints(keys))
     found = db.rows(
         "select model from provider_defaults where provider in (select value from json_each(?)) order by model",
         (json.dumps([at.provider.name for at in ready if at.is_own]),),
@@ -116,14 +134,28 @@ def _only_model(db: Store) -> str:
         raise NotFound(
             f"no model: {ready[0].provider.url_variable} names a server; name its model: --model openai/NAME"
         )
-    raise NotFound(_how_to_get_one())
+    if len(configured) == 1:
+        return str(configured[0]["alias"])  # what it lacks is told
+    raise NotFound(_how_to_get_one(configured))
 
 
-def _how_to_get_one() -> str:
+def _is_usable(db: Store, actual: str, keys: Keys) -> bool:
+    """Whether a model can be asked here: its key, its file and its libraries are there. It is not asked."""
+    try:
+        db.given_models.find(actual) or resolve_model(actual, keys)
+    except EngineError:
+        return False
+    return True
+
+
+def _how_to_get_one(configured: list[Row]) -> str:
     from importlib.util import find_spec
 
     from .models.providers import PROVIDERS
 
+    if configured:
+        names = ", ".join(row["alias"] for row in configured)
+        return f"no model: none of {names} can be used here; 'engine models' says what each lacks"
     keys = [name for provider in PROVIDERS.values() if provider.needs_key for name in provider.keys]
     runtime = "" if find_spec("xllamacpp") else "pip install 'engine[local]' && "
     return (

@@ -21,13 +21,14 @@ _UNFINISHED = """
 """
 
 
-@expects(path="a path", read_only="True or False", clock="a function")
+@expects(path="a path", read_only="True or False", config="True or False", clock="a function")
 def open(  # noqa: A001 - engine.open reads like builtins.open
     path: str | PathLike[str],
     *,
     synchronous: Synchronous = "FULL",
     read_only: bool = False,
     trust: Trust = False,
+    config: bool = False,
     clock: Clock = system_clock,
 ) -> Database:
     """Open the engine file at `path`; create it, migrate its tables and rebuild its views and triggers where needed.
@@ -35,8 +36,9 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     With `synchronous` FULL a power cut loses no commit; NORMAL is faster and may lose the last ones. With `read_only` the
     file is neither rebuilt nor written, whichever build made it; `differs` of the result says how it differs from this
     build. `trust` is about objects on the engine's tables that neither the engine nor an installed plugin made, such as
-    triggers: True allows all of them, a digest allows the objects with this digest. `clock` returns the Unix time in
-    milliseconds.
+    triggers: True allows all of them, a digest allows the objects with this digest. With `config` this user's configuration
+    counts, as on the command line: keys of `.env` and of stores, settings of `config.toml` and `engine.toml`; without it an
+    app reads none of these. `clock` returns the Unix time in milliseconds.
 
     Raises `ValidationError` (400) for a file that is no database, `PermissionDenied` (403) for objects that are not
     trusted, `Conflict` (409) for a file of another application, of a newer engine, or locked by another process, and
@@ -46,7 +48,7 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
         raise ValidationError(f"synchronous is FULL or NORMAL, not {synchronous!r}")
     if not isinstance(trust, bool | str):
         raise TypeError(f"trust is True, False or a digest, not {trust!r}")
-    db = Database(path, synchronous=synchronous, read_only=read_only, clock=clock, trust=trust)
+    db = Database(path, synchronous=synchronous, read_only=read_only, clock=clock, trust=trust, config=config)
     if not read_only:
         _heal(db)
     return db
@@ -70,6 +72,7 @@ async def open_async(
     synchronous: Synchronous = "FULL",
     read_only: bool = False,
     trust: Trust = False,
+    config: bool = False,
     clock: Clock = system_clock,
 ) -> Database:
     """`open` for asyncio: opening, which may create the file, is done in a thread.
@@ -79,7 +82,7 @@ async def open_async(
     from .threads import in_thread
 
     return await in_thread(
-        lambda: open(path, synchronous=synchronous, read_only=read_only, trust=trust, clock=clock),
+        lambda: open(path, synchronous=synchronous, read_only=read_only, trust=trust, config=config, clock=clock),
         abandon=Database.close,
     )
 

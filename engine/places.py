@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -14,6 +15,8 @@ from pathlib import Path
 from .errors import EngineError
 
 _HASH_BYTES = 32
+_MOST_BYTES = 1 << 20
+"""A file that a person writes by hand is not longer."""
 
 
 def home_folder() -> Path:
@@ -64,6 +67,41 @@ def read_own(place: Path) -> bytes | None:
             return file.read() if stat.S_ISREG(found.st_mode) and is_own(found) else None
     except OSError:
         return None
+
+
+def look_at(place: Path, *, private: bool = False, shared: bool = False) -> tuple[bytes | None, str | None]:
+    """The bytes of a file of this user, and why it is not read, as the end of a sentence; both None where there is none.
+
+    A symbolic link, a file of another user, and one that others may write are not read; with `private` neither is one that
+    others may read, with `shared` the group may write it.
+    """
+    try:
+        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            found = os.fstat(descriptor)
+            if stat.S_ISDIR(found.st_mode):  # a folder .env holds programs of Python
+                return None, None
+            if reason := _objection(found, 0o077 if private else 0o002 if shared else 0o022):
+                return None, reason
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read(_MOST_BYTES), None
+        finally:
+            os.close(descriptor)
+    except (FileNotFoundError, NotADirectoryError):
+        return None, None
+    except OSError as error:
+        return None, "is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read ({error.strerror})"
+
+
+def _objection(found: os.stat_result, closed: int) -> str | None:
+    """Why a file is not read where others must not have the rights `closed`; None where it may be."""
+    if not stat.S_ISREG(found.st_mode):
+        return "is no file"
+    if found.st_uid != os.geteuid():
+        return "belongs to another user"
+    if found.st_mode & closed:
+        return f"can be {'written' if found.st_mode & 0o022 & closed else 'read'} by others; chmod 600"
+    return "is longer than a megabyte" if found.st_size > _MOST_BYTES else None
 
 
 def write_own(place: Path, data: bytes) -> None:

@@ -37,7 +37,7 @@ def prompt(db: Store, text: str, run: str | None, options: Options, piped: str =
 
         Workspace(Path(root))
     sync_environment_models(db)
-    model = choose_model(db, parent or run, db.given_models.name(options.get("model")))
+    model = choose_model(db, parent or run, db.given_models.name(options.get("model")), root)
     check_tokenizer(db)
     options = _with_sandbox(options)
     attributes = _as_json(attributes_of({**options, "model": model}))

@@ -1,7 +1,8 @@
 """What of the environment is a secret, and how it is kept from the processes that the engine starts.
 
-The engine itself reads its keys from `os.environ`. `clean_environment` is what commands get. `hide` takes the secrets out
-of what other processes can see of this one, which only the command line does: an app's process is the app's.
+The engine reads keys from `os.environ`, and from files (`engine.keys`), which tell it to `learn` them. `clean_environment`
+is what commands get. `hide` takes the secrets out of what other processes can see of this one, which only the command line
+does: an app's process is the app's.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ _PRIVATE = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|Authorization:", re.IGNORE
 _SHORTEST = 12
 """A shorter value is not looked for in others: it may stand there by chance."""
 _PR_SET_DUMPABLE = 4
+_learnt: set[str] = set()
+_is_hiding = False
 
 
 def is_secret(name: str, value: str) -> bool:
@@ -44,7 +47,7 @@ def is_secret(name: str, value: str) -> bool:
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """`environ` without secrets, and without variables in which the value of one of them stands again."""
     secret = {name for name, value in environ.items() if is_secret(name, value)}
-    values = [value for name, value in environ.items() if name in secret and len(value) >= _SHORTEST]
+    values = [value for name, value in environ.items() if name in secret and len(value) >= _SHORTEST] + [*_learnt]
     return {
         name: value
         for name, value in environ.items()
@@ -62,8 +65,16 @@ def masked(text: str, *keys: str) -> str:
 
 def scrubbed(text: str) -> str:
     """`text` without the secrets of this process, and masked: for what is stored or printed."""
-    known = [value for name, value in os.environ.items() if len(value) >= _SHORTEST and is_secret(name, value)]
-    return masked(text, *sorted(known, key=len, reverse=True))
+    known = {value for name, value in os.environ.items() if len(value) >= _SHORTEST and is_secret(name, value)}
+    return masked(text, *sorted(known | _learnt, key=len, reverse=True))
+
+
+def learn(value: str) -> None:
+    """Keep a secret of a file, or of a variable that a person named, like those that are known by their names."""
+    if len(value) >= _SHORTEST:
+        _learnt.add(value)
+    if _is_hiding:
+        hide()
 
 
 def hide() -> None:
@@ -72,15 +83,22 @@ def hide() -> None:
     They are taken out of the environment that new processes inherit and out of the block that `/proc/PID/environ` shows.
     `os.environ` still has them. The process becomes one whose memory others cannot read; it leaves no core dump.
     """
+    global _is_hiding
+    _is_hiding = True
     clean = clean_environment(os.environ)
     secret = [name for name in os.environ if name not in clean]
-    if not secret:
-        return
     for name in secret:
         os.unsetenv(name)
-    if sys.platform == "linux":
+    if secret and sys.platform == "linux":
         with suppress(OSError, ValueError, IndexError):
             _overwrite(secret)
+    if secret or _learnt:
+        _close_memory()
+
+
+def _close_memory() -> None:
+    """Make the memory of this process unreadable for others of the same user, and its crash leave no dump (Linux)."""
+    if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

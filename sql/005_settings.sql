@@ -1,11 +1,12 @@
 -- Settings: what holds for the whole file, each with a default that a person may replace.
--- The defaults stand in a view, so that a setting can be given its default again. A loop's own configuration takes
--- precedence over a setting.
--- spec: @settings
+-- The defaults stand in a view, so that a setting can be given its default again. Above them are layers: what a user
+-- says in a file of his own, what the project says, and what was said of this file, which wins. `settings` holds the value
+-- that is in force. A loop's own configuration takes precedence over it.
+-- spec: @settings @configuration
 
 -- tables
 
--- The settings with their values.
+-- The settings with the values that are in force.
 create table if not exists settings (
     name text primary key,
     value text,
@@ -17,6 +18,18 @@ create table if not exists settings (
     -- 1: must not be empty
     needed integer not null default 0 constraint settings_needed_flag check (needed in (0, 1)),
     meaning text not null
+) strict, without rowid;
+
+-- What people said of settings, above the defaults.
+create table if not exists setting_layers (
+    name text not null constraint setting_layers_name references settings (name) on delete cascade,
+    layer text not null constraint setting_layers_layer check (layer in ('user', 'project', 'file')),
+    value text,
+    -- the file that says so, with its line; null: this one
+    source text,
+    -- 1: this user has confirmed a value of the project
+    confirmed integer not null default 0 constraint setting_layers_confirmed_flag check (confirmed in (0, 1)),
+    constraint setting_layers_once primary key (name, layer)
 ) strict, without rowid;
 
 -- views
@@ -95,14 +108,68 @@ values
     ('search_results', '10', 'whole', 1, 20, 1, 'pages that a search lists where it names no number'),
     ('model_deadline', '600', 'number', 0.01, null, 1, 'seconds for which transient model errors are retried');
 
-create view setting_list as
--- The settings with value, default, kind, bounds and meaning: select * from setting_list. 'is_set' is 1 where the value
--- is not the default.
+-- The settings that the file of a project may change although nobody has confirmed that: they shape what the model reads.
+-- All others choose a model or an address, loosen a limit, or open something, and a project may come from anybody.
+create view _harmless_settings (name) as
+values
+    ('budget_ceiling'),
+    ('chars_per_token'),
+    ('condense_ratio'),
+    ('context_length'),
+    ('delegated_condense_ratio'),
+    ('kept_in_context'),
+    ('max_entry_tokens'),
+    ('persona'),
+    ('prompt_figures'),
+    ('temperature');
+
+-- The layers that count, with their rank: the highest one of a setting wins.
+create view _counting_layers as
+select l.name, l.layer, l.value, l.source, case l.layer when 'file' then 3 when 'project' then 2 else 1 end as rank
+from setting_layers as l
+where l.layer <> 'project' or l.confirmed or l.name in (select h.name from _harmless_settings as h);
+
+-- What the value of each setting has to be, and which layer says so.
+create view _setting_outcomes as
 select
-    s.name, s.value, d.value as "default", s.value is not d.value as is_set, s.kind, s.least, s.most, s.needed, s.meaning
+    s.name,
+    coalesce(l.layer, 'default') as origin,
+    -- what a plugin seeded has no default here
+    case when l.layer is not null then l.value when d.name is not null then d.value else s.value end as value,
+    l.source,
+    d.value as "default"
 from settings as s
 left join _setting_defaults as d on d.name = s.name
+left join _counting_layers as l
+    on l.name = s.name and l.rank = (select max(k.rank) from _counting_layers as k where k.name = s.name);
+
+create view setting_list as
+-- The settings with value, default, kind, bounds and meaning: select * from setting_list. 'is_set' is 1 where the value
+-- is not the default; 'origin' is where it comes from: default, user, project or file; 'source' is the file and line that
+-- say so.
+select
+    s.name, s.value, o."default", s.value is not o."default" as is_set, o.origin, o.source,
+    s.kind, s.least, s.most, s.needed, s.meaning
+from settings as s
+join _setting_outcomes as o on o.name = s.name
 order by s.name;
+
+create view unconfirmed_settings as
+-- What the project says of settings and does not count, because nobody confirmed it: select * from unconfirmed_settings.
+select l.name, l.value, l.source
+from setting_layers as l
+where l.layer = 'project' and not l.confirmed and l.name not in (select h.name from _harmless_settings as h)
+order by l.name;
+
+create view _outer_layers as
+-- The layers that come from outside of this file, as one text, by which is seen whether they have changed.
+select coalesce(json_group_array(json_array(name, layer, value, source, confirmed)), '[]') as layers
+from (
+    select name, layer, value, source, confirmed
+    from setting_layers
+    where layer <> 'file'
+    order by name, layer
+);
 
 -- seeds
 
@@ -113,16 +180,83 @@ where true
 on conflict (name) do update set
     kind = excluded.kind, least = excluded.least, most = excluded.most, needed = excluded.needed, meaning = excluded.meaning;
 
+-- a default that another build has changed
+update settings
+set value = (select o.value from _setting_outcomes as o where o.name = settings.name)
+where name in (select d.name from _setting_defaults as d)
+    and value is not (select o.value from _setting_outcomes as o where o.name = settings.name);
+
+-- doors
+
+create view set_layer as
+-- Say what a setting is to be in a layer: insert into set_layer (name, layer, value, source, confirmed).
+select name, layer, value, source, confirmed from setting_layers;
+
+create view unset_layer as
+-- Say nothing of a setting any more in a layer, or in none where 'name' is null: insert into unset_layer (name, layer).
+select name, layer from setting_layers;
+
 -- triggers
 
--- Refuse an empty value of a needed setting, a value of another kind, and a number out of its bounds.
+-- Keep what is said, and put what follows from it in force.
+create trigger set_layer__keep
+instead of insert on set_layer
+begin
+    select fail(404, 'setting ' || quote(new.name) || ': there is none of that name; ''engine config'' lists them')
+    where not exists (select 1 from settings as s where s.name = new.name);
+    select fail(400, 'setting ' || new.name || ': comes with a plugin and is set for a file only')
+    where new.layer <> 'file' and not exists (select 1 from _setting_defaults as d where d.name = new.name);
+    insert into _check_setting (name, value) values (new.name, nullif(new.value, ''));
+    insert into setting_layers (name, layer, value, source, confirmed)
+    values (new.name, new.layer, nullif(new.value, ''), new.source, coalesce(new.confirmed, 0))
+    on conflict (name, layer) do update set
+        value = excluded.value, source = excluded.source, confirmed = excluded.confirmed;
+    update settings
+    set value = (select o.value from _setting_outcomes as o where o.name = new.name)
+    where name = new.name and value is not (select o.value from _setting_outcomes as o where o.name = new.name);
+end;
+
+-- Forget what was said, and put what follows from that in force.
+create trigger unset_layer__forget
+instead of insert on unset_layer
+begin
+    delete from setting_layers
+    where layer = new.layer and name = coalesce(new.name, name);
+    update settings
+    set value = (select o.value from _setting_outcomes as o where o.name = settings.name)
+    where name = coalesce(new.name, name)
+        and name in (select o.name from _setting_outcomes as o where o.value is not settings.value);
+end;
+
+-- What an app or a person writes into `settings` is said of this file.
+create trigger settings__keep_layer
+after update of value on settings
+when new.value is not (select o.value from _setting_outcomes as o where o.name = new.name)
+begin
+    insert into setting_layers (name, layer, value)
+    values (new.name, 'file', new.value)
+    on conflict (name, layer) do update set value = excluded.value, source = null;
+end;
+
 create trigger settings__guard_value
 before update of value on settings
 begin
-    select fail(400, 'setting ' || new.name || ': is needed; it was ' || quote(old.value))
-    where new.needed and coalesce(trim(new.value), '') = '';
-    select fail(400, 'setting ' || new.name || ': ' || value_error(new.value, new.kind, new.least, new.most))
-    where value_error(nullif(new.value, ''), new.kind, new.least, new.most) is not null;
+    insert into _check_setting (name, value) values (new.name, new.value);
+end;
+
+create view _check_setting as
+select name, value from settings;
+
+-- Refuse an empty value of a needed setting, a value of another kind, and a number out of its bounds.
+create trigger _check_setting__refuse
+instead of insert on _check_setting
+begin
+    select fail(400, 'setting ' || s.name || ': is needed; it was ' || quote(s.value))
+    from settings as s
+    where s.name = new.name and s.needed and coalesce(trim(new.value), '') = '';
+    select fail(400, 'setting ' || s.name || ': ' || value_error(new.value, s.kind, s.least, s.most))
+    from settings as s
+    where s.name = new.name and value_error(nullif(new.value, ''), s.kind, s.least, s.most) is not null;
     select fail(
         400,
         'setting sandbox: ' || quote(new.value) || ' is none of auto, require, or the name of a sandbox'

@@ -1,4 +1,4 @@
-"""Completes runs, turns, models, settings and paths of entries on the command line; where anything goes wrong, nothing.
+"""Completes runs, turns, models, settings, providers and paths on the command line; where anything goes wrong, nothing.
 
 Names of a file are data: only bash gets those with other characters than a path has, and with each of these escaped.
 """
@@ -75,9 +75,30 @@ complete_turn = _completer(_TURNS)
 _complete_setting = _completer(_SETTINGS)
 
 
+def complete_setting(ctx: typer.Context, args: list[str], incomplete: str) -> list[str]:
+    """Settings, without a value."""
+    return [name.removesuffix("=") for name in _complete_setting(ctx, args, incomplete)]
+
+
 def complete_config(ctx: typer.Context, args: list[str], incomplete: str) -> list[str]:
     """Settings, and runs."""
     return [*_complete_setting(ctx, args, incomplete), *complete_run(ctx, args, incomplete)]
+
+
+def complete_provider(incomplete: str) -> list[str]:
+    """The names of providers."""
+    from engine.models.providers import PROVIDERS
+
+    return [name for name in PROVIDERS if name.startswith(incomplete)]
+
+
+def complete_key_source(incomplete: str) -> list[str]:
+    """A provider and a source of its key."""
+    provider, mark, _ = incomplete.partition("=")
+    if not mark:
+        return [f"{name}=" for name in complete_provider(incomplete)]
+    sources = (f"{provider}={source}" for source in ("env:", "file:", ".env", "project", "user"))
+    return [source for source in sources if source.startswith(incomplete)]
 
 
 def _found(query: str, context: typer.Context, typed: str) -> list[str]:

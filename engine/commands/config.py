@@ -1,19 +1,22 @@
-"""`engine config`: lists and changes the settings of the file, and the configuration of a run."""
+"""`engine config`: lists and changes settings: of the file, the user, the project, and the configuration of a run."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .completing import complete_config
-from .printing import print_json, print_table, print_text, say
+from .completing import complete_config, complete_setting
+from .printing import print_json, print_table, print_text, say, visible
 from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, nearest, open_to_write
 
 if TYPE_CHECKING:
     from engine.api import Database
 
+_SHOWN_OF_A_RUN = ("model", "persona", "temperature", "context_length")
 _OF_A_RUN = {"model": str, "temperature": float, "context_limit": int}
 """What can be changed of a run, with the types of the values."""
 
@@ -28,21 +31,31 @@ def config(
         ),
     ] = None,
     unset: Annotated[
-        list[str] | None, typer.Option("--unset", metavar="NAME", help="Give this setting its default again.")
+        list[str] | None,
+        typer.Option(
+            "--unset", metavar="NAME", help="Say nothing of this setting any more.", autocompletion=complete_setting
+        ),
     ] = None,
+    user: Annotated[bool, typer.Option("--user", help="Change your own defaults, for all files.")] = False,
+    project: Annotated[
+        bool, typer.Option("--project", help="Change the project's: engine.toml in its folder.")
+    ] = False,
+    confirm: Annotated[bool, typer.Option("--confirm", help="Let count what the project's engine.toml says.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List or change the settings of the file or of a run.
+    """List or change the settings of the file, your own defaults, those of the project, or a run's.
 
-    Settings hold for the whole file. With RUN, what is shown or changed is model, temperature and context_limit of that
-    run; its queued prompts keep their model. All changes are made or none.
+    A setting is what was said of this file, else what the project's engine.toml says, else your own config.toml, else its
+    default; the column 'origin' says which. With RUN, what is changed is model, temperature and context_limit of that run;
+    its queued prompts keep their model. All changes are made or none.
 
     \b
     Examples:
       engine config
       engine config process_timeout=120 model=openai/gpt-5-mini
-      engine config process_timeout
+      engine config --user model=anthropic/claude-sonnet-4-5 temperature=0
+      engine config --project kept_in_context="known://plan*"
       engine config --unset process_timeout
       engine config demo
       engine config demo model=local context_limit=4096
@@ -51,21 +64,104 @@ def config(
     names = [word for word in words or [] if "=" not in word]
     if len(names) > 1:
         raise typer.BadParameter(f"{names[1]!r} is no NAME=VALUE; a change is one word, as in {names[0]}={names[1]}")
+    if user + project + confirm > 1:
+        raise typer.BadParameter("give one of --user, --project and --confirm")
+    given = {name: value for name, _, value in (word.partition("=") for word in changes)}
+    if confirm:
+        if given or unset:
+            raise typer.BadParameter("--confirm takes names, and changes nothing")
+        _confirm(db, names)
+        return
+    if user or project:
+        _change_outside("user" if user else "project", db, names, given, unset or [])
+    elif given or unset:
+        _change_inside(db, names, given, unset or [], as_json)
+        return
+    _show(db, [*names, *given, *(unset or [])], as_json)
+
+
+def _change_inside(db: Path | None, names: list[str], given: dict[str, str], unset: list[str], as_json: bool) -> None:
+    """Change the settings of the file, or a run; a change that is refused makes no file."""
     import engine
     from engine.locate import database_to_write
 
-    given = {name: value for name, _, value in (word.partition("=") for word in changes)}
-    changing = bool(given or unset)
-    if changing and not database_to_write(db, Path.cwd()).exists():
-        with engine.open(":memory:") as rehearsal:  # a change that is refused makes no file
-            _apply(rehearsal, names, given, unset or [])
-    with open_to_write(db) if changing else database_or_fresh(db) as database:
-        of_run = _apply(database, names, given, unset or [])
-        if of_run:
+    if not database_to_write(db, Path.cwd()).exists():
+        with engine.open(":memory:", config=True) as rehearsal:
+            _apply(rehearsal, names, given, unset)
+    with open_to_write(db) as database:
+        if _apply(database, names, given, unset):
             _print_run(database, names[0], as_json)
         else:
-            _print_settings(database, [*names, *given, *(unset or [])], as_json)
+            _print_settings(database, [*names, *given, *unset], as_json)
             _tell_what_is_missing(database, given)
+
+
+def _change_outside(
+    layer: Literal["user", "project"], db: Path | None, names: list[str], given: dict[str, str], unset: list[str]
+) -> None:
+    """Change the user's own defaults or those of the project, in their file; a value that is refused changes nothing."""
+    import engine
+    from engine.configuration import change
+
+    if names and (given or unset):
+        raise typer.BadParameter(f"{names[0]!r} is no NAME=VALUE")
+    values: dict[str, str | int | float | None] = dict.fromkeys(unset)
+    with engine.open(":memory:") as trial:
+        for name in (*given, *unset):
+            _check_known(trial, name)
+        for name, value in given.items():
+            text = absolute_model(value) if name == "model" and value else value
+            trial.insert("set_layer", name=name, layer=layer, value=text)
+            kind = trial.value("select kind from settings where name = ?", (name,))
+            values[name] = text if kind == "text" or not text else int(text) if text.isdecimal() else float(text)
+    if values:
+        change(layer, folder_of(db), values)
+
+
+def _confirm(db: Path | None, names: list[str]) -> None:
+    """Confirm what the project's file says, of these settings or of all, and repeat it."""
+    from engine.configuration import confirm
+
+    with configured(db) as beside:
+        for name in names:
+            _check_known(beside, name)
+        waiting = beside.rows("select * from unconfirmed_settings")
+    rows = [row for row in waiting if not names or row["name"] in names]
+    for row in rows:
+        say(visible(f"{row['source']}: {row['name']} = {row['value']}"))
+    confirm(folder_of(db), [row["name"] for row in rows])
+    say(f"confirmed: {', '.join(row['name'] for row in rows)}" if rows else "nothing waits to be confirmed")
+
+
+def folder_of(db: Path | None) -> Path:
+    """The folder of the project: that of the file."""
+    from engine.configuration import project_folder
+    from engine.locate import database_to_write
+
+    return project_folder(database_to_write(db, Path.cwd()))
+
+
+@contextmanager
+def configured(db: Path | None) -> Iterator[Database]:
+    """A database in memory with the settings as they are in force for this user: looking changes no file."""
+    import engine
+    from engine.configuration import copy_settings, load
+
+    with database_or_fresh(db) as database, engine.open(":memory:") as beside:
+        copy_settings(database, beside)
+        beside.config = True
+        load(beside, folder_of(db))
+        yield beside
+
+
+def _show(db: Path | None, names: list[str], as_json: bool) -> None:
+    """Print the settings of these names, or all; or a run."""
+    with database_or_fresh(db) as database:
+        if len(names) == 1 and database.value("select 1 from runs where alias = ?", (names[0],)):
+            _print_run(database, names[0], as_json)
+            return
+    with configured(db) as beside:
+        _print_settings(beside, names, as_json)
 
 
 def _apply(database: Database, names: list[str], given: dict[str, str], unset: list[str]) -> bool:
@@ -90,13 +186,10 @@ def _change(database: Database, given: dict[str, str], unset: list[str]) -> None
         for name in (*given, *unset):
             _check_known(database, name)
         for name, value in given.items():
-            known = absolute_model(value) if name == "model" and value else value
-            database.execute("update settings set value = nullif(?, '') where name = ?", (known, name))
+            text = absolute_model(value) if name == "model" and value else value
+            database.insert("set_layer", name=name, layer="file", value=text)
         for name in unset:
-            database.execute(
-                'update settings set value = (select "default" from setting_list where name = :name) where name = :name',
-                {"name": name},
-            )
+            database.insert("unset_layer", name=name, layer="file")
 
 
 def _tell_what_is_missing(database: Database, given: dict[str, str]) -> None:
@@ -109,7 +202,7 @@ def _tell_what_is_missing(database: Database, given: dict[str, str]) -> None:
     try:
         if given.get("model"):
             with with_environment(database) as beside:
-                choose_model(beside, None, None)
+                choose_model(beside, None, None, Path.cwd())
         if given.get("tokenizer"):
             check_tokenizer(database)
     except EngineError as error:
@@ -144,11 +237,16 @@ def _print_run(database: Database, run: str, as_json: bool) -> None:
         (run,),
     )
     assert row is not None, "a run has a project"
+    settings = database.rows("select name, value, origin from run_settings where run = ?", (run,))
     if as_json:
-        print_json(row)
+        print_json({**row, "settings": settings})
         return
-    for key, value in row.items():
-        print_text(f"{key:13} {'(default)' if value is None else value}")
+    for key in ("run", "project", "root"):
+        print_text(f"{key:17} {'-' if row[key] is None else row[key]}")
+    for setting in settings:
+        if setting["origin"] != "default" or setting["name"] in _SHOWN_OF_A_RUN:
+            value = "-" if setting["value"] is None else setting["value"]
+            print_text(f"{setting['name']:17} {value} ({setting['origin']})")
 
 
 def _print_settings(database: Database, names: list[str], as_json: bool) -> None:
@@ -159,10 +257,11 @@ def _print_settings(database: Database, names: list[str], as_json: bool) -> None
     if as_json:
         print_json(rows)
         return
-    shown = [
-        {key: "–" if row[key] is None else row[key] for key in ("name", "value", "default", "meaning")} for row in rows
-    ]
-    print_table(shown, ("name", "value", "default", "meaning"), "no settings")
+    columns = ("name", "value", "default", "origin", "meaning")
+    shown = [{key: "–" if row[key] is None else row[key] for key in columns} for row in rows]
+    print_table(shown, columns, "no settings")
+    for row in database.rows("select * from unconfirmed_settings"):
+        say(visible(f"{row['source']}: {row['name']} is not counted until 'engine config --confirm'"), "yellow")
 
 
 def _check_known(database: Database, name: str, *, or_run: bool = False) -> None:

@@ -12,13 +12,16 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from .exits import FAILED
 from .printing import paint, print_json
 from .shared import DbOption, JsonOption
+
+if TYPE_CHECKING:
+    from engine.keys import Key
 
 State = Literal["ok", "optional", "missing"]
 
@@ -66,7 +69,8 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _extra("web", "trafilatura", "trafilatura", "pages of the web and searches")
     yield _extra("pdf", "pypdf", "pypdf", "PDFs of the web")
     yield _weights()
-    yield _keys()
+    yield from _keys()
+    yield _configuration(db)
     yield _program("git", "files of a project are found by a walk instead")
     yield _program("bash", "commands run in sh instead")
     yield from _sandbox()
@@ -96,17 +100,43 @@ def _weights() -> Check:
     return Check("local weights", "optional", "not here", "engine models install local")
 
 
-def _keys() -> Check:
-    """The variables that hold a provider's key, by name."""
-    import os
-
+def _keys() -> Iterator[Check]:
+    """Which providers have a key and where it comes from, and which files are passed over."""
+    from engine.keys import Keys
     from engine.models.providers import PROVIDERS
 
-    names = [name for provider in PROVIDERS.values() for name in provider.keys]
-    found = [name for name in names if os.environ.get(name, "").strip()]
+    keys = Keys(files=True).at(Path.cwd())
+    found = [key for provider in PROVIDERS.values() if (key := keys.find(provider))]
     if found:
-        return Check("keys", "ok", ", ".join(found))
-    return Check("keys", "optional", "none is set", f"set one of {', '.join(names)}")
+        yield Check("keys", "ok", ", ".join(_told(key) for key in found))
+    else:
+        yield Check("keys", "optional", "none", f"engine keys set {next(iter(PROVIDERS))}, or set a variable")
+    for reason in keys.passed_over():
+        yield Check("keys", "optional", reason)
+
+
+def _told(key: Key) -> str:
+    """Whose key it is, and where it comes from."""
+    return f"{key.provider} ({key.variable + ' of ' if key.variable else ''}{key.source})"
+
+
+def _configuration(db: Path | None) -> Check:
+    """Which files of settings there are, and whether they are understood."""
+    from engine.configuration import place_of
+    from engine.errors import EngineError
+
+    from .config import configured, folder_of
+
+    try:
+        places = [str(place) for layer in ("user", "project") if (place := place_of(layer, folder_of(db))).exists()]
+        with configured(db) as beside:
+            waiting = [row["name"] for row in beside.rows("select name from unconfirmed_settings")]
+    except EngineError as error:
+        return Check("settings", "missing", error.message)
+    found = ", ".join(places) or "defaults"
+    if waiting:
+        return Check("settings", "optional", f"{found}; not counted: {', '.join(waiting)}", "engine config --confirm")
+    return Check("settings", "ok", found)
 
 
 def _program(name: str, without: str) -> Check:
@@ -163,7 +193,7 @@ def _database(given: Path | None) -> Check:
             return Check("database", "ok", "none yet; 'engine run PROMPT' creates one here")
         return Check("database", "missing", error.message)
     try:
-        with engine.open(path, read_only=True) as db:
+        with engine.open(path, read_only=True, config=True) as db:
             sound = db.value("pragma quick_check")
             runs, size = db.value("select count(*) from runs"), path.stat().st_size / 1e6
             differs, unknown, digest = db.differs, db.unknown, db.unknown_digest
@@ -189,9 +219,11 @@ def _model(given: Path | None) -> Check:
     path = given if given is not None and given.exists() else find_database(Path.cwd())
     try:
         with (
-            engine.open(":memory:") if path is None else engine.open(path, read_only=True) as db,
+            engine.open(":memory:", config=True)
+            if path is None
+            else engine.open(path, read_only=True, config=True) as db,
             with_environment(db) as models,
         ):
-            return Check("default model", "ok", choose_model(models, None, None))
+            return Check("default model", "ok", choose_model(models, None, None, Path.cwd()))
     except EngineError as error:
         return Check("default model", "missing", error.message)

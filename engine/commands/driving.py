@@ -42,6 +42,7 @@ def drive(
     from engine.errors import Conflict, EngineError
 
     _quieten_libraries()
+    _say_whose_key(db, run)
     with Interrupt() as interrupt, Narrator() as narrator:
         person = None if yolo else terminal()
         decide: OnProposal | None = AcceptAll(db) if yolo else Asker(db, interrupt, person) if person else None
@@ -68,6 +69,32 @@ def _quieten_libraries() -> None:
 
     logging.lastResort = None  # it prints the records that no handler takes
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else the library warns of each process that is started
+
+
+def _say_whose_key(db: Database, run: str) -> None:
+    """Name the source of the key that the model of a run gets, unless that is the environment or the user's own store."""
+    from engine.model_choice import keys_for
+    from engine.models.providers import PROVIDERS
+
+    query = "select coalesce(m.actual, c.model) from loop_list as c left join models as m on m.alias = c.model "
+    actual = db.value(f"{query}where c.run = ? order by c.loop desc limit 1", (run,))
+    provider = PROVIDERS.get(str(actual).partition("/")[0])
+    if provider is None:
+        return
+    keys = keys_for(db, run)
+    key = keys.find(provider)
+    if key is not None and key.source not in ("environment", "user"):
+        others = key.source != "named" and any(other.value != key.value for other in keys.all(provider))
+        own = "; another key of yours is not used" if others else ""
+        say(
+            f"key of {provider.name}: {key.source} ({visible(key.place)}){own}",
+            "yellow" if others else None,
+            dim=not others,
+        )
+    if keys.unused_address(provider):
+        say(f"{provider.url_variable} of .env is not used; an address comes from the environment only", "yellow")
+    for reason in keys.passed_over():
+        say(visible(reason), "yellow")
 
 
 def _print_result(db: Database, result: Result, as_json: bool) -> None:

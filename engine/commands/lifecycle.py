@@ -10,7 +10,15 @@ from .completing import complete_run
 from .driving import drive
 from .exits import NOTHING_TO_DO
 from .printing import say
-from .shared import DbOption, JsonOption, KeepOutputOption, open_existing, run_or_latest
+from .shared import (
+    DbOption,
+    JsonOption,
+    KeepOutputOption,
+    KeyFromOption,
+    open_existing,
+    run_or_latest,
+    use_keys,
+)
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -22,6 +30,7 @@ def resume(
         typer.Argument(metavar="RUN", help="The run; default: the latest unfinished.", autocompletion=complete_run),
     ] = None,
     yolo: Annotated[bool, typer.Option("--yolo", help="Accept all proposals.")] = False,
+    key_from: KeyFromOption = None,
     keep_output: KeepOutputOption = None,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -39,6 +48,7 @@ def resume(
     from engine.effects.kept_output import opened as output_file
 
     with open_existing(db) as database:
+        use_keys(database, key_from)
         alias = run_or_latest(database, run) if run else _unfinished(database)
         if alias is None or not _step(database, alias):
             say(

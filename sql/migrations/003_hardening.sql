@@ -174,3 +174,46 @@ create index idx_rewinds_from_run_id on rewinds (from_run_id);
 -- whether models are told of the tool search depends on who drives the run
 alter table leases add column searches integer not null default 0
     constraint leases_searches_flag check (searches in (0, 1));
+-- settings in layers: what a person said of this file, the user's own defaults, those of the project
+create table setting_layers (
+    name text not null constraint setting_layers_name references settings (name) on delete cascade,
+    layer text not null constraint setting_layers_layer check (layer in ('user', 'project', 'file')),
+    value text,
+    source text,
+    confirmed integer not null default 0 constraint setting_layers_confirmed_flag check (confirmed in (0, 1)),
+    constraint setting_layers_once primary key (name, layer)
+) strict, without rowid;
+
+-- a value that was not seeded was said by a person
+insert into setting_layers (name, layer, value)
+select name, 'file', value
+from (
+    select name, value from settings
+    except
+    values
+        ('budget_ceiling', '0.9'),
+        ('chars_per_token', '2'),
+        ('condense_ratio', null),
+        ('context_length', '32768'),
+        ('delegated_condense_ratio', '0.75'),
+        ('file_max_bytes', '1000000'),
+        ('lease_seconds', '30'),
+        ('max_commands', '99'),
+        ('max_cycle_period', '4'),
+        ('max_entry_tokens', '512'),
+        ('max_loop_seconds', null),
+        ('max_loop_turns', '99'),
+        ('max_repeated_commands', '2'),
+        ('max_strikes', '3'),
+        ('min_cycles', '3'),
+        ('model', null),
+        ('model_deadline', '600'),
+        ('model_timeout', '300'),
+        ('persona', 'default'),
+        ('process_output_bytes', '1000000'),
+        ('process_timeout', '45'),
+        ('prompt_figures', '0'),
+        ('scan_max_files', '20000'),
+        ('temperature', '0.1'),
+        ('tokenizer', null)
+);

@@ -25,6 +25,7 @@ from timing import check_delay, delay_of_cancelling
 
 pytest.importorskip("pydantic_ai")
 
+from engine.keys import Keys
 from engine.models import resolve_model
 from engine.models.protocol import Message, ModelError, Request, Usage
 from engine.models.providers import PROVIDERS, endpoint
@@ -354,19 +355,19 @@ def test_known_models_have_a_price() -> None:
     from genai_prices import Usage as Priced
     from genai_prices import calc_price
 
-    at = endpoint(PROVIDERS["openai"], {"OPENAI_API_KEY": KEY})
+    at = endpoint(PROVIDERS["openai"], Keys(environment={"OPENAI_API_KEY": KEY}))
     price = calc_price(Priced(input_tokens=1000, output_tokens=100), "gpt-4o", provider_api_url=at.url)
     assert 0 < float(price.total_price) < 1
 
 
 def test_addresses_come_from_the_environment() -> None:
     ollama = PROVIDERS["ollama"]
-    assert endpoint(ollama, {}).url.endswith(":11434/v1")
-    assert endpoint(ollama, {"OLLAMA_BASE_URL": "http://box:1/"}).url == "http://box:1/v1"
-    assert endpoint(ollama, {"OLLAMA_BASE_URL": "http://box:1/v1"}).url == "http://box:1/v1"
-    own = endpoint(PROVIDERS["openai"], {"OPENAI_BASE_URL": "http://box:8080/v1/"})
+    assert endpoint(ollama, Keys(environment={})).url.endswith(":11434/v1")
+    assert endpoint(ollama, Keys(environment={"OLLAMA_BASE_URL": "http://box:1/"})).url == "http://box:1/v1"
+    assert endpoint(ollama, Keys(environment={"OLLAMA_BASE_URL": "http://box:1/v1"})).url == "http://box:1/v1"
+    own = endpoint(PROVIDERS["openai"], Keys(environment={"OPENAI_BASE_URL": "http://box:8080/v1/"}))
     assert (own.url, own.is_own, own.key) == ("http://box:8080/v1", False, "")
-    assert KEY not in repr(endpoint(PROVIDERS["openai"], {"OPENAI_API_KEY": KEY}))
+    assert KEY not in repr(endpoint(PROVIDERS["openai"], Keys(environment={"OPENAI_API_KEY": KEY})))
 
 
 def test_a_missing_library_says_what_to_install() -> None:

@@ -526,6 +526,15 @@ CREATE TABLE schemes (
     meaning text not null
 ) strict, without rowid;
 
+CREATE TABLE setting_layers (
+    name text not null constraint setting_layers_name references settings (name) on delete cascade,
+    layer text not null constraint setting_layers_layer check (layer in ('user', 'project', 'file')),
+    value text,
+    source text,
+    confirmed integer not null default 0 constraint setting_layers_confirmed_flag check (confirmed in (0, 1)),
+    constraint setting_layers_once primary key (name, layer)
+) strict, without rowid;
+
 CREATE TABLE settings (
     name text primary key,
     value text,
@@ -726,6 +735,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
 -- view _check_body (command_id, path, body, whole)
 -- view _check_options (run, attributes)
+-- view _check_setting (name, value)
 -- view _chunk_texts (id, text)
 -- view _command_changes (command_id, changes)
 -- view _command_entries (command_id, entry_id, path, kind)
@@ -748,6 +758,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _context_views (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, start, loop_id, chars_per_token)
 -- view _copy_views (run_id, parent_run_id, forked_at, clock)
 -- view _counting_grants (id, project_id, run_id, kind, target, granted_by, created_at, revoked_at)
+-- view _counting_layers (name, layer, value, source, rank)
 -- view _cut_responses (turn_id, told, cuts_text, ending)
 -- view _decide_packet (turn_id, chars, lease, tokens, decision)
 -- view _decide_proposal (proposal_id, decision, body, reason)
@@ -782,6 +793,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _found_entries (command_id, entry_id, path)
 -- view _grant_rights (grant_id, right_text)
 -- view _granted_proposals (proposal_id, grant_id)
+-- view _harmless_settings (name)
 -- view _heads_in_time (entry_id, began, ended, content_id)
 -- view _immediate_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
 -- view _invariant_fences (what)
@@ -816,6 +828,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _next_piped_text (path, most_tokens)
 -- view _open_undos (run_id, command_id)
 -- view _outdated_processes (command_id)
+-- view _outer_layers (layers)
 -- view _own_edits (run_id, command_id)
 -- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, entry_chars)
 -- view _packet_compact (turn_id, part, path, body, tag)
@@ -868,6 +881,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _sandboxes_told (run_id, token, choice, sandbox)
 -- view _scan_requests (turn_id, run_id, project_id, root)
 -- view _setting_defaults (name, value, kind, least, most, needed, meaning)
+-- view _setting_outcomes (name, origin, value, source, default)
 -- view _settle_proposal (proposal_id)
 -- view _show_entry (run_id, entry_id, visibility, turn)
 -- view _shown_entries (run_id, entry_id, path, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
@@ -977,11 +991,13 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, at)
 -- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent)
 -- view run_progress (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path, at)
+-- view run_settings (run, name, value, origin)
 -- view run_state (run, turn, status, answer, history, unknowns, telemetry, updated_at)
 -- view run_story (run, loop, turn, place, step, kind, action, target, status, outcome, exit_code, seconds, changes, outputs, decided_by, text, message, at)
 -- view said (run, turn, at, kind, path, text)
 -- view scheme_writers (scheme, writer)
--- view setting_list (name, value, default, is_set, kind, least, most, needed, meaning)
+-- view set_layer (name, layer, value, source, confirmed)
+-- view setting_list (name, value, default, is_set, origin, source, kind, least, most, needed, meaning)
 -- view show_job_output (run_id)
 -- view start_effect (effect_id, identity, lease)
 -- view start_job (effect_id, identity, lease)
@@ -992,9 +1008,11 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase, created_at, ended_at)
 -- view turn_tools (turn_id, ordinal, name, description, schema)
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
+-- view unconfirmed_settings (name, value, source)
 -- view undo_edits (run, turn, redo, decided_by, plan, request_id, lease)
 -- view undoable_edits (run, turn, action, path, change, unchanged, command_id)
 -- view unread_files (project_id, path)
+-- view unset_layer (name, layer)
 -- view verb_cp (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_get (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_mv (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
@@ -1010,6 +1028,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _call_verb__call on _call_verb
 -- trigger _check_body__check on _check_body
 -- trigger _check_options__check on _check_options
+-- trigger _check_setting__refuse on _check_setting
 -- trigger _condense__condense on _condense
 -- trigger _copy_views__copy on _copy_views
 -- trigger _decide_packet__decide on _decide_packet
@@ -1181,7 +1200,9 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger runs__keep_keys on runs
 -- trigger runs__keep_rows on runs
 -- trigger runs__record_status on runs
+-- trigger set_layer__keep on set_layer
 -- trigger settings__guard_value on settings
+-- trigger settings__keep_layer on settings
 -- trigger show_job_output__show on show_job_output
 -- trigger start_effect__start on start_effect
 -- trigger start_job__start on start_job
@@ -1209,6 +1230,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger undo_edits__undo on undo_edits
 -- trigger undone_edits__keep_fixed on undone_edits
 -- trigger undone_edits__keep_rows on undone_edits
+-- trigger unset_layer__forget on unset_layer
 -- trigger verb_cp__call on verb_cp
 -- trigger verb_get__call on verb_get
 -- trigger verb_mv__call on verb_mv

@@ -58,6 +58,16 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, eng
         }
 
 
+def test_only_what_a_person_set_is_said_of_an_old_file(migrated: dict[int, engine.Database]) -> None:
+    """spec: @configuration"""
+    for db in migrated.values():
+        found = db.rows("select name, value, origin from setting_list where origin <> 'default'")
+        assert [tuple(row.values()) for row in found] == [
+            ("max_loop_turns", "40", "file"),
+            ("process_timeout", "5", "file"),
+        ]
+
+
 @pytest.fixture(params=VERSIONS)
 def version(request: pytest.FixtureRequest) -> int:
     """The version of the tables of the file that a test opens."""
