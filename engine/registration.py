@@ -44,6 +44,7 @@ def pure_functions() -> tuple[Function, ...]:
         patches,
         paths,
         patterns,
+        pictures,
         render,
         repetition,
         schemas,
@@ -56,6 +57,7 @@ def pure_functions() -> tuple[Function, ...]:
     modules = (
         paths,
         patterns,
+        pictures,
         markup,
         edits,
         comparison,

@@ -259,7 +259,7 @@ select
                     select u.outcome || ': ' || u.message
                     from _command_entries as t
                     cross join _unreadable_files as u on u.entry_id = t.entry_id
-                    where t.command_id = c.command_id
+                    where t.command_id = c.command_id and not (c.action = 'get' and u.is_picture)
                 )
         end,
         case

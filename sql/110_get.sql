@@ -73,7 +73,7 @@ begin
         (select sequence from turns where id = new.turn_id)
     from _command_entries as t
     where t.command_id = new.id
-        and not exists (select 1 from _unreadable_files as u where u.entry_id = t.entry_id)
+        and not exists (select 1 from _unreadable_files as u where u.entry_id = t.entry_id and not u.is_picture)
         and (select state from commands where id = new.id) = 'performing';
     insert into _list_entries (command_id)
     select id

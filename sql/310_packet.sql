@@ -68,6 +68,7 @@ insert into packet_sections (name, profile, role, ordinal, source, template, liv
     ('summary', 'full', 'user', 50, '_packet_summary', 'rows', 0, 1),
     ('visible', 'full', 'user', 75, '_packet_visible', 'rows', 0, 1),
     ('log', 'full', 'user', 100, '_packet_log', 'rows', 0, 1),
+    ('pictures', 'full', 'user', 140, '_packet_pictures', 'pictures', 0, 0),
     ('unknowns', 'full', 'user', 150, '_packet_unknowns', 'rows', 0, 0),
     ('instructions', 'full', 'user', 165, null, 'instructions', 0, 0),
     ('budget', 'full', 'user', 175, '_packet_budget', 'budget', 1, 0),
