@@ -32,7 +32,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
 }
 _TEXT_TOOLS = frozenset({"update", "think"})
 _KNOWN = frozenset({"path", "to", "status", "visibility", "options", "tags", "query", "filter", "pattern"})
-_KNOWN |= frozenset({"line", "limit", "results", "manifest", "state", "outcome"})
+_KNOWN |= frozenset({"line", "limit", "results", "manifest", "map", "state", "outcome"})
 _HEREDOC = lazy_regex(r"\s*<<([A-Z][A-Za-z0-9_]*)(?=\s)(.*)(?<=\s)\1\s*", re.DOTALL)
 
 
@@ -74,8 +74,9 @@ def _resolved(action: str, attributes: dict[str, str], body: str | None, source:
     others = other_names(action)
     attributes = dict(attributes) if others.keys().isdisjoint(attributes) else _renamed(others, attributes, body)
     # a flag is set by its presence: remove one that says no
-    if "manifest" in attributes and attributes["manifest"].lower() in ("false", "0", "no"):
-        del attributes["manifest"]
+    for flag in ("manifest", "map"):
+        if flag in attributes and attributes[flag].lower() in ("false", "0", "no"):
+            del attributes[flag]
     if "options" in attributes or "tags" in attributes:
         attributes |= {name: joined(name, attributes[name]) for name in ("options", "tags") if name in attributes}
     path, destination = attributes.pop("path", None), attributes.pop("to", None)

@@ -63,10 +63,10 @@ def picture_facts(data: bytes) -> str | None:
     return to_json({"format": name, "width": size.width, "height": size.height})
 
 
-def picture_line(facts: str | None, size: int | None) -> str | None:
-    """A picture as a line says it, from `picture_facts` and its size in bytes; NULL for no picture."""
+def picture_line(facts: str | None, size: int | None) -> str:
+    """A file without text as a line says it: a picture, by `picture_facts`, or any other (NULL); with its size in bytes."""
     if facts is None:
-        return None
+        return f"binary file, {size or 0} bytes"
     found = json.loads(facts)
     if "fault" in found:
         return f"broken {found['format']} picture, {size or 0:,} bytes: {found['fault']}"

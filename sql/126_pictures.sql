@@ -29,6 +29,8 @@ create table if not exists turn_pictures (
     line text not null,
     -- what it takes of the model's window; 0 where it is not sent
     tokens integer not null,
+    -- the same in characters, at the rate of the loop
+    chars integer not null,
     -- null: it is not sent, 'fault' says why
     picture_id integer constraint turn_pictures_picture references pictures (id),
     fault text,
@@ -81,6 +83,7 @@ create view _sights as
 select
     loop_id,
     actual,
+    chars_per_token,
     profile = 'full'
     and coalesce(
         images, actual not glob '*:*/*' and exists (select 1 from seeing_models where lower(actual) glob pattern)
@@ -88,6 +91,7 @@ select
 from (
     select
         l.id as loop_id,
+        l.chars_per_token,
         coalesce(m.actual, l.model, r.model) as actual,
         coalesce(m.profile, 'full') as profile,
         m.images
@@ -100,7 +104,7 @@ from (
 -- others are.
 create view _visible_pictures as
 select
-    turn_id, project_id, root, entry_id, path, shown, size, sha256, format, width, height, actual,
+    turn_id, project_id, root, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token,
     case
         when not sees then 'the model takes no pictures'
         when size > (select cast(value as integer) from settings where name = 'picture_max_bytes')
@@ -122,6 +126,7 @@ from (
         f.picture ->> '$.width' as width,
         f.picture ->> '$.height' as height,
         s.actual,
+        s.chars_per_token,
         s.sees
     from turns as t
     join _sights as s on s.loop_id = t.loop_id
@@ -148,7 +153,7 @@ where fault is null and sha256 not in (select sha256 from pictures);
 -- allow.
 create view _chosen_pictures as
 select
-    turn_id, entry_id, path, shown, size, sha256, format, width, height, actual, picture_id,
+    turn_id, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, picture_id,
     case
         when fault is not null then fault
         when place > cast((select value from settings where name = 'packet_max_pictures') as integer)
@@ -165,6 +170,7 @@ from (
     from (
         select
             v.turn_id, v.entry_id, v.path, v.shown, v.size, v.sha256, v.format, v.width, v.height, v.actual,
+            v.chars_per_token,
             p.id as picture_id,
             coalesce(v.fault, case when p.id is null then 'it has changed meanwhile' end) as fault
         from _visible_pictures as v
@@ -182,10 +188,8 @@ select
     p.line,
     p.sha256,
     p.fault,
-    cast(ceil(p.tokens * l.chars_per_token) as integer) as beside_chars
+    p.chars as beside_chars
 from turn_pictures as p
-join turns as t on t.id = p.turn_id
-join loops as l on l.id = t.loop_id
 join entries as e on e.id = p.entry_id
 order by p.ordinal;
 
@@ -196,23 +200,29 @@ instead of insert on choose_pictures
 begin
     delete from turn_pictures
     where turn_id = new.turn_id and exists (select 1 from turns where id = new.turn_id and phase = 'assembling');
-    insert into turn_pictures (turn_id, entry_id, ordinal, path, sha256, line, tokens, picture_id, fault)
+    insert into turn_pictures (
+        turn_id, entry_id, ordinal, path, sha256, line, tokens, chars, picture_id, fault
+    )
     select
         turn_id, entry_id,
         -- those that are sent stand first, by the number that they have beside the packet
         row_number() over (order by fault is not null, shown, entry_id),
         path, sha256,
         picture_line(json_object('format', format, 'width', width, 'height', height), size),
-        case when fault is null then picture_tokens(actual, width, height) else 0 end,
+        tokens,
+        cast(ceil(tokens * chars_per_token) as integer),
         case when fault is null then picture_id end,
         fault
-    from _chosen_pictures
-    where turn_id = new.turn_id;
+    from (
+        select *, case when fault is null then picture_tokens(actual, width, height) else 0 end as tokens
+        from _chosen_pictures
+        where turn_id = new.turn_id
+    );
     update run_views
-    set picture_tokens = p.tokens
+    set picture_chars = p.chars
     from turn_pictures as p
     where p.turn_id = new.turn_id
         and run_views.run_id = (select run_id from turns where id = new.turn_id)
         and run_views.entry_id = p.entry_id
-        and run_views.picture_tokens is not p.tokens;
+        and run_views.picture_chars is not p.chars;
 end;

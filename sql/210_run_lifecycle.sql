@@ -160,7 +160,7 @@ begin
     where id = new.parent_run_id;
     insert into run_views (
         run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn,
-        write_count, since, context_order, picture_tokens
+        write_count, since, context_order, picture_chars
     )
     select
         new.run_id, v.entry_id, v.content_id, v.metadata_id, v.visibility,
@@ -180,7 +180,7 @@ begin
         v.write_count,
         case when v.open then (select max(id) from events) else v.since end,
         v.context_order,
-        v.picture_tokens
+        v.picture_chars
     from (
         select *, state in ('streaming', 'proposed') as open
         from run_views

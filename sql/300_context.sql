@@ -23,7 +23,7 @@ select
     max(v.context_order, coalesce(e.since, 0)) as context_order,
     max(v.since, coalesce(e.since, 0)) as shown,
     coalesce(v.content_id, e.content_id) as content_id,
-    v.picture_tokens,
+    v.picture_chars,
     -- what has no metadata of its own is resolved, without attributes, or has those of its head
     coalesce(
         b.head,
@@ -60,7 +60,7 @@ select
     case when c.symbols is null then c.id end as prefix_of,
     coalesce(c.cut, c.chars) as prefix_chars,
     c.id as content_id,
-    coalesce(c.chars, cast(ceil(v.picture_tokens * v.chars_per_token) as integer), 0) as chars,
+    coalesce(c.chars, v.picture_chars, 0) as chars,
     coalesce(c.body, '') as body,
     coalesce(c.summary, '') as summary,
     v.start || case
@@ -69,7 +69,7 @@ select
                 -- 32: the fixed words of its row; its own digits are left out
                 when 'data'
                     then length(v.start) + 2 * length(v.shown_path || coalesce(c.fence, ''))
-                        + coalesce(c.chars, v.picture_tokens * v.chars_per_token, 0) + length(coalesce(c.lines, 0)) + 32
+                        + coalesce(c.chars, v.picture_chars, 0) + length(coalesce(c.lines, 0)) + 32
                 -- indented, a tab a line
                 when 'prompt'
                     then coalesce(length(replace(c.body, char(10), '  ')) - length(replace(c.summary, char(10), '  ')), 0)
@@ -78,7 +78,7 @@ select
     end || '} <<' as opening,
     ':::' || v.shown_path || coalesce(c.fence, '') as fence,
     -- within a loop, two texts of one entry have different versions
-    v.start || ' ' || v.visibility || ' ' || coalesce(v.content_id, v.picture_tokens, '') as version,
+    v.start || ' ' || v.visibility || ' ' || coalesce(v.content_id, v.picture_chars, '') as version,
     coalesce(c.summary_chars, 0) as summary_chars,
     -- the prompt of the loop, which has a section of its own
     case

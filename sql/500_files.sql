@@ -40,23 +40,23 @@ left join entries as e on e.scope = 'project:' || p.id and e.path = f.path
 left join contents as c on c.id = e.content_id
 where f.kind <> 'missing';
 
--- Files without a text that can be shown, and why. is_picture: 1 for one that get can bring all the same (126).
+-- Files without a text that can be shown, and why. is_picture: 1 for one that get can bring all the same, else
+-- null or 0 (126).
 create view _unreadable_files as
 select
     e.id as entry_id,
     case f.kind when 'too_large' then 'overflow' when 'missing' then 'not_found' else 'unsupported' end as outcome,
     coalesce(e.shown_path, e.path) || case f.kind
         when 'too_large' then ': ' || f.size || ' bytes are too many to read whole; look into it with <env>'
-        when 'binary'
-            then ': is a ' || coalesce(picture_line(f.picture, f.size), 'binary file, ' || f.size || ' bytes')
+        when 'binary' then ': is a ' || picture_line(f.picture, f.size)
         when 'missing' then ' not found'
         else ': cannot be read'
     end as message,
-    coalesce(f.picture ->> '$.width', 0) > 0 as is_picture,
+    f.picture glob '*"width"*' as is_picture,
     -- for a line of a list
     case f.kind
         when 'too_large' then 'too large, ' || f.size || ' bytes'
-        when 'binary' then coalesce(picture_line(f.picture, f.size), 'binary, ' || f.size || ' bytes')
+        when 'binary' then picture_line(f.picture, f.size)
         when 'missing' then 'missing'
         else 'cannot be read'
     end as short
@@ -190,7 +190,7 @@ begin
                 json_object(
                     'kind', case when new.kind <> 'text' then new.kind end,
                     'leads_to', new.leads_to,
-                    'picture', picture_line(new.picture, new.size)
+                    'picture', case when new.picture is not null then picture_line(new.picture, new.size) end
                 )
             ),
             '{}'

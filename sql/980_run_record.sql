@@ -246,7 +246,7 @@ begin
 end;
 
 create trigger turn_pictures__keep_fixed
-after update of turn_id, entry_id, ordinal, path, sha256, line, tokens, picture_id, fault on turn_pictures
+after update of turn_id, entry_id, ordinal, path, sha256, line, tokens, chars, picture_id, fault on turn_pictures
 begin
     select raise(abort, '405 turn_pictures: the record is append-only; this value never changes');
 end;

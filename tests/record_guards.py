@@ -156,7 +156,7 @@ OF_ENTRIES = (
         # a removal is kept in run_view_versions, as a change is
         stays="",
         may=((f"{SEEN} metadata_id since", AS_A_VERSION),),
-        free="writer loop_id last_used_turn write_count picture_tokens",
+        free="writer loop_id last_used_turn write_count picture_chars",
     ),
     Kept("events", stays=f"old.run_id is null or {OF_A_RUN}"),
     Kept("run_view_versions", stays=OF_A_RUN),

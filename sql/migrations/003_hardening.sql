@@ -124,7 +124,7 @@ where kind in ('binary', 'too_large');
 
 alter table models add column images integer constraint models_images_flag check (images in (0, 1));
 
-alter table run_views add column picture_tokens integer;
+alter table run_views add column picture_chars integer;
 
 create table pictures (
     id integer primary key,
@@ -141,6 +141,7 @@ create table turn_pictures (
     sha256 text not null,
     line text not null,
     tokens integer not null,
+    chars integer not null,
     picture_id integer constraint turn_pictures_picture references pictures (id),
     fault text,
     primary key (turn_id, entry_id)

@@ -108,7 +108,7 @@ def test_a_line_tells_format_pixels_and_bytes() -> None:
     assert picture_line(picture_facts(png(3, 2)[:-1]), 70) == (
         "broken PNG picture, 70 bytes: it ends in the middle of a block"
     )
-    assert picture_line(None, 1) is None
+    assert picture_line(None, 1000) == "binary file, 1000 bytes"
 
 
 @pytest.mark.parametrize(

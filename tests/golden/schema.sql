@@ -454,7 +454,7 @@ CREATE TABLE run_views (
     last_used_turn integer not null,
     write_count integer not null default 1,
     since integer not null,
-    picture_tokens integer,
+    picture_chars integer,
     primary key (run_id, entry_id)
 ) strict, without rowid;
 
@@ -554,6 +554,7 @@ CREATE TABLE turn_pictures (
     sha256 text not null,
     line text not null,
     tokens integer not null,
+    chars integer not null,
     picture_id integer constraint turn_pictures_picture references pictures (id),
     fault text,
     primary key (turn_id, entry_id)
@@ -690,7 +691,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
 -- view _check_body (command_id, path, body, whole)
 -- view _check_options (run, attributes)
--- view _chosen_pictures (turn_id, entry_id, path, shown, size, sha256, format, width, height, actual, picture_id, fault)
+-- view _chosen_pictures (turn_id, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, picture_id, fault)
 -- view _chunk_texts (id, text)
 -- view _command_changes (command_id, changes)
 -- view _command_entries (command_id, entry_id, path, kind)
@@ -708,7 +709,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _content_texts (id, body, summary, symbols, cut, chars, summary_chars, lines, fence)
 -- view _context_costs (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, expansion, chars_per_token, visible)
 -- view _context_texts (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, prefix_of, prefix_chars, content_id, chars, body, summary, opening, fence, version, summary_chars, is_task, chars_per_token)
--- view _context_views (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, picture_tokens, start, loop_id, chars_per_token)
+-- view _context_views (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, picture_chars, start, loop_id, chars_per_token)
 -- view _copy_views (run_id, parent_run_id, forked_at, clock)
 -- view _counting_grants (id, project_id, run_id, kind, target, granted_by, created_at, revoked_at)
 -- view _cut_responses (turn_id, told, cuts_text, ending)
@@ -766,6 +767,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _loop_seconds (loop_id, max_seconds, seconds_left)
 -- view _loop_votes (turn_id, voter, rank, status, reason, answer)
 -- view _make_metadata (run_id, entry_id)
+-- view _maps (command_id, message)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
 -- view _next_piped_text (path, most_tokens)
@@ -818,7 +820,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _show_entry (run_id, entry_id, visibility, turn)
 -- view _shown_entries (run_id, entry_id, path, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
 -- view _shown_files (run_id, entry_id, seen_at)
--- view _sights (loop_id, actual, sees)
+-- view _sights (loop_id, actual, chars_per_token, sees)
 -- view _slices (command_id, message)
 -- view _steer_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _stranded_proposals (proposal_id, command_id)
@@ -839,7 +841,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _unused_chunks (id)
 -- view _unused_contents (id, body)
 -- view _unused_metadata (id)
--- view _visible_pictures (turn_id, project_id, root, entry_id, path, shown, size, sha256, format, width, height, actual, fault)
+-- view _visible_pictures (turn_id, project_id, root, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, fault)
 -- view _watched_files (run_id, project_id, root, paths, has_pictures)
 -- view _web_answers (effect_id, answer)
 -- view _web_requests (effect_id, target, answer, etag, last_modified, seconds, size, redirects, hosts, search_engine, results)
