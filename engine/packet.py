@@ -185,8 +185,9 @@ class Renderer:
             documents = {row["name"]: row["doc"] or texts.tool_document(row["name"]) for row in rows}
             tools = [{"name": tool, "doc": document} for tool, document in documents.items() if document]
             template = texts.template(f"{section['template']}.md.j2")
-            said = rows[0] if rows else {"persona": "", "native": 0}
-            text = template.render(tools=tools, persona=said["persona"], native=said["native"])
+            said = rows[0] if rows else {"persona": "", "native": 0, "anchors": 0}
+            marks = {name: said[name] for name in ("persona", "native", "anchors")}
+            text = template.render(tools=tools, **marks)
             self._system[name] = Section(text)
         return self._system[name]
 

@@ -33,6 +33,7 @@ def system_clock() -> int:
 def pure_functions() -> tuple[Function, ...]:
     """All pure functions of the engine, module by module."""
     from .functions import (
+        anchors,
         comparison,
         edits,
         fences,
@@ -61,6 +62,7 @@ def pure_functions() -> tuple[Function, ...]:
         pictures,
         markup,
         edits,
+        anchors,
         comparison,
         patches,
         texts,

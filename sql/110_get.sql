@@ -57,7 +57,8 @@ where coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, 
 
 -- triggers
 
--- A slice or a map settles the command. Otherwise its entries get the visibility that it asks for, and a pattern lists them too.
+-- A slice or a map settles the command. Otherwise its entries get the visibility that it asks for, and a pattern
+-- lists them too.
 -- A get of a page is an effect of the web (122).
 create trigger _run_command__get
 instead of insert on _run_command

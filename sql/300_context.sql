@@ -161,15 +161,19 @@ where c.category = 'data'
 order by c.kind <> 'skill', c.context_order, c.entry_id;
 
 create view _packet_visible as
--- What the model is reading: the whole bodies, the latest last.
+-- What the model is reading: the whole bodies, the latest last; with line_anchors, those of files with anchors.
 select
     t.id as turn_id,
     c.entry_id,
-    c.version,
-    c.opening || c.fence || char(10) || c.body || char(10) || c.fence as text,
-    c.content_id,
+    case when c.kind = 'file' and s.value = '1' then c.version || ' anchors' else c.version end as version,
+    c.opening || c.fence || char(10)
+    || case when c.kind = 'file' and s.value = '1' then anchor_lines(c.body) else c.body end
+    || char(10) || c.fence as text,
+    -- the body as it stands there
+    case when c.kind = 'file' and s.value = '1' then null else c.content_id end as content_id,
     c.chars as body_chars
 from turns as t
+join settings as s on s.name = 'line_anchors'
 join _context_texts as c on c.run_id = t.run_id
 where c.category = 'data' and c.visibility = 'visible'
 order by c.kind <> 'skill', c.shown, c.entry_id;

@@ -88,7 +88,9 @@ select
     -- 1: it may call them through its provider's API
     exists (
         select 1 from models as m where m.alias = coalesce(l.model, r.model) and m.tool_calling = 'native'
-    ) as native
+    ) as native,
+    -- 1: files are shown with line anchors
+    (select value = '1' from settings where name = 'line_anchors') as anchors
 from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id

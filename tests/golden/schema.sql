@@ -780,7 +780,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _packet_schemes (turn_id, kind, visible, summarized, expansion, floor)
 -- view _packet_sizes (turn_id, usage, free, system, system_share)
 -- view _packet_summary (turn_id, entry_id, version, text, content_id, body_chars)
--- view _packet_tools (turn_id, name, doc, persona, native)
+-- view _packet_tools (turn_id, name, doc, persona, native, anchors)
 -- view _packet_unknowns (turn_id, entry_id, version, text)
 -- view _packet_visible (turn_id, entry_id, version, text, content_id, body_chars)
 -- view _page_reports (command_id, message)
