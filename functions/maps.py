@@ -43,14 +43,18 @@ def symbol_map(pattern: str | None, files: str | None, attributes: str | None) -
     """
     if files is None:
         return None
-    tokens = json.loads(attributes or "{}").get("limit")
+    try:
+        found_files, given = json.loads(files), json.loads(attributes or "{}")
+    except (ValueError, RecursionError):
+        return None
+    tokens = given.get("limit") if isinstance(given, dict) else None
     try:
         wanted = _TOKENS if tokens is None else min(max(int(tokens), _LEAST_TOKENS), _MOST_TOKENS)
     except (ValueError, TypeError, OverflowError):
         return f'limit="{_plain(str(tokens))[:40]}" is no number of tokens.'
     characters = wanted * DEFAULT_DIVISOR
     rows = sorted(
-        (row for row in json.loads(files) if path_scheme(row[0]) is None), key=lambda row: (row[0].count("/"), row[0])
+        (row for row in found_files if path_scheme(row[0]) is None), key=lambda row: (row[0].count("/"), row[0])
     )
     found = [_file(*row) for row in rows]
     symbols = sum(len(file.symbols) + file.more for file in found)

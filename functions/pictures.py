@@ -65,9 +65,16 @@ def picture_facts(data: bytes) -> str | None:
 
 def picture_line(facts: str | None, size: int | None) -> str:
     """A file without text as a line says it: a picture, by `picture_facts`, or any other (NULL); with its size in bytes."""
-    if facts is None:
+    try:
+        found = json.loads(facts or "null")
+    except (ValueError, RecursionError):
+        found = None
+    if (
+        not isinstance(found, dict)
+        or "format" not in found
+        or not ("fault" in found or found.keys() >= {"width", "height"})
+    ):
         return f"binary file, {size or 0} bytes"
-    found = json.loads(facts)
     if "fault" in found:
         return f"broken {found['format']} picture, {size or 0:,} bytes: {found['fault']}"
     return f"{found['format']} picture, {found['width']:,} × {found['height']:,} pixels, {size or 0:,} bytes"
