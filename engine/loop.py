@@ -21,6 +21,7 @@ from .models import protocol, resolve_model
 from .models.retry import complete_with_retry
 from .models.stuck import Listener
 from .packet import Renderer
+from .packet_store import pictures_of
 from .progress import Progress, watched
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ class Driver:
             files.scan(self._db, request)
 
     def _render(self, step: Row) -> None:
-        files.look_at_watched(self._db, step["run_id"])
+        if files.look_at_watched(self._db, step["run_id"]):
+            files.bring_pictures(self._db, step["turn_id"])
         if self._performer.jobs:
             self._db.insert("show_job_output", run_id=step["run_id"])
         self._db.insert("prepare_packet", turn_id=step["turn_id"])
@@ -209,6 +211,7 @@ class Driver:
             position=row["position"],
             run=row["run"],
             tools=self._tools(row),
+            pictures=pictures_of(self._db, row["turn_id"]),
         )
 
     def _tools(self, row: Row) -> tuple[protocol.ToolSpec, ...]:

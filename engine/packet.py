@@ -46,6 +46,7 @@ class Renderer:
         self._tally: Tally | None = None
         self._measured: int | None = None
         self._packet_store = PacketStore(db)
+        self._beside_chars = 0
         self._by_role: list[tuple[str, list[Section]]] = []
         self._sent: tuple[int | None, tuple[Message, ...]] = (None, ())
         # for each role the packet that was stored last, and the one that this turn's is cut after
@@ -62,7 +63,7 @@ class Renderer:
 
         Afterwards the turn is 'asking', or still 'assembling' with something demoted, or over where nothing fits.
         """
-        chars = sum(len(message.content) for message in self.render(turn_id))
+        chars = sum(len(message.content) for message in self.render(turn_id)) + self._beside_chars
         self._db.insert("submit_packet", turn_id=turn_id, chars=chars, lease=lease)
         for taken in self._db.rows("select turn_id from _unstored_packets where turn_id = ?", (turn_id,)):
             self._store(**taken)
@@ -71,6 +72,7 @@ class Renderer:
         """The messages of a turn's packet. Live sections are laid out twice: to be measured, and with the size."""
         self._read_loop(turn_id)
         sections = self._stable_sections(turn_id)
+        self._beside_chars = sum(map(_beside_chars, sections.values()))
         if live := [section for section in self._sections if section["live"]]:
             sections |= {each["name"]: self._section(turn_id, each) for each in live if each["live"] == 1}
             size = self._size(turn_id, sections, [sections[each["name"]] for each in live])
@@ -81,7 +83,7 @@ class Renderer:
 
     def _size(self, turn_id: int, sections: dict[str, Section], live: list[Section]) -> Row | None:
         """The size of the packet in tokens: the file is told its length, and how much of it shows entries."""
-        chars = sum(len(section.text) for section in sections.values())
+        chars = sum(len(section.text) for section in sections.values()) + self._beside_chars
         entry_chars = next((row["entry_chars"] for each in live for row in each.rows if "entry_chars" in row), None)
         self._db.execute(
             "update turns set context_chars = ?, entry_chars = ? where id = ?", (chars, entry_chars, turn_id)
@@ -183,8 +185,9 @@ class Renderer:
             documents = {row["name"]: row["doc"] or texts.tool_document(row["name"]) for row in rows}
             tools = [{"name": tool, "doc": document} for tool, document in documents.items() if document]
             template = texts.template(f"{section['template']}.md.j2")
-            said = rows[0] if rows else {"persona": "", "native": 0}
-            text = template.render(tools=tools, persona=said["persona"], native=said["native"])
+            said = rows[0] if rows else {"persona": "", "native": 0, "anchors": 0}
+            marks = {name: said[name] for name in ("persona", "native", "anchors")}
+            text = template.render(tools=tools, **marks)
             self._system[name] = Section(text)
         return self._system[name]
 
@@ -216,3 +219,9 @@ class Renderer:
             # so that the rows of two turns are equal where they show the same
             del row["turn_id"]
         return rows
+
+
+def _beside_chars(section: Section) -> int:
+    """The characters that a section stands for beside its text: those of the pictures that its rows name."""
+    rows = section.rows
+    return sum(row["beside_chars"] for row in rows) if rows and "beside_chars" in rows[0] else 0

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from .cuts import cuts_of, kept_of
 from .functions.compact import to_json
-from .models.protocol import Message
+from .functions.pictures import MEDIA_TYPES
+from .models.protocol import Message, Picture
 
 if TYPE_CHECKING:
     from .database import Row, Store
@@ -185,6 +186,16 @@ def runs_of(ids: list[int]) -> list[int | list[int]]:
 def messages_of(db: Store, turn_id: int) -> tuple[Message, ...]:
     """The messages of a turn's packet as they were stored, cut as they were."""
     return tuple(message for _, message in _stored(db, turn_id))
+
+
+def pictures_of(db: Store, turn_id: int) -> tuple[Picture, ...]:
+    """The pictures that a turn's packet carries, by the numbers that its text gives them."""
+    rows = db.rows(
+        "select p.format, p.body from turn_pictures as t join pictures as p on p.id = t.picture_id where t.turn_id = ? "
+        "order by t.ordinal",
+        (turn_id,),
+    )
+    return tuple(Picture(MEDIA_TYPES[row["format"]], row["body"]) for row in rows)
 
 
 def messages_before(db: Store, turn_id: int) -> dict[str, tuple[int, Message]]:

@@ -17,6 +17,7 @@ from typing import Literal
 
 from engine.durable import file_hash, held_folder, open_regular, real_path, sync, system_errors, temporary_beside
 from engine.errors import Conflict, NotFound, Overflow, PermissionDenied, ValidationError
+from engine.functions.pictures import HEAD_BYTES, picture_facts, picture_format
 from engine.listing import Listing, Member, is_protected, is_unicode
 from engine.membership import candidates, holds_keys, is_named, key_identities
 from engine.own_files import OwnFiles
@@ -29,7 +30,8 @@ class FileRead:
     """The result of reading a file: `text` only for kind text, `sha256` (hex, of the bytes) for text and binary.
 
     `size` is in bytes, `mtime_ns` in nanoseconds; both are 0 for a file that is missing or unreadable. `leads_to` is the
-    file that a symbolic link leads to, relative to the root; None for a file that is none.
+    file that a symbolic link leads to, relative to the root; None for a file that is none. `picture` is what
+    `picture_facts` says of a binary file.
     """
 
     kind: Kind
@@ -38,6 +40,7 @@ class FileRead:
     size: int = 0
     mtime_ns: int = 0
     leads_to: str | None = None
+    picture: str | None = None
 
 
 class Workspace:
@@ -134,32 +137,61 @@ class Workspace:
                 raise Overflow(f"{str(self.root)!r} has more than {limit} files; {advice}")
         return [found[name] for name in sorted(found)]
 
-    def read(self, path: str, max_bytes: int, *, added: Sequence[str] | None = None) -> FileRead:
+    def read(
+        self, path: str, max_bytes: int, *, added: Sequence[str] | None = None, picture_bytes: int = 0
+    ) -> FileRead:
         """Read a file; its kind says where it is too large (more than `max_bytes`), binary, unreadable or missing.
 
-        With `added`, a file that holds keys is unreadable unless one of these patterns names it. Raises `PermissionDenied`
-        (403) for a path that is refused.
+        Of a picture `picture_bytes` are read where that is more. With `added`, a file that holds keys is unreadable unless
+        one of these patterns names it. Raises `PermissionDenied` (403) for a path that is refused.
         """
         try:
             if added is not None:
                 self.expect_no_keys(path, added)
             place = self.resolve(path)
-            with self._held(place) as (folder, name), open_regular(name, folder) as file:
-                status = os.fstat(file.fileno())
-                if (status.st_dev, status.st_ino) in self._own.identities():
-                    return FileRead("unreadable")
-                data = file.read(max_bytes + 1) if status.st_size <= max_bytes else None
+            found = self._content(place, max_bytes, picture_bytes)
         except (FileNotFoundError, NotADirectoryError):
             return FileRead("missing")
         except OSError:
+            found = None
+        if found is None:
             return FileRead("unreadable")
+        data, status = found
         real = place.relative_to(self.root).as_posix()
         leads_to = None if real == _plain(path) else real
-        if data is None or len(data) > max_bytes:
+        if data is None:
             return FileRead("too_large", None, None, status.st_size, status.st_mtime_ns, leads_to)
         text = _text(data)
+        digest, facts = hashlib.sha256(data).hexdigest(), None if text is not None else picture_facts(data)
+        if text is None and facts is None and len(data) > max_bytes:
+            return FileRead("too_large", None, None, len(data), status.st_mtime_ns, leads_to)
         kind: Kind = "binary" if text is None else "text"
-        return FileRead(kind, text, hashlib.sha256(data).hexdigest(), len(data), status.st_mtime_ns, leads_to)
+        return FileRead(kind, text, digest, len(data), status.st_mtime_ns, leads_to, facts)
+
+    def picture(self, path: str, sha256: str, max_bytes: int, *, added: Sequence[str]) -> bytes | None:
+        """The bytes of the picture in a file; None where the file has other bytes, or cannot be read.
+
+        Raises `PermissionDenied` (403) as `read` does.
+        """
+        self.expect_no_keys(path, added)
+        try:
+            data, _ = self._content(self.resolve(path), 0, max_bytes) or (None, None)
+        except OSError:
+            return None
+        return data if data is not None and hashlib.sha256(data).hexdigest() == sha256 else None
+
+    def _content(
+        self, place: Path, max_bytes: int, picture_bytes: int = 0
+    ) -> tuple[bytes | None, os.stat_result] | None:
+        """The bytes of the file at a real path, None for too many; None for one of the engine's own."""
+        with self._held(place) as (folder, name), open_regular(name, folder) as file:
+            status = os.fstat(file.fileno())
+            if (status.st_dev, status.st_ino) in self._own.identities():
+                return None
+            head = file.read(HEAD_BYTES) if max_bytes < status.st_size <= picture_bytes else b""
+            most = picture_bytes if picture_format(head) else max_bytes
+            data = head + file.read(most + 1 - len(head)) if status.st_size <= most else None
+        return (None if data is None or len(data) > most else data), status
 
     def write(
         self, path: str, text: str, *, before: str | None, leads_to: str | None = None, after_ok: bool = True

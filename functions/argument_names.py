@@ -64,7 +64,7 @@ def known_names(tool: str) -> frozenset[str]:
     listed = ARGUMENT_NAMES.get(tool)
     if listed is None:
         return frozenset()
-    own = {"get": ("filter", "pattern", "manifest", "visibility"), "set": ("visibility", "tags")}.get(tool, ())
+    own = {"get": ("filter", "pattern", "manifest", "map", "visibility"), "set": ("visibility", "tags")}.get(tool, ())
     return frozenset([*listed, *own, *_BESIDE, *(name for names in listed.values() for name in names.split())])
 
 

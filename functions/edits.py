@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.functions import Function
+from engine.functions.anchors import apply_anchored, has_anchors
 from engine.functions.blocks import begins_with_block, holds_block, may_hold_block, parse_blocks
 from engine.functions.compact import to_json
 from engine.functions.diffs import parse_hunks
@@ -64,6 +65,8 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
     """
     if body is None:
         return None
+    if has_anchors(body):
+        return apply_anchored(current, body)
     parsed = read_edits(body, current)
     if parsed.error is not None:
         return _json(state="failed", outcome="validation", message=parsed.error)

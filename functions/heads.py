@@ -12,7 +12,7 @@ from .fences import escape_json
 _decode = json.JSONDecoder().raw_decode
 _ACTION = ("action", "target", "to")
 _TAGS = ("tags",)
-_DATA = ("title", "date", "command", "channel", "summary", "tags")
+_DATA = ("title", "date", "command", "channel", "summary", "tags", "picture")
 
 
 def entry_head(

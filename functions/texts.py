@@ -79,6 +79,20 @@ def body_summary(path: str | None, body: str | None) -> str | None:
     return _beginning(body)
 
 
+def body_symbols(path: str, body: str) -> list[str]:
+    """What the source file `path` defines, each ``LINE: heading``, nested ones indented; nothing for any other file."""
+    return _symbols(_suffix(path), body) if is_code(path) else []
+
+
+def is_code(path: str) -> bool:
+    """Whether the name of a file says that it is source, whose summary are its symbols."""
+    return _suffix(path) in _CODE
+
+
+def _suffix(path: str) -> str:
+    return path.rpartition(".")[2].lower()
+
+
 def summary_cut(body: str | None, summary: str | None) -> int | None:
     """How many code points of `body` stand in its `summary`, if that is its beginning and a line that counts the rest.
 

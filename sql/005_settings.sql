@@ -88,6 +88,11 @@ values
         'bytes of one output channel that are kept: its beginning and its end'
     ),
     ('file_max_bytes', '1000000', 'whole', 0, null, 1, 'size above which a file is listed but not read'),
+    ('picture_max_bytes', '3750000', 'whole', 0, null, 1, 'size above which a picture is not read nor sent; 0: none is'),
+    ('picture_max_side', '8000', 'whole', 1, null, 1, 'width or height in pixels above which a picture is not sent'),
+    ('packet_max_pictures', '20', 'whole', 0, null, 1, 'pictures of one packet; the ones brought last are sent'),
+    ('packet_picture_bytes', '15000000', 'whole', 0, null, 1, 'bytes of all pictures of one packet together'),
+    ('line_anchors', '0', 'whole', 0, 1, 1, '1: files are shown with an anchor before each line, which edits may name'),
     ('scan_max_files', '20000', 'whole', 0, null, 1, 'files of a project above which a scan is refused'),
     (
         'untracked_files', '1', 'whole', 0, 1, 1,

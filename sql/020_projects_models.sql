@@ -49,7 +49,9 @@ create table if not exists models (
     -- who added the row
     origin text not null default 'client'
         constraint models_origin check (origin in ('client', 'environment', 'built-in')),
-    created_at integer not null
+    created_at integer not null,
+    -- 1: it sees pictures, 0: it does not; null: as its name says (seeing_models)
+    images integer constraint models_images_flag check (images in (0, 1))
 ) strict;
 
 -- seeds
@@ -92,6 +94,18 @@ from (values
     ('llama*-[0-9]*b', 'cerebras', 'cerebras/', 0),
     ('*:[0-9]*', 'ollama', 'ollama/', 1),
     ('*:latest', 'ollama', 'ollama/', 1)
+);
+
+create view seeing_models as
+-- Which models of providers see pictures, by their names: select 1 from seeing_models where lower('openai/gpt-4o') glob
+-- pattern.
+select '*/' || column1 as pattern
+from (values
+    ('gpt-4o*'), ('gpt-4.1*'), ('gpt-4-turbo*'), ('gpt-[5-9]*'), ('chatgpt-4o*'), ('o1'), ('o1-20*'),
+    ('o1-pro*'), ('o3'), ('o3-20*'), ('o3-pro*'), ('o4-*'), ('claude-*'), ('gemini-*'),
+    ('gemma-3*'), ('gemma3*'), ('gemma-4*'), ('gemma4*'), ('grok-4*'), ('grok-*-vision*'),
+    ('llama-4*'), ('llama4*'), ('*llama*vision*'), ('llava*'), ('pixtral*'), ('mistral-small-3*'), ('mistral-small3*'),
+    ('qwen*-vl*'), ('qwen*vl:*'), ('minicpm-v*'), ('moondream*'), ('granite*-vision*')
 );
 
 create view provider_defaults as

@@ -84,6 +84,8 @@ create table if not exists run_views (
     write_count integer not null default 1,
     -- the clock (events.id) when this row became what it is
     since integer not null,
+    -- what the picture that it is took of the last packet that had it in view, in characters; null: it is none
+    picture_chars integer,
     primary key (run_id, entry_id)
 ) strict, without rowid;
 

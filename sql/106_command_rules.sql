@@ -164,7 +164,8 @@ select
     json_extract(c.attributes, '$.visibility') as visibility,
     json_extract(c.attributes, '$.tags') as tags,
     json_extract(c.attributes, '$.manifest') is not null as is_manifest,
-    coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, '$.limit')) is not null as is_slice,
+    coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, '$.limit')) is not null
+    and json_extract(c.attributes, '$.map') is null as is_slice,
     d.command_id is not null as decides,
     -- a set without a body changes entries that exist
     c.action = 'set' and c.body is null and path_scheme(c.path) is not 'run' and d.command_id is null as keeps_bodies,
@@ -259,7 +260,7 @@ select
                     select u.outcome || ': ' || u.message
                     from _command_entries as t
                     cross join _unreadable_files as u on u.entry_id = t.entry_id
-                    where t.command_id = c.command_id
+                    where t.command_id = c.command_id and (c.action <> 'get' or u.is_picture is not 1)
                 )
         end,
         case

@@ -10,8 +10,9 @@ insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, 
             "path": {"type": "string", "description": "a file, an entry such as known://topic, or a glob over them"},
             "body": {"type": "string", "description": "keep those whose text holds these words"},
             "line": {"type": "integer", "description": "first line of a slice; negative counts from the end"},
-            "limit": {"type": "integer", "description": "lines of the slice"},
+            "limit": {"type": "integer", "description": "lines of the slice; with map, tokens of the map"},
             "manifest": {"type": "boolean", "description": "only list what the path finds, with its tokens"},
+            "map": {"type": "boolean", "description": "only list the files that the path finds, with what they define"},
             "tags": {"type": "string", "description": "keep those with each of these tags, separated by commas"},
             "visibility": {
                 "type": "string", "enum": ["visible", "summarized", "archived"],
@@ -63,7 +64,8 @@ where coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, 
 
 -- triggers
 
--- A slice settles the command. Otherwise its entries get the visibility that it asks for, and a pattern lists them too.
+-- A slice or a map settles the command. Otherwise its entries get the visibility that it asks for, and a pattern
+-- lists them too.
 -- A get of a page is an effect of the web (122).
 create trigger _run_command__get
 instead of insert on _run_command
@@ -71,6 +73,10 @@ when new.action = 'get'
     and (new.turn_id is null or new.is_pattern or coalesce(path_scheme(new.path), '') not in ('http', 'https'))
 begin
     insert into _resolve_command (command_id, message)
+    select command_id, message
+    from _maps
+    where command_id = new.id
+    union all
     select command_id, message
     from _slices
     where command_id = new.id;
@@ -80,7 +86,9 @@ begin
         (select sequence from turns where id = new.turn_id)
     from _command_entries as t
     where t.command_id = new.id
-        and not exists (select 1 from _unreadable_files as u where u.entry_id = t.entry_id)
+        and not exists (
+            select 1 from _unreadable_files as u where u.entry_id = t.entry_id and u.is_picture is not 1
+        )
         and (select state from commands where id = new.id) = 'performing';
     insert into _list_entries (command_id)
     select id

@@ -110,7 +110,8 @@ begin
             'status', json_extract(new.attributes, '$.status'),
             'line', json_extract(new.attributes, '$.line'),
             'limit', json_extract(new.attributes, '$.limit'),
-            'manifest', json_extract(new.attributes, '$.manifest')
+            'manifest', json_extract(new.attributes, '$.manifest'),
+            'map', json_extract(new.attributes, '$.map')
         )), '$.attributes', json(coalesce(new.attributes, '{}'))),
         now()
     from runs as r

@@ -160,7 +160,7 @@ begin
     where id = new.parent_run_id;
     insert into run_views (
         run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn,
-        write_count, since, context_order
+        write_count, since, context_order, picture_chars
     )
     select
         new.run_id, v.entry_id, v.content_id, v.metadata_id, v.visibility,
@@ -179,7 +179,8 @@ begin
         end,
         v.write_count,
         case when v.open then (select max(id) from events) else v.since end,
-        v.context_order
+        v.context_order,
+        v.picture_chars
     from (
         select *, state in ('streaming', 'proposed') as open
         from run_views
@@ -188,7 +189,8 @@ begin
         select
             h.run_id, h.entry_id, h.content_id, h.metadata_id, h.visibility, h.state, h.outcome, 'system', null,
             coalesce(h.context_order, case when h.visibility <> 'archived' then h.began end), h.turn,
-            coalesce(h.last_used_turn, h.turn), 1, h.began, h.state in ('streaming', 'proposed')
+            coalesce(h.last_used_turn, h.turn), 1, h.began, null,
+            h.state in ('streaming', 'proposed')
         from run_scopes as l
         cross join entries as e on e.scope = l.scope
         cross join run_view_versions as h

@@ -23,6 +23,7 @@ select
     max(v.context_order, coalesce(e.since, 0)) as context_order,
     max(v.since, coalesce(e.since, 0)) as shown,
     coalesce(v.content_id, e.content_id) as content_id,
+    v.picture_chars,
     -- what has no metadata of its own is resolved, without attributes, or has those of its head
     coalesce(
         b.head,
@@ -59,7 +60,7 @@ select
     case when c.symbols is null then c.id end as prefix_of,
     coalesce(c.cut, c.chars) as prefix_chars,
     c.id as content_id,
-    coalesce(c.chars, 0) as chars,
+    coalesce(c.chars, v.picture_chars, 0) as chars,
     coalesce(c.body, '') as body,
     coalesce(c.summary, '') as summary,
     v.start || case
@@ -67,8 +68,8 @@ select
         else ',"lines":' || coalesce(c.lines, 0) || ',"tokens":' || cast(ceil((case v.category
                 -- 32: the fixed words of its row; its own digits are left out
                 when 'data'
-                    then length(v.start) + 2 * length(v.shown_path || coalesce(c.fence, '')) + coalesce(c.chars, 0)
-                        + length(coalesce(c.lines, 0)) + 32
+                    then length(v.start) + 2 * length(v.shown_path || coalesce(c.fence, ''))
+                        + coalesce(c.chars, v.picture_chars, 0) + length(coalesce(c.lines, 0)) + 32
                 -- indented, a tab a line
                 when 'prompt'
                     then coalesce(length(replace(c.body, char(10), '  ')) - length(replace(c.summary, char(10), '  ')), 0)
@@ -77,7 +78,7 @@ select
     end || '} <<' as opening,
     ':::' || v.shown_path || coalesce(c.fence, '') as fence,
     -- within a loop, two texts of one entry have different versions
-    v.start || ' ' || v.visibility || ' ' || coalesce(v.content_id, '') as version,
+    v.start || ' ' || v.visibility || ' ' || coalesce(v.content_id, v.picture_chars, '') as version,
     coalesce(c.summary_chars, 0) as summary_chars,
     -- the prompt of the loop, which has a section of its own
     case
@@ -160,15 +161,19 @@ where c.category = 'data'
 order by c.kind <> 'skill', c.context_order, c.entry_id;
 
 create view _packet_visible as
--- What the model is reading: the whole bodies, the latest last.
+-- What the model is reading: the whole bodies, the latest last; with line_anchors, those of files with anchors.
 select
     t.id as turn_id,
     c.entry_id,
-    c.version,
-    c.opening || c.fence || char(10) || c.body || char(10) || c.fence as text,
-    c.content_id,
+    case when c.kind = 'file' and s.value = '1' then c.version || ' anchors' else c.version end as version,
+    c.opening || c.fence || char(10)
+    || case when c.kind = 'file' and s.value = '1' then anchor_lines(c.body) else c.body end
+    || char(10) || c.fence as text,
+    -- the body as it stands there
+    case when c.kind = 'file' and s.value = '1' then null else c.content_id end as content_id,
     c.chars as body_chars
 from turns as t
+join settings as s on s.name = 'line_anchors'
 join _context_texts as c on c.run_id = t.run_id
 where c.category = 'data' and c.visibility = 'visible'
 order by c.kind <> 'skill', c.shown, c.entry_id;

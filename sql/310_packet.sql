@@ -68,6 +68,7 @@ insert into packet_sections (name, profile, role, ordinal, source, template, liv
     ('summary', 'full', 'user', 50, '_packet_summary', 'rows', 0, 1),
     ('visible', 'full', 'user', 75, '_packet_visible', 'rows', 0, 1),
     ('log', 'full', 'user', 100, '_packet_log', 'rows', 0, 1),
+    ('pictures', 'full', 'user', 140, '_packet_pictures', 'pictures', 0, 0),
     ('unknowns', 'full', 'user', 150, '_packet_unknowns', 'rows', 0, 0),
     ('instructions', 'full', 'user', 165, null, 'instructions', 0, 0),
     ('budget', 'full', 'user', 175, '_packet_budget', 'budget', 1, 0),
@@ -87,7 +88,9 @@ select
     -- 1: it may call them through its provider's API
     exists (
         select 1 from models as m where m.alias = coalesce(l.model, r.model) and m.tool_calling = 'native'
-    ) as native
+    ) as native,
+    -- 1: files are shown with line anchors
+    (select value = '1' from settings where name = 'line_anchors') as anchors
 from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id

@@ -16,6 +16,8 @@ create table if not exists file_stats (
     -- -1: the file is new or changed, and is to be read
     mtime_ns integer not null,
     sha256 text,
+    -- what a picture is, as JSON: format, width, height; or format and fault; null: it is none
+    picture text constraint file_stats_picture_json check (picture is null or json_valid(picture)),
     primary key (project_id, path)
 ) strict, without rowid;
 
@@ -38,21 +40,23 @@ left join entries as e on e.scope = 'project:' || p.id and e.path = f.path
 left join contents as c on c.id = e.content_id
 where f.kind <> 'missing';
 
--- Files without a text that can be shown, and why.
+-- Files without a text that can be shown, and why. is_picture: 1 for one that get can bring all the same, else
+-- null or 0 (126).
 create view _unreadable_files as
 select
     e.id as entry_id,
     case f.kind when 'too_large' then 'overflow' when 'missing' then 'not_found' else 'unsupported' end as outcome,
     coalesce(e.shown_path, e.path) || case f.kind
         when 'too_large' then ': ' || f.size || ' bytes are too many to read whole; look into it with <env>'
-        when 'binary' then ': is a binary file, ' || f.size || ' bytes'
+        when 'binary' then ': is a ' || picture_line(f.picture, f.size)
         when 'missing' then ' not found'
         else ': cannot be read'
     end as message,
+    f.picture glob '*"width"*' as is_picture,
     -- for a line of a list
     case f.kind
         when 'too_large' then 'too large, ' || f.size || ' bytes'
-        when 'binary' then 'binary, ' || f.size || ' bytes'
+        when 'binary' then picture_line(f.picture, f.size)
         when 'missing' then 'missing'
         else 'cannot be read'
     end as short
@@ -76,8 +80,9 @@ where mtime_ns = -1;
 
 create view report_file as
 -- Report a file as it is on disk: insert into report_file (project_id, path, kind, size, mtime_ns, sha256, text,
--- leads_to). 'leads_to' is the file that a symbolic link leads to, null for a file that is none.
-select project_id, path, kind, size, mtime_ns, sha256, null as text, null as leads_to
+-- leads_to, picture). 'leads_to' is the file that a symbolic link leads to, null for a file that is none; 'picture' is
+-- what picture_facts says of its bytes.
+select project_id, path, kind, size, mtime_ns, sha256, null as text, null as leads_to, picture
 from file_stats
 where false;
 
@@ -94,7 +99,9 @@ select
     r.id as run_id,
     r.project_id,
     p.root,
-    json_group_array(f.path) as paths
+    json_group_array(f.path) as paths,
+    -- 1: a picture is among them
+    max(f.picture is not null) as has_pictures
 from runs as r
 cross join projects as p on p.id = r.project_id and p.root is not null
 cross join run_views as v indexed by idx_run_views_in_context on v.run_id = r.id
@@ -186,7 +193,12 @@ begin
         hash = new.sha256,
         attributes = nullif(
             json_patch(
-                '{}', json_object('kind', case when new.kind <> 'text' then new.kind end, 'leads_to', new.leads_to)
+                '{}',
+                json_object(
+                    'kind', case when new.kind <> 'text' then new.kind end,
+                    'leads_to', new.leads_to,
+                    'picture', case when new.picture is not null then picture_line(new.picture, new.size) end
+                )
             ),
             '{}'
         ),
@@ -197,9 +209,10 @@ begin
             hash is not new.sha256
             or coalesce(json_extract(attributes, '$.kind'), 'text') <> new.kind
             or json_extract(attributes, '$.leads_to') is not new.leads_to
+            or (new.picture is not null and json_extract(attributes, '$.picture') is null)
         );
-    insert or replace into file_stats (project_id, path, kind, size, mtime_ns, sha256)
-    values (new.project_id, new.path, new.kind, new.size, new.mtime_ns, new.sha256);
+    insert or replace into file_stats (project_id, path, kind, size, mtime_ns, sha256, picture)
+    values (new.project_id, new.path, new.kind, new.size, new.mtime_ns, new.sha256, new.picture);
 end;
 
 -- A new view has the default visibility of files. The first time, a log entry is written that lists all files with

@@ -53,7 +53,7 @@ begin
         new.run_id,
         new.path,
         new.content_id,
-        json_patch(coalesce(json_extract(new.detail, '$.attributes'), '{}'), '{"kind":null}'),
+        json_patch(coalesce(json_extract(new.detail, '$.attributes'), '{}'), '{"kind":null,"picture":null}'),
         json_extract(new.detail, '$.visibility'),
         'resolved',
         new.writer,

@@ -119,6 +119,8 @@ begin
     where id in (select all id from _unused_chunk_lists);
     delete from chunks
     where id in (select all id from _unused_chunks);
+    delete from pictures
+    where id not in (select picture_id from turn_pictures where picture_id is not null);
     delete from _entry_metadata
     where id in (select all id from _unused_metadata);
     delete from entry_versions

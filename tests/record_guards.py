@@ -99,6 +99,8 @@ OF_RUNS = (
     Kept("packets", stays=OF_A_SENT_TURN),
     Kept("chunk_lists", stays=UNTIL_A_SWEEP),
     Kept("chunks", stays=UNTIL_A_SWEEP),
+    Kept("pictures", stays=UNTIL_A_SWEEP),
+    Kept("turn_pictures", stays=OF_A_SENT_TURN),
     Kept("turn_errors", stays=OF_A_SENT_TURN, may=(("slug", "old.slug is null"),)),
     Kept("model_calls", stays=OF_A_RUN, may=(("state status message ended_at", "old.state = 'open'"),)),
     Kept("demotions", stays=OF_A_JUDGED_TURN, taken=OF_A_JUDGED_TURN),
@@ -170,7 +172,7 @@ OF_ENTRIES = (
         # a removal is kept in run_view_versions, as a change is
         stays="",
         may=((f"{SEEN} metadata_id since", AS_A_VERSION),),
-        free="writer loop_id last_used_turn write_count",
+        free="writer loop_id last_used_turn write_count picture_chars",
     ),
     Kept("events", stays=f"old.run_id is null or {OF_A_RUN}"),
     Kept("run_view_versions", stays=OF_A_RUN),

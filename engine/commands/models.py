@@ -46,7 +46,7 @@ def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = N
     else:
         print_table(
             rows,
-            ("alias", "actual", "context_length", "max_output", "tool_calling", "origin", "usable", "hint"),
+            ("alias", "actual", "context_length", "max_output", "tool_calling", "images", "origin", "usable", "hint"),
             "no models",
         )
 
@@ -93,6 +93,10 @@ def add(
     native: Annotated[
         bool, typer.Option("--native", help="The model uses tool calls of the provider's API, not markup.")
     ] = False,
+    images: Annotated[
+        bool | None,
+        typer.Option("--images/--no-images", help="Whether the model sees pictures; default: as its name says."),
+    ] = None,
     db: DbOption = None,
 ) -> None:
     """Give a model an alias, or change what an alias means.
@@ -101,6 +105,7 @@ def add(
     Examples:
       engine models add fast openai/gpt-5-mini --context 200000 --native
       engine models add exact anthropic/claude-sonnet-4-5 --context 200000 --max-output 32000
+      engine models add seer ollama/my-own-model --images
       engine models add demo scripted:answers.jsonl
       engine models add mine gguf:qwen2.5-7b-instruct-q4_k_m.gguf --context 16384
 
@@ -122,12 +127,12 @@ def add(
         raise NotFound(hint)
     with open_to_write(db) as database:
         database.execute(
-            "insert into models (alias, actual, context_length, max_output, tool_calling, profile, created_at) "
-            "values (?, ?, ?, ?, ?, ?, now()) "
+            "insert into models (alias, actual, context_length, max_output, tool_calling, profile, images, created_at) "
+            "values (?, ?, ?, ?, ?, ?, ?, now()) "
             "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
             "max_output = excluded.max_output, tool_calling = excluded.tool_calling, profile = excluded.profile, "
-            "origin = excluded.origin",
-            (alias, name, context, max_output, "native" if native else "xml", profile),
+            "images = excluded.images, origin = excluded.origin",
+            (alias, name, context, max_output, "native" if native else "xml", profile, images),
         )
     say(f"{alias}: {name}" + (f", {context} tokens, {profile} packets" if name.startswith("gguf:") else ""))
     if hint:
@@ -179,7 +184,8 @@ def listed(db: Database) -> list[Row]:
     """The rows of `models`, with those of the environment, each with `usable` (yes, no) and a `hint` of what is missing."""
     with with_environment(db) as beside:
         rows = beside.rows(
-            "select alias, actual, context_length, max_output, tool_calling, origin from models order by alias"
+            "select m.alias, m.actual, m.context_length, m.max_output, m.tool_calling, s.images, m.origin "
+            "from models as m join model_sights as s on s.alias = m.alias order by m.alias"
         )
     keys = _keys_here()
     for row in rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError, PermissionDenied
@@ -36,11 +37,30 @@ def scan(db: Store, request: Row) -> None:
         db.insert("sync_files", run_id=request["run_id"], turn_id=request["turn_id"])
 
 
-def look_at_watched(db: Store, run_id: int) -> None:
-    """Report how the files in a run's context are on disk, and read those that have changed."""
-    watched = db.row("select project_id, root, paths from _watched_files where run_id = ?", (run_id,))
-    if watched is not None:
-        look_at(db, watched["project_id"], watched["root"], json.loads(watched["paths"]))
+def look_at_watched(db: Store, run_id: int) -> bool:
+    """Report how the files in a run's context are on disk, and read those that have changed; True where one is a picture."""
+    watched = db.row("select project_id, root, paths, has_pictures from _watched_files where run_id = ?", (run_id,))
+    if watched is None:
+        return False
+    look_at(db, watched["project_id"], watched["root"], json.loads(watched["paths"]))
+    return bool(watched["has_pictures"])
+
+
+def bring_pictures(db: Store, turn_id: int) -> None:
+    """Keep the bytes of the pictures that a turn's packet is to carry, and list what it carries."""
+    limit = int(_setting(db, "picture_max_bytes"))
+    for row in db.rows("select * from _unread_pictures where turn_id = ?", (turn_id,)):
+        added = _patterns(db, row["project_id"], ignored=False)
+        with suppress(PermissionDenied):
+            body = Workspace.at(row["root"], db.place).picture(row["path"], row["sha256"], limit, added=added)
+            if body is not None:
+                db.execute(
+                    # two files may be the same picture
+                    "insert into pictures (sha256, format, body) select :sha256, :format, :body "
+                    "where not exists (select 1 from pictures where sha256 = :sha256)",
+                    {"sha256": row["sha256"], "format": row["format"], "body": body},
+                )
+    db.insert("choose_pictures", turn_id=turn_id)
 
 
 def look_at(db: Store, project: int, root: str, paths: Iterable[str]) -> None:
@@ -70,10 +90,10 @@ def stat(workspace: Workspace, path: str) -> tuple[int, int] | None:
         return None
 
 
-def _read(workspace: Workspace, path: str, limit: int, added: list[str]) -> FileRead:
+def _read(workspace: Workspace, path: str, limit: int, picture_limit: int, added: list[str]) -> FileRead:
     """A file that was listed; what is refused by now, such as a link that leads out of the root, cannot be read."""
     try:
-        return workspace.read(path, limit, added=added)
+        return workspace.read(path, limit, added=added, picture_bytes=picture_limit)
     except PermissionDenied:
         return FileRead("unreadable")
 
@@ -138,10 +158,10 @@ def failure(error: EngineError) -> dict[str, Any]:
 
 def _read_changed(db: Store, project_id: int, workspace: Workspace) -> list[tuple[str, FileRead]]:
     """The files that `unread_files` names, as they are on disk."""
-    limit = int(_setting(db, "file_max_bytes"))
+    limit, picture_limit = int(_setting(db, "file_max_bytes")), int(_setting(db, "picture_max_bytes"))
     unread = db.rows("select path from unread_files where project_id = ? order by path", (project_id,))
     added = _patterns(db, project_id, ignored=False)
-    return [(row["path"], _read(workspace, row["path"], limit, added)) for row in unread]
+    return [(row["path"], _read(workspace, row["path"], limit, picture_limit, added)) for row in unread]
 
 
 def _report(db: Store, project_id: int, path: str, read: FileRead) -> None:
@@ -155,6 +175,7 @@ def _report(db: Store, project_id: int, path: str, read: FileRead) -> None:
         sha256=read.sha256,
         text=read.text,
         leads_to=read.leads_to,
+        picture=read.picture,
     )
 
 

@@ -50,6 +50,14 @@ class Message:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A picture of a packet: its `media_type`, such as ``image/png``, and the bytes of its file."""
+
+    media_type: str
+    body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
 class ToolSpec:
     """A tool that a model may call natively; `schema` is the JSON Schema of its arguments, as text."""
 
@@ -73,7 +81,8 @@ class Request:
     Where `temperature` or `max_tokens` is None, the model chooses. `grammar` is GBNF; an adapter that cannot constrain its
     output ignores it. `timeout_s` is the limit in seconds for the whole call, streaming included. `position` is the number
     of responses that the run `run` has stored so far; scripted and replayed models choose their answer by it. `tools` are
-    the tools to call natively; there are none for a model that answers in markup.
+    the tools to call natively; there are none for a model that answers in markup. `pictures` belong to the last message, in
+    the order of the numbers that its text gives them; there are none for a model that does not see.
     """
 
     messages: tuple[Message, ...]
@@ -84,6 +93,7 @@ class Request:
     position: int
     run: str
     tools: tuple[ToolSpec, ...] = ()
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.cuts import blocks_of
 from engine.models.failures import translated
-from engine.models.protocol import Completion, Message, Request, Usage, finish_reason
+from engine.models.protocol import Completion, Message, Picture, Request, Usage, finish_reason
 from engine.models.providers import PROVIDERS, endpoint, library_model, missing_library
 from engine.models.stuck import Listener
 from engine.models.tools import library_calls, library_parameters
@@ -88,7 +88,7 @@ class RemoteModel:
 
         thoughts, arguments = Listener(), Listener()
         marks = _MESSAGE_MARKS if self._caches_where_told else 0
-        messages, settings = _library_messages(request.messages, marks), self._settings(request)
+        messages, settings = _library_messages(request, marks), self._settings(request)
         parameters = library_parameters(request.tools, self._at.provider.name) if request.tools else None
         async with model_request_stream(
             model, messages, model_settings=settings, model_request_parameters=parameters, instrument=False
@@ -198,12 +198,12 @@ def _http_client(timeout_s: float, who: str) -> httpx2.AsyncClient:
     )
 
 
-def _library_messages(messages: Sequence[Message], marks: int = 0) -> list[ModelMessage]:
-    """The messages in the library's form; a message of the user gets at most `marks` cache marks."""
+def _library_messages(request: Request, marks: int = 0) -> list[ModelMessage]:
+    """The messages in the library's form; one of the user gets at most `marks` cache marks, the last one the pictures."""
     from pydantic_ai import messages as library
 
     result: list[ModelMessage] = []
-    for message in messages:
+    for message in request.messages:
         if message.role == "assistant":
             result.append(library.ModelResponse(parts=[library.TextPart(message.content)]))
             continue
@@ -211,20 +211,26 @@ def _library_messages(messages: Sequence[Message], marks: int = 0) -> list[Model
         if message.role == "system":
             part = library.SystemPromptPart(message.content)
         else:
-            part = library.UserPromptPart(_user_content(message, marks))
+            pictures = request.pictures if message is request.messages[-1] else ()
+            part = library.UserPromptPart(_user_content(message, marks, pictures))
         if not result or not isinstance(result[-1], library.ModelRequest):
             result.append(library.ModelRequest(parts=[]))
         result[-1] = library.ModelRequest(parts=[*result[-1].parts, part])
     return result
 
 
-def _user_content(message: Message, marks: int) -> str | list[UserContent]:
-    """The text of a message; in blocks, with cache points between them, where it is to be cached."""
-    from pydantic_ai.messages import CachePoint
+def _user_content(message: Message, marks: int, pictures: Sequence[Picture]) -> str | list[UserContent]:
+    """The text of a message; in blocks, with cache points between them, where it is to be cached. Pictures stand behind it,
+    each under its number.
+    """
+    from pydantic_ai.messages import BinaryContent, CachePoint
 
-    if not marks or not message.cuts:
+    cached = bool(marks and message.cuts)
+    if not cached and not pictures:
         return message.content
     content: list[UserContent] = []
-    for text, cached in blocks_of(message, marks):
-        content += [text, CachePoint()] if cached else [text]
+    for text, ends in blocks_of(message, marks) if cached else [(message.content, False)]:
+        content += [text, CachePoint()] if ends else [text]
+    for number, picture in enumerate(pictures, 1):
+        content += [f"Picture {number}:", BinaryContent(picture.body, media_type=picture.media_type)]
     return content

@@ -217,3 +217,35 @@ from (
         ('temperature', '0.1'),
         ('tokenizer', null)
 );
+-- pictures: what a file is as one, which models see them, and what packets carried
+alter table file_stats add column picture text
+    constraint file_stats_picture_json check (picture is null or json_valid(picture));
+
+update file_stats
+set mtime_ns = -1
+where kind in ('binary', 'too_large');
+
+alter table models add column images integer constraint models_images_flag check (images in (0, 1));
+
+alter table run_views add column picture_chars integer;
+
+create table pictures (
+    id integer primary key,
+    sha256 text not null constraint pictures_sha256_unique unique,
+    format text not null,
+    body blob not null
+) strict;
+
+create table turn_pictures (
+    turn_id integer not null constraint turn_pictures_turn references turns (id) on delete cascade,
+    entry_id integer not null constraint turn_pictures_entry references entries (id),
+    ordinal integer not null,
+    path text not null,
+    sha256 text not null,
+    line text not null,
+    tokens integer not null,
+    chars integer not null,
+    picture_id integer constraint turn_pictures_picture references pictures (id),
+    fault text,
+    primary key (turn_id, entry_id)
+) strict, without rowid;

@@ -1,13 +1,14 @@
 """Native tool calling through whole runs, against real servers on loopback that stream calls of tools.
 
 1. OpenAI's and Anthropic's calls become commands; 2. a turn with calls goes on without an update; 3. what a model calls in a
-wrong way is told; 4. the aliases say who calls natively.
+wrong way is told; 4. the aliases say who calls natively; 5. pictures go to each in its own form.
 
-spec: @native_tools @models_protocol @models_table @healing
+spec: @native_tools @models_protocol @models_table @healing @pictures
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 from collections.abc import Iterator
@@ -252,3 +253,34 @@ def test_the_environment_says_which_models_call_natively(db: engine.Database, mo
 def test_commands_come_as_markup_or_natively_and_in_no_other_way(db: engine.Database) -> None:
     with pytest.raises(Exception, match="models_tool_calling"):
         alias(db, "openai/tiny", "json")
+
+
+def test_openai_gets_a_picture_as_an_address_of_its_data(db: engine.Database, server: Server, tmp_path: Path) -> None:
+    body, text, parts = asked_with_a_picture(db, server, tmp_path, "openai/gpt-4o")
+    url = f"data:image/gif;base64,{base64.b64encode(body).decode()}"
+    assert [part["type"] for part in parts] == ["text", "text", "image_url"]
+    assert (parts[0]["text"], parts[1]["text"]) == (text, "Picture 1:")
+    assert parts[2]["image_url"]["url"] == url
+
+
+def test_anthropic_gets_a_picture_as_a_block(db: engine.Database, server: Server, tmp_path: Path) -> None:
+    body, text, parts = asked_with_a_picture(db, server, tmp_path, "anthropic/claude-x")
+    source = {"type": "base64", "media_type": "image/gif", "data": base64.b64encode(body).decode()}
+    assert (parts[-1]["type"], parts[-1]["source"]) == ("image", source)
+    assert "".join(part["text"] for part in parts[:-2]) == text
+    assert parts[-2]["text"] == "Picture 1:"
+
+
+def asked_with_a_picture(
+    db: engine.Database, server: Server, folder: Path, actual: str
+) -> tuple[bytes, str, list[dict[str, Any]]]:
+    """A picture, the text of the packet that carries it, and the parts of its message as they were sent."""
+    root = folder / "root"
+    root.mkdir()
+    body = b"GIF89a\x03\x00\x02\x00\x00\x00\x00\x3b"
+    (root / "dot").write_bytes(body)
+    server.answers = [('<get path="dot"/>', []), ('<update status="200">done</update>', [])]
+    result = db.run("Look", model=alias(db, actual, "xml"), root=root)
+    assert result.status == 200
+    text = db.value("select text from packet_texts where turn = 2 and role = 'user'")
+    return body, text, server.asked[1]["messages"][-1]["content"]

@@ -220,6 +220,7 @@ CREATE TABLE file_stats (
     size integer not null,
     mtime_ns integer not null,
     sha256 text,
+    picture text constraint file_stats_picture_json check (picture is null or json_valid(picture)),
     primary key (project_id, path)
 ) strict, without rowid;
 
@@ -325,7 +326,8 @@ CREATE TABLE models (
     tool_calling text not null default 'xml' constraint models_tool_calling check (tool_calling in ('xml', 'native')),
     origin text not null default 'client'
         constraint models_origin check (origin in ('client', 'environment', 'built-in')),
-    created_at integer not null
+    created_at integer not null,
+    images integer constraint models_images_flag check (images in (0, 1))
 ) strict;
 
 CREATE TABLE modes (
@@ -370,6 +372,13 @@ CREATE TABLE personas (
     name text primary key,
     body text not null
 ) strict, without rowid;
+
+CREATE TABLE pictures (
+    id integer primary key,
+    sha256 text not null constraint pictures_sha256_unique unique,
+    format text not null,
+    body blob not null
+) strict;
 
 CREATE TABLE process_cancels (
     effect_id integer primary key constraint process_cancels_effect references effects (id) on delete cascade,
@@ -485,6 +494,7 @@ CREATE TABLE run_views (
     last_used_turn integer not null,
     write_count integer not null default 1,
     since integer not null,
+    picture_chars integer,
     primary key (run_id, entry_id)
 ) strict, without rowid;
 
@@ -583,6 +593,20 @@ CREATE TABLE turn_errors (
 CREATE TABLE turn_phases (
     name text primary key,
     meaning text not null
+) strict, without rowid;
+
+CREATE TABLE turn_pictures (
+    turn_id integer not null constraint turn_pictures_turn references turns (id) on delete cascade,
+    entry_id integer not null constraint turn_pictures_entry references entries (id),
+    ordinal integer not null,
+    path text not null,
+    sha256 text not null,
+    line text not null,
+    tokens integer not null,
+    chars integer not null,
+    picture_id integer constraint turn_pictures_picture references pictures (id),
+    fault text,
+    primary key (turn_id, entry_id)
 ) strict, without rowid;
 
 CREATE TABLE turn_transitions (
@@ -736,6 +760,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _check_body (command_id, path, body, whole)
 -- view _check_options (run, attributes)
 -- view _check_setting (name, value)
+-- view _chosen_pictures (turn_id, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, picture_id, fault)
 -- view _chunk_texts (id, text)
 -- view _command_changes (command_id, changes)
 -- view _command_entries (command_id, entry_id, path, kind)
@@ -755,7 +780,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _content_texts (id, body, summary, symbols, cut, chars, summary_chars, lines, fence)
 -- view _context_costs (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, expansion, chars_per_token, visible)
 -- view _context_texts (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, prefix_of, prefix_chars, content_id, chars, body, summary, opening, fence, version, summary_chars, is_task, chars_per_token)
--- view _context_views (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, start, loop_id, chars_per_token)
+-- view _context_views (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, picture_chars, start, loop_id, chars_per_token)
 -- view _copy_views (run_id, parent_run_id, forked_at, clock)
 -- view _counting_grants (id, project_id, run_id, kind, target, granted_by, created_at, revoked_at)
 -- view _counting_layers (name, layer, value, source, rank)
@@ -823,6 +848,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _loop_votes (turn_id, voter, rank, status, reason, answer)
 -- view _made_states (entry_id, began, command_id)
 -- view _make_metadata (run_id, entry_id)
+-- view _maps (command_id, message)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
 -- view _next_piped_text (path, most_tokens)
@@ -833,11 +859,12 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, entry_chars)
 -- view _packet_compact (turn_id, part, path, body, tag)
 -- view _packet_log (turn_id, entry_id, version, text)
+-- view _packet_pictures (turn_id, ordinal, path, line, sha256, fault, beside_chars)
 -- view _packet_prompt (turn_id, mode, text, tag, warning, has_figures)
 -- view _packet_schemes (turn_id, kind, visible, summarized, expansion, floor)
 -- view _packet_sizes (turn_id, usage, free, system, system_share)
 -- view _packet_summary (turn_id, entry_id, version, text, content_id, body_chars)
--- view _packet_tools (turn_id, name, doc, persona, native)
+-- view _packet_tools (turn_id, name, doc, persona, native, anchors)
 -- view _packet_unknowns (turn_id, entry_id, version, text)
 -- view _packet_visible (turn_id, entry_id, version, text, content_id, body_chars)
 -- view _page_reports (command_id, message)
@@ -886,6 +913,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _show_entry (run_id, entry_id, visibility, turn)
 -- view _shown_entries (run_id, entry_id, path, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
 -- view _shown_files (run_id, entry_id, seen_at)
+-- view _sights (loop_id, actual, chars_per_token, sees)
 -- view _slices (command_id, message)
 -- view _standing_edits (run_id, command_id, action, path, turn)
 -- view _steer_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
@@ -907,7 +935,8 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _undo_plans (run_id, way, turn, plan)
 -- view _undo_swaps (run_id, way, turn, loses, keeps)
 -- view _unfinished_processes (effect_id, run_id, door, identity, holder, token)
--- view _unreadable_files (entry_id, outcome, message, short)
+-- view _unread_pictures (turn_id, project_id, root, path, size, sha256, format)
+-- view _unreadable_files (entry_id, outcome, message, is_picture, short)
 -- view _unseen_texts (command_id, path, fault)
 -- view _unstored_packets (turn_id)
 -- view _untold_undos (run_id, command_id, path, action, body)
@@ -915,7 +944,8 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _unused_chunks (id)
 -- view _unused_contents (id, body)
 -- view _unused_metadata (id)
--- view _watched_files (run_id, project_id, root, paths)
+-- view _visible_pictures (turn_id, project_id, root, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, fault)
+-- view _watched_files (run_id, project_id, root, paths, has_pictures)
 -- view _web_answers (effect_id, answer)
 -- view _web_requests (effect_id, target, answer, etag, last_modified, seconds, size, redirects, hosts, search_engine, results)
 -- view _write_batch (command_id, run_id, edits)
@@ -930,6 +960,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view audit_entries (run, path, turn, body, status, at)
 -- view begin_turn (run, lease)
 -- view cancel_process (run, path, asked_by, reason)
+-- view choose_pictures (turn_id)
 -- view claim_lease (run, token, holder, replaces)
 -- view command_bodies (command_id, body)
 -- view command_results (run, command_id, request_id, turn, ordinal, writer, action, path, destination, state, outcome, status, message, created_at)
@@ -962,6 +993,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, created_at, ended_at)
 -- view loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
 -- view model_choices (run, model)
+-- view model_sights (alias, images)
 -- view next_commands (run, turn_id, ordinal, command_id)
 -- view next_demotions (run, step, becomes, path, visibility, turn, last_used_turn, tokens, freed)
 -- view next_steps (run_id, run, turn_id, turn, step)
@@ -970,6 +1002,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view open_prompts (run, loop, status, prompt, created_at)
 -- view open_proposal (command_id, kind, target, body, detail)
 -- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id, background)
+-- view packet_pictures (run, turn, ordinal, path, line, sha256, tokens, is_sent, fault)
 -- view packet_texts (run, turn, role, sha256, text, ordinal, sent_at)
 -- view past_turns (run, turn, source, run_id, source_id, turn_id, seen_at, created_at)
 -- view pending_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, max_output)
@@ -983,7 +1016,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view purge_run (run)
 -- view record_crash (command_id, message, lease)
 -- view release_lease (token)
--- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to)
+-- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to, picture)
 -- view report_listing (project_id, listing, is_partial)
 -- view resumable_runs (run_id, run, status, step)
 -- view rewind_run (run, turn, files, leave, decided_by, plan, request_id, lease)
@@ -996,6 +1029,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view run_story (run, loop, turn, place, step, kind, action, target, status, outcome, exit_code, seconds, changes, outputs, decided_by, text, message, at)
 -- view said (run, turn, at, kind, path, text)
 -- view scheme_writers (scheme, writer)
+-- view seeing_models (pattern)
 -- view set_layer (name, layer, value, source, confirmed)
 -- view setting_list (name, value, default, is_set, origin, source, kind, least, most, needed, meaning)
 -- view show_job_output (run_id)
@@ -1081,6 +1115,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger append_output__append on append_output
 -- trigger begin_turn__begin on begin_turn
 -- trigger cancel_process__ask on cancel_process
+-- trigger choose_pictures__choose on choose_pictures
 -- trigger chunk_lists__keep_fixed on chunk_lists
 -- trigger chunk_lists__keep_keys on chunk_lists
 -- trigger chunk_lists__keep_rows on chunk_lists
@@ -1153,6 +1188,9 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger packets__keep_keys on packets
 -- trigger packets__keep_rows on packets
 -- trigger perform_command__perform on perform_command
+-- trigger pictures__keep_fixed on pictures
+-- trigger pictures__keep_keys on pictures
+-- trigger pictures__keep_rows on pictures
 -- trigger prepare_packet__archive_files on prepare_packet
 -- trigger prepare_packet__tell_undone on prepare_packet
 -- trigger process_cancels__keep_fixed on process_cancels
@@ -1215,6 +1253,9 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger turn_errors__keep_rows on turn_errors
 -- trigger turn_errors__keep_slug on turn_errors
 -- trigger turn_errors__write_entry on turn_errors
+-- trigger turn_pictures__keep_fixed on turn_pictures
+-- trigger turn_pictures__keep_keys on turn_pictures
+-- trigger turn_pictures__keep_rows on turn_pictures
 -- trigger turns__guard_lease on turns
 -- trigger turns__guard_lease_on_begin on turns
 -- trigger turns__guard_transition on turns

@@ -69,6 +69,11 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         db.execute(
             "insert into rewinds select c.id, r.id, r.id, 1 from runs as r join commands as c order by 1 limit 1"
         )
+        db.execute("insert into pictures (sha256, format, body) values ('00', 'PNG', x'89')")
+        db.execute(
+            "insert into turn_pictures (turn_id, entry_id, ordinal, path, sha256, line, tokens, chars, picture_id, fault) "
+            "select min(t.id), min(e.id), 1, 'a.png', '00', 'PNG', 85, 170, 1, 'none' from turns as t join entries as e"
+        )
         db.execute("pragma journal_mode = delete")
     return path
 

@@ -1,0 +1,228 @@
+-- Pictures: files that a model sees.
+-- A file that is a picture has no text; a get makes its entry visible. Before a packet is rendered, choose_pictures lists
+-- the pictures in view: those that are sent, and why others are not. The packet's own text names each of them with its
+-- SHA-256, so what was sent stands in the kept packet. The bytes are kept once for the whole file, and only of pictures that
+-- were sent. A run without a picture in view never comes here.
+-- spec: @pictures
+
+-- tables
+
+-- The bytes of pictures that were sent, each once.
+create table if not exists pictures (
+    id integer primary key,
+    -- in hexadecimal digits, of the body
+    sha256 text not null constraint pictures_sha256_unique unique,
+    -- PNG, JPEG, GIF or WebP
+    format text not null,
+    body blob not null
+) strict;
+
+-- The pictures in view of each turn, and what the packet carries of them.
+create table if not exists turn_pictures (
+    turn_id integer not null constraint turn_pictures_turn references turns (id) on delete cascade,
+    entry_id integer not null constraint turn_pictures_entry references entries (id),
+    -- its number in the packet
+    ordinal integer not null,
+    path text not null,
+    sha256 text not null,
+    -- format, size in pixels and in bytes
+    line text not null,
+    -- what it takes of the model's window; 0 where it is not sent
+    tokens integer not null,
+    -- the same in characters, at the rate of the loop
+    chars integer not null,
+    -- null: it is not sent, 'fault' says why
+    picture_id integer constraint turn_pictures_picture references pictures (id),
+    fault text,
+    primary key (turn_id, entry_id)
+) strict, without rowid;
+
+-- views
+
+create view choose_pictures as
+-- List the pictures in view of a turn that is being assembled anew: insert into choose_pictures (turn_id).
+select id as turn_id
+from turns
+where false;
+
+create view packet_pictures as
+-- The pictures that were in view of each turn, in the order of the packet. 'fault' says why one was not sent.
+select
+    r.alias as run,
+    t.sequence as turn,
+    p.ordinal,
+    p.path,
+    p.line,
+    p.sha256,
+    p.tokens,
+    p.picture_id is not null as is_sent,
+    p.fault
+from turn_pictures as p
+join turns as t on t.id = p.turn_id
+join runs as r on r.id = t.run_id;
+
+create view model_sights as
+-- Whether each model sees pictures ('images', yes or no): as its row says, else as its name does. A compact packet carries
+-- none.
+select
+    m.alias,
+    case
+        when m.profile = 'full'
+            and coalesce(
+                m.images,
+                -- a name with a path behind ':' is that of a file
+                m.actual not glob '*:*/*' and exists (select 1 from seeing_models where lower(m.actual) glob pattern)
+            )
+            then 'yes'
+        else 'no'
+    end as images
+from models as m;
+
+-- Whether the model of a loop sees pictures.
+create view _sights as
+select
+    loop_id,
+    actual,
+    chars_per_token,
+    profile = 'full'
+    and coalesce(
+        images, actual not glob '*:*/*' and exists (select 1 from seeing_models where lower(actual) glob pattern)
+    ) as sees
+from (
+    select
+        l.id as loop_id,
+        l.chars_per_token,
+        coalesce(m.actual, l.model, r.model) as actual,
+        coalesce(m.profile, 'full') as profile,
+        m.images
+    from loops as l
+    join runs as r on r.id = l.run_id
+    left join models as m on m.alias = coalesce(l.model, r.model)
+);
+
+-- Pictures in view of a turn that is being assembled, with their limits. 'fault': why this one cannot be sent, whatever the
+-- others are.
+create view _visible_pictures as
+select
+    turn_id, project_id, root, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token,
+    case
+        when not sees then 'the model takes no pictures'
+        when size > (select cast(value as integer) from settings where name = 'picture_max_bytes')
+            then 'more than ' || (select value from settings where name = 'picture_max_bytes') || ' bytes'
+        when max(width, height) > (select cast(value as integer) from settings where name = 'picture_max_side')
+            then 'a side of more than ' || (select value from settings where name = 'picture_max_side') || ' pixels'
+    end as fault
+from (
+    select
+        t.id as turn_id,
+        r.project_id,
+        p.root,
+        e.id as entry_id,
+        e.path,
+        max(v.since, coalesce(e.since, 0)) as shown,
+        f.size,
+        f.sha256,
+        f.picture ->> '$.format' as format,
+        f.picture ->> '$.width' as width,
+        f.picture ->> '$.height' as height,
+        s.actual,
+        s.chars_per_token,
+        s.sees
+    from turns as t
+    join _sights as s on s.loop_id = t.loop_id
+    join runs as r on r.id = t.run_id
+    join projects as p on p.id = r.project_id
+    cross join run_views as v indexed by idx_run_views_in_context on v.run_id = t.run_id
+    cross join entries as e on e.id = v.entry_id and e.kind = 'file'
+    cross join file_stats as f on f.project_id = r.project_id and f.path = e.path
+    where t.phase = 'assembling'
+        -- both: the first is that of the index
+        and v.visibility <> 'archived'
+        and v.visibility = 'visible'
+        and f.kind = 'binary'
+        and f.picture ->> '$.width' > 0
+);
+
+-- Pictures that a packet is about to carry and whose bytes are not kept yet: the driver reads them.
+create view _unread_pictures as
+select turn_id, project_id, root, path, size, sha256, format
+from _visible_pictures
+where fault is null and sha256 not in (select sha256 from pictures);
+
+-- What a packet carries of the pictures in view: of those that can be sent the ones brought last, as many as the limits
+-- allow.
+create view _chosen_pictures as
+select
+    turn_id, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, picture_id,
+    case
+        when fault is not null then fault
+        when place > cast((select value from settings where name = 'packet_max_pictures') as integer)
+            then 'more than ' || (select value from settings where name = 'packet_max_pictures') || ' pictures are in view'
+        when bytes > cast((select value from settings where name = 'packet_picture_bytes') as integer)
+            then 'the pictures in view have more than '
+                || (select value from settings where name = 'packet_picture_bytes') || ' bytes'
+    end as fault
+from (
+    select
+        *,
+        sum(fault is null) over latest as place,
+        sum(case when fault is null then size else 0 end) over latest as bytes
+    from (
+        select
+            v.turn_id, v.entry_id, v.path, v.shown, v.size, v.sha256, v.format, v.width, v.height, v.actual,
+            v.chars_per_token,
+            p.id as picture_id,
+            coalesce(v.fault, case when p.id is null then 'it has changed meanwhile' end) as fault
+        from _visible_pictures as v
+        left join pictures as p on p.sha256 = v.sha256
+    )
+    window latest as (partition by turn_id order by shown desc, entry_id desc rows unbounded preceding)
+);
+
+create view _packet_pictures as
+-- The pictures in view: a line for each, and what it takes in characters, which the renderer adds to the packet's length.
+select
+    p.turn_id,
+    p.ordinal,
+    coalesce(e.shown_path, p.path) as path,
+    p.line,
+    p.sha256,
+    p.fault,
+    p.chars as beside_chars
+from turn_pictures as p
+join entries as e on e.id = p.entry_id
+order by p.ordinal;
+
+-- triggers
+
+create trigger choose_pictures__choose
+instead of insert on choose_pictures
+begin
+    delete from turn_pictures
+    where turn_id = new.turn_id and exists (select 1 from turns where id = new.turn_id and phase = 'assembling');
+    insert into turn_pictures (
+        turn_id, entry_id, ordinal, path, sha256, line, tokens, chars, picture_id, fault
+    )
+    select
+        turn_id, entry_id,
+        -- those that are sent stand first, by the number that they have beside the packet
+        row_number() over (order by fault is not null, shown, entry_id),
+        path, sha256,
+        picture_line(json_object('format', format, 'width', width, 'height', height), size),
+        tokens,
+        cast(ceil(tokens * chars_per_token) as integer),
+        case when fault is null then picture_id end,
+        fault
+    from (
+        select *, case when fault is null then picture_tokens(actual, width, height) else 0 end as tokens
+        from _chosen_pictures
+        where turn_id = new.turn_id
+    );
+    update run_views
+    set picture_chars = p.chars
+    from turn_pictures as p
+    where p.turn_id = new.turn_id
+        and run_views.run_id = (select run_id from turns where id = new.turn_id)
+        and run_views.entry_id = p.entry_id
+        and run_views.picture_chars is not p.chars;
+end;
