@@ -15,6 +15,13 @@ from turns as t
 join runs as r on r.id = t.run_id
 where false;
 
+-- One statement for the doors of a turn: insert into _call_door (door, run, lease, path, body, attributes). SQLite compiles
+-- a statement with all triggers that it can reach. For the prompt of a run and for its dispatch these are nearly the same,
+-- and to compile them takes longer than some turns. The driver goes through here, apps go to the doors themselves.
+create view _call_door as
+select null as door, null as run, null as lease, null as path, null as body, null as attributes
+where false;
+
 -- Record the commands, the prose and the warnings of a response: insert into _record_commands (turn_id, parsed).
 -- 'parsed' is the JSON of response_parse.
 create view _record_commands as
@@ -23,6 +30,27 @@ from turns
 where false;
 
 -- triggers
+
+create trigger _call_door__call_verb_set
+instead of insert on _call_door
+when new.door = 'verb_set'
+begin
+    insert into verb_set (run, path, body, attributes) values (new.run, new.path, new.body, new.attributes);
+end;
+
+create trigger _call_door__call_begin_turn
+instead of insert on _call_door
+when new.door = 'begin_turn'
+begin
+    insert into begin_turn (run, lease) values (new.run, new.lease);
+end;
+
+create trigger _call_door__call_dispatch
+instead of insert on _call_door
+when new.door = 'dispatch'
+begin
+    insert into dispatch (run, lease) values (new.run, new.lease);
+end;
 
 -- Storing a response moves its turn from asking to answered; dispatch does the rest. A response that comes after the
 -- turn was judged is kept and changes no phase.

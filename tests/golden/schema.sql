@@ -662,6 +662,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _archivable_entries (turn_id, step, entry_id, path, turn, tokens)
 -- view _archive_notes (turn_id, entries, tokens, told)
 -- view _atomic_commands (command_id)
+-- view _call_door (door, run, lease, path, body, attributes)
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view _changes_of_files (run_id, turn_id, at, path, change, cause, command, diff, content_id, content_before, decided_by, command_id)
 -- view _channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
@@ -745,9 +746,11 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
 -- view _next_piped_text (path, most_tokens)
+-- view _offer_packet (turn_id, chars, lease)
 -- view _outdated_processes (command_id)
 -- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, entry_chars)
 -- view _packet_compact (turn_id, part, path, body, tag)
+-- view _packet_limits (turn_id, loop_id, condensed, ceiling, chars_per_token)
 -- view _packet_log (turn_id, entry_id, version, text)
 -- view _packet_prompt (turn_id, mode, text, tag, warning, has_figures)
 -- view _packet_schemes (turn_id, kind, visible, summarized, expansion, floor)
@@ -799,6 +802,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _stranded_proposals (proposal_id, command_id)
 -- view _take_file (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _take_ladder_step (turn_id, from_step)
+-- view _take_packet (turn_id, chars, lease, tokens)
 -- view _turn_cycles (turn_id, period)
 -- view _turn_faults (turn_id)
 -- view _turn_findings (turn_id, loop_id, faulty, cycles, failed, rejected, commands, gathers, update_id, prose)
@@ -909,6 +913,9 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger _abort_run__abort on _abort_run
 -- trigger _apply_patch__apply on _apply_patch
 -- trigger _apply_write__apply on _apply_write
+-- trigger _call_door__call_begin_turn on _call_door
+-- trigger _call_door__call_dispatch on _call_door
+-- trigger _call_door__call_verb_set on _call_door
 -- trigger _call_verb__call on _call_verb
 -- trigger _check_body__check on _check_body
 -- trigger _check_options__check on _check_options
@@ -931,6 +938,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger _log_command__log on _log_command
 -- trigger _make_metadata__make on _make_metadata
 -- trigger _move_loop__move on _move_loop
+-- trigger _offer_packet__offer on _offer_packet
 -- trigger _perform_plain__perform on _perform_plain
 -- trigger _propose_patch__propose on _propose_patch
 -- trigger _purges__guard_begin on _purges
@@ -953,6 +961,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger _take_file__delete on _take_file
 -- trigger _take_file__write on _take_file
 -- trigger _take_ladder_step__take on _take_ladder_step
+-- trigger _take_packet__take on _take_packet
 -- trigger _write_batch__write on _write_batch
 -- trigger _write_body__write on _write_body
 -- trigger answer_proposal__answer on answer_proposal
