@@ -54,8 +54,10 @@ create table if not exists entries (
 
 -- The attributes of an entry as a run sees it, and its metadata as packets show them. Rows are immutable; forks and
 -- history share them. A view of run scope has a row where it has attributes, or a state or outcome other than resolved.
+-- Read the attributes from _metadata.
 create table if not exists _entry_metadata (
     id integer primary key,
+    -- '{}': those in the head, which has the turn before them and nothing else
     attributes text constraint entry_metadata_attributes_json check (attributes is null or json_valid(attributes)),
     -- JSON without its closing brace
     head text not null
@@ -119,6 +121,14 @@ select
     fence
 from contents;
 
+-- The metadata of entries, with their attributes as they were given.
+create view _metadata as
+select
+    id,
+    case attributes when '{}' then '{' || substr(head, instr(head, ',') + 1) || '}' else attributes end as attributes,
+    head
+from _entry_metadata;
+
 create view known_entries as
 -- Every entry as each run sees it, with its body. Read-only: verb_set, verb_cp, verb_mv and verb_rm change entries.
 select
@@ -165,7 +175,7 @@ from run_views as v
 join runs as r on r.id = v.run_id
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind
-left join _entry_metadata as b on b.id = v.metadata_id
+left join _metadata as b on b.id = v.metadata_id
 left join contents as c on c.id = coalesce(v.content_id, e.content_id);
 
 -- The present body and attributes of each view, for the rules.
@@ -187,7 +197,7 @@ select
     v.outcome
 from run_views as v
 join entries as e on e.id = v.entry_id
-left join _entry_metadata as b on b.id = v.metadata_id
+left join _metadata as b on b.id = v.metadata_id
 left join contents as c on c.id = coalesce(v.content_id, e.content_id);
 
 -- The entry that a run finds under a path: one in its scopes of which it has a view. The joins keep this order, because
@@ -224,4 +234,4 @@ select
 from run_views as v
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind
-left join _entry_metadata as b on b.id = v.metadata_id;
+left join _metadata as b on b.id = v.metadata_id;

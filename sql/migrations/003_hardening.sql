@@ -36,6 +36,11 @@ update _entry_metadata
 set head = fence_json(head)
 where head <> fence_json(head);
 
+-- '{}' stands for the attributes that the head shows
+update _entry_metadata
+set attributes = null
+where attributes = '{}';
+
 -- a test that is red and a search without a hit are work
 update outcomes
 set strikes = 0

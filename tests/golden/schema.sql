@@ -743,6 +743,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _loop_seconds (loop_id, max_seconds, seconds_left)
 -- view _loop_votes (turn_id, voter, rank, status, reason, answer)
 -- view _make_metadata (run_id, entry_id)
+-- view _metadata (id, attributes, head)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
 -- view _next_piped_text (path, most_tokens)
