@@ -118,3 +118,7 @@ create table _result_statuses (
     status integer not null,
     primary key (state, outcome)
 ) strict, without rowid;
+
+-- the closing fence of a part is not stored a second time
+alter table chunks add column fenced integer not null default 0
+    constraint chunks_fenced_flag check (fenced in (0, 1));

@@ -52,7 +52,8 @@ CREATE TABLE chunks (
     head text not null,
     content_id integer constraint chunks_content references contents (id),
     body_chars integer,
-    foot text
+    foot text,
+    fenced integer not null default 0 constraint chunks_fenced_flag check (fenced in (0, 1))
 ) strict;
 
 CREATE TABLE command_policies (
