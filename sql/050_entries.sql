@@ -129,6 +129,21 @@ select
     head
 from _entry_metadata;
 
+-- The HTTP status of what a run sees of an entry.
+create view _view_statuses as
+select
+    v.run_id,
+    v.entry_id,
+    (
+        select x.status
+        from _result_statuses as x
+        where x.state = v.state
+            and x.outcome in ('', v.outcome, substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1))
+        order by length(x.outcome) desc
+        limit 1
+    ) as status
+from run_views as v;
+
 create view known_entries as
 -- Every entry as each run sees it, with its body. Read-only: verb_set, verb_cp, verb_mv and verb_rm change entries.
 select
@@ -151,14 +166,7 @@ select
     v.visibility,
     v.state,
     v.outcome,
-    (
-        select x.status
-        from _result_statuses as x
-        where x.state = v.state
-            and x.outcome in ('', v.outcome, substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1))
-        order by length(x.outcome) desc
-        limit 1
-    ) as status,
+    (select q.status from _view_statuses as q where q.run_id = v.run_id and q.entry_id = v.entry_id) as status,
     v.writer,
     v.turn,
     cast(coalesce(c.chars, 0) / 2.0 + 0.5 as integer) as tokens,
@@ -221,14 +229,7 @@ select
     v.entry_id,
     entry_head(
         s.category, v.turn, v.state, v.outcome,
-        (
-            select x.status
-            from _result_statuses as x
-            where x.state = v.state
-                and x.outcome in ('', v.outcome, substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1))
-            order by length(x.outcome) desc
-            limit 1
-        ),
+        (select q.status from _view_statuses as q where q.run_id = v.run_id and q.entry_id = v.entry_id),
         coalesce(b.attributes, e.attributes)
     ) as head
 from run_views as v

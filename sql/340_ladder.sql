@@ -67,12 +67,10 @@ from (
             cast(ceil(c.expansion / c.chars_per_token) as integer) as tokens,
             t.context_tokens - b.ceiling as overflow,
             b.ceiling
-        from turns as t indexed by idx_turns_one_open
+        from _open_costs as c
+        join turns as t on t.id = c.turn_id
         join _loop_ceilings as b on b.loop_id = t.loop_id
-        cross join _context_costs as c on c.run_id = t.run_id
-        where t.phase <> 'judged' and t.phase = 'assembling'
-            and c.visibility = 'visible'
-            and c.expansion > 0
+        where c.visibility = 'visible' and c.expansion > 0
     )
 )
 where place < 3
