@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import apsw
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .lease import Lease
     from .own_files import Identity
 
@@ -57,43 +59,46 @@ class Keeper:
             raise
         with closing(connection):
             connection.set_busy_timeout(1_000)
-            # `.get` reads to the end: an open statement would keep this connection at the file's state of now
-            seconds = connection.execute("select cast(value as integer) from settings where name = 'lease_seconds'").get
-            renew_every = max(int(seconds) / 3, _POLL_S)
-            waited = _POLL_S
+            waited, renew_every = _POLL_S, 0.0
             while not self._done.wait(_POLL_S):
                 waited += _POLL_S
                 leases = [*self._leases.values()]
-                for lease in leases:
-                    _look(connection, lease)
-                if waited >= renew_every:
-                    waited = 0.0
+                # where the file is busy, the next round tries again, before a lease expires
+                with suppress(apsw.BusyError):
+                    renew_every = renew_every or max(_lease_seconds(connection) / 3, _POLL_S)
                     for lease in leases:
-                        _renew(connection, lease, int(renew_every * 3_000))
+                        _look(connection, lease)
+                    if waited >= renew_every:
+                        for lease in leases:
+                            _renew(connection, lease, int(renew_every * 3_000))
+                        waited = 0.0
+
+
+def _lease_seconds(connection: apsw.Connection) -> int:
+    # `.get` reads to the end: an open statement would keep this connection at the file's state of now
+    return int(connection.execute("select cast(value as integer) from settings where name = 'lease_seconds'").get)
 
 
 def _look(connection: apsw.Connection, lease: Lease) -> None:
-    with suppress(apsw.BusyError):
-        if connection.execute("select aborted from leases where token = ?", (lease.token,)).fetchall() != [(0,)]:
-            lease.stopped.set()
+    if connection.execute("select aborted from leases where token = ?", (lease.token,)).fetchall() != [(0,)]:
+        lease.stopped.set()
 
 
 def _renew(connection: apsw.Connection, lease: Lease, milliseconds: int) -> None:
-    # where the file is busy, the next round tries again, before the lease expires
-    with suppress(apsw.BusyError):
-        expires_at = lease.db.clock() + milliseconds
-        connection.execute("update leases set expires_at = ? where token = ?", (expires_at, lease.token))
+    expires_at = lease.db.clock() + milliseconds
+    connection.execute("update leases set expires_at = ? where token = ?", (expires_at, lease.token))
 
 
-_keepers: dict[Identity, Keeper] = {}
+_keepers: dict[tuple[Path, Identity], Keeper] = {}
+"""By the name of the file and what it is: another file may come under the name, and some file systems have no inodes."""
 _changing = threading.Lock()
 
 
 def keep(lease: Lease) -> None:
     """Keep a lease that was claimed, until `let_go`."""
-    file = lease.db.identity
-    if file is None:
+    if lease.db.identity is None:
         return  # a database in memory: no other process can take it
+    file = (lease.db.place, lease.db.identity)
     with _changing:
         found = _keepers.get(file)
         if found is None or not found.add(lease):
@@ -104,9 +109,9 @@ def keep(lease: Lease) -> None:
 def let_go(lease: Lease) -> None:
     """Keep a lease no longer; of the last one in a file, the connection is closed before this returns."""
     with _changing:
-        held = [file for file, keeper in _keepers.items() if lease.db.identity == file and not keeper.remove(lease)]
-        ended = [_keepers.pop(file) for file in held]
-    for keeper in ended:
+        ended = [file for file, keeper in _keepers.items() if not keeper.remove(lease)]
+        keepers = [_keepers.pop(file) for file in ended]
+    for keeper in keepers:
         keeper.stop()
 
 
