@@ -41,6 +41,10 @@ def _insertion(target: str, columns: tuple[str, ...]) -> str:
     return f"insert into {target} ({names}) values ({places})"  # noqa: S608 - names are ours
 
 
+_NOTHING = dict.fromkeys(("door", "run", "lease", "path", "body", "attributes"))
+_CALL = _insertion("_call_door", tuple(_NOTHING))
+
+
 class Store:
     """An open engine file: rows out, rows in, transactions. One connection, used by one thread at a time.
 
@@ -97,7 +101,7 @@ class Store:
                     raise
             else:
                 self.connection = connect_to_write(self.path, clock, synchronous, trust, self.rights, private=config)
-        self._identity = identity(self.place)
+        self.identity = identity(self.place)
         if not read_only:
             self._configure()
 
@@ -122,7 +126,7 @@ class Store:
 
     def moved(self) -> bool:
         """Whether the file that is open is no longer the one under its name: what is written now is lost."""
-        return self._identity is not None and identity(self.place) != self._identity
+        return self.identity is not None and identity(self.place) != self.identity
 
     def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """All rows of a statement, each a dict from column name to value."""
@@ -208,6 +212,10 @@ class Store:
         if not columns:
             raise ValidationError(f"{target}: a row needs a column")
         self.execute(_insertion(target, tuple(columns)), columns)
+
+    def call_door(self, door: str, **columns: Any) -> None:
+        """Insert one row into verb_set, begin_turn or dispatch by the statement that they share."""
+        self.execute(_CALL, {**_NOTHING, "door": door, **columns})
 
     def close(self) -> None:
         """Close the file; closing twice is harmless. Raises `Conflict` (409) while a run is driven through it."""

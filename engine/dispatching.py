@@ -47,7 +47,7 @@ class Dispatcher:
 
     def _dispatch_all(self) -> None:
         try:
-            self._db.insert("dispatch", run=self._run, lease=self._lease.token)
+            self._db.call_door("dispatch", run=self._run, lease=self._lease.token)
         except apsw.InterruptError:
             raise
         except (apsw.Error, EngineError):

@@ -64,6 +64,19 @@ def file_hash(name: str, folder: int) -> str | None:
         return None
 
 
+def text_of(data: bytes) -> str | None:
+    """The bytes decoded as UTF-8; None for binary ones.
+
+    Bytes with a NUL count as binary, because SQLite's text functions stop at a NUL.
+    """
+    if b"\0" in data:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
 @contextmanager
 def temporary_beside(name: str, folder: int, data: bytes, mode: int | None = None) -> Iterator[str]:
     """The name of a file beside `name` in a held folder that holds `data`, synced to disk; removed at the end.

@@ -134,7 +134,7 @@ class Driver:
         return step
 
     def _begin(self, _: Row) -> None:
-        self._db.insert("begin_turn", run=self._run, lease=self._lease.token)
+        self._db.call_door("begin_turn", run=self._run, lease=self._lease.token)
 
     def _scan(self, step: Row) -> None:
         request = self._db.row("select * from _scan_requests where turn_id = ?", (step["turn_id"],))

@@ -64,9 +64,17 @@ class Renderer:
         Afterwards the turn is 'asking', or still 'assembling' with something demoted, or over where nothing fits.
         """
         chars = sum(len(message.content) for message in self.render(turn_id)) + self._beside_chars
-        self._db.insert("submit_packet", turn_id=turn_id, chars=chars, lease=lease)
-        for taken in self._db.rows("select turn_id from _unstored_packets where turn_id = ?", (turn_id,)):
-            self._store(**taken)
+        self._db.insert("_offer_packet", turn_id=turn_id, chars=chars, lease=lease)
+        if not self._stored_as_taken(turn_id):
+            self._db.insert("submit_packet", turn_id=turn_id, chars=chars, lease=lease)
+            self._stored_as_taken(turn_id)
+
+    def _stored_as_taken(self, turn_id: int) -> bool:
+        """Store the packet of a turn where the file says that it was taken; returns whether it was."""
+        taken = self._db.rows("select turn_id from _unstored_packets where turn_id = ?", (turn_id,))
+        for turn in taken:
+            self._store(**turn)
+        return bool(taken)
 
     def render(self, turn_id: int) -> tuple[Message, ...]:
         """The messages of a turn's packet. Live sections are laid out twice: to be measured, and with the size."""

@@ -26,6 +26,9 @@ _STRETCH = 32
 """How many chunks a stretch has on average."""
 
 
+Chunk = tuple[str, int | None, int | None, str | None, bool]
+"""A part as it is stored: its head, the content and how much of it follows, its foot, whether its fence closes it."""
+
 Parts = tuple[str, Sequence[str], str]
 """A section's opening, its entries without the line feed behind each, and its closing tag."""
 
@@ -108,7 +111,7 @@ class PacketStore:
         if new := [entry for entry in entries if entry not in last_entries]:
             shown = {row["text"]: row for row in section.rows if row.get("content_id")}
             for text in dict.fromkeys(new):
-                last_entries[text] = self._stored_chunk(_chunk(text + "\n", shown.get(text)), text + "\n")
+                last_entries[text] = self._stored_chunk(chunk_of(text + "\n", shown.get(text)), text + "\n")
         numbers = [last_entries[entry] for entry in entries]
         self._entries.update(zip(entries, numbers, strict=True))
         ids += numbers
@@ -118,17 +121,19 @@ class PacketStore:
 
     def _chunk_id(self, text: str, last_chunks: dict[str, int]) -> int:
         """The id of the chunk that is an opening or a closing tag."""
-        number = last_chunks.get(text) or self._chunks.get(text) or self._stored_chunk(_chunk(text, None), text)
+        number = last_chunks.get(text) or self._chunks.get(text) or self._stored_chunk(chunk_of(text, None), text)
         self._chunks[text] = number
         return number
 
-    def _stored_chunk(self, chunk: tuple[str, int | None, int | None, str | None], text: str) -> int:
+    def _stored_chunk(self, chunk: Chunk, text: str) -> int:
         """The id of a chunk, stored where the file does not have it."""
         row = (digest(text)[:16], *chunk)
         found = self._db.value("select id from chunks where hash = ?", row[:1])
         if found is None:
             found = self._db.value(
-                "insert into chunks (hash, head, content_id, body_chars, foot) values (?, ?, ?, ?, ?) returning id", row
+                "insert into chunks (hash, head, content_id, body_chars, foot, fenced) "
+                "values (?, ?, ?, ?, ?, ?) returning id",
+                row,
             )
         return int(found)
 
@@ -251,10 +256,15 @@ def _cuts(message: Message, before_id: int | None) -> tuple[str | None, int | No
     return to_json(list(message.cache_to)), kept_of(message), before_id
 
 
-def _chunk(part: str, row: Row | None) -> tuple[str, int | None, int | None, str | None]:
-    """How a part is stored: as it is, or around a reference to the body that it shows."""
-    if row is None or row["body_chars"] < _WORTH_REFERRING:
-        return part, None, None, None
-    # the body begins behind the opening line of its fence
-    begin = part.index("\n") + 1
-    return part[:begin], row["content_id"], row["body_chars"], part[begin + row["body_chars"] :]
+def chunk_of(part: str, row: Row | None) -> Chunk:
+    """How a part is stored: as it is, or around a reference to the body that it shows; a closing fence is left out."""
+    # the body begins behind the opening line, which ends with the fence
+    begin = part.find("\n") + 1
+    shown = row["body_chars"] if row and row["body_chars"] >= _WORTH_REFERRING else 0
+    body_end = begin + shown
+    fence = part[:begin].partition(" <<")[2]
+    fenced = fence != "" and part.endswith(fence, body_end) and "\0" not in part[:begin]
+    end = len(part) - len(fence) if fenced else len(part)
+    if not row or not shown:
+        return part[:end], None, None, None, fenced
+    return part[:begin], row["content_id"], shown, part[body_end:end], fenced

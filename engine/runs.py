@@ -45,7 +45,7 @@ def prompt(db: Store, text: str, run: str | None, options: Options, piped: str =
         alias = run or new_alias(db, parent or model)
         path = db.value("select path from _next_piped_text where token_count(?) > most_tokens", (piped,))
         body = text if not piped.strip() else joined(text, piped, path)
-        db.insert("verb_set", run=alias, path=f"run://{alias}", body=body, attributes=attributes)
+        db.call_door("verb_set", run=alias, path=f"run://{alias}", body=body, attributes=attributes)
         if path is not None:
             db.insert("verb_set", run=alias, path=path, body=piped)
         note_root(db, alias, root)

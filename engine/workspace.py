@@ -15,7 +15,16 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from engine.durable import file_hash, held_folder, open_regular, real_path, sync, system_errors, temporary_beside
+from engine.durable import (
+    file_hash,
+    held_folder,
+    open_regular,
+    real_path,
+    sync,
+    system_errors,
+    temporary_beside,
+    text_of,
+)
 from engine.errors import Conflict, NotFound, Overflow, PermissionDenied, ValidationError
 from engine.functions.pictures import HEAD_BYTES, picture_facts, picture_format
 from engine.listing import Listing, Member, is_protected, is_unicode
@@ -161,7 +170,7 @@ class Workspace:
         leads_to = None if real == _plain(path) else real
         if data is None:
             return FileRead("too_large", None, None, status.st_size, status.st_mtime_ns, leads_to)
-        text = _text(data)
+        text = text_of(data)
         digest, facts = hashlib.sha256(data).hexdigest(), None if text is not None else picture_facts(data)
         if text is None and facts is None and len(data) > max_bytes:
             return FileRead("too_large", None, None, len(data), status.st_mtime_ns, leads_to)
@@ -232,11 +241,7 @@ class Workspace:
         link = self._place_of_name(path)
         self._expect_place(path, link, None)
         with system_errors("delete", path):
-            try:
-                with self._held(target) as (folder, name):
-                    now = file_hash(name, folder)
-            except FileNotFoundError:
-                now = None
+            now = self._hash_of(target)
             if now is None:
                 return
             _expect(now, before, path)
@@ -253,13 +258,17 @@ class Workspace:
         else:
             self._expect_place(path, target, leads_to)
         with system_errors("read", path):
-            try:
-                with self._held(target) as (folder, name):
-                    now = file_hash(name, folder)
-            except FileNotFoundError:
-                now = None
+            now = self._hash_of(target)
         if now != (None if after is None else hashlib.sha256(after.encode(errors="replace")).hexdigest()):
             _expect(now, before, path)
+
+    def _hash_of(self, place: Path) -> str | None:
+        """The SHA-256 (hex) of the file at a real path; None where there is none."""
+        try:
+            with self._held(place) as (folder, name):
+                return file_hash(name, folder)
+        except FileNotFoundError:
+            return None
 
     def _place_of_name(self, path: str) -> Path:
         """The real folder of a path, and its name in there, which may be that of a link."""
@@ -313,19 +322,6 @@ def _checked(root: str, database: Path) -> Workspace:
 def _plain(path: str) -> str:
     """A path as `relative_to` gives it, without `.` and doubled slashes."""
     return PurePosixPath(path).as_posix()
-
-
-def _text(data: bytes) -> str | None:
-    """The bytes decoded as UTF-8; None for binary ones.
-
-    Bytes with a NUL count as binary, because SQLite's text functions stop at a NUL.
-    """
-    if b"\0" in data:
-        return None
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def _expect(now: str | None, before: str | None, path: str) -> None:

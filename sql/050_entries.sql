@@ -54,8 +54,10 @@ create table if not exists entries (
 
 -- The attributes of an entry as a run sees it, and its metadata as packets show them. Rows are immutable; forks and
 -- history share them. A view of run scope has a row where it has attributes, or a state or outcome other than resolved.
+-- Read the attributes from _metadata.
 create table if not exists _entry_metadata (
     id integer primary key,
+    -- '{}': those in the head, which has the turn before them and nothing else
     attributes text constraint entry_metadata_attributes_json check (attributes is null or json_valid(attributes)),
     -- JSON without its closing brace
     head text not null
@@ -123,6 +125,29 @@ select
     fence
 from contents;
 
+-- The metadata of entries, with their attributes as they were given.
+create view _metadata as
+select
+    id,
+    case attributes when '{}' then '{' || substr(head, instr(head, ',') + 1) || '}' else attributes end as attributes,
+    head
+from _entry_metadata;
+
+-- The HTTP status of what a run sees of an entry.
+create view _view_statuses as
+select
+    v.run_id,
+    v.entry_id,
+    (
+        select x.status
+        from _result_statuses as x
+        where x.state = v.state
+            and x.outcome in ('', v.outcome, substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1))
+        order by length(x.outcome) desc
+        limit 1
+    ) as status
+from run_views as v;
+
 create view known_entries as
 -- Every entry as each run sees it, with its body. Read-only: verb_set, verb_cp, verb_mv and verb_rm change entries.
 select
@@ -145,14 +170,7 @@ select
     v.visibility,
     v.state,
     v.outcome,
-    (
-        select x.status
-        from _result_statuses as x
-        where x.state = v.state
-            and x.outcome in ('', v.outcome, substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1))
-        order by length(x.outcome) desc
-        limit 1
-    ) as status,
+    (select q.status from _view_statuses as q where q.run_id = v.run_id and q.entry_id = v.entry_id) as status,
     v.writer,
     v.turn,
     cast(coalesce(c.chars, 0) / 2.0 + 0.5 as integer) as tokens,
@@ -169,7 +187,7 @@ from run_views as v
 join runs as r on r.id = v.run_id
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind
-left join _entry_metadata as b on b.id = v.metadata_id
+left join _metadata as b on b.id = v.metadata_id
 left join contents as c on c.id = coalesce(v.content_id, e.content_id);
 
 -- The present body and attributes of each view, for the rules.
@@ -191,7 +209,7 @@ select
     v.outcome
 from run_views as v
 join entries as e on e.id = v.entry_id
-left join _entry_metadata as b on b.id = v.metadata_id
+left join _metadata as b on b.id = v.metadata_id
 left join contents as c on c.id = coalesce(v.content_id, e.content_id);
 
 -- The entry that a run finds under a path: one in its scopes of which it has a view. The joins keep this order, because
@@ -215,17 +233,10 @@ select
     v.entry_id,
     entry_head(
         s.category, v.turn, v.state, v.outcome,
-        (
-            select x.status
-            from _result_statuses as x
-            where x.state = v.state
-                and x.outcome in ('', v.outcome, substr(v.outcome, 1, instr(v.outcome || ':', ':') - 1))
-            order by length(x.outcome) desc
-            limit 1
-        ),
+        (select q.status from _view_statuses as q where q.run_id = v.run_id and q.entry_id = v.entry_id),
         coalesce(b.attributes, e.attributes)
     ) as head
 from run_views as v
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind
-left join _entry_metadata as b on b.id = v.metadata_id;
+left join _metadata as b on b.id = v.metadata_id;

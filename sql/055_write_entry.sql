@@ -88,7 +88,7 @@ begin
             (select id from entries where scope = l.scope and path = new.path)
         )
     left join run_views as v on v.run_id = new.run_id and v.entry_id = e.id
-    left join _entry_metadata as b on b.id = v.metadata_id
+    left join _metadata as b on b.id = v.metadata_id
     left join contents as c on c.id = coalesce(v.content_id, e.content_id)
     where s.name = coalesce((select name from schemes where name = coalesce(path_scheme(new.path), 'file')), '*');
 end;
@@ -127,20 +127,29 @@ begin
         );
     insert into _entry_metadata (attributes, head)
     select
-        new.attributes,
-        entry_head(
-            new.category, new.turn, new.state, new.outcome,
-            (
-                select x.status
-                from _result_statuses as x
-                where x.state = new.state
-                    and x.outcome in ('', new.outcome, substr(new.outcome, 1, instr(new.outcome || ':', ':') - 1))
-                order by length(x.outcome) desc
-                limit 1
-            ),
-            new.attributes
-        )
-    where not new.shared and (new.attributes is not null or new.state <> 'resolved' or new.outcome is not null);
+        case
+            when head = '{"turn":' || new.turn || ',' || substr(new.attributes, 2, length(new.attributes) - 2) then '{}'
+            else nullif(new.attributes, '{}')
+        end,
+        head
+    from (
+        select
+            entry_head(
+                new.category, new.turn, new.state, new.outcome,
+                (
+                    select x.status
+                    from _result_statuses as x
+                    where x.state = new.state
+                        and x.outcome in ('', new.outcome, substr(new.outcome, 1, instr(new.outcome || ':', ':') - 1))
+                    order by length(x.outcome) desc
+                    limit 1
+                ),
+                new.attributes
+            ) as head
+        where not new.shared and (new.attributes is not null or new.state <> 'resolved' or new.outcome is not null)
+        -- one: the function is called once
+        limit 1
+    );
     -- no UPSERT: the guard of run_views refuses an insert under a key that is there, because REPLACE is one
     update run_views
     set content_id = case
@@ -242,10 +251,10 @@ create trigger _make_metadata__make
 instead of insert on _make_metadata
 begin
     insert into _entry_metadata (attributes, head)
-    select b.attributes, h.head
+    select nullif(b.attributes, '{}'), h.head
     from run_views as v
     join _entry_heads as h on h.run_id = v.run_id and h.entry_id = v.entry_id
-    left join _entry_metadata as b on b.id = v.metadata_id
+    left join _metadata as b on b.id = v.metadata_id
     where v.run_id = new.run_id and v.entry_id = new.entry_id;
     update run_views
     set metadata_id = (select max(id) from _entry_metadata)

@@ -89,7 +89,7 @@ where c.is_pattern
         or json_extract(c.attributes, '$.tags') is null
         or tags_match(
             json_extract(c.attributes, '$.tags'),
-            json_extract(coalesce((select attributes from _entry_metadata where id = v.metadata_id), e.attributes), '$.tags')
+            json_extract(coalesce((select attributes from _metadata where id = v.metadata_id), e.attributes), '$.tags')
         )
     );
 

@@ -56,31 +56,35 @@ select c.id as command_id
 from commands as c
 left join schemes as s on s.name = path_scheme(c.path)
 where c.state = 'queued'
-    and case c.action
-        when 'set'
-            then c.body is not null
-                and c.destination is null
-                and s.default_scope = 'run'
-                and s.name not in ('run', 'log', 'unknown')
-                and coalesce(
-                    json_extract(c.attributes, '$.visibility'), json_extract(c.attributes, '$.state'),
-                    json_extract(c.attributes, '$.outcome'), json_extract(c.attributes, '$.append'),
-                    json_extract(c.attributes, '$.pattern'), json_extract(c.attributes, '$.filter'),
-                    json_extract(c.attributes, '$.manifest')
-                ) is null
-                and (
-                    not s.gated
-                    or length(c.body) <= (select 2 * cast(value as integer) from settings where name = 'max_entry_tokens')
-                )
-                and not path_is_pattern(c.path)
-                and path_error(c.path) is null
-                and exists (select 1 from scheme_writers as w where w.scheme = s.name and w.writer = c.writer)
-                and (c.writer <> 'model' or not edit_has_marks(c.body))
-        when 'think' then c.writer = 'model'
-        when 'update'
-            then c.writer = 'model'
-                and cast(coalesce(json_extract(c.attributes, '$.status'), 102) as text) in ('102', '200', '204', '422')
-    end
+    and (
+        (
+            c.action = 'set'
+            and c.body is not null
+            and c.destination is null
+            and s.default_scope = 'run'
+            and s.name not in ('run', 'log', 'unknown')
+            and coalesce(
+                json_extract(c.attributes, '$.visibility'), json_extract(c.attributes, '$.state'),
+                json_extract(c.attributes, '$.outcome'), json_extract(c.attributes, '$.append'),
+                json_extract(c.attributes, '$.pattern'), json_extract(c.attributes, '$.filter'),
+                json_extract(c.attributes, '$.manifest')
+            ) is null
+            and (
+                not s.gated
+                or length(c.body) <= (select 2 * cast(value as integer) from settings where name = 'max_entry_tokens')
+            )
+            and not path_is_pattern(c.path)
+            and path_error(c.path) is null
+            and exists (select 1 from scheme_writers as w where w.scheme = s.name and w.writer = c.writer)
+            and (c.writer <> 'model' or not edit_has_marks(c.body))
+        )
+        or (c.action = 'think' and c.writer = 'model')
+        or (
+            c.action = 'update'
+            and c.writer = 'model'
+            and cast(coalesce(json_extract(c.attributes, '$.status'), 102) as text) in ('102', '200', '204', '422')
+        )
+    )
     and not exists (select 1 from vetoes as v where v.command_id = c.id)
     and (
         c.turn_id is null

@@ -29,7 +29,11 @@ select
         b.head,
         case
             when e.attributes is null and v.state = 'resolved' and v.outcome is null then '{"turn":' || v.turn
-            else (select h.head from _entry_heads as h where h.run_id = v.run_id and h.entry_id = v.entry_id)
+            else entry_head(
+                s.category, v.turn, v.state, v.outcome,
+                (select q.status from _view_statuses as q where q.run_id = v.run_id and q.entry_id = v.entry_id),
+                e.attributes
+            )
         end
     ) as start,
     l.id as loop_id,

@@ -32,7 +32,9 @@ create table if not exists chunks (
     head text not null,
     content_id integer constraint chunks_content references contents (id),
     body_chars integer,
-    foot text
+    foot text,
+    -- 1: behind that stands the fence once more with which the first line of the head ends
+    fenced integer not null default 0 constraint chunks_fenced_flag check (fenced in (0, 1))
 ) strict;
 
 -- Stretches of messages: ids of chunks in order, as JSON; [first, last] stands for a run of ids. A message that changes
@@ -136,7 +138,12 @@ where false;
 create view _chunk_texts as
 select
     k.id,
-    case when k.content_id is null then k.head else k.head || substr(c.body, 1, k.body_chars) || k.foot end as text
+    case when k.content_id is null then k.head else k.head || substr(c.body, 1, k.body_chars) || k.foot end
+    || case
+        when k.fenced
+            then substr(k.head, instr(k.head, ' <<') + 3, instr(k.head, char(10)) - instr(k.head, ' <<') - 2)
+        else ''
+    end as text
 from chunks as k
 left join contents as c on c.id = k.content_id;
 

@@ -105,6 +105,19 @@ select
 from costs
 group by turn_id, kind;
 
+-- What each entry of an open turn's packet costs, for the rules that choose among them.
+create view _open_costs as
+-- materialized: the lengths of an entry are many terms, and a rule uses each of them more than once
+with costs as materialized (
+    select
+        t.id as turn_id,
+        c.*
+    from turns as t indexed by idx_turns_one_open
+    cross join _context_costs as c on c.run_id = t.run_id
+    where t.phase <> 'judged' and t.phase = 'assembling'
+)
+select * from costs;
+
 -- How many seconds a loop with a time limit has left; waiting for decisions counts. A loop that has no limit or has not
 -- started has no row.
 create view _loop_seconds as

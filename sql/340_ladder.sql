@@ -1,5 +1,5 @@
 -- Ladder: what is demoted when a packet is too long.
--- A rendered packet is submitted with its length. One that fits is taken; for one that does not, the next step of the
+-- A rendered packet is submitted with its length. One that fits is taken (335); for one that does not, the next step of the
 -- ladder summarizes entries or archives them (342), and the packet is rendered again. Nothing is lost: what was demoted
 -- can be read again.
 -- spec: @budget_enforcement
@@ -67,12 +67,10 @@ from (
             cast(ceil(c.expansion / c.chars_per_token) as integer) as tokens,
             t.context_tokens - b.ceiling as overflow,
             b.ceiling
-        from turns as t indexed by idx_turns_one_open
+        from _open_costs as c
+        join turns as t on t.id = c.turn_id
         join _loop_ceilings as b on b.loop_id = t.loop_id
-        cross join _context_costs as c on c.run_id = t.run_id
-        where t.phase <> 'judged' and t.phase = 'assembling'
-            and c.visibility = 'visible'
-            and c.expansion > 0
+        where c.visibility = 'visible' and c.expansion > 0
     )
 )
 where place < 3
@@ -169,14 +167,16 @@ left join _archive_notes as a on a.turn_id = t.id;
 create trigger submit_packet__submit
 instead of insert on submit_packet
 begin
+    insert into _offer_packet (turn_id, chars, lease) values (new.turn_id, new.chars, new.lease);
+    -- it was not taken
     insert into _decide_packet (turn_id, chars, lease, tokens, decision)
     select
-        id, new.chars, new.lease, tokens,
+        turn_id, new.chars, new.lease, tokens,
         case
             when exists (select 1 from _loop_seconds as c where c.loop_id = o.loop_id and c.seconds_left <= 0) then 'stop'
             when not condensed
-                and tokens > ceiling * (select q.ratio from _condense_ratios as q where q.turn_id = o.id)
-                and (select sum(c.tokens) from _condensable_results as c where c.turn_id = o.id) >= case
+                and tokens > ceiling * (select q.ratio from _condense_ratios as q where q.turn_id = o.turn_id)
+                and (select sum(c.tokens) from _condensable_results as c where c.turn_id = o.turn_id) >= case
                     when tokens <= ceiling
                         and exists (select 1 from turns as p where p.loop_id = o.loop_id and p.condensed)
                         then ceiling / 16
@@ -187,32 +187,22 @@ begin
             else 'take'
         end
     from (
-        select
-            t.id, t.loop_id, t.condensed, b.ceiling,
-            cast(ceil(new.chars / coalesce(t.chars_per_token, b.chars_per_token)) as integer) as tokens
-        from turns as t
-        join _loop_ceilings as b on b.loop_id = t.loop_id
-        where t.id = new.turn_id and t.phase = 'assembling'
+        select *, cast(ceil(new.chars / chars_per_token) as integer) as tokens
+        from _packet_limits
+        where turn_id = new.turn_id
     ) as o;
 end;
 
--- 'take' moves the turn to asking and stores its clock, 'stop' judges the turn; after 'condense' and 'demote' the
--- packet is rendered again.
+-- 'stop' judges the turn; after 'condense' and 'demote' the packet is rendered again.
 create trigger _decide_packet__decide
 instead of insert on _decide_packet
 begin
-    -- seen_at is the clock of the event that follows
+    insert into _take_packet (turn_id, chars, lease, tokens)
+    select new.turn_id, new.chars, new.lease, new.tokens
+    where new.decision = 'take';
     update turns
-    set context_chars = new.chars,
-        context_tokens = new.tokens,
-        lease = new.lease,
-        phase = case new.decision when 'take' then 'asking' else phase end,
-        seen_at = case new.decision when 'take' then (select coalesce(max(id), 0) + 1 from events) end
-    where id = new.turn_id;
-    insert into events (at, run_id, turn_id, kind)
-    select now(), run_id, id, 'turn.asked'
-    from turns
-    where id = new.turn_id and new.decision = 'take';
+    set context_chars = new.chars, context_tokens = new.tokens, lease = new.lease, seen_at = null
+    where id = new.turn_id and new.decision <> 'take';
     insert into _condense (turn_id)
     select new.turn_id
     where new.decision = 'condense';

@@ -42,12 +42,11 @@ from (
             ) as tokens,
             b.ceiling,
             t.context_tokens - b.ceiling as overflow
-        from turns as t indexed by idx_turns_one_open
+        from _open_costs as c
+        join turns as t on t.id = c.turn_id
         join _loop_ceilings as b on b.loop_id = t.loop_id
         join settings as k on k.name = 'kept_in_context'
-        cross join _context_costs as c on c.run_id = t.run_id
-        where t.phase <> 'judged' and t.phase = 'assembling'
-            and c.category <> 'unknown'
+        where c.category <> 'unknown'
             and not c.is_task
             and c.turn < t.sequence
             and c.path not glob coalesce(k.value, '')

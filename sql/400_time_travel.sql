@@ -65,7 +65,7 @@ cross join schemes as s on s.name = e.kind and s.model_visible
 left join run_views as v on v.run_id = t.source_id and v.entry_id = e.id and v.since <= t.seen_at
 left join run_view_versions as h
     on h.run_id = t.source_id and h.entry_id = e.id and h.began <= t.seen_at and h.ended > t.seen_at
-left join _entry_metadata as b on b.id = coalesce(v.metadata_id, h.metadata_id)
+left join _metadata as b on b.id = coalesce(v.metadata_id, h.metadata_id)
 left join contents as c
     on c.id = coalesce(
         v.content_id, h.content_id, case when coalesce(e.since, 0) <= t.seen_at then e.content_id else (
@@ -106,7 +106,7 @@ select
     coalesce(fv.outcome, fh.outcome) as outcome_before,
     coalesce(tv.outcome, th.outcome) as outcome,
     coalesce(
-        (select attributes from _entry_metadata where id = coalesce(fv.metadata_id, fh.metadata_id)),
+        (select attributes from _metadata where id = coalesce(fv.metadata_id, fh.metadata_id)),
         case when coalesce(e.since, 0) <= f.seen_at then e.attributes else (
             select w.attributes
             from entry_versions as w
@@ -114,7 +114,7 @@ select
         ) end
     ) as attributes_before,
     coalesce(
-        (select attributes from _entry_metadata where id = coalesce(tv.metadata_id, th.metadata_id)),
+        (select attributes from _metadata where id = coalesce(tv.metadata_id, th.metadata_id)),
         case when coalesce(e.since, 0) <= t.seen_at then e.attributes else (
             select w.attributes
             from entry_versions as w

@@ -6,23 +6,43 @@
 
 -- views
 
--- Each sent packet of a run in which a file stood whole, with the present text or an older one; turns of the runs that it
--- was forked from count.
+-- The clock of each packet that was sent. To be read from some clock on: without the plus signs SQLite would first make an
+-- index of all events.
+create view _sent_packets as
+select +ev.run_id as run_id, ev.id as seen_at, t.sequence as turn
+from events as ev
+cross join turns as t on t.id = ev.turn_id and t.seen_at = ev.id
+where +ev.kind = 'turn.asked';
+
+-- The files that stood whole in a packet that was sent to a run, or before the fork to one that it was forked from; present:
+-- with the text that they have now. Packets are read from the first one on in which a file may have stood.
 create view _shown_files as
 select
-    t.run_id,
+    l.run_id,
     v.entry_id,
-    t.seen_at
-from past_turns as t
-cross join run_views as v on v.run_id = t.source_id and v.visibility = 'visible' and v.since <= t.seen_at
+    k.value as present
+from _run_lines as l
+cross join run_views as v on v.run_id = l.source_id and v.visibility = 'visible'
+cross join entries as e on e.id = v.entry_id
+cross join json_each('[0, 1]') as k
+cross join _sent_packets as p
+    on p.seen_at >= max(v.since, k.value * coalesce(e.since, 0))
+    and p.run_id = l.source_id
+    and p.turn < coalesce(l.before_turn, 9e18)
 union all
 select
-    t.run_id,
+    l.run_id,
     h.entry_id,
-    t.seen_at
-from past_turns as t
-cross join run_view_versions as h
-    on h.run_id = t.source_id and h.visibility = 'visible' and h.began <= t.seen_at and h.ended > t.seen_at;
+    k.value
+from _run_lines as l
+cross join run_view_versions as h on h.run_id = l.source_id and h.visibility = 'visible'
+cross join entries as e on e.id = h.entry_id
+cross join json_each('[0, 1]') as k
+cross join _sent_packets as p
+    on p.seen_at >= max(h.began, k.value * coalesce(e.since, 0))
+    and p.seen_at < h.ended
+    and p.run_id = l.source_id
+    and p.turn < coalesce(l.before_turn, 9e18);
 
 -- Why a command of a model may not replace or remove the whole text of a file: its run has not seen it.
 create view _unseen_texts as
@@ -53,5 +73,5 @@ where c.writer = 'model'
     and not exists (
         select 1
         from _shown_files as s
-        where s.run_id = c.run_id and s.entry_id = e.id and s.seen_at >= coalesce(e.since, 0)
+        where s.run_id = c.run_id and s.entry_id = e.id and s.present
     );

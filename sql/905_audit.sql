@@ -89,7 +89,7 @@ from (
     cross join run_views as v indexed by idx_run_views_in_context on v.run_id = r.id
     join entries as e on e.id = v.entry_id
     join schemes as s on s.name = e.kind and s.model_visible
-    left join _entry_metadata as b on b.id = v.metadata_id
+    left join _metadata as b on b.id = v.metadata_id
     left join contents as c on c.id = coalesce(v.content_id, e.content_id)
     where v.visibility <> 'archived' and v.state <> 'proposed'
 );

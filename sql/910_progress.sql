@@ -60,7 +60,7 @@ select
 from events as ev
 cross join run_views as v on v.run_id = ev.run_id and v.entry_id = ev.entry_id and v.since >= ev.id
 join entries as e on e.id = ev.entry_id and e.kind = 'log'
-join _entry_metadata as a on a.id = v.metadata_id
+join _metadata as a on a.id = v.metadata_id
 left join contents as b on b.id = v.content_id
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id

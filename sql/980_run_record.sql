@@ -1,7 +1,7 @@
--- Record of runs: the guards that keep runs, loops, turns and packets as they were.
+-- Record of runs: the guards that keep runs, loops and turns as they were.
 -- A row of the record is added and never replaced, and deleted only by the purge of the whole run that it belongs to. A
 -- column never changes, changes while its row is open, or is free because rules of its own hold it. The list of all
--- tables and columns is RECORD in tests/record_guards.py; `make spec` writes the triggers here, in 982 and in 984 from it.
+-- tables and columns is RECORD in tests/record_guards.py; `make spec` writes the triggers here, in 981, 982 and 984 from it.
 -- rowid stands beside id because SQLite compares the names that an update gives.
 -- spec: @append_only
 
@@ -154,110 +154,6 @@ begin
     select raise(abort, '405 turns: the record is append-only; this value does not change any more');
 end;
 
-create trigger packets__keep_rows
-before delete on packets
-when exists (select 1 from turns where id = old.turn_id and phase <> 'assembling')
-begin
-    select raise(abort, '405 packets: the record is append-only; only the purge of a whole run removes rows');
-end;
-
-create trigger packets__keep_keys
-before insert on packets
-when new.id > 0
-    or exists (select 1 from packets where turn_id = new.turn_id and ordinal = new.ordinal)
-begin
-    select raise(abort, '405 packets: the record is append-only; no row is replaced or numbered by hand');
-end;
-
-create trigger packets__keep_fixed
-after update of id, turn_id, ordinal, role, sha256, chars, parts, cuts, kept, before_id, rowid,
-    _rowid_, oid on packets
-begin
-    select raise(abort, '405 packets: the record is append-only; this value never changes');
-end;
-
-create trigger chunk_lists__keep_rows
-before delete on chunk_lists
-when not exists (select 1 from _purges where run_id < 0)
-begin
-    select raise(abort, '405 chunk_lists: the record is append-only; only the purge of a whole run removes rows');
-end;
-
-create trigger chunk_lists__keep_keys
-before insert on chunk_lists
-when new.id > 0
-begin
-    select raise(abort, '405 chunk_lists: the record is append-only; no row is replaced or numbered by hand');
-end;
-
-create trigger chunk_lists__keep_fixed
-after update of id, chunks, rowid, _rowid_, oid on chunk_lists
-begin
-    select raise(abort, '405 chunk_lists: the record is append-only; this value never changes');
-end;
-
-create trigger chunks__keep_rows
-before delete on chunks
-when not exists (select 1 from _purges where run_id < 0)
-begin
-    select raise(abort, '405 chunks: the record is append-only; only the purge of a whole run removes rows');
-end;
-
-create trigger chunks__keep_keys
-before insert on chunks
-when new.id > 0
-    or exists (select 1 from chunks where hash = new.hash)
-begin
-    select raise(abort, '405 chunks: the record is append-only; no row is replaced or numbered by hand');
-end;
-
-create trigger chunks__keep_fixed
-after update of id, hash, head, content_id, body_chars, foot, rowid, _rowid_, oid on chunks
-begin
-    select raise(abort, '405 chunks: the record is append-only; this value never changes');
-end;
-
-create trigger pictures__keep_rows
-before delete on pictures
-when not exists (select 1 from _purges where run_id < 0)
-begin
-    select raise(abort, '405 pictures: the record is append-only; only the purge of a whole run removes rows');
-end;
-
-create trigger pictures__keep_keys
-before insert on pictures
-when new.id > 0
-    or exists (select 1 from pictures where sha256 = new.sha256)
-begin
-    select raise(abort, '405 pictures: the record is append-only; no row is replaced or numbered by hand');
-end;
-
-create trigger pictures__keep_fixed
-after update of id, sha256, format, body, rowid, _rowid_, oid on pictures
-begin
-    select raise(abort, '405 pictures: the record is append-only; this value never changes');
-end;
-
-create trigger turn_pictures__keep_rows
-before delete on turn_pictures
-when exists (select 1 from turns where id = old.turn_id and phase <> 'assembling')
-begin
-    select raise(abort, '405 turn_pictures: the record is append-only; only the purge of a whole run removes rows');
-end;
-
-create trigger turn_pictures__keep_keys
-before insert on turn_pictures
-when exists (select 1 from turn_pictures where turn_id = new.turn_id and entry_id = new.entry_id)
-begin
-    select raise(abort, '405 turn_pictures: the record is append-only; no row is replaced or numbered by hand');
-end;
-
-create trigger turn_pictures__keep_fixed
-after update of turn_id, entry_id, ordinal, path, sha256, line, tokens, chars, picture_id, fault on turn_pictures
-begin
-    select raise(abort, '405 turn_pictures: the record is append-only; this value never changes');
-end;
-
 create trigger turn_errors__keep_rows
 before delete on turn_errors
 when exists (select 1 from turns where id = old.turn_id and phase <> 'assembling')
@@ -310,26 +206,6 @@ after update of state, status, message, ended_at on model_calls
 when (old.state = 'open') is not true
 begin
     select raise(abort, '405 model_calls: the record is append-only; this value does not change any more');
-end;
-
-create trigger demotions__keep_rows
-before delete on demotions
-when exists (select 1 from turns where id = old.turn_id and phase = 'judged')
-begin
-    select raise(abort, '405 demotions: the record is append-only; only the purge of a whole run removes rows');
-end;
-
-create trigger demotions__keep_keys
-before insert on demotions
-when exists (select 1 from turns where id = new.turn_id and phase = 'judged')
-begin
-    select raise(abort, '405 demotions: the record is append-only; no row is replaced or numbered by hand');
-end;
-
-create trigger demotions__keep_fixed
-after update of turn_id, entry_id, step, path, turn, tokens on demotions
-begin
-    select raise(abort, '405 demotions: the record is append-only; this value never changes');
 end;
 
 create trigger votes__keep_rows

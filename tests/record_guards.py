@@ -96,15 +96,17 @@ OF_RUNS = (
         ),
         free="ms_engine",
     ),
+    Kept("turn_errors", stays=OF_A_SENT_TURN, may=(("slug", "old.slug is null"),)),
+    Kept("model_calls", stays=OF_A_RUN, may=(("state status message ended_at", "old.state = 'open'"),)),
+    Kept("votes", stays=OF_A_JUDGED_TURN, taken=OF_A_JUDGED_TURN),
+)
+OF_PACKETS = (
     Kept("packets", stays=OF_A_SENT_TURN),
     Kept("chunk_lists", stays=UNTIL_A_SWEEP),
     Kept("chunks", stays=UNTIL_A_SWEEP),
     Kept("pictures", stays=UNTIL_A_SWEEP),
     Kept("turn_pictures", stays=OF_A_SENT_TURN),
-    Kept("turn_errors", stays=OF_A_SENT_TURN, may=(("slug", "old.slug is null"),)),
-    Kept("model_calls", stays=OF_A_RUN, may=(("state status message ended_at", "old.state = 'open'"),)),
     Kept("demotions", stays=OF_A_JUDGED_TURN, taken=OF_A_JUDGED_TURN),
-    Kept("votes", stays=OF_A_JUDGED_TURN, taken=OF_A_JUDGED_TURN),
 )
 OF_COMMANDS = (
     Kept(
@@ -192,7 +194,7 @@ OF_ENTRIES = (
         free="hash",
     ),
 )
-RECORD = OF_RUNS + OF_COMMANDS + OF_ENTRIES
+RECORD = OF_RUNS + OF_PACKETS + OF_COMMANDS + OF_ENTRIES
 """The tables of the record."""
 
 FREE = {

@@ -36,6 +36,11 @@ update _entry_metadata
 set head = fence_json(head)
 where head <> fence_json(head);
 
+-- '{}' stands for the attributes that the head shows
+update _entry_metadata
+set attributes = null
+where attributes = '{}';
+
 -- a test that is red and a search without a hit are work
 update outcomes
 set strikes = 0
@@ -249,3 +254,6 @@ create table turn_pictures (
     fault text,
     primary key (turn_id, entry_id)
 ) strict, without rowid;
+-- the closing fence of a part is not stored a second time
+alter table chunks add column fenced integer not null default 0
+    constraint chunks_fenced_flag check (fenced in (0, 1));

@@ -21,6 +21,7 @@ from timing import wait_until
 import engine
 from engine import identity
 from engine.errors import Conflict, LeaseLost
+from engine.keeper import Keeper
 from engine.lease import Lease
 
 ELSEWHERE = identity.ProcessIdentity("another boot", 1, "1", "another machine", "").to_json()
@@ -167,7 +168,7 @@ def test_a_file_that_is_removed_before_its_lease_is_renewed_does_not_come_back(t
         lease = Lease(db, "demo")
         for file in tmp_path.glob(f"{db.path.name}*"):
             file.unlink()
-        lease._keep()
+        Keeper(lease).keep()
         assert not db.path.exists()
 
 

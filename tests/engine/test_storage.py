@@ -9,12 +9,13 @@ import json
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from driving import DONE, script
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import engine
-from engine.packet_store import runs_of, stretches_of
+from engine.packet_store import PacketStore, chunk_of, runs_of, stretches_of
 
 ENTRIES = 150
 BODY = 1000
@@ -118,3 +119,35 @@ def test_a_new_process_refers_to_the_stretches_of_the_one_before(db: engine.Data
     with engine.open(tmp_path / "t.db") as other:
         other.run("Look", run="demo")
     assert db.value("select count(*) from chunk_lists") - before <= 4
+
+
+FENCED = '{"turn":1} <<:::known://a\n'
+
+
+@pytest.mark.parametrize(
+    ("part", "shown", "stored"),
+    [
+        ("<log>\n", 0, "<log>\n"),
+        ("no line feed", 0, "no line feed"),
+        (FENCED, 0, FENCED),
+        (f"{FENCED}:::known://a\n", 0, FENCED),
+        (f"{FENCED}text\n:::known://a\n", 0, f"{FENCED}text\n"),
+        (f"{FENCED}text\n:::known://b\n", 0, f"{FENCED}text\n:::known://b\n"),
+        (f"{FENCED}{'x' * 100}\n:::known://a\n", 100, FENCED),
+        # the body ends with its own fence, and nothing closes it
+        (f"{FENCED}{'x' * 87}\n:::known://a\n", 100, FENCED),
+        ("a\0b <<:::c\ntext\n:::c\n", 0, "a\0b <<:::c\ntext\n:::c\n"),
+    ],
+)
+def test_a_part_is_kept_without_its_closing_fence_and_read_back_whole(
+    db: engine.Database, part: str, shown: int, stored: str
+) -> None:
+    fill(db, 0)
+    db.insert("write_entry", run_id=1, path="known://a", body=part[len(FENCED) :][:shown] or "x")
+    content = db.value("select max(id) from contents")
+    chunk = chunk_of(part, {"content_id": content, "body_chars": shown})
+    number = PacketStore(db)._stored_chunk(chunk, part)
+    assert db.row("select head, text from chunks join _chunk_texts using (id) where id = ?", (number,)) == {
+        "head": stored,
+        "text": part,
+    }

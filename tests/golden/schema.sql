@@ -52,7 +52,8 @@ CREATE TABLE chunks (
     head text not null,
     content_id integer constraint chunks_content references contents (id),
     body_chars integer,
-    foot text
+    foot text,
+    fenced integer not null default 0 constraint chunks_fenced_flag check (fenced in (0, 1))
 ) strict;
 
 CREATE TABLE command_policies (
@@ -753,6 +754,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _archivable_entries (turn_id, step, entry_id, path, turn, tokens)
 -- view _archive_notes (turn_id, entries, tokens, told)
 -- view _atomic_commands (command_id)
+-- view _call_door (door, run, lease, path, body, attributes)
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view _changes_of_files (run_id, turn_id, at, path, change, cause, command, diff, content_id, content_before, decided_by, command_id)
 -- view _changes_since (run_id, turn, entry_id, began, before, is_own)
@@ -849,15 +851,19 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _made_states (entry_id, began, command_id)
 -- view _make_metadata (run_id, entry_id)
 -- view _maps (command_id, message)
+-- view _metadata (id, attributes, head)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
 -- view _next_piped_text (path, most_tokens)
+-- view _offer_packet (turn_id, chars, lease)
+-- view _open_costs (turn_id, run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, expansion, chars_per_token, visible)
 -- view _open_undos (run_id, command_id)
 -- view _outdated_processes (command_id)
 -- view _outer_layers (layers)
 -- view _own_edits (run_id, command_id)
 -- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, entry_chars)
 -- view _packet_compact (turn_id, part, path, body, tag)
+-- view _packet_limits (turn_id, loop_id, condensed, ceiling, chars_per_token)
 -- view _packet_log (turn_id, entry_id, version, text)
 -- view _packet_pictures (turn_id, ordinal, path, line, sha256, fault, beside_chars)
 -- view _packet_prompt (turn_id, mode, text, tag, warning, has_figures)
@@ -907,12 +913,13 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _sandbox_questions (run_id, choice)
 -- view _sandboxes_told (run_id, token, choice, sandbox)
 -- view _scan_requests (turn_id, run_id, project_id, root)
+-- view _sent_packets (run_id, seen_at, turn)
 -- view _setting_defaults (name, value, kind, least, most, needed, meaning)
 -- view _setting_outcomes (name, origin, value, source, default)
 -- view _settle_proposal (proposal_id)
 -- view _show_entry (run_id, entry_id, visibility, turn)
 -- view _shown_entries (run_id, entry_id, path, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
--- view _shown_files (run_id, entry_id, seen_at)
+-- view _shown_files (run_id, entry_id, present)
 -- view _sights (loop_id, actual, chars_per_token, sees)
 -- view _slices (command_id, message)
 -- view _standing_edits (run_id, command_id, action, path, turn)
@@ -922,6 +929,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _swap_names (run_id, other_id, lease)
 -- view _take_file (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _take_ladder_step (turn_id, from_step)
+-- view _take_packet (turn_id, chars, lease, tokens)
 -- view _tell_undone (turn_id)
 -- view _turn_cycles (turn_id, period)
 -- view _turn_faults (turn_id)
@@ -944,6 +952,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _unused_chunks (id)
 -- view _unused_contents (id, body)
 -- view _unused_metadata (id)
+-- view _view_statuses (run_id, entry_id, status)
 -- view _visible_pictures (turn_id, project_id, root, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, fault)
 -- view _watched_files (run_id, project_id, root, paths, has_pictures)
 -- view _web_answers (effect_id, answer)
@@ -1059,6 +1068,9 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _accept_all__accept on _accept_all
 -- trigger _apply_patch__apply on _apply_patch
 -- trigger _apply_write__apply on _apply_write
+-- trigger _call_door__call_begin_turn on _call_door
+-- trigger _call_door__call_dispatch on _call_door
+-- trigger _call_door__call_verb_set on _call_door
 -- trigger _call_verb__call on _call_verb
 -- trigger _check_body__check on _check_body
 -- trigger _check_options__check on _check_options
@@ -1082,6 +1094,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _log_command__log on _log_command
 -- trigger _make_metadata__make on _make_metadata
 -- trigger _move_loop__move on _move_loop
+-- trigger _offer_packet__offer on _offer_packet
 -- trigger _perform_plain__perform on _perform_plain
 -- trigger _propose_file__propose on _propose_file
 -- trigger _propose_patch__propose on _propose_patch
@@ -1106,6 +1119,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _take_file__delete on _take_file
 -- trigger _take_file__write on _take_file
 -- trigger _take_ladder_step__take on _take_ladder_step
+-- trigger _take_packet__take on _take_packet
 -- trigger _tell_undone__tell on _tell_undone
 -- trigger _write_batch__write on _write_batch
 -- trigger _write_body__write on _write_body

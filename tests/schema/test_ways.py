@@ -31,9 +31,16 @@ WAYS = re.findall(r"^\| `(\w+)` \| (`[^|]+`) \| `(\w+\.sql)` \| [^|]+ \|$", CONT
 TRIGGER = re.compile(r"create trigger (\w+)\s+(.*?)\bbegin\b(.*?)\nend;", re.DOTALL)
 MOST_STATEMENTS = 12
 MOST_BODIES = 12
+PASSES_ON = "_call_door__call_dispatch"
+"""What makes the statement of the driver one with that of a prompt; it does nothing of its own."""
 MOST_FILES = 6
 MOST_OPCODES = 6_000
-MOST_OPCODES_OF = {"dispatch": 22_000, "offer a packet": 22_000, "write as an app": 22_000}
+MOST_OPCODES_OF = {
+    "dispatch": 22_000,
+    "submit a packet": 22_000,
+    "write as an app": 22_000,
+    "call a door as the driver": 28_000,
+}
 
 
 def triggers() -> list[tuple[str, str, str, str]]:
@@ -97,7 +104,7 @@ def test_a_file_is_written_within_few_bodies_and_files(tmp_path: Path) -> None:
     assert (tmp_path / "root" / "a.py").read_text("utf-8") == "new\n"
     files = {file for file, name, _, _ in triggers() if name in passed}
     assert {"dispatch__dispatch", "perform_command__perform", "open_proposal__open"} <= set(passed)
-    assert len(passed) <= MOST_BODIES, list(passed)
+    assert len(passed.keys() - {PASSES_ON}) <= MOST_BODIES, list(passed)
     assert len(files) <= MOST_FILES, files
 
 
