@@ -23,6 +23,7 @@ from .commands import (
     find,
     get,
     grants,
+    init,
     lifecycle,
     look,
     models,
@@ -30,6 +31,7 @@ from .commands import (
     past,
     policy,
     proposals,
+    rules,
     run,
     shell,
     sql,
@@ -52,6 +54,7 @@ app = typer.Typer(
 )
 
 for _each in (
+    init.init,
     run.run,
     look.runs,
     look.show,
@@ -78,6 +81,7 @@ for _each in (
     app.command(_each.__name__.rstrip("_"))(_each)
 app.add_typer(files.app, name="files")
 app.add_typer(policy.app, name="policy")
+app.add_typer(rules.app, name="rules")
 app.command()(sql.sql)
 app.command()(shell.shell)
 app.add_typer(models.app, name="models")

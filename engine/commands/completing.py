@@ -1,4 +1,4 @@
-"""Completes runs, models, settings and paths of entries on the command line; where anything goes wrong, nothing.
+"""Completes runs, models, settings, rules and paths of entries on the command line; where anything goes wrong, nothing.
 
 Names of a file are data: only bash gets those with other characters than a path has, and with each of these escaped.
 """
@@ -43,6 +43,12 @@ _MODELS = """
     where substr(name, 1, length(:typed)) = :typed
     order by name
 """
+_DOMAINS = """
+    select distinct name from rule_domains where substr(name, 1, length(:typed)) = :typed order by name
+"""
+_STAR_COMMANDS = """
+    select distinct name from star_commands where substr(name, 1, length(:typed)) = :typed order by name
+"""
 
 Completer = Callable[[typer.Context, list[str], str], list[str]]
 
@@ -64,6 +70,8 @@ complete_run = _completer(_RUNS)
 complete_model = _completer(_MODELS)
 complete_path = _completer(_PATHS)
 complete_proposal = _completer(_PROPOSALS)
+complete_domain = _completer(_DOMAINS)
+complete_star_command = _completer(_STAR_COMMANDS)
 _complete_setting = _completer(_SETTINGS)
 
 
