@@ -192,7 +192,7 @@ begin
     insert into run_views (run_id, entry_id, visibility, state, writer, turn, last_used_turn, since)
     select s.run_id, r.entry_id, 'archived', 'resolved', 'system', 0, 0, (select coalesce(max(id), 0) + 1 from events)
     from rule_selections as s
-    join _selection_domains as d on d.selection_id = s.id
+    join _selection_domains as d on d.selection_id = s.id and d.is_active
     join _rules as r on r.domain_id = d.domain_id
     where s.id = new.selection_id
         and s.loop_id is not null

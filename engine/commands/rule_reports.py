@@ -110,7 +110,7 @@ def _reason(row: dict[str, Any], loaded: dict[str, int]) -> dict[str, str]:
 
 def stats(
     run: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="Of one run; default: of all.", autocompletion=complete_run)
+        str | None, typer.Argument(metavar="RUN", help="Of one run; default: of all.", autocompletion=complete_run)
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -151,7 +151,7 @@ def import_(
     place: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[PLACE]", help="A folder or a file; default: .opencarly or .carl here or above.", readable=False
+            metavar="PLACE", help="A folder or a file; default: .opencarly or .carl here or above.", readable=False
         ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace what has the same name.")] = False,

@@ -51,7 +51,7 @@ def _rows(database: Database, view: str) -> list[dict[str, Any]]:
 
 def exclude(
     words: Annotated[
-        str | None, typer.Argument(metavar="[WORDS]", help="The words, parted by commas; '' for none.")
+        str | None, typer.Argument(metavar="WORDS", help="The words, parted by commas; '' for none.")
     ] = None,
     whole_words: Annotated[
         bool | None, typer.Option("--whole-words/--substrings", help="Find them only as whole words, or anywhere.")
@@ -156,7 +156,7 @@ def brackets(
 
 def star_commands(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One of them.", autocompletion=complete_star_command)
+        str | None, typer.Argument(metavar="NAME", help="One of them.", autocompletion=complete_star_command)
     ] = None,
     rule: RuleTexts = None,
     description: Annotated[str | None, typer.Option("--description", metavar="TEXT", help="What it is for.")] = None,
@@ -224,7 +224,7 @@ def star_commands(
 
 def devmode(
     state: Annotated[
-        str | None, typer.Argument(metavar="[on|off|inherit]", help="inherit: for a run, as the folder.")
+        str | None, typer.Argument(metavar="on|off|inherit", help="inherit: for a run, as the folder.")
     ] = None,
     run: Annotated[
         str | None, typer.Option("--run", metavar="RUN", help="In this run only.", autocompletion=complete_run)

@@ -64,7 +64,7 @@ def rules(context: typer.Context, as_json: JsonOption = False, db: DbOption = No
 @app.command("list")
 def list_(
     domain: Annotated[
-        str | None, typer.Argument(metavar="[DOMAIN]", help="Show its rules.", autocompletion=complete_domain)
+        str | None, typer.Argument(metavar="DOMAIN", help="Show its rules.", autocompletion=complete_domain)
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
