@@ -164,11 +164,11 @@ select p.id, s.id, 1
 from projects as p
 join rule_sets as s on s.project_id is null;
 
--- The rules of each domain in their order; one without a text is none.
+-- The rules of each domain, with the number that stands in the path; one without a text is none.
 create view _rules as
 select
     d.id as domain_id,
-    row_number() over (partition by d.id order by length(e.path), e.path) as number,
+    cast(substr(e.path, length(d.name) + 9) as integer) as place,
     e.id as entry_id,
     e.path,
     c.id as content_id,
@@ -211,13 +211,20 @@ order by j.root is null, j.root, d.id;
 
 create view rule_list as
 -- The rules in their order, each with its domain and its entry: select * from rule_list where domain = 'testing'.
-select j.root as folder, d.name as domain, r.number, c.body as rule, r.path, d.id as domain_id, d.rule_set_id
+select
+    j.root as folder,
+    d.name as domain,
+    row_number() over (partition by d.id order by r.place, r.path) as number,
+    c.body as rule,
+    r.path,
+    d.id as domain_id,
+    d.rule_set_id
 from rule_domains as d
 join rule_sets as s on s.id = d.rule_set_id
 left join projects as j on j.id = s.project_id
 join _rules as r on r.domain_id = d.id
 join contents as c on c.id = r.content_id
-order by j.root is null, j.root, d.id, r.number;
+order by j.root is null, j.root, d.id, r.place, r.path;
 
 create view star_command_list as
 -- The star-commands with their rules: select * from star_command_list.

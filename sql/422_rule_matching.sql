@@ -53,12 +53,21 @@ create table if not exists rule_findings (
     primary key (selection_id, ordinal)
 ) strict, without rowid;
 
--- The keywords found in the prompt that is being looked at.
+-- The domains that count for the prompt that is being looked at.
+create table if not exists _rule_candidates (
+    domain_id integer primary key,
+    name text not null,
+    always_on integer not null
+) strict;
+
+-- The keywords found in it; those that exclude all have the domain 0.
 create table if not exists _rule_hits (
-    selection_id integer not null,
+    domain_id integer not null,
+    kind text not null,
     keyword_id integer not null,
+    word text not null,
     path text,
-    primary key (selection_id, keyword_id)
+    primary key (domain_id, kind, keyword_id)
 ) strict, without rowid;
 
 -- views
@@ -136,59 +145,33 @@ where not p.is_global
         where q.project_id = s.project_id and not q.is_global
     );
 
--- What the words that were found mean for the domains of a selection, in the order of 'part' and 'place'.
+-- What the words that were found mean for the candidates, in the order of 'part' and 'place'.
 create view _domain_findings as
-select h.selection_id, 1 as part, 'global_exclude' as kind, null as name, k.word, h.path, null as domain_id, k.id as place
-from _rule_hits as h
-join rule_keywords as k on k.id = h.keyword_id and k.domain_id is null
+select 1 as part, keyword_id as place, 'global_exclude' as kind, null as name, word, path, null as domain_id
+from _rule_hits
+where domain_id = 0
 union all
-select selection_id, 2, 'always_on', name, null, null, domain_id, domain_id << 32
-from _selection_domains
-where is_active and always_on
+select 2, domain_id << 32, 'always_on', name, null, null, domain_id
+from _rule_candidates
+where always_on
 union all
 select
-    d.selection_id,
-    case f.kind when 'matched' then 3 when 'excluded' then 4 else 5 end,
-    f.kind,
-    d.name,
-    k.word,
-    h.path,
-    d.domain_id,
-    d.domain_id << 32 | coalesce(k.id, 0)
+    case v.kind when 'matched' then 3 when 'excluded' then 4 else 5 end,
+    v.domain_id << 32 | coalesce(h.keyword_id, 0),
+    v.kind, v.name, h.word, h.path, v.domain_id
 from (
     select
-        *,
+        c.domain_id,
+        c.name,
         case
-            when exists (
-                select 1
-                from _rule_hits as h
-                join rule_keywords as k on k.id = h.keyword_id and k.domain_id = s.domain_id and k.kind = 'exclude'
-                where h.selection_id = s.selection_id
-            ) then 'excluded'
-            when exists (
-                select 1
-                from _rule_hits as h
-                join rule_keywords as k on k.id = h.keyword_id and k.domain_id = s.domain_id
-                where h.selection_id = s.selection_id
-            ) then 'matched'
+            when exists (select 1 from _rule_hits as h where h.domain_id = c.domain_id and h.kind = 'exclude') then 'excluded'
+            when exists (select 1 from _rule_hits as h where h.domain_id = c.domain_id) then 'matched'
             else 'available'
         end as kind
-    from _selection_domains as s
-    where s.is_active
-        and not s.always_on
-        and not exists (
-            select 1
-            from _rule_hits as h
-            join rule_keywords as k on k.id = h.keyword_id and k.domain_id is null
-            where h.selection_id = s.selection_id
-        )
-) as d
-join (select 'matched' as kind union all select 'excluded' union all select 'available') as f on f.kind = d.kind
-left join rule_keywords as k on d.kind <> 'available'
-    and k.domain_id = d.domain_id
-    and (k.kind = 'exclude') = (d.kind = 'excluded')
-    and exists (select 1 from _rule_hits as o where o.selection_id = d.selection_id and o.keyword_id = k.id)
-left join _rule_hits as h on h.selection_id = d.selection_id and h.keyword_id = k.id;
+    from _rule_candidates as c
+    where not c.always_on and not exists (select 1 from _rule_hits as h where h.domain_id = 0)
+) as v
+left join _rule_hits as h on h.domain_id = v.domain_id and (h.kind = 'exclude') = (v.kind = 'excluded');
 
 -- Turns of a loop whose rules have not been selected, although its packets show some.
 create view _loops_without_rules as
@@ -299,10 +282,14 @@ begin
         new.room
     from _leading_rule_sets as s
     where s.project_id = new.project_id;
-    insert or ignore into _rule_hits (selection_id, keyword_id)
-    select (select max(id) from rule_selections), k.id
+    insert into _rule_candidates (domain_id, name, always_on)
+    select domain_id, name, always_on
+    from _selection_domains
+    where selection_id = (select max(id) from rule_selections) and is_active;
+    insert or ignore into _rule_hits (domain_id, kind, keyword_id, word)
+    select coalesce(k.domain_id, 0), k.kind, k.id, k.word
     from (select 0 as is_whole union all select 1) as w
-    join json_each(
+    cross join json_each(
         keywords_find(
             new.prompt,
             (
@@ -314,13 +301,13 @@ begin
             w.is_whole
         )
     ) as f
-    join _project_rule_sets as p on p.project_id = new.project_id
-    join rule_keywords as k
+    cross join _project_rule_sets as p on p.project_id = new.project_id
+    cross join rule_keywords as k indexed by idx_rule_keywords_found
         on k.rule_set_id = p.rule_set_id and k.is_whole = w.is_whole and k.word = f.value and k.kind <> 'path';
-    insert into _rule_hits (selection_id, keyword_id, path)
-    select (select max(id) from rule_selections), k.id, min(n.path)
-    from _project_rule_sets as p
-    cross join rule_keywords as k on k.rule_set_id = p.rule_set_id and k.kind = 'path'
+    insert into _rule_hits (domain_id, kind, keyword_id, word, path)
+    select k.domain_id, k.kind, k.id, k.word, min(n.path)
+    from _rule_candidates as c
+    cross join rule_keywords as k on k.domain_id = c.domain_id and k.kind = 'path'
     cross join (
         select value as path
         from json_each(paths_named(new.prompt))
@@ -331,8 +318,7 @@ begin
         where v.run_id = new.run_id and v.visibility = 'visible'
     ) as n
     -- a glob without a folder is one over names
-    where p.project_id = new.project_id
-        and pattern_match(
+    where pattern_match(
             k.word,
             case
                 when instr(k.word, '/') then n.path
@@ -341,9 +327,10 @@ begin
         )
     group by k.id;
     insert into rule_findings (selection_id, ordinal, kind, name, word, path, domain_id)
-    select selection_id, row_number() over (order by part, place), kind, name, word, path, domain_id
-    from _domain_findings
-    where selection_id = (select max(id) from rule_selections);
+    select
+        (select max(id) from rule_selections), row_number() over (order by part, place),
+        kind, name, word, path, domain_id
+    from _domain_findings;
     insert into rule_findings (selection_id, ordinal, kind, name, word)
     select c.selection_id, 100000 + j.key, 'star_command', c.name, '*' || c.name
     from json_each(
@@ -359,11 +346,11 @@ begin
     ) as j
     join _selection_star_commands as c on c.name = j.value
     where c.selection_id = (select max(id) from rule_selections);
-    delete from _rule_hits
-    where selection_id = (select max(id) from rule_selections);
     insert into _lay_rules (selection_id)
     select max(id)
     from rule_selections;
+    delete from _rule_hits;
+    delete from _rule_candidates;
 end;
 
 -- The room is what the setting gives, at most a quarter of the ceiling.

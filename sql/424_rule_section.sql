@@ -20,6 +20,17 @@ create table if not exists rule_lines (
     primary key (selection_id, ordinal)
 ) strict, without rowid;
 
+-- The lines that a selection would have, with what they take together from the first one on.
+create table if not exists _rule_drafts (
+    ordinal integer primary key,
+    part text not null,
+    label text,
+    number integer,
+    text text,
+    content_id integer,
+    fits integer not null
+) strict;
+
 -- seeds
 
 insert into packet_sections (name, profile, role, ordinal, source, template, live, cached) values
@@ -28,7 +39,13 @@ on conflict (profile, role, name) do update set source = excluded.source;
 
 -- views
 
--- What a selection has to say, in its order: part, place. 'chars' is what a line takes of the room, null for one that is
+-- The selection that is being made.
+create view _newest_selection as
+select *
+from rule_selections
+where id = (select max(id) from rule_selections);
+
+-- What the newest selection has to say, in its order: part, place. 'chars' is what a line takes of the room, null for one that is
 -- always shown.
 create view _selection_lines as
 select
@@ -51,29 +68,31 @@ select
     end as text,
     null as content_id,
     null as chars
-from rule_selections as s
+from _newest_selection as s
 where s.bracket is not null
 union all
 select s.id, 2, 0, r.ordinal, 'bracket_rule', s.bracket, r.ordinal, r.text, null, length(r.text)
-from rule_selections as s
+from _newest_selection as s
 join bracket_list as b on b.rule_set_id = s.rule_set_id
     and b.bracket = case s.bracket when 'CRITICAL' then 'DEPLETED' else s.bracket end
     and b.is_enabled
 join bracket_rules as r on r.rule_set_id = s.rule_set_id and r.bracket = b.bracket
 union all
 select f.selection_id, 3, f.ordinal, 0, 'star_command', f.name, null, c.description, null, length(c.description)
-from rule_findings as f
+from _newest_selection as s
+join rule_findings as f on f.selection_id = s.id
 join _selection_star_commands as c on c.selection_id = f.selection_id and c.name = f.name
 where f.kind = 'star_command'
 union all
 select f.selection_id, 3, f.ordinal, r.ordinal, 'star_rule', f.name, r.ordinal, r.text, null, length(r.text)
-from rule_findings as f
+from _newest_selection as s
+join rule_findings as f on f.selection_id = s.id
 join _selection_star_commands as c on c.selection_id = f.selection_id and c.name = f.name
 join star_command_rules as r on r.star_command_id = c.star_command_id
 where f.kind = 'star_command'
 union all
 select id, 4, 0, 0, 'devmode', null, devmode, null, null, null
-from rule_selections
+from _newest_selection
 union all
 select
     f.selection_id, 5, min(f.ordinal), 0, 'loaded', f.name,
@@ -83,24 +102,27 @@ select
         else 'matched: ' || group_concat('"' || f.word || '"' || coalesce(' (' || f.path || ')', ''), ', ')
     end || coalesce(', from ' || (select d.file from rule_domains as d where d.id = f.domain_id), ''),
     null, 40
-from rule_findings as f
+from _newest_selection as s
+join rule_findings as f on f.selection_id = s.id
 where f.kind in ('always_on', 'matched')
 group by f.selection_id, f.kind, f.name, f.domain_id
 union all
-select f.selection_id, 6, f.first, r.number, 'rule', f.name, r.number, null, r.content_id, r.chars
+select f.selection_id, 6, f.first, r.place, 'rule', f.name, null, null, r.content_id, r.chars
 from (
-    select selection_id, name, domain_id, min(ordinal) as first
-    from rule_findings
-    where kind in ('always_on', 'matched')
-    group by selection_id, name, domain_id
+    select x.selection_id, x.name, x.domain_id, min(x.ordinal) as first
+    from _newest_selection as s
+    join rule_findings as x on x.selection_id = s.id
+    where x.kind in ('always_on', 'matched')
+    group by x.selection_id, x.name, x.domain_id
 ) as f
 join _rules as r on r.domain_id = f.domain_id
 union all
 select
-    selection_id, 7, min(ordinal), 0, kind, name, null, group_concat('"' || word || '"', ', '), null, 20
-from rule_findings
-where kind in ('excluded', 'global_exclude')
-group by selection_id, kind, name
+    f.selection_id, 7, min(f.ordinal), 0, f.kind, f.name, null, group_concat('"' || f.word || '"', ', '), null, 20
+from _newest_selection as s
+join rule_findings as f on f.selection_id = s.id
+where f.kind in ('excluded', 'global_exclude')
+group by f.selection_id, f.kind, f.name
 union all
 select
     f.selection_id, 8, f.ordinal, 0, 'available', f.name, null,
@@ -111,7 +133,8 @@ select
         ) as k
     ),
     null, 80
-from rule_findings as f
+from _newest_selection as s
+join rule_findings as f on f.selection_id = s.id
 where f.kind = 'available';
 
 -- The section of a turn.
@@ -141,25 +164,29 @@ where false;
 create trigger _lay_rules__lay
 instead of insert on _lay_rules
 begin
-    insert into rule_lines (selection_id, ordinal, part, label, number, text, content_id)
-    select selection_id, ordinal, part, label, number, fence_line(text), content_id
+    insert into _rule_drafts (ordinal, part, label, number, text, content_id, fits)
+    select
+        ordinal, part, label,
+        case part when 'rule' then row_number() over (partition by part, label order by ordinal) else number end,
+        text, content_id,
+        chars is null or total <= (select room from _newest_selection)
     from (
         select
             *,
             row_number() over (order by part_order, place, step) as ordinal,
             sum(chars + coalesce(length(label), 0) + 8) over (order by part_order, place, step) as total
         from _selection_lines
-        where selection_id = new.selection_id
-    ) as x
-    where x.chars is null or x.total <= (select room from rule_selections where id = new.selection_id);
-    insert into rule_lines (selection_id, ordinal, part, number)
-    select new.selection_id, 1000000, 'left_out', n.told - n.shown
-    from (
-        select
-            (select count(*) from _selection_lines where selection_id = new.selection_id) as told,
-            (select count(*) from rule_lines where selection_id = new.selection_id) as shown
-    ) as n
-    where n.told > n.shown;
+    );
+    insert into rule_lines (selection_id, ordinal, part, label, number, text, content_id)
+    select new.selection_id, ordinal, part, label, number, fence_line(text), content_id
+    from _rule_drafts
+    where fits
+    union all
+    select new.selection_id, 1000000, 'left_out', null, count(*), null, null
+    from _rule_drafts
+    where not fits
+    having count(*) > 0;
+    delete from _rule_drafts;
     update rule_selections
     set chars = (
             select coalesce(sum(c.chars), 0)
@@ -169,9 +196,8 @@ begin
         ),
         all_chars = (
             select coalesce(sum(r.chars), 0)
-            from _selection_domains as d
-            join _rules as r on r.domain_id = d.domain_id
-            where d.selection_id = new.selection_id and d.is_active
+            from _rule_candidates as d
+            cross join _rules as r on r.domain_id = d.domain_id
         ),
         tag = (
             select fence_tag('rules', coalesce(group_concat(coalesce(l.text, c.body), char(10)), ''))
@@ -192,8 +218,8 @@ begin
     insert into run_views (run_id, entry_id, visibility, state, writer, turn, last_used_turn, since)
     select s.run_id, r.entry_id, 'archived', 'resolved', 'system', 0, 0, (select coalesce(max(id), 0) + 1 from events)
     from rule_selections as s
-    join _selection_domains as d on d.selection_id = s.id and d.is_active
-    join _rules as r on r.domain_id = d.domain_id
+    cross join _rule_candidates as d
+    cross join _rules as r on r.domain_id = d.domain_id
     where s.id = new.selection_id
         and s.loop_id is not null
         and not exists (select 1 from _run_paths as p where p.run_id = s.run_id and p.path = r.path);

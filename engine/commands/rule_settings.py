@@ -182,11 +182,15 @@ def star_commands(
     """
     from engine.errors import NotFound
     from engine.rules import store
-    from engine.rules.found import StarCommand
+    from engine.rules.found import STAR_COMMAND, StarCommand
 
     known = name.lstrip("*").lower() if name is not None else None
     if known is None and (rule is not None or description is not None or remove):
         raise typer.BadParameter("say which star-command is meant", param_hint="NAME")
+    if known is not None and not STAR_COMMAND.fullmatch(known):
+        raise typer.BadParameter(
+            f"{known!r} is no name; one is a letter, then letters, digits and _", param_hint="NAME"
+        )
     if remove and (rule is not None or description is not None):
         raise typer.BadParameter("removes it; leave --rule and --description out", param_hint="--rm")
     if rule is not None or description is not None or remove or on is not None or strict is not None:

@@ -18,6 +18,9 @@ WORDS = 500
 DOMAINS = 500
 """How long a rule and a word may be; how many rules, and words of a kind, a domain may have; how many domains a set may."""
 
+STAR_COMMAND = re.compile(r"[a-z][a-z0-9_]{0,59}")
+"""The name of a star-command."""
+
 _ODD = re.compile(r"[^a-z0-9_-]+")
 
 

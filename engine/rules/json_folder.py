@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from engine.errors import Conflict
 from engine.functions.rule_files import rules_in
 
-from .found import DOMAINS, Bracket, Domain, Folder, Found, StarCommand, domain_name, kept_rules, kept_words
+from .found import (
+    DOMAINS,
+    STAR_COMMAND,
+    Bracket,
+    Domain,
+    Folder,
+    Found,
+    StarCommand,
+    domain_name,
+    kept_rules,
+    kept_words,
+)
 
 MANIFEST = "manifest.json"
 CARL = "carl.json"
 BRACKETS = ("FRESH", "MODERATE", "DEPLETED", "CRITICAL")
 _KINDS = {str: "a text", bool: "true or false", list: "a list of texts", dict: "an object", int: "a whole number"}
-_STAR = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
 def read(folder: Folder) -> Found:
@@ -173,7 +182,7 @@ def _star_commands(said: _Object, found: Found) -> None:
 
 def _add_star_command(found: Found, name: str, description: str, rules: list[Any], where: str) -> None:
     known = name.strip().lower()
-    if not _STAR.fullmatch(known):
+    if not STAR_COMMAND.fullmatch(known):
         found.warnings.append(f"{where}: {name[:60]!r} is left out, a star-command is a letter, letters, digits and _")
         return
     texts = kept_rules([rule for rule in rules if isinstance(rule, str)], where, found)

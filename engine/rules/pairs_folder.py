@@ -7,7 +7,18 @@ from collections.abc import Iterator
 
 from engine.errors import Conflict
 
-from .found import DOMAINS, Bracket, Domain, Folder, Found, StarCommand, domain_name, kept_rules, kept_words
+from .found import (
+    DOMAINS,
+    STAR_COMMAND,
+    Bracket,
+    Domain,
+    Folder,
+    Found,
+    StarCommand,
+    domain_name,
+    kept_rules,
+    kept_words,
+)
 
 MANIFEST = "manifest"
 _KEY = re.compile(r"([A-Za-z0-9][A-Za-z0-9_. -]*)_(STATE|RECALL|EXCLUDE|ALWAYS_ON|PATHS)")
@@ -111,7 +122,7 @@ def _domain(folder: Folder, name: str, said: dict[str, str], found: Found) -> Do
 def _star_commands(folder: Folder, found: Found) -> None:
     text = folder.optional("commands", found, "it is passed over")
     for name, rules in rules_of(text or "").items():
-        if re.fullmatch(r"[a-z][a-z0-9_]{0,59}", name.lower()):
+        if STAR_COMMAND.fullmatch(name.lower()):
             texts = kept_rules(rules, folder.named("commands"), found)
             found.star_commands.append(StarCommand(name.lower(), "", texts))
 

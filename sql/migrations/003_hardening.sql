@@ -252,11 +252,19 @@ create table rule_findings (
     primary key (selection_id, ordinal)
 ) strict, without rowid;
 
+create table _rule_candidates (
+    domain_id integer primary key,
+    name text not null,
+    always_on integer not null
+) strict;
+
 create table _rule_hits (
-    selection_id integer not null,
+    domain_id integer not null,
+    kind text not null,
     keyword_id integer not null,
+    word text not null,
     path text,
-    primary key (selection_id, keyword_id)
+    primary key (domain_id, kind, keyword_id)
 ) strict, without rowid;
 
 create table rule_lines (
@@ -270,3 +278,13 @@ create table rule_lines (
     content_id integer constraint rule_lines_content references contents (id),
     primary key (selection_id, ordinal)
 ) strict, without rowid;
+
+create table _rule_drafts (
+    ordinal integer primary key,
+    part text not null,
+    label text,
+    number integer,
+    text text,
+    content_id integer,
+    fits integer not null
+) strict;

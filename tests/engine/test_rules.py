@@ -96,8 +96,12 @@ def test_the_section_counts_as_part_of_the_system_share(db: engine.Database, roo
     db.run("a test", run="a", model=model, root=root)
     store.add(db, str(root), RULES)
     db.run("a test", run="b", model=model, root=root)
-    (plain,) = db.rows("select context_chars, entry_chars from turns as t join runs as r on r.id = t.run_id where alias = 'a'")
-    (ruled,) = db.rows("select context_chars, entry_chars from turns as t join runs as r on r.id = t.run_id where alias = 'b'")
+    (plain,) = db.rows(
+        "select context_chars, entry_chars from turns as t join runs as r on r.id = t.run_id where alias = 'a'"
+    )
+    (ruled,) = db.rows(
+        "select context_chars, entry_chars from turns as t join runs as r on r.id = t.run_id where alias = 'b'"
+    )
     section = packet(db, "b", 1).partition("<rules>")[2].partition("</rules>\n")[0]
     assert ruled["entry_chars"] == plain["entry_chars"]
     assert ruled["context_chars"] == plain["context_chars"] + len(f"<rules>{section}</rules>\n")
@@ -112,7 +116,9 @@ def test_a_run_without_rules_sends_what_it_would_send(db: engine.Database, root:
     assert db.value("select count(*) from rule_selections") == 0
 
 
-def test_a_looked_at_turn_writes_nothing_where_there_are_no_rules(db: engine.Database, root: Path, tmp_path: Path) -> None:
+def test_a_looked_at_turn_writes_nothing_where_there_are_no_rules(
+    db: engine.Database, root: Path, tmp_path: Path
+) -> None:
     seen: list[str] = []
     db.connection.trace_v2(1, lambda event: seen.append(event["sql"]))
     db.run("a test", run="a", model=script(tmp_path, DONE), root=root)

@@ -36,11 +36,29 @@ CREATE TABLE _result_statuses (
     primary key (state, outcome)
 ) strict, without rowid;
 
+CREATE TABLE _rule_candidates (
+    domain_id integer primary key,
+    name text not null,
+    always_on integer not null
+) strict;
+
+CREATE TABLE _rule_drafts (
+    ordinal integer primary key,
+    part text not null,
+    label text,
+    number integer,
+    text text,
+    content_id integer,
+    fits integer not null
+) strict;
+
 CREATE TABLE _rule_hits (
-    selection_id integer not null,
+    domain_id integer not null,
+    kind text not null,
     keyword_id integer not null,
+    word text not null,
     path text,
-    primary key (selection_id, keyword_id)
+    primary key (domain_id, kind, keyword_id)
 ) strict, without rowid;
 
 CREATE TABLE bracket_rules (
@@ -849,7 +867,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _deciding_commands (command_id, decision)
 -- view _demote (turn_id, step)
 -- view _demotion_notes (turn_id, step, entries, tokens, lines)
--- view _domain_findings (selection_id, part, kind, name, word, path, domain_id, place)
+-- view _domain_findings (part, place, kind, name, word, path, domain_id)
 -- view _due_effects (run_id, turn_id, command_id, proposal_id, kind, ordinal, detail)
 -- view _edits (command_id, entry_id, path, attributes, is_pattern, visibility, edit)
 -- view _effect_channels (effect_id, run_id, turn_id, channel, path)
@@ -904,6 +922,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _make_metadata (run_id, entry_id)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
+-- view _newest_selection (id, loop_id, run_id, project_id, turn, prompts, context_left, rule_set_id, bracket, basis, devmode, room, chars, all_chars, tag)
 -- view _next_piped_text (path, most_tokens)
 -- view _outdated_processes (command_id)
 -- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, entry_chars)
@@ -941,7 +960,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _resolve_command (command_id, message)
 -- view _response_prose (turn_id, prose)
 -- view _rule_scopes (rule_set_id, project_id, scope)
--- view _rules (domain_id, number, entry_id, path, content_id, chars)
+-- view _rules (domain_id, place, entry_id, path, content_id, chars)
 -- view _run_command (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _run_costs (run_id, cost)
 -- view _run_lines (run_id, source_id, depth, before_turn)
