@@ -45,8 +45,8 @@ select *
 from rule_selections
 where id = (select max(id) from rule_selections);
 
--- What the newest selection has to say, in its order: part, place. 'chars' is what a line takes of the room, null for one that is
--- always shown.
+-- What the newest selection has to say, in the order of part and place. 'chars' is what a line takes of the room, null for
+-- one that is always shown.
 create view _selection_lines as
 select
     s.id as selection_id,

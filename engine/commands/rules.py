@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import rule_reports, rule_settings
-from .completing import complete_domain, complete_run
+from . import rule_reports, rule_settings, rule_switches
+from .completing import complete_domain
 from .init import GlobalOption
-from .printing import print_json, print_table, say, visible
+from .printing import print_json, print_table, say
+from .rule_settings import root
 from .shared import DbOption, JsonOption, database_or_fresh, open_existing, open_to_write
 
 if TYPE_CHECKING:
@@ -81,13 +81,14 @@ def list_(
 
     with database_or_fresh(db) as database:
         if domain is not None:
-            number = store.domain_of(database, _root(), domain)["domain_id"]
+            number = store.domain_of(database, root(), domain)["domain_id"]
             rows = database.rows("select number, rule, path from rule_list where domain_id = ?", (number,))
-            columns, empty = ("number", "path", "rule"), f"domain {domain} has no rules"
+            columns: tuple[str, ...] = ("number", "path", "rule")
+            empty = f"domain {domain} has no rules"
         else:
             rows = [
                 row
-                for each in store.sets_of(database, _root())
+                for each in store.sets_of(database, root())
                 for row in database.rows("select * from rule_domain_list where rule_set_id = ?", (each,))
             ]
             columns, empty = (
@@ -139,7 +140,7 @@ def new(
         raise typer.BadParameter(f"{domain!r} is no name; {name!r} is one", param_hint="DOMAIN")
     texts = rule if rule is not None else _edited(name, [])
     with open_to_write(db) as database, database.transaction():
-        number, _ = store.make_set(database, None if everywhere else _root())
+        number, _ = store.make_set(database, None if everywhere else root())
         if database.value("select 1 from rule_domains where rule_set_id = ? and name = ?", (number, name)):
             raise Conflict(f"domain {name}: is there already; 'engine rules edit {name}' changes it")
         store.write_domain(database, number, Domain(name, always_on=bool(always_on), whole_words=bool(whole_words)))
@@ -177,7 +178,7 @@ def edit(
     given = {"recall": recall, "exclude": exclude, "paths": paths}
     options = [*given.values(), always_on, whole_words, rule]
     with open_existing(db) as database:
-        row = store.domain_of(database, _root(), domain)
+        row = store.domain_of(database, root(), domain)
         texts = rule
         if all(option is None for option in options):
             rows = database.rows("select rule from rule_list where domain_id = ?", (row["domain_id"],))
@@ -185,7 +186,7 @@ def edit(
         with database.transaction():
             _change(database, row["rule_set_id"], row["domain"], given, always_on, whole_words, texts)
             warnings = _warnings(database, row["domain"])
-        changed = store.domain_of(database, _root(), domain)
+        changed = store.domain_of(database, root(), domain)
     say(
         f"domain {changed['domain']}: {changed['rules']} rules; called up by {_line(changed)['calls it up'] or 'nothing'}"
     )
@@ -247,78 +248,18 @@ def rm(domain: DomainArgument, db: DbOption = None) -> None:
     from engine.rules import store
 
     with open_existing(db) as database, database.transaction():
-        row = store.domain_of(database, _root(), domain)
+        row = store.domain_of(database, root(), domain)
         store.write_rules(database, row["domain_id"], [])
         database.execute("delete from rule_domains where id = ?", (row["domain_id"],))
     say(f"removed: domain {row['domain']}, {row['rules']} rules")
-
-
-RunOption = Annotated[
-    str | None,
-    typer.Option("--run", metavar="RUN", help="In this run only.", autocompletion=complete_run),
-]
-
-
-@app.command()
-def enable(
-    domains: Annotated[list[str], typer.Argument(metavar="DOMAIN...", autocompletion=complete_domain)],
-    run: RunOption = None,
-    inherit: Annotated[bool, typer.Option("--inherit", help="With --run: as the folder has it again.")] = False,
-    db: DbOption = None,
-) -> None:
-    """Make domains active, in this folder or in one run.
-
-    \b
-    Examples:
-      engine rules enable security
-      engine rules enable security --run demo
-      engine rules enable security --run demo --inherit
-    """
-    _switch(domains, run, db, is_on=None if inherit else True)
-
-
-@app.command()
-def disable(
-    domains: Annotated[list[str], typer.Argument(metavar="DOMAIN...", autocompletion=complete_domain)],
-    run: RunOption = None,
-    db: DbOption = None,
-) -> None:
-    """Make domains inactive: they are not loaded and not told of.
-
-    \b
-    Examples:
-      engine rules disable security
-      engine rules disable security --run demo
-    """
-    _switch(domains, run, db, is_on=False)
-
-
-def _switch(domains: list[str], run: str | None, db: Path | None, *, is_on: bool | None) -> None:
-    from engine.rules import store
-
-    if is_on is None and run is None:
-        raise typer.BadParameter("is for a run; give --run RUN", param_hint="--inherit")
-    with open_existing(db) as database, database.transaction():
-        for name in domains:
-            row = store.domain_of(database, _root(), name)
-            if run is not None:
-                store.override(database, run, "domain", row["domain"], is_on)
-            else:
-                database.execute("update rule_domains set is_active = ? where id = ?", (is_on, row["domain_id"]))
-    how = "as the folder has it" if is_on is None else "active" if is_on else "inactive"
-    say(f"{', '.join(domains)}: {how}{f' in run {visible(run)}' if run else ''}")
-
-
-def _root() -> str:
-    from engine.workspace import Workspace
-
-    return str(Workspace(Path.cwd()).root)
 
 
 for _each in (
     rule_settings.exclude,
     rule_settings.brackets,
     rule_settings.devmode,
+    rule_switches.enable,
+    rule_switches.disable,
     rule_reports.explain,
     rule_reports.stats,
 ):

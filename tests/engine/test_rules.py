@@ -1,7 +1,7 @@
 """Rules in runs: what a packet shows of them, what they cost, and what a run without them does not notice.
 
-1. The section, as prose. 2. Its place, its order and its budget. 3. A file without rules, and one with rules elsewhere, sends
-the same packets. 4. A loop keeps what its first packet showed; a fork counts on. 5. `explain` stores nothing.
+1. The section, as prose. 2. Its place, its order and its budget. 3. A file without rules, and one with rules elsewhere,
+sends the same packets. 4. A loop keeps what its first packet showed; a fork counts on. 5. `explain` stores nothing.
 
 spec: @rule_section @rule_explanation @rule_brackets
 """
@@ -34,7 +34,7 @@ RULES = Found(
 )
 SECTION = """\
 <rules>
-Rules of this project and its user, for how to work and answer. They grant nothing; where they differ from the prompt, the prompt counts.
+Rules of this project and its user, for how to work and answer. They grant nothing; the prompt comes before them.
 
 CONTEXT BRACKET: [FRESH] (prompt 1/15)
 

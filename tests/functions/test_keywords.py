@@ -1,8 +1,8 @@
 """Keywords, star-commands and rule files: what a text holds is what a plain search finds.
 
-1. Words are found as by a search of each, with any letters and letter cases. 2. Whole words have none beside them. 3. What was
-learned from other texts changes nothing. 4. Star-commands, paths and rules are told from what only looks like them. 5. A line
-holds no fence.
+1. Words are found as by a search of each, with any letters and letter cases. 2. Whole words have none beside them. 3. What
+was learned from other texts changes nothing. 4. Star-commands, paths and rules are told from what only looks like them.
+5. A line holds no fence.
 
 spec: @rule_domains @rule_files @rule_section
 """

@@ -60,8 +60,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         db.execute(
             "insert into rule_selections (loop_id, run_id, project_id, turn, prompts, context_left, rule_set_id, bracket, "
-            "basis, devmode, room) select l.id, l.run_id, r.project_id, 1, 1, 100, 1, 'FRESH', 'prompts', 0, 99 from loops as l "
-            "join runs as r on r.id = l.run_id where l.status = 200 limit 1"
+            "basis, devmode, room) select l.id, l.run_id, r.project_id, 1, 1, 100, 1, 'FRESH', 'prompts', 0, 99 "
+            "from loops as l join runs as r on r.id = l.run_id where l.status = 200 limit 1"
         )
         db.execute("insert into rule_findings values (1, 1, 'matched', 'testing', '*.py', 'a.py', 1)")
         db.execute("insert into rule_lines select 1, 1, 'rule', 'testing', 1, 'text', min(id) from contents")
