@@ -43,7 +43,7 @@ where false;
 
 -- triggers
 
--- The bracket and the words first, then what they mean; 424 makes the lines of the section.
+-- The bracket and the words first, then what they mean; 426 makes the lines of the section.
 create trigger _select_rules__select
 instead of insert on _select_rules
 begin
