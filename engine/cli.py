@@ -23,6 +23,7 @@ from .commands import (
     find,
     get,
     grants,
+    init,
     keys,
     lifecycle,
     look,
@@ -31,6 +32,7 @@ from .commands import (
     past,
     policy,
     proposals,
+    rules,
     run,
     shell,
     sql,
@@ -55,6 +57,7 @@ app = typer.Typer(
 )
 
 for _each in (
+    init.init,
     run.run,
     look.runs,
     look.show,
@@ -84,6 +87,7 @@ for _each in (
     app.command(_each.__name__.rstrip("_"))(_each)
 app.add_typer(files.app, name="files")
 app.add_typer(policy.app, name="policy")
+app.add_typer(rules.app, name="rules")
 app.command()(sql.sql)
 app.command()(shell.shell)
 app.add_typer(models.app, name="models")

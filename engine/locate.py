@@ -28,7 +28,7 @@ def find_database(start: Path) -> Path | None:
         )
     if here.is_file():
         return here
-    return next((path for path in _above(start) if _danger(path) is None), None)
+    return next((path for path in _above(start) if danger_of(path) is None), None)
 
 
 def passed_over(start: Path) -> list[str]:
@@ -37,7 +37,7 @@ def passed_over(start: Path) -> list[str]:
     if (start.absolute() / FOLDER / FILE).is_file():
         return reasons
     for path in _above(start):
-        reason = _danger(path)
+        reason = danger_of(path)
         if reason is None:
             break
         reasons.append(f"{path} {reason} and is passed over")
@@ -54,7 +54,7 @@ def _link(path: Path) -> Path | None:
     return next((each for each in (path.parent, path) if each.is_symlink()), None)
 
 
-def _danger(path: Path) -> str | None:
+def danger_of(path: Path) -> str | None:
     """Why another user may have written the file at `path`, as the end of a sentence about it; None where none can have."""
     try:
         folder, file = path.parent.stat(), path.stat()

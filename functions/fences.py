@@ -27,6 +27,7 @@ _UNSEEN = (
     "\U0001d173-\U0001d17a\U000e0001-\U000e007f"
 )
 _IN_NAMES = lazy_regex(rf'[<>"{_UNSEEN}]|&(?=#?\w+;)|:(?=::)')
+_IN_LINES = lazy_regex(rf"[{_UNSEEN}]|:(?=::)")
 _IN_JSON = lazy_regex(rf"[{_UNSEEN}]|<(?=[^\W\d_]|[/|!?\uff5c])|:(?=::)")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", '"': "&quot;", "&": "&amp;"}
 
@@ -68,6 +69,19 @@ def fence_json(json: str | None) -> str | None:
     return None if json is None else escape_json(json)
 
 
+def fence_line(text: str | None) -> str | None:
+    """`text` as one line that opens and closes no fence: white space is a blank, and each `:::` is written `&#58;::`.
+
+    Control characters, bidirectional and invisible ones are written as character references.
+    """
+    if text is None:
+        return None
+    line = " ".join(text.split())
+    if line.isprintable() and FENCE not in line:
+        return line
+    return _IN_LINES.sub(lambda found: f"&#{ord(found[0])};", line)
+
+
 def escape_json(json: str) -> str:
     """`fence_json` of a text that is not NULL."""
     if json.isprintable() and "<" not in json and FENCE not in json:
@@ -93,4 +107,5 @@ FUNCTIONS = (
     Function("fence_tag", 2, fence_tag),
     Function("fence_path", 1, fence_path),
     Function("fence_json", 1, fence_json),
+    Function("fence_line", 1, fence_line),
 )

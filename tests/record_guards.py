@@ -27,6 +27,7 @@ OF_A_SENT_TURN = "exists (select 1 from turns where id = old.turn_id and phase <
 OF_A_JUDGED_TURN = "exists (select 1 from turns where id = old.turn_id and phase = 'judged')"
 USAGE = "response finish_reason prompt_tokens cached_tokens completion_tokens reasoning_tokens cost"
 OF_AN_OPEN_TURN = "exists (select 1 from turns where id = old.turn_id and phase <> 'judged')"
+OF_A_SELECTION = "exists (select 1 from rule_selections where id = old.selection_id)"
 OF_A_COMMAND = "exists (select 1 from commands where id = old.command_id)"
 WITH_THE_CLOCK = "new.since - (select coalesce(max(id), 0) from events) in (0, 1)"
 SEEN = "content_id visibility state outcome context_order turn"
@@ -107,6 +108,18 @@ OF_PACKETS = (
     Kept("pictures", stays=UNTIL_A_SWEEP),
     Kept("turn_pictures", stays=OF_A_SENT_TURN),
     Kept("demotions", stays=OF_A_JUDGED_TURN, taken=OF_A_JUDGED_TURN),
+    Kept(
+        "rule_selections",
+        stays=OF_A_RUN,
+        may=(
+            (
+                "chars all_chars tag",
+                "not exists (select 1 from turns where loop_id = old.loop_id and phase <> 'assembling')",
+            ),
+        ),
+    ),
+    Kept("rule_findings", stays=OF_A_SELECTION),
+    Kept("rule_lines", stays=OF_A_SELECTION),
 )
 OF_COMMANDS = (
     Kept(
@@ -203,6 +216,15 @@ FREE = {
     "leases": "who drives a run now",
     "projects": "configuration",
     "file_constraints": "configuration",
+    "brackets": "vocabulary",
+    "rule_sets": "configuration; what it made of a prompt stands in its selection",
+    "rule_domains": "configuration",
+    "rule_keywords": "configuration",
+    "star_commands": "configuration",
+    "star_command_rules": "configuration",
+    "rule_brackets": "configuration",
+    "bracket_rules": "configuration",
+    "rule_overrides": "configuration",
     "command_policies": "configuration; who decided by one stands in the decision",
     "grants": "configuration; a row counts only as the user's own store confirms it",
     "file_stats": "what the last scan of a folder found",
@@ -230,6 +252,9 @@ FREE = {
     "_result_statuses": "vocabulary",
     "_matched_entries": "work in hand",
     "_purges": "work in hand",
+    "_rule_candidates": "work in hand",
+    "_rule_hits": "work in hand",
+    "_rule_drafts": "work in hand",
     "content_search": "an index",
     "engine_meta": "what the rules of the file were made from",
     "engine_objects": "what the rules of the file were made from",

@@ -1,4 +1,4 @@
-"""Completes runs, turns, models, settings, providers and paths on the command line; where anything goes wrong, nothing.
+"""Completes what a command line takes: runs, turns, models, settings, providers, rules, paths; nothing where anything fails.
 
 Names of a file are data: only bash gets those with other characters than a path has, and with each of these escaped.
 """
@@ -43,6 +43,12 @@ _MODELS = """
     where substr(name, 1, length(:typed)) = :typed
     order by name
 """
+_DOMAINS = """
+    select distinct name from rule_domains where substr(name, 1, length(:typed)) = :typed order by name
+"""
+_STAR_COMMANDS = """
+    select distinct name from star_commands where substr(name, 1, length(:typed)) = :typed order by name
+"""
 
 _TURNS = """
     select cast(turn as text)
@@ -72,6 +78,8 @@ complete_model = _completer(_MODELS)
 complete_path = _completer(_PATHS)
 complete_proposal = _completer(_PROPOSALS)
 complete_turn = _completer(_TURNS)
+complete_domain = _completer(_DOMAINS)
+complete_star_command = _completer(_STAR_COMMANDS)
 _complete_setting = _completer(_SETTINGS)
 
 

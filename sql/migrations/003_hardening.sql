@@ -257,3 +257,177 @@ create table turn_pictures (
 -- the closing fence of a part is not stored a second time
 alter table chunks add column fenced integer not null default 0
     constraint chunks_fenced_flag check (fenced in (0, 1));
+-- rules: sets, domains and their words, star-commands, brackets, and what was selected for each prompt
+
+create table brackets (
+    name text primary key,
+    ordinal integer not null,
+    after_prompts integer not null,
+    below_percent integer not null,
+    meaning text not null
+) strict, without rowid;
+
+create table rule_sets (
+    id integer primary key,
+    project_id integer constraint rule_sets_project references projects (id) on delete cascade,
+    devmode integer not null default 0 constraint rule_sets_devmode_flag check (devmode in (0, 1)),
+    star_commands integer not null default 1
+        constraint rule_sets_star_commands_flag check (star_commands in (0, 1)),
+    strict_stars integer not null default 0 constraint rule_sets_strict_stars_flag check (strict_stars in (0, 1)),
+    brackets integer not null default 1 constraint rule_sets_brackets_flag check (brackets in (0, 1)),
+    bracket_basis text not null default 'prompts'
+        constraint rule_sets_bracket_basis check (bracket_basis in ('prompts', 'context'))
+) strict;
+
+create unique index idx_rule_sets_project on rule_sets (project_id) where project_id is not null;
+
+create unique index idx_rule_sets_global on rule_sets (coalesce(project_id, 0)) where project_id is null;
+
+create table rule_domains (
+    id integer primary key,
+    rule_set_id integer not null constraint rule_domains_set references rule_sets (id) on delete cascade,
+    name text not null constraint rule_domains_name_form check (
+        name glob '[a-z0-9]*' and name not glob '*[^a-z0-9_-]*' and length(name) <= 60
+    ),
+    is_active integer not null default 1 constraint rule_domains_is_active_flag check (is_active in (0, 1)),
+    always_on integer not null default 0 constraint rule_domains_always_on_flag check (always_on in (0, 1)),
+    file text,
+    constraint rule_domains_name_once unique (rule_set_id, name)
+) strict;
+
+create table rule_keywords (
+    id integer primary key,
+    rule_set_id integer not null constraint rule_keywords_set references rule_sets (id) on delete cascade,
+    domain_id integer constraint rule_keywords_domain references rule_domains (id) on delete cascade,
+    kind text not null constraint rule_keywords_kind check (kind in ('recall', 'exclude', 'path')),
+    word text not null constraint rule_keywords_word_form check (
+        trim(word) <> '' and length(word) <= 200 and not instr(word, char(10))
+    ),
+    is_whole integer not null default 0 constraint rule_keywords_is_whole_flag check (is_whole in (0, 1)),
+    constraint rule_keywords_of_all check (domain_id is not null or kind = 'exclude')
+) strict;
+
+create unique index idx_rule_keywords_word
+on rule_keywords (rule_set_id, coalesce(domain_id, 0), kind, word);
+
+create index idx_rule_keywords_found on rule_keywords (rule_set_id, is_whole, word);
+
+create index idx_rule_keywords_domain on rule_keywords (domain_id, kind, word);
+
+create table star_commands (
+    id integer primary key,
+    rule_set_id integer not null constraint star_commands_set references rule_sets (id) on delete cascade,
+    name text not null constraint star_commands_name_form check (
+        name glob '[a-z]*' and name not glob '*[^a-z0-9_]*' and length(name) <= 60
+    ),
+    description text not null default '',
+    constraint star_commands_name_once unique (rule_set_id, name)
+) strict;
+
+create table star_command_rules (
+    star_command_id integer not null
+        constraint star_command_rules_command references star_commands (id) on delete cascade,
+    ordinal integer not null,
+    text text not null
+        constraint star_command_rules_text_form check (trim(text) <> '' and length(text) <= 2000),
+    primary key (star_command_id, ordinal)
+) strict, without rowid;
+
+create table rule_brackets (
+    rule_set_id integer not null constraint rule_brackets_set references rule_sets (id) on delete cascade,
+    bracket text not null constraint rule_brackets_bracket references brackets (name),
+    after_prompts integer constraint rule_brackets_after_prompts_range check (after_prompts >= 0),
+    below_percent integer constraint rule_brackets_below_percent_range check (below_percent between 0 and 101),
+    is_enabled integer not null default 1 constraint rule_brackets_is_enabled_flag check (is_enabled in (0, 1)),
+    primary key (rule_set_id, bracket)
+) strict, without rowid;
+
+create table bracket_rules (
+    rule_set_id integer not null constraint bracket_rules_set references rule_sets (id) on delete cascade,
+    bracket text not null constraint bracket_rules_bracket references brackets (name)
+        constraint bracket_rules_not_critical check (bracket <> 'CRITICAL'),
+    ordinal integer not null,
+    text text not null constraint bracket_rules_text_form check (trim(text) <> '' and length(text) <= 2000),
+    primary key (rule_set_id, bracket, ordinal)
+) strict, without rowid;
+
+create table rule_overrides (
+    run_id integer not null constraint rule_overrides_run references runs (id) on delete cascade,
+    kind text not null constraint rule_overrides_kind check (kind in ('devmode', 'domain')),
+    name text not null default '',
+    is_on integer not null constraint rule_overrides_is_on_flag check (is_on in (0, 1)),
+    primary key (run_id, kind, name)
+) strict, without rowid;
+
+create table rule_selections (
+    id integer primary key,
+    loop_id integer constraint rule_selections_loop references loops (id) on delete cascade,
+    run_id integer constraint rule_selections_run references runs (id) on delete cascade,
+    project_id integer not null constraint rule_selections_project references projects (id),
+    turn integer,
+    prompts integer not null,
+    context_left integer not null,
+    rule_set_id integer not null,
+    bracket text constraint rule_selections_bracket references brackets (name),
+    basis text not null,
+    devmode integer not null,
+    room integer not null,
+    chars integer not null default 0,
+    all_chars integer not null default 0,
+    tag text not null default 'rules'
+) strict;
+
+create unique index idx_rule_selections_loop on rule_selections (loop_id) where loop_id is not null;
+
+create index idx_rule_selections_run on rule_selections (run_id);
+
+create table rule_findings (
+    selection_id integer not null
+        constraint rule_findings_selection references rule_selections (id) on delete cascade,
+    ordinal integer not null,
+    kind text not null constraint rule_findings_kind check (
+        kind in ('always_on', 'matched', 'excluded', 'global_exclude', 'available', 'star_command')
+    ),
+    name text,
+    word text,
+    path text,
+    domain_id integer,
+    primary key (selection_id, ordinal)
+) strict, without rowid;
+
+create table _rule_candidates (
+    domain_id integer primary key,
+    name text not null,
+    always_on integer not null
+) strict;
+
+create table _rule_hits (
+    domain_id integer not null,
+    kind text not null,
+    keyword_id integer not null,
+    word text not null,
+    path text,
+    primary key (domain_id, kind, keyword_id)
+) strict, without rowid;
+
+create table rule_lines (
+    selection_id integer not null
+        constraint rule_lines_selection references rule_selections (id) on delete cascade,
+    ordinal integer not null,
+    part text not null,
+    label text,
+    number integer,
+    text text,
+    content_id integer constraint rule_lines_content references contents (id),
+    primary key (selection_id, ordinal)
+) strict, without rowid;
+
+create table _rule_drafts (
+    ordinal integer primary key,
+    part text not null,
+    label text,
+    number integer,
+    text text,
+    content_id integer,
+    fits integer not null
+) strict;

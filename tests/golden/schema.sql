@@ -36,6 +36,48 @@ CREATE TABLE _result_statuses (
     primary key (state, outcome)
 ) strict, without rowid;
 
+CREATE TABLE _rule_candidates (
+    domain_id integer primary key,
+    name text not null,
+    always_on integer not null
+) strict;
+
+CREATE TABLE _rule_drafts (
+    ordinal integer primary key,
+    part text not null,
+    label text,
+    number integer,
+    text text,
+    content_id integer,
+    fits integer not null
+) strict;
+
+CREATE TABLE _rule_hits (
+    domain_id integer not null,
+    kind text not null,
+    keyword_id integer not null,
+    word text not null,
+    path text,
+    primary key (domain_id, kind, keyword_id)
+) strict, without rowid;
+
+CREATE TABLE bracket_rules (
+    rule_set_id integer not null constraint bracket_rules_set references rule_sets (id) on delete cascade,
+    bracket text not null constraint bracket_rules_bracket references brackets (name)
+        constraint bracket_rules_not_critical check (bracket <> 'CRITICAL'),
+    ordinal integer not null,
+    text text not null constraint bracket_rules_text_form check (trim(text) <> '' and length(text) <= 2000),
+    primary key (rule_set_id, bracket, ordinal)
+) strict, without rowid;
+
+CREATE TABLE brackets (
+    name text primary key,
+    ordinal integer not null,
+    after_prompts integer not null,
+    below_percent integer not null,
+    meaning text not null
+) strict, without rowid;
+
 CREATE TABLE categories (
     name text primary key,
     meaning text not null
@@ -435,6 +477,103 @@ CREATE TABLE rewinds (
     turn integer not null
 ) strict;
 
+CREATE TABLE rule_brackets (
+    rule_set_id integer not null constraint rule_brackets_set references rule_sets (id) on delete cascade,
+    bracket text not null constraint rule_brackets_bracket references brackets (name),
+    after_prompts integer constraint rule_brackets_after_prompts_range check (after_prompts >= 0),
+    below_percent integer constraint rule_brackets_below_percent_range check (below_percent between 0 and 101),
+    is_enabled integer not null default 1 constraint rule_brackets_is_enabled_flag check (is_enabled in (0, 1)),
+    primary key (rule_set_id, bracket)
+) strict, without rowid;
+
+CREATE TABLE rule_domains (
+    id integer primary key,
+    rule_set_id integer not null constraint rule_domains_set references rule_sets (id) on delete cascade,
+    name text not null constraint rule_domains_name_form check (
+        name glob '[a-z0-9]*' and name not glob '*[^a-z0-9_-]*' and length(name) <= 60
+    ),
+    is_active integer not null default 1 constraint rule_domains_is_active_flag check (is_active in (0, 1)),
+    always_on integer not null default 0 constraint rule_domains_always_on_flag check (always_on in (0, 1)),
+    file text,
+    constraint rule_domains_name_once unique (rule_set_id, name)
+) strict;
+
+CREATE TABLE rule_findings (
+    selection_id integer not null
+        constraint rule_findings_selection references rule_selections (id) on delete cascade,
+    ordinal integer not null,
+    kind text not null constraint rule_findings_kind check (
+        kind in ('always_on', 'matched', 'excluded', 'global_exclude', 'available', 'star_command')
+    ),
+    name text,
+    word text,
+    path text,
+    domain_id integer,
+    primary key (selection_id, ordinal)
+) strict, without rowid;
+
+CREATE TABLE rule_keywords (
+    id integer primary key,
+    rule_set_id integer not null constraint rule_keywords_set references rule_sets (id) on delete cascade,
+    domain_id integer constraint rule_keywords_domain references rule_domains (id) on delete cascade,
+    kind text not null constraint rule_keywords_kind check (kind in ('recall', 'exclude', 'path')),
+    word text not null constraint rule_keywords_word_form check (
+        trim(word) <> '' and length(word) <= 200 and not instr(word, char(10))
+    ),
+    is_whole integer not null default 0 constraint rule_keywords_is_whole_flag check (is_whole in (0, 1)),
+    constraint rule_keywords_of_all check (domain_id is not null or kind = 'exclude')
+) strict;
+
+CREATE TABLE rule_lines (
+    selection_id integer not null
+        constraint rule_lines_selection references rule_selections (id) on delete cascade,
+    ordinal integer not null,
+    part text not null,
+    label text,
+    number integer,
+    text text,
+    content_id integer constraint rule_lines_content references contents (id),
+    primary key (selection_id, ordinal)
+) strict, without rowid;
+
+CREATE TABLE rule_overrides (
+    run_id integer not null constraint rule_overrides_run references runs (id) on delete cascade,
+    kind text not null constraint rule_overrides_kind check (kind in ('devmode', 'domain')),
+    name text not null default '',
+    is_on integer not null constraint rule_overrides_is_on_flag check (is_on in (0, 1)),
+    primary key (run_id, kind, name)
+) strict, without rowid;
+
+CREATE TABLE rule_selections (
+    id integer primary key,
+    loop_id integer constraint rule_selections_loop references loops (id) on delete cascade,
+    run_id integer constraint rule_selections_run references runs (id) on delete cascade,
+    project_id integer not null constraint rule_selections_project references projects (id),
+    turn integer,
+    prompts integer not null,
+    context_left integer not null,
+    rule_set_id integer not null,
+    bracket text constraint rule_selections_bracket references brackets (name),
+    basis text not null,
+    devmode integer not null,
+    room integer not null,
+    chars integer not null default 0,
+    all_chars integer not null default 0,
+    tag text not null default 'rules'
+) strict;
+
+CREATE TABLE rule_sets (
+    id integer primary key,
+    project_id integer constraint rule_sets_project references projects (id) on delete cascade,
+    devmode integer not null default 0 constraint rule_sets_devmode_flag check (devmode in (0, 1)),
+    star_commands integer not null default 1
+        constraint rule_sets_star_commands_flag check (star_commands in (0, 1)),
+    strict_stars integer not null default 0 constraint rule_sets_strict_stars_flag check (strict_stars in (0, 1)),
+    brackets integer not null default 1 constraint rule_sets_brackets_flag check (brackets in (0, 1)),
+    bracket_basis text not null default 'prompts'
+        constraint rule_sets_bracket_basis check (bracket_basis in ('prompts', 'context'))
+) strict;
+
 CREATE TABLE run_options (
     name text primary key,
     scope text not null constraint run_options_scope check (scope in ('loop', 'run')),
@@ -555,6 +694,25 @@ CREATE TABLE settings (
     needed integer not null default 0 constraint settings_needed_flag check (needed in (0, 1)),
     meaning text not null
 ) strict, without rowid;
+
+CREATE TABLE star_command_rules (
+    star_command_id integer not null
+        constraint star_command_rules_command references star_commands (id) on delete cascade,
+    ordinal integer not null,
+    text text not null
+        constraint star_command_rules_text_form check (trim(text) <> '' and length(text) <= 2000),
+    primary key (star_command_id, ordinal)
+) strict, without rowid;
+
+CREATE TABLE star_commands (
+    id integer primary key,
+    rule_set_id integer not null constraint star_commands_set references rule_sets (id) on delete cascade,
+    name text not null constraint star_commands_name_form check (
+        name glob '[a-z]*' and name not glob '*[^a-z0-9_]*' and length(name) <= 60
+    ),
+    description text not null default '',
+    constraint star_commands_name_once unique (rule_set_id, name)
+) strict;
 
 CREATE TABLE states (
     name text primary key,
@@ -722,6 +880,21 @@ CREATE INDEX idx_rewinds_from_run_id on rewinds (from_run_id);
 
 CREATE INDEX idx_rewinds_run_id on rewinds (run_id);
 
+CREATE INDEX idx_rule_keywords_domain on rule_keywords (domain_id, kind, word);
+
+CREATE INDEX idx_rule_keywords_found on rule_keywords (rule_set_id, is_whole, word);
+
+CREATE UNIQUE INDEX idx_rule_keywords_word
+on rule_keywords (rule_set_id, coalesce(domain_id, 0), kind, word);
+
+CREATE UNIQUE INDEX idx_rule_selections_loop on rule_selections (loop_id) where loop_id is not null;
+
+CREATE INDEX idx_rule_selections_run on rule_selections (run_id);
+
+CREATE UNIQUE INDEX idx_rule_sets_global on rule_sets (coalesce(project_id, 0)) where project_id is null;
+
+CREATE UNIQUE INDEX idx_rule_sets_project on rule_sets (project_id) where project_id is not null;
+
 CREATE INDEX idx_run_views_in_context on run_views (run_id, entry_id) where visibility <> 'archived';
 
 CREATE INDEX idx_runs_parent_run_id on runs (parent_run_id);
@@ -793,6 +966,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _deciding_commands (command_id, decision)
 -- view _demote (turn_id, step)
 -- view _demotion_notes (turn_id, step, entries, tokens, lines)
+-- view _domain_findings (part, place, kind, name, word, path, domain_id)
 -- view _due_effects (run_id, turn_id, command_id, proposal_id, kind, ordinal, detail)
 -- view _edit_files (command_id, run_id, proposal_id, kind, path, entry_id, hash_before, hash_after, content_id, leads_to, log_path)
 -- view _edits (command_id, entry_id, path, attributes, is_pattern, visibility, edit)
@@ -806,6 +980,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _entry_bodies (run_id, entry_id, scope, path, scheme, kind, hash, content_id, body, chars, attributes, visibility, state, outcome)
 -- view _entry_heads (run_id, entry_id, head)
 -- view _entry_lines (command_id, path, line)
+-- view _explain_rules (run_id, project_id, prompt)
 -- view _explained_decisions (explained_id, readable, plain, policy_id, level, name, decision, message, grant_id)
 -- view _explained_programs (explained_id, ordinal, program, arguments, policy_id, level, name, decision, message)
 -- view _fail_command (command_id, fault)
@@ -835,6 +1010,8 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _kept_pages (effect_id, note)
 -- view _ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
 -- view _ladder_reports (turn_id, soft, message)
+-- view _lay_rules (selection_id)
+-- view _leading_rule_sets (project_id, rule_set_id, brackets, bracket_basis, devmode)
 -- view _leases_in_force (run_id, token)
 -- view _leftover_jobs (effect_id, run_id, identity)
 -- view _leftover_processes (effect_id, run_id, identity)
@@ -848,12 +1025,14 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _loop_rates (loop_id, chars_per_token)
 -- view _loop_seconds (loop_id, max_seconds, seconds_left)
 -- view _loop_votes (turn_id, voter, rank, status, reason, answer)
+-- view _loops_without_rules (turn_id)
 -- view _made_states (entry_id, began, command_id)
 -- view _make_metadata (run_id, entry_id)
 -- view _maps (command_id, message)
 -- view _metadata (id, attributes, head)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
+-- view _newest_selection (id, loop_id, run_id, project_id, turn, prompts, context_left, rule_set_id, bracket, basis, devmode, room, chars, all_chars, tag)
 -- view _next_piped_text (path, most_tokens)
 -- view _offer_packet (turn_id, chars, lease)
 -- view _open_costs (turn_id, run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, expansion, chars_per_token, visible)
@@ -867,6 +1046,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _packet_log (turn_id, entry_id, version, text)
 -- view _packet_pictures (turn_id, ordinal, path, line, sha256, fault, beside_chars)
 -- view _packet_prompt (turn_id, mode, text, tag, warning, has_figures)
+-- view _packet_rules (turn_id, tag, part, label, number, text)
 -- view _packet_schemes (turn_id, kind, visible, summarized, expansion, floor)
 -- view _packet_sizes (turn_id, usage, free, system, system_share)
 -- view _packet_summary (turn_id, entry_id, version, text, content_id, body_chars)
@@ -886,6 +1066,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _process_paths (effect_id, run_id, path, channel)
 -- view _process_reports (effect_id, report)
 -- view _processes_ahead (run_id, command_id, proposal_id)
+-- view _project_rule_sets (project_id, rule_set_id, is_global)
 -- view _proposal_ends (command_id, state, outcome, message)
 -- view _proposals_to_decide (resolution_id, proposal_id, kind)
 -- view _propose_file (command_id, path, content_id, before, leads_to, diff)
@@ -903,16 +1084,23 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _response_prose (turn_id, prose)
 -- view _rewind_files (run_id, turn, path, change, hash_now, content_now, leads_to, hash_then, content_then, stays)
 -- view _rewind_plans (run_id, turn, plan)
+-- view _rule_scopes (rule_set_id, project_id, scope)
+-- view _rules (domain_id, place, entry_id, path, content_id, chars)
 -- view _run_command (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _run_costs (run_id, cost)
 -- view _run_lines (run_id, source_id, depth, before_turn)
 -- view _run_paths (run_id, path, entry_id, kind, scheme)
+-- view _run_prompts (run_id, counted)
 -- view _run_roots (run_id, roots)
 -- view _run_status_after_loop (loop_status, run_status)
 -- view _sandbox_choices (command_id, choice, network, reads)
 -- view _sandbox_questions (run_id, choice)
 -- view _sandboxes_told (run_id, token, choice, sandbox)
 -- view _scan_requests (turn_id, run_id, project_id, root)
+-- view _select_rules (loop_id, run_id, project_id, turn, prompt, prompts, context_left, room)
+-- view _selection_domains (selection_id, domain_id, name, always_on, file, is_active)
+-- view _selection_lines (selection_id, part_order, place, step, part, label, number, text, content_id, chars)
+-- view _selection_star_commands (selection_id, star_command_id, name, description)
 -- view _sent_packets (run_id, seen_at, turn)
 -- view _setting_defaults (name, value, kind, least, most, needed, meaning)
 -- view _setting_outcomes (name, origin, value, source, default)
@@ -960,6 +1148,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _write_batch (command_id, run_id, edits)
 -- view _write_body (command_id, path, attributes, visibility, edit)
 -- view _write_job (effect_id)
+-- view _write_rule (rule_set_id, path, body)
 -- view _written_contents (run_id, path, turn, content_id, began)
 -- view _yolo_proposals (proposal_id)
 -- view answer_proposal (proposal_id, decision, body, reason, decided_by)
@@ -968,6 +1157,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view atomic_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, max_output)
 -- view audit_entries (run, path, turn, body, status, at)
 -- view begin_turn (run, lease)
+-- view bracket_list (folder, bracket, after_prompts, below_percent, is_enabled, rules, basis, rule_set_id, ordinal)
 -- view cancel_process (run, path, asked_by, reason)
 -- view choose_pictures (turn_id)
 -- view claim_lease (run, token, holder, replaces)
@@ -1029,6 +1219,11 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view report_listing (project_id, listing, is_partial)
 -- view resumable_runs (run_id, run, status, step)
 -- view rewind_run (run, turn, files, leave, decided_by, plan, request_id, lease)
+-- view rule_domain_list (folder, domain, is_active, always_on, whole_words, recall, exclude, paths, rules, file, domain_id, rule_set_id)
+-- view rule_list (folder, domain, number, rule, path, domain_id, rule_set_id)
+-- view rule_loads (run, loop, turn, bracket, domains, star_commands, turns, tokens, saved_tokens)
+-- view rule_matches (run, loop, turn, prompts, bracket, found, domain, star_command, word, excluded_by, path)
+-- view rule_warnings (folder, warning)
 -- view run_leases (run, token, holder, expires_at)
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, at)
 -- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent)
@@ -1039,9 +1234,11 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view said (run, turn, at, kind, path, text)
 -- view scheme_writers (scheme, writer)
 -- view seeing_models (pattern)
+-- view select_rules (turn_id)
 -- view set_layer (name, layer, value, source, confirmed)
 -- view setting_list (name, value, default, is_set, origin, source, kind, least, most, needed, meaning)
 -- view show_job_output (run_id)
+-- view star_command_list (folder, star_command, description, rules, star_command_id, rule_set_id)
 -- view start_effect (effect_id, identity, lease)
 -- view start_job (effect_id, identity, lease)
 -- view store_content (path, body)
@@ -1063,6 +1260,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view verb_set (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_update (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
+-- view write_rules (domain_id, rules)
 
 -- trigger _abort_run__abort on _abort_run
 -- trigger _accept_all__accept on _accept_all
@@ -1087,9 +1285,11 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _entry_metadata__keep_fixed on _entry_metadata
 -- trigger _entry_metadata__keep_keys on _entry_metadata
 -- trigger _entry_metadata__keep_rows on _entry_metadata
+-- trigger _explain_rules__explain on _explain_rules
 -- trigger _fail_command__fail on _fail_command
 -- trigger _judge_turn__judge on _judge_turn
 -- trigger _keep_pages__keep on _keep_pages
+-- trigger _lay_rules__lay on _lay_rules
 -- trigger _list_entries__list on _list_entries
 -- trigger _log_command__log on _log_command
 -- trigger _make_metadata__make on _make_metadata
@@ -1112,6 +1312,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _run_command__think on _run_command
 -- trigger _run_command__update on _run_command
 -- trigger _run_command__web on _run_command
+-- trigger _select_rules__select on _select_rules
 -- trigger _settle_proposal__settle on _settle_proposal
 -- trigger _show_entry__show on _show_entry
 -- trigger _steer_run__steer on _steer_run
@@ -1124,6 +1325,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _write_batch__write on _write_batch
 -- trigger _write_body__write on _write_body
 -- trigger _write_job__write on _write_job
+-- trigger _write_rule__write on _write_rule
 -- trigger answer_proposal__answer on answer_proposal
 -- trigger append_job_output__append on append_job_output
 -- trigger append_output__append on append_output
@@ -1229,6 +1431,16 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger rewinds__keep_fixed on rewinds
 -- trigger rewinds__keep_keys on rewinds
 -- trigger rewinds__keep_rows on rewinds
+-- trigger rule_findings__keep_fixed on rule_findings
+-- trigger rule_findings__keep_keys on rule_findings
+-- trigger rule_findings__keep_rows on rule_findings
+-- trigger rule_lines__keep_fixed on rule_lines
+-- trigger rule_lines__keep_keys on rule_lines
+-- trigger rule_lines__keep_rows on rule_lines
+-- trigger rule_selections__keep_chars on rule_selections
+-- trigger rule_selections__keep_fixed on rule_selections
+-- trigger rule_selections__keep_keys on rule_selections
+-- trigger rule_selections__keep_rows on rule_selections
 -- trigger run_scopes__keep_fixed on run_scopes
 -- trigger run_scopes__keep_keys on run_scopes
 -- trigger run_scopes__keep_rows on run_scopes
@@ -1252,6 +1464,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger runs__keep_keys on runs
 -- trigger runs__keep_rows on runs
 -- trigger runs__record_status on runs
+-- trigger select_rules__select on select_rules
 -- trigger set_layer__keep on set_layer
 -- trigger settings__guard_value on settings
 -- trigger settings__keep_layer on settings
@@ -1300,3 +1513,4 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger votes__keep_keys on votes
 -- trigger votes__keep_rows on votes
 -- trigger write_entry__find on write_entry
+-- trigger write_rules__write on write_rules

@@ -74,6 +74,13 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "insert into turn_pictures (turn_id, entry_id, ordinal, path, sha256, line, tokens, chars, picture_id, fault) "
             "select min(t.id), min(e.id), 1, 'a.png', '00', 'PNG', 85, 170, 1, 'none' from turns as t join entries as e"
         )
+        db.execute(
+            "insert into rule_selections (loop_id, run_id, project_id, turn, prompts, context_left, rule_set_id, bracket, "
+            "basis, devmode, room) select l.id, l.run_id, r.project_id, 1, 1, 100, 1, 'FRESH', 'prompts', 0, 99 "
+            "from loops as l join runs as r on r.id = l.run_id where l.status = 200 limit 1"
+        )
+        db.execute("insert into rule_findings values (1, 1, 'matched', 'testing', '*.py', 'a.py', 1)")
+        db.execute("insert into rule_lines select 1, 1, 'rule', 'testing', 1, 'text', min(id) from contents")
         db.execute("pragma journal_mode = delete")
     return path
 

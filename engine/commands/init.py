@@ -1,0 +1,91 @@
+"""`engine init`: rules for a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .printing import print_json, say, visible
+from .shared import DbOption, JsonOption, db_flag, open_to_write
+
+if TYPE_CHECKING:
+    from engine.rules.store import Report
+    from engine.workspace import Workspace
+
+BEGIN, END = "<!-- engine rules -->", "<!-- /engine rules -->"
+BLOCK = f"""{BEGIN}
+## Rules
+
+`engine` loads rules by what a prompt says: `engine rules list` shows them, `engine rules explain 'PROMPT'` says which
+ones a prompt loads, and why. A `*name` in a prompt loads a star-command, such as `*brief` or `*plan`. People change them
+with `engine rules`.
+{END}
+"""
+_AGENTS = "AGENTS.md"
+
+GlobalOption = Annotated[bool, typer.Option("--global", help="For all folders that use this database.")]
+
+
+def init(
+    everywhere: GlobalOption = False,
+    skip_agents_md: Annotated[bool, typer.Option("--skip-agents-md", help="Leave AGENTS.md alone.")] = False,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Make rules for this folder: domains, star-commands and brackets.
+
+    They come from the folder .opencarly or .carl here or in the nearest folder above, else from the engine. What is there
+    stays as it is. A block in AGENTS.md tells that there are rules; it is written once. --global takes those of the engine.
+
+    \b
+    Examples:
+      engine init
+      engine init --global
+      engine init --skip-agents-md
+    """
+    from engine.rules import sources, store
+    from engine.workspace import Workspace
+
+    place = Workspace(Path.cwd(), db)
+    folder = None if everywhere else sources.nearest(place.root)
+    found = sources.shipped() if folder is None else sources.read(folder, place.root)
+    with open_to_write(db) as database:
+        report = store.add(database, None if everywhere else str(place.root), found)
+    block = None if everywhere or skip_agents_md else _write_block(place)
+    if as_json:
+        print_json({"source": found.source, **vars(report), "agents_md": block})
+        return
+    tell(report, found.source)
+    if block:
+        say(f"{_AGENTS}: {block}")
+    say(f"'engine rules{db_flag(db)}' shows what holds; 'engine rules explain{db_flag(db)} PROMPT' what a prompt loads")
+
+
+def tell(report: Report, source: str) -> None:
+    """Say what became of rules that were read."""
+    say(f"from {visible(source)}")
+    for what, names in (("added", report.added), ("replaced", report.replaced), ("there already", report.kept)):
+        if names:
+            say(f"{what}: {', '.join(names)}")
+    for warning in report.warnings:
+        say(f"warning: {visible(warning)}", "yellow")
+
+
+def _write_block(place: Workspace) -> str:
+    """Write the block into AGENTS.md where it has none; returns what was done. What stands in the file stays."""
+    from engine.errors import EngineError
+
+    try:
+        now = place.read(_AGENTS, 10_000_000)
+        if now.kind not in ("text", "missing") or now.leads_to is not None:
+            return "is no text file of this folder and was left alone"
+        before = now.text or ""
+        if BEGIN in before:
+            return "has the block already"
+        parted = "" if not before else "\n" if before.endswith("\n") else "\n\n"
+        place.write(_AGENTS, before + parted + BLOCK, before=now.sha256)
+    except EngineError as error:
+        return f"was left alone, {error.message}"
+    return "has a block about the rules now"

@@ -1,0 +1,138 @@
+"""Reads `.carl/`: a manifest, rule files, `commands` and `context`, all of lines KEY=VALUE."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from engine.errors import Conflict
+
+from .found import (
+    DOMAINS,
+    STAR_COMMAND,
+    Bracket,
+    Domain,
+    Folder,
+    Found,
+    StarCommand,
+    domain_name,
+    kept_rules,
+    kept_words,
+)
+
+MANIFEST = "manifest"
+_KEY = re.compile(r"([A-Za-z0-9][A-Za-z0-9_. -]*)_(STATE|RECALL|EXCLUDE|ALWAYS_ON|PATHS)")
+_RULE = re.compile(r"([A-Za-z0-9][A-Za-z0-9_. -]*)_RULE_(\d{1,9})")
+# domains that are parts of the format
+_CONTEXT, _COMMANDS, _GLOBAL = "CONTEXT", "COMMANDS", "GLOBAL"
+
+Pairs = list[tuple[int, str, str]]
+"""Lines of a file: the number, the key, the value."""
+
+
+def read(folder: Folder) -> Found:
+    """What a folder with such a manifest says; its brackets go by the context that is left.
+
+    Raises `Conflict` (409) for a manifest that is wrong, with the file and the line.
+    """
+    found = Found(folder.shown, basis="context")
+    where = folder.named(MANIFEST)
+    said: dict[str, dict[str, str]] = {}
+    order: list[str] = []
+    for line, key, value in _pairs(folder.needed(MANIFEST), where):
+        parts = _KEY.fullmatch(key.upper())
+        if key.upper() == "DEVMODE":
+            found.devmode = _flag(value, f"{where}:{line}: DEVMODE")
+        elif key.upper() == "DOMAIN_ORDER":
+            order = [name.strip().upper() for name in value.split(",") if name.strip()]
+        elif key.upper() == "GLOBAL_EXCLUDE":
+            found.exclude = kept_words(value.split(","), f"{where}:{line}", found)
+        elif parts is None:
+            found.warnings.append(f"{where}:{line}: {key[:60]!r} is passed over, no such key is known")
+        else:
+            said.setdefault(parts[1], {})[parts[2]] = value
+            _check(parts[2], value, f"{where}:{line}: {key}")
+    found.brackets_on = said.pop(_CONTEXT, {}).get("STATE", "active") == "active"
+    found.stars_on = said.pop(_COMMANDS, {}).get("STATE", "active") == "active"
+    names = [name for name in order if name in said] + [name for name in said if name not in order]
+    if len(names) > DOMAINS:
+        found.warnings.append(f"{where}: the first {DOMAINS} of {len(names)} domains are taken")
+    found.domains = [_domain(folder, name, said[name], found) for name in dict.fromkeys(names[:DOMAINS])]
+    _star_commands(folder, found)
+    _brackets(folder, found)
+    return found
+
+
+def rules_of(text: str) -> dict[str, list[str]]:
+    """The rules in lines NAME_RULE_N=TEXT, by their names, each list in the order of the numbers."""
+    numbered: dict[str, list[tuple[int, str]]] = {}
+    for line in text.splitlines():
+        key, _, value = line.partition("=")
+        rule = _RULE.fullmatch(key.strip())
+        if rule and value.strip():
+            numbered.setdefault(rule[1].upper(), []).append((int(rule[2]), value.strip()))
+    return {name: [text for _, text in sorted(rules, key=lambda rule: rule[0])] for name, rules in numbered.items()}
+
+
+def _pairs(text: str, where: str) -> Iterator[tuple[int, str, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        key, mark, value = line.partition("=")
+        if not (mark and key.strip()):
+            raise Conflict(f"{where}:{number}: a line is KEY=VALUE, not {line.strip()[:60]!r}")
+        yield number, key.strip(), value.strip()
+
+
+def _check(kind: str, value: str, where: str) -> None:
+    if kind == "STATE" and value not in ("active", "inactive"):
+        raise Conflict(f"{where} is active or inactive, not {value[:60]!r}")
+    if kind == "ALWAYS_ON":
+        _flag(value, where)
+
+
+def _flag(value: str, where: str) -> bool:
+    if value.lower() not in ("true", "false", ""):
+        raise Conflict(f"{where} is true or false, not {value[:60]!r}")
+    return value.lower() == "true"
+
+
+def _domain(folder: Folder, name: str, said: dict[str, str], found: Found) -> Domain:
+    where = folder.named(MANIFEST)
+    file = name.lower()
+    text = folder.optional(file, found, f"domain {name!r} has no rules")
+    if text is None:
+        file = f"{file}.env"
+        text = folder.optional(file, found, f"domain {name!r} has no rules")
+    if text is None:
+        found.warnings.append(f"{folder.named(name.lower())}: there is no such file; domain {name!r} has no rules")
+    rules = rules_of(text or "")
+    return Domain(
+        domain_name(name, where),
+        is_active=said.get("STATE", "inactive") == "active",
+        always_on=said.get("ALWAYS_ON", "").lower() == "true" or name == _GLOBAL,
+        recall=kept_words(said.get("RECALL", "").split(","), where, found),
+        exclude=kept_words(said.get("EXCLUDE", "").split(","), where, found),
+        paths=kept_words(said.get("PATHS", "").split(","), where, found),
+        rules=kept_rules(rules.get(name, []), folder.named(file), found),
+        file=folder.named(file if text is not None else name.lower()),
+    )
+
+
+def _star_commands(folder: Folder, found: Found) -> None:
+    text = folder.optional("commands", found, "it is passed over")
+    for name, rules in rules_of(text or "").items():
+        if STAR_COMMAND.fullmatch(name.lower()):
+            texts = kept_rules(rules, folder.named("commands"), found)
+            found.star_commands.append(StarCommand(name.lower(), "", texts))
+
+
+def _brackets(folder: Folder, found: Found) -> None:
+    text = folder.optional("context", found, "it is passed over") or ""
+    rules = rules_of(text)
+    off = {line.replace(" ", "").upper() for line in text.splitlines()}
+    for name in ("FRESH", "MODERATE", "DEPLETED"):
+        is_off = f"{name}_ENABLED=FALSE" in off
+        if is_off or name in rules:
+            texts = kept_rules(rules.get(name, []), folder.named("context"), found)
+            found.brackets.append(Bracket(name, None, not is_off, texts))

@@ -1,0 +1,226 @@
+-- The section of rules: what a loop's packets show of them, made once a loop and kept as rows.
+-- It stands before the budget, behind all that a provider may have cached. Rules are texts of a project: each is one line
+-- that opens and closes no fence, and the tag around them is one that they do not hold.
+-- spec: @rule_section @fences
+
+-- tables
+
+-- The lines of the section in their order. A rule of a domain refers to its text.
+create table if not exists rule_lines (
+    selection_id integer not null
+        constraint rule_lines_selection references rule_selections (id) on delete cascade,
+    ordinal integer not null,
+    part text not null,
+    -- the bracket, the domain or the star-command
+    label text,
+    -- of the rule; of a loaded domain how many it has
+    number integer,
+    text text,
+    content_id integer constraint rule_lines_content references contents (id),
+    primary key (selection_id, ordinal)
+) strict, without rowid;
+
+-- The lines that a selection would have, with what they take together from the first one on.
+create table if not exists _rule_drafts (
+    ordinal integer primary key,
+    part text not null,
+    label text,
+    number integer,
+    text text,
+    content_id integer,
+    fits integer not null
+) strict;
+
+-- seeds
+
+insert into packet_sections (name, profile, role, ordinal, source, template, live, cached) values
+    ('rules', 'full', 'user', 170, '_packet_rules', 'rules', 0, 0)
+on conflict (profile, role, name) do update set source = excluded.source;
+
+-- views
+
+-- The selection that is being made.
+create view _newest_selection as
+select *
+from rule_selections
+where id = (select max(id) from rule_selections);
+
+-- What the newest selection has to say, in the order of part and place. 'chars' is what a line takes of the room, null for
+-- one that is always shown.
+create view _selection_lines as
+select
+    s.id as selection_id,
+    1 as part_order,
+    0 as place,
+    0 as step,
+    'bracket' as part,
+    s.bracket as label,
+    null as number,
+    case s.basis
+        when 'context' then s.context_left || ' % of the context is left'
+        else 'prompt ' || s.prompts || coalesce(
+            '/' || (
+                select min(n.after_prompts)
+                from bracket_list as n
+                where n.rule_set_id = s.rule_set_id and n.after_prompts >= s.prompts
+            ), ''
+        )
+    end as text,
+    null as content_id,
+    null as chars
+from _newest_selection as s
+where s.bracket is not null
+union all
+select s.id, 2, 0, r.ordinal, 'bracket_rule', s.bracket, r.ordinal, r.text, null, length(r.text)
+from _newest_selection as s
+join bracket_list as b on b.rule_set_id = s.rule_set_id
+    and b.bracket = case s.bracket when 'CRITICAL' then 'DEPLETED' else s.bracket end
+    and b.is_enabled
+join bracket_rules as r on r.rule_set_id = s.rule_set_id and r.bracket = b.bracket
+union all
+select f.selection_id, 3, f.ordinal, 0, 'star_command', f.name, null, c.description, null, length(c.description)
+from _newest_selection as s
+join rule_findings as f on f.selection_id = s.id
+join _selection_star_commands as c on c.selection_id = f.selection_id and c.name = f.name
+where f.kind = 'star_command'
+union all
+select f.selection_id, 3, f.ordinal, r.ordinal, 'star_rule', f.name, r.ordinal, r.text, null, length(r.text)
+from _newest_selection as s
+join rule_findings as f on f.selection_id = s.id
+join _selection_star_commands as c on c.selection_id = f.selection_id and c.name = f.name
+join star_command_rules as r on r.star_command_id = c.star_command_id
+where f.kind = 'star_command'
+union all
+select id, 4, 0, 0, 'devmode', null, devmode, null, null, null
+from _newest_selection
+union all
+select
+    f.selection_id, 5, min(f.ordinal), 0, 'loaded', f.name,
+    (select count(*) from _rules as r where r.domain_id = f.domain_id),
+    case f.kind
+        when 'always_on' then 'always_on'
+        else 'matched: ' || group_concat('"' || f.word || '"' || coalesce(' (' || f.path || ')', ''), ', ')
+    end || coalesce(', from ' || (select d.file from rule_domains as d where d.id = f.domain_id), ''),
+    null, 40
+from _newest_selection as s
+join rule_findings as f on f.selection_id = s.id
+where f.kind in ('always_on', 'matched')
+group by f.selection_id, f.kind, f.name, f.domain_id
+union all
+select f.selection_id, 6, f.first, r.place, 'rule', f.name, null, null, r.content_id, r.chars
+from (
+    select x.selection_id, x.name, x.domain_id, min(x.ordinal) as first
+    from _newest_selection as s
+    join rule_findings as x on x.selection_id = s.id
+    where x.kind in ('always_on', 'matched')
+    group by x.selection_id, x.name, x.domain_id
+) as f
+join _rules as r on r.domain_id = f.domain_id
+union all
+select
+    f.selection_id, 7, min(f.ordinal), 0, f.kind, f.name, null, group_concat('"' || f.word || '"', ', '), null, 20
+from _newest_selection as s
+join rule_findings as f on f.selection_id = s.id
+where f.kind in ('excluded', 'global_exclude')
+group by f.selection_id, f.kind, f.name
+union all
+select
+    f.selection_id, 8, f.ordinal, 0, 'available', f.name, null,
+    (
+        select group_concat(k.word, ', ')
+        from (
+            select word from rule_keywords where domain_id = f.domain_id and kind = 'recall' order by id limit 8
+        ) as k
+    ),
+    null, 80
+from _newest_selection as s
+join rule_findings as f on f.selection_id = s.id
+where f.kind = 'available';
+
+-- The section of a turn.
+create view _packet_rules as
+select
+    t.id as turn_id,
+    s.tag,
+    l.part,
+    l.label,
+    l.number,
+    coalesce(l.text, fence_line(c.body)) as text
+from turns as t
+join rule_selections as s on s.loop_id = t.loop_id
+join rule_lines as l on l.selection_id = s.id
+left join contents as c on c.id = l.content_id
+order by l.ordinal;
+
+-- Make the lines of a selection: insert into _lay_rules (selection_id).
+create view _lay_rules as
+select id as selection_id
+from rule_selections
+where false;
+
+-- triggers
+
+-- What has no room is left out from the end, and said. The rules become entries that the run finds, archived.
+create trigger _lay_rules__lay
+instead of insert on _lay_rules
+begin
+    insert into _rule_drafts (ordinal, part, label, number, text, content_id, fits)
+    select
+        ordinal, part, label,
+        case part when 'rule' then row_number() over (partition by part, label order by ordinal) else number end,
+        text, content_id,
+        chars is null or total <= (select room from _newest_selection)
+    from (
+        select
+            *,
+            row_number() over (order by part_order, place, step) as ordinal,
+            sum(chars + coalesce(length(label), 0) + 8) over (order by part_order, place, step) as total
+        from _selection_lines
+    );
+    insert into rule_lines (selection_id, ordinal, part, label, number, text, content_id)
+    select new.selection_id, ordinal, part, label, number, fence_line(text), content_id
+    from _rule_drafts
+    where fits
+    union all
+    select new.selection_id, 1000000, 'left_out', null, count(*), null, null
+    from _rule_drafts
+    where not fits
+    having count(*) > 0;
+    delete from _rule_drafts;
+    update rule_selections
+    set chars = (
+            select coalesce(sum(c.chars), 0)
+            from rule_lines as l
+            join contents as c on c.id = l.content_id
+            where l.selection_id = new.selection_id
+        ),
+        all_chars = (
+            select coalesce(sum(r.chars), 0)
+            from _rule_candidates as d
+            cross join _rules as r on r.domain_id = d.domain_id
+        ),
+        tag = (
+            select fence_tag('rules', coalesce(group_concat(coalesce(l.text, c.body), char(10)), ''))
+            from rule_lines as l
+            left join contents as c on c.id = l.content_id
+            where l.selection_id = new.selection_id
+        )
+    where id = new.selection_id;
+    -- the scope of a folder above, in which the run makes no entries
+    insert into run_scopes (run_id, scope, kind)
+    select s.run_id, o.scope, 'inherited'
+    from rule_selections as s
+    join _project_rule_sets as p on p.project_id = s.project_id
+    join _rule_scopes as o on o.rule_set_id = p.rule_set_id
+    where s.id = new.selection_id
+        and s.loop_id is not null
+        and not exists (select 1 from run_scopes as x where x.run_id = s.run_id and x.scope = o.scope);
+    insert into run_views (run_id, entry_id, visibility, state, writer, turn, last_used_turn, since)
+    select s.run_id, r.entry_id, 'archived', 'resolved', 'system', 0, 0, (select coalesce(max(id), 0) + 1 from events)
+    from rule_selections as s
+    cross join _rule_candidates as d
+    cross join _rules as r on r.domain_id = d.domain_id
+    where s.id = new.selection_id
+        and s.loop_id is not null
+        and not exists (select 1 from _run_paths as p where p.run_id = s.run_id and p.path = r.path);
+end;

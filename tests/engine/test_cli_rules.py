@@ -1,0 +1,179 @@
+"""`engine init` and `engine rules` as a person uses them.
+
+spec: @rule_files @rule_explanation @rule_domains @rule_brackets @completion
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from engine_cli import engine, script
+from test_cli_completion import offered
+
+DONE = '<update status="200">Done.</update>'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    root.mkdir()
+    return root
+
+
+def said(folder: Path, *arguments: str, code: int = 0, **env: str) -> str:
+    done = engine(folder, *arguments, env=env)
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_init_makes_rules_once_and_one_block_in_agents_md(folder: Path) -> None:
+    (folder / "AGENTS.md").write_bytes(b"# Ours\r\nno end of line")
+    assert "added: domain global, domain development, domain testing, domain security" in said(folder, "init")
+    text = (folder / "AGENTS.md").read_bytes()
+    assert text.startswith(b"# Ours\r\nno end of line\n\n<!-- engine rules -->\n## Rules\n")
+    rows = said(folder, "rules", "list", "--json")
+    again = said(folder, "init")
+    assert "added" not in again
+    assert "has the block already" in again
+    assert (folder / "AGENTS.md").read_bytes() == text
+    assert said(folder, "rules", "list", "--json") == rows
+    assert "4 of 4 domains active, 16 rules" in said(folder, "rules")
+
+
+def test_init_leaves_agents_md_alone_where_it_cannot_or_shall_not(folder: Path) -> None:
+    said(folder, "init", "--skip-agents-md")
+    assert not (folder / "AGENTS.md").exists()
+    other = folder.parent / "other.md"
+    other.write_text("theirs")
+    os.symlink(other, folder / "AGENTS.md")
+    assert "was left alone" in said(folder, "init")
+    assert other.read_text() == "theirs"
+    (folder / "AGENTS.md").unlink()
+    (folder / "AGENTS.md").write_bytes(b"\xff\x00")
+    assert "was left alone" in said(folder, "init")
+    assert (folder / "AGENTS.md").read_bytes() == b"\xff\x00"
+
+
+def test_init_for_all_folders_and_from_a_folder_above(folder: Path) -> None:
+    said(folder, "init", "--global")
+    assert not (folder / "AGENTS.md").exists()
+    (folder / ".opencarly" / "domains").mkdir(parents=True)
+    (folder / ".opencarly" / "domains" / "style.md").write_text("- Ours\n")
+    manifest = folder / ".opencarly" / "manifest.json"
+    manifest.write_text('{"domains": {"style": {"alwaysOn": true, "file": "domains/style.md"}}}')
+    below = folder / "below"
+    below.mkdir()
+    assert f"from {folder / '.opencarly'}" in said(below, "init")
+    rows = json.loads(said(below, "rules", "list", "--json"))
+    assert [(row["folder"], row["domain"]) for row in rows][:2] == [(str(below), "style"), (None, "global")]
+    manifest.write_text('{"domains": {\n  "style": {"alwaysOn": "yes"}}}')
+    told = said(below, "rules", "import", code=1)
+    assert told.startswith(f'engine: {manifest}: domains: style: alwaysOn is true or false, not "yes"')
+    assert told.count("\n") == 1
+
+
+def test_a_domain_is_made_changed_switched_and_removed(folder: Path) -> None:
+    said(
+        folder,
+        "rules",
+        "new",
+        "api",
+        "--recall",
+        "route, endpoint",
+        "--rule",
+        "Every route has a test",
+        "--rule",
+        "No state",
+    )
+    assert "is there already" in said(folder, "rules", "new", "api", "--rule", "x", code=1)
+    assert "'two-words' is one" in said(folder, "rules", "new", "two words", "--rule", "x", code=2)
+    assert "nothing calls it up" in said(folder, "rules", "new", "quiet", "--rule", "x")
+    editor = folder.parent / "editor"
+    editor.write_text('#!/bin/sh\ngrep -q "^- No state" "$1" && echo "- Third" >> "$1"\n')
+    editor.chmod(stat.S_IRWXU)
+    assert "3 rules; called up by route, endpoint" in said(folder, "rules", "edit", "api", EDITOR=str(editor))
+    assert "called up by api; src/**; not by docs" in said(
+        folder, "rules", "edit", "api", "--recall", "api", "--paths", "src/**", "--exclude", "docs", "--whole-words"
+    )
+    (row,) = json.loads(said(folder, "rules", "list", "--json"))[:1]
+    assert (row["recall"], row["whole_words"], row["rules"]) == ("api", 1, 3)
+    assert "Third" in said(folder, "rules", "list", "api")
+    said(folder, "rules", "disable", "api", "quiet")
+    assert "inactive" in said(folder, "rules", "list")
+    said(folder, "rules", "enable", "api")
+    assert "removed: domain quiet, 1 rules" in said(folder, "rules", "rm", "quiet")
+    assert "there is none of that name" in said(folder, "rules", "edit", "quiet", "--rule", "x", code=2)
+    assert "no rules were given" in said(folder, "rules", "edit", "api", EDITOR="false", code=1)
+    assert offered(folder, "rules", "edit", "a") == ["api"]
+
+
+def test_words_brackets_star_commands_and_devmode(folder: Path) -> None:
+    said(folder, "init")
+    assert "no word excludes" in said(folder, "rules", "exclude")
+    assert "small talk" in said(folder, "rules", "exclude", "just chatting, small talk")
+    assert json.loads(said(folder, "rules", "exclude", "", "--json")) == []
+    shown = said(
+        folder, "rules", "brackets", "--moderate", "5", "--depleted", "4", "--of", "fresh", "--rule", "Be brisk"
+    )
+    assert "DEPLETED begins before MODERATE ends" in shown
+    assert "Be brisk" in shown
+    assert "context" in said(folder, "rules", "brackets", "--basis", "context", "--off")
+    assert "--basis" in said(folder, "rules", "brackets", "--basis", "moon", code=2)
+    assert "*haiku" in said(
+        folder, "rules", "star-commands", "Haiku", "--rule", "Answer as a haiku", "--description", "verse"
+    )
+    assert "in verse" in said(folder, "rules", "star-commands", "haiku", "--description", "in verse")
+    (row,) = json.loads(said(folder, "rules", "star-commands", "haiku", "--json"))
+    assert (row["description"], row["rules"]) == ("in verse", "Answer as a haiku")
+    assert offered(folder, "rules", "star-commands", "ha") == ["haiku"]
+    assert "*haiku" not in said(folder, "rules", "star-commands", "haiku", "--rm")
+    assert "there is none" in said(folder, "rules", "star-commands", "haiku", code=2)
+    assert "a letter, then letters, digits and _" in said(
+        folder, "rules", "star-commands", "a-b", "--rule", "x", code=2
+    )
+    assert said(folder, "rules", "devmode") == "devmode: off\n"
+    assert said(folder, "rules", "devmode", "on") == "devmode: on\n"
+    assert "give --run" in said(folder, "rules", "devmode", "inherit", code=2)
+    assert "no such run" in said(folder, "rules", "devmode", "on", "--run", "nobody", code=2)
+
+
+def test_a_prompt_is_explained_and_what_it_cost_is_told(folder: Path) -> None:
+    assert "no database" in said(folder, "rules", "explain", "x", code=2)
+    said(folder, "init")
+    assert said(folder, "rules", "stats").strip() == "no prompt has had rules"
+    told = said(folder, "rules", "explain", "print the TOKEN of src/a.py *brief")
+    for line in (
+        "global       loaded: always on, 4 rules",
+        "development  loaded, 4 rules             'src/a.py' matches 'src/**'",
+        "security     loaded, 4 rules             the prompt has 'token'",
+        "testing      not loaded: no word of it",
+        "*brief       loaded                      the prompt has '*brief'",
+        "bracket FRESH, prompt 1, 100 % of the context left, devmode off;",
+    ):
+        assert line in told
+    model = script(folder.parent / "m.jsonl", [DONE, DONE])
+    said(folder, "run", "--run", "demo", "--model", model, "a token")
+    said(folder, "rules", "disable", "security", "--run", "demo")
+    said(folder, "rules", "devmode", "on", "--run", "demo")
+    found = json.loads(said(folder, "rules", "explain", "a token", "--run", "demo", "--json"))
+    assert (found["prompts"], found["devmode"], "security" in str(found["findings"])) == (2, 1, False)
+    said(folder, "rules", "enable", "security", "--run", "demo", "--inherit")
+    assert "security" in said(folder, "rules", "explain", "a token", "--run", "demo")
+    stats = json.loads(said(folder, "rules", "stats", "demo", "--json"))
+    assert stats["total"]["prompts"] == 1
+    assert stats["loads"][0]["tokens"] > 0
+    assert "1 prompts; over all turns" in said(folder, "rules", "stats")
+
+
+def test_a_single_file_is_imported_with_its_words(folder: Path) -> None:
+    (folder / "style.md").write_text("- Short sentences\n")
+    assert "nothing calls it up" in said(folder, "rules", "import", "style.md")
+    assert "there already: domain style" in said(folder, "rules", "import", "style.md", "--recall", "write")
+    assert "replaced: domain style" in said(folder, "rules", "import", "style.md", "--recall", "write", "--replace")
+    assert "style, from style.md" in said(folder, "rules", "explain", "write", "--json").replace(
+        'matched: \\"write\\"', "style"
+    )
