@@ -19,6 +19,10 @@ create table if not exists file_stats (
     primary key (project_id, path)
 ) strict, without rowid;
 
+-- The files with instructions for agents (430): a run of a project without one pays a look into an empty index.
+create index if not exists idx_file_stats_instructions on file_stats (project_id, path)
+where path glob '*AGENTS.md' or path glob '*CLAUDE.md' or path glob '*GEMINI.md' or path glob '*.cursorrules';
+
 -- views
 
 create view project_files as
@@ -223,6 +227,10 @@ begin
     join schemes as s on s.name = 'file'
     where r.id = new.run_id
         and not exists (select 1 from run_views as v where v.run_id = new.run_id and v.entry_id = e.id);
+    insert into _read_instructions (turn_id, project_id)
+    select new.turn_id, r.project_id
+    from runs as r
+    where r.id = new.run_id and exists (select 1 from _instruction_names as n where n.project_id = r.project_id);
     insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn)
     select
         new.run_id,

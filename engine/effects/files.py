@@ -21,7 +21,7 @@ def scan(db: Store, request: Row) -> None:
     workspace = Workspace.at(request["root"], db.place)
     project = request["project_id"]
     members = workspace.members(
-        added=_patterns(db, project, ignored=False),
+        added=[*_patterns(db, project, ignored=False), *_hidden_instructions(db)],
         ignored=_patterns(db, project, ignored=True),
         limit=int(_setting(db, "scan_max_files")),
         untracked=_setting(db, "untracked_files") == "1",
@@ -150,6 +150,11 @@ def _patterns(db: Store, project_id: int, *, ignored: bool) -> list[str]:
         (project_id, ignored),
     )
     return [row["pattern"] for row in rows]
+
+
+def _hidden_instructions(db: Store) -> list[str]:
+    """The files with instructions that a walk would pass over, because their names begin with a dot."""
+    return [name for each in _setting(db, "instruction_files").split(",") if (name := each.strip()).startswith(".")]
 
 
 def _setting(db: Store, name: str) -> str:

@@ -113,3 +113,24 @@ create table _result_statuses (
     status integer not null,
     primary key (state, outcome)
 ) strict, without rowid;
+
+-- layers of the system message, instructions for agents
+
+alter table chunks add column layer text;
+
+alter table chunks add column source text;
+
+alter table packet_sections add column stamps text;
+
+create index idx_file_stats_instructions on file_stats (project_id, path)
+where path glob '*AGENTS.md' or path glob '*CLAUDE.md' or path glob '*GEMINI.md' or path glob '*.cursorrules';
+
+create table document_links (
+    entry_id integer not null constraint document_links_entry references entries (id) on delete cascade,
+    content_id integer not null constraint document_links_content references contents (id) on delete cascade,
+    ordinal integer not null,
+    line integer not null,
+    title text not null,
+    target text not null,
+    primary key (entry_id, content_id, ordinal)
+) strict, without rowid;

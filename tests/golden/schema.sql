@@ -52,7 +52,9 @@ CREATE TABLE chunks (
     head text not null,
     content_id integer constraint chunks_content references contents (id),
     body_chars integer,
-    foot text
+    foot text,
+    layer text,
+    source text
 ) strict;
 
 CREATE TABLE command_policies (
@@ -124,6 +126,16 @@ CREATE TABLE demotions (
     turn integer not null,
     tokens integer not null,
     primary key (turn_id, entry_id)
+) strict, without rowid;
+
+CREATE TABLE document_links (
+    entry_id integer not null constraint document_links_entry references entries (id) on delete cascade,
+    content_id integer not null constraint document_links_content references contents (id) on delete cascade,
+    ordinal integer not null,
+    line integer not null,
+    title text not null,
+    target text not null,
+    primary key (entry_id, content_id, ordinal)
 ) strict, without rowid;
 
 CREATE TABLE effect_results (
@@ -323,6 +335,7 @@ CREATE TABLE packet_sections (
     template text not null,
     live integer not null default 0 constraint packet_sections_live_flag check (live in (0, 1, 2)),
     cached integer not null default 0 constraint packet_sections_cached_flag check (cached in (0, 1)),
+    stamps text,
     primary key (profile, role, name)
 ) strict, without rowid;
 
@@ -621,6 +634,9 @@ CREATE INDEX idx_effects_open on effects (run_id) where state in ('pending', 'st
 
 CREATE INDEX idx_entry_chunks_run_id_entry_id on entry_chunks (run_id, entry_id, id);
 
+CREATE INDEX idx_file_stats_instructions on file_stats (project_id, path)
+where path glob '*AGENTS.md' or path glob '*CLAUDE.md' or path glob '*GEMINI.md' or path glob '*.cursorrules';
+
 CREATE INDEX idx_grants_project_id on grants (project_id, kind) where revoked_at is null;
 
 CREATE UNIQUE INDEX idx_loops_one_active on loops (run_id) where status = 102;
@@ -721,6 +737,10 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _granted_proposals (proposal_id, grant_id)
 -- view _heads_in_time (entry_id, began, ended, content_id)
 -- view _immediate_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
+-- view _instruction_files (project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
+-- view _instruction_names (project_id, path, kind)
+-- view _instruction_notes (project_id, folder, refers_to)
+-- view _instruction_rooms (loop_id, chars)
 -- view _invariant_fences (what)
 -- view _invariant_heads (run_id, entry_id)
 -- view _judge_turn (turn_id)
@@ -729,6 +749,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _kept_pages (effect_id, note)
 -- view _ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
 -- view _ladder_reports (turn_id, soft, message)
+-- view _layer_stamps (turn_id, stamp)
 -- view _leases_in_force (run_id, token)
 -- view _leftover_processes (effect_id, run_id, identity)
 -- view _line_policies (line_id, policy_id)
@@ -737,23 +758,27 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _listed_folders (run_id, run, turn_id, project_id, root)
 -- view _log_command (command_id)
 -- view _loop_ceilings (loop_id, run_id, chars_per_token, context_size, ceiling)
+-- view _loop_folders (turn_id, loop_id, project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
 -- view _loop_grammars (loop_id, gbnf, json_schema)
 -- view _loop_rates (loop_id, chars_per_token)
 -- view _loop_seconds (loop_id, max_seconds, seconds_left)
 -- view _loop_votes (turn_id, voter, rank, status, reason, answer)
 -- view _make_metadata (run_id, entry_id)
+-- view _matched_references (turn_id, entry_id, share)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
 -- view _next_piped_text (path, most_tokens)
 -- view _outdated_processes (command_id)
 -- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, entry_chars)
 -- view _packet_compact (turn_id, part, path, body, tag)
+-- view _packet_conventions (turn_id, path, text, cut, refers_to)
+-- view _packet_layers (turn_id, layer, source, text, cut, refers_to)
 -- view _packet_log (turn_id, entry_id, version, text)
 -- view _packet_prompt (turn_id, mode, text, tag, warning, has_figures)
 -- view _packet_schemes (turn_id, kind, visible, summarized, expansion, floor)
 -- view _packet_sizes (turn_id, usage, free, system, system_share)
 -- view _packet_summary (turn_id, entry_id, version, text, content_id, body_chars)
--- view _packet_tools (turn_id, name, doc, persona, native)
+-- view _packet_tools (turn_id, name, doc, persona_name, persona, native)
 -- view _packet_unknowns (turn_id, entry_id, version, text)
 -- view _packet_visible (turn_id, entry_id, version, text, content_id, body_chars)
 -- view _page_reports (command_id, message)
@@ -768,8 +793,10 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _proposal_ends (command_id, state, outcome, message)
 -- view _proposals_to_decide (resolution_id, proposal_id, kind)
 -- view _propose_patch (command_id, files)
+-- view _read_instructions (turn_id, project_id)
 -- view _readings (run_id, entry_id, began, ended)
 -- view _record_commands (turn_id, parsed)
+-- view _references (project_id, folder, source, ordinal, line, title, target, entry_id, shown_path, chars)
 -- view _refusals (command_id, refusal)
 -- view _remove_entry (command_id, path)
 -- view _repeated_processes (command_id, refusal)
@@ -778,6 +805,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, is_manifest, is_slice, decides, keeps_bodies, is_pattern, filter, found, needs, example, forbidden)
 -- view _resolve_command (command_id, message)
 -- view _response_prose (turn_id, prose)
+-- view _root_instructions (turn_id, path, text, cut, refers_to)
 -- view _run_command (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _run_costs (run_id, cost)
 -- view _run_lines (run_id, source_id, depth, before_turn)
@@ -803,7 +831,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _turn_findings (turn_id, loop_id, faulty, cycles, failed, rejected, commands, gathers, update_id, prose)
 -- view _turn_fingerprints (turn_id, fingerprint)
 -- view _turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
--- view _turn_sections (turn_id, name, role, source, template, live, cached)
+-- view _turn_sections (turn_id, name, role, source, template, live, cached, stamps)
 -- view _turn_steps (turn_id, step, steps, steps_left)
 -- view _unreadable_files (entry_id, outcome, message, short)
 -- view _unseen_texts (command_id, path, fault)
@@ -833,10 +861,12 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view cost_by_day (day, model, run, calls, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, unknown_prices, known_cost)
 -- view decisions (run, turn, path, kind, target, decision, decided_by, reason, decided, command_id, proposal_id)
 -- view dispatch (run, lease, only)
+-- view document_references (project, source, line, title, target, chars)
 -- view fail_call (turn_id, status, message)
 -- view file_changes (run, turn, path, change, cause, command, added, removed, decided_by, at, command_id)
 -- view finish_effect (effect_id, state, outcome, message, detail, lease, pages)
 -- view granted (grant_id, run, folder, kind, target, granted_by, granted)
+-- view instruction_files (project, folder, path, chars, links)
 -- view invariant_content_figures (id)
 -- view invariant_history (run_id, entry_id)
 -- view invariant_judged_turns (id)
@@ -871,6 +901,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view prepare_packet (turn_id)
 -- view processes (run, turn, path, command, sandbox, project, network, exit_code, seconds, state, outcome, started, effect_id)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
+-- view prompt_layers (run, turn, ordinal, layer, source, chars, text)
 -- view provider_defaults (provider, model)
 -- view provider_models (pattern, provider, prefix, is_maker)
 -- view purge_run (run)
@@ -934,6 +965,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger _propose_patch__propose on _propose_patch
 -- trigger _purges__guard_begin on _purges
 -- trigger _purges__guard_end on _purges
+-- trigger _read_instructions__read on _read_instructions
 -- trigger _record_commands__record on _record_commands
 -- trigger _remove_entry__remove on _remove_entry
 -- trigger _resolve_command__resolve on _resolve_command

@@ -1,0 +1,53 @@
+-- Layers: what the system message is made of, and what said which piece of it.
+-- The order is fixed: the engine's own words with the tools, the persona, then what depends on the project and the prompt:
+-- its instructions. A layer with nothing to say is left out. The layers behind the persona are looked at on each turn and
+-- made anew where one has changed; otherwise the message stays the same, byte for byte.
+-- spec: @prompt_layers
+
+-- views
+
+-- What a turn's system message says behind the persona, one row a text.
+create view _packet_layers as
+select
+    turn_id,
+    'project' as layer,
+    path as source,
+    text,
+    cut,
+    refers_to
+from _root_instructions;
+
+-- What the layers of a turn are made of: while it is the same, so are they.
+create view _layer_stamps as
+select
+    t.id as turn_id,
+    (
+        select group_concat(i.content_id)
+        from _instruction_files as i
+        where i.project_id = r.project_id and i.folder = ''
+    ) as stamp
+from turns as t
+join runs as r on r.id = t.run_id;
+
+create view prompt_layers as
+-- The pieces of each system message as it was sent, in order: which layer each belongs to and which row of it, such as
+-- the name of a tool or the path of a file. Joined, the texts are the message.
+select
+    r.alias as run,
+    t.sequence as turn,
+    row_number() over (partition by p.id order by s.key, j.key, k.id) as ordinal,
+    k.layer,
+    k.source,
+    length(c.text) as chars,
+    c.text
+from packets as p
+join turns as t on t.id = p.turn_id
+join runs as r on r.id = t.run_id
+cross join json_each(p.parts) as s
+cross join chunk_lists as l on l.id = s.value
+cross join json_each(l.chunks) as j
+cross join chunks as k
+    on k.id between case j.type when 'array' then j.value ->> 0 else j.value end
+    and case j.type when 'array' then j.value ->> 1 else j.value end
+join _chunk_texts as c on c.id = k.id
+where p.role = 'system';
