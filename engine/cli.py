@@ -32,6 +32,7 @@ from .commands import (
     proposals,
     run,
     shell,
+    skills,
     sql,
     trust,
     verbs,
@@ -77,6 +78,7 @@ for _each in (
 ):
     app.command(_each.__name__.rstrip("_"))(_each)
 app.add_typer(files.app, name="files")
+app.add_typer(skills.app, name="skills")
 app.add_typer(policy.app, name="policy")
 app.command()(sql.sql)
 app.command()(shell.shell)

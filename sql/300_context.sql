@@ -157,7 +157,7 @@ select
 from turns as t
 join _context_texts as c on c.run_id = t.run_id
 where c.category = 'data'
-order by c.kind <> 'skill', c.context_order, c.entry_id;
+order by c.context_order, c.entry_id;
 
 create view _packet_visible as
 -- What the model is reading: the whole bodies, the latest last.
@@ -171,7 +171,7 @@ select
 from turns as t
 join _context_texts as c on c.run_id = t.run_id
 where c.category = 'data' and c.visibility = 'visible'
-order by c.kind <> 'skill', c.shown, c.entry_id;
+order by c.shown, c.entry_id;
 
 create view _packet_log as
 -- What has happened, in order, and the prompts before this one. Texts of the model are indented.

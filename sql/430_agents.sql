@@ -21,11 +21,11 @@ create table if not exists document_links (
 
 -- views
 
--- The files that are called as those with instructions are.
+-- The files that end as those with instructions and skills do, README.md among them.
 create view _instruction_names as
 select project_id, path, kind
 from file_stats indexed by idx_file_stats_instructions
-where path glob '*AGENTS.md' or path glob '*CLAUDE.md' or path glob '*GEMINI.md' or path glob '*.cursorrules';
+where path glob '*[A-Zr][A-Zu][.l][me][ds]';
 
 -- The file with instructions of each folder that has one: the first of the names in the setting. 'folder' is '' or ends
 -- in '/', so that the beginning of a path is compared by whole parts.

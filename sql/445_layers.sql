@@ -1,30 +1,60 @@
 -- Layers: what the system message is made of, and what said which piece of it.
--- The order is fixed: the engine's own words with the tools, the persona, then what depends on the project and the prompt:
--- its instructions. A layer with nothing to say is left out. The layers behind the persona are looked at on each turn and
--- made anew where one has changed; otherwise the message stays the same, byte for byte.
+-- The order is fixed: the engine's own words with the tools, the persona, then what depends on the project and the prompt,
+-- which are skills and instructions. A layer with nothing to say is left out. The layers behind the persona are looked at
+-- on each turn and made anew where one has changed; otherwise the message stays the same, byte for byte.
 -- spec: @prompt_layers
 
 -- views
 
--- What a turn's system message says behind the persona, one row a text.
+-- What a turn's system message says behind the persona, one row a text. 'fence' is around all rows of a layer, null
+-- where each has its own; 'note' is what is said behind the last of them.
 create view _packet_layers as
-select
-    turn_id,
-    'project' as layer,
-    path as source,
-    text,
-    cut,
-    refers_to
-from _root_instructions;
+select turn_id, layer, source, text, fence, note, refers_to
+from (
+    select
+        turn_id,
+        1 as place,
+        'skills' as layer,
+        name as source,
+        text,
+        ':::skills' || coalesce(
+            fence_suffix(
+                group_concat(text, char(10)) over (
+                    partition by turn_id order by name rows between unbounded preceding and unbounded following
+                ), null
+            ), ''
+        ) as fence,
+        nullif(
+            case
+                when undescribed
+                    then 'Without their descriptions, which would take too much room: ' || undescribed || '. '
+                else ''
+            end
+            || case when unnamed then 'Not listed: ' || unnamed || '.' else '' end, ''
+        ) as note,
+        null as refers_to
+    from _listed_skills
+    union all
+    select turn_id, 2, 'project', path, text, null, cut, refers_to
+    from _root_instructions
+)
+order by place, source;
 
 -- What the layers of a turn are made of: while it is the same, so are they.
 create view _layer_stamps as
 select
     t.id as turn_id,
-    (
-        select group_concat(i.content_id)
-        from _instruction_files as i
-        where i.project_id = r.project_id and i.folder = ''
+    json_array(
+        (
+            select group_concat(i.content_id)
+            from _instruction_files as i
+            where i.project_id = r.project_id and i.folder = ''
+        ),
+        (
+            select group_concat(s.name || s.changed_at || coalesce(s.problem, ''))
+            from _skills as s
+            where s.scope in ('project:' || r.project_id, 'global')
+        )
     ) as stamp
 from turns as t
 join runs as r on r.id = t.run_id;

@@ -185,6 +185,7 @@ FREE = {
     "command_policies": "configuration; who decided by one stands in the decision",
     "grants": "configuration; a row counts only as the user's own store confirms it",
     "file_stats": "what the last scan of a folder found",
+    "_skills": "configuration; what runs have seen of a skill stands in their packets",
     "document_links": "made from contents, which do not change",
     "models": "configuration",
     "settings": "configuration",

@@ -44,6 +44,10 @@ _MODELS = """
     order by name
 """
 
+_SKILLS = """
+    select distinct name from _skills where substr(name, 1, length(:typed)) = :typed order by name
+"""
+
 Completer = Callable[[typer.Context, list[str], str], list[str]]
 
 
@@ -64,6 +68,7 @@ complete_run = _completer(_RUNS)
 complete_model = _completer(_MODELS)
 complete_path = _completer(_PATHS)
 complete_proposal = _completer(_PROPOSALS)
+complete_skill = _completer(_SKILLS)
 _complete_setting = _completer(_SETTINGS)
 
 

@@ -36,6 +36,22 @@ CREATE TABLE _result_statuses (
     primary key (state, outcome)
 ) strict, without rowid;
 
+CREATE TABLE _skills (
+    id integer primary key,
+    scope text not null constraint skills_scope check (scope = 'global' or scope glob 'project:[0-9]*'),
+    name text not null constraint skills_name_length check (length(name) between 1 and 200),
+    description text not null,
+    kind text not null constraint skills_kind check (kind in ('folder', 'file', 'zip', 'url')),
+    origin text not null constraint skills_origin check (origin in ('found', 'added')),
+    source text not null,
+    made_of text not null,
+    problem text,
+    left_out integer not null default 0,
+    added_by text not null,
+    changed_at integer not null,
+    constraint skills_once unique (scope, name)
+) strict;
+
 CREATE TABLE categories (
     name text primary key,
     meaning text not null
@@ -635,7 +651,7 @@ CREATE INDEX idx_effects_open on effects (run_id) where state in ('pending', 'st
 CREATE INDEX idx_entry_chunks_run_id_entry_id on entry_chunks (run_id, entry_id, id);
 
 CREATE INDEX idx_file_stats_instructions on file_stats (project_id, path)
-where path glob '*AGENTS.md' or path glob '*CLAUDE.md' or path glob '*GEMINI.md' or path glob '*.cursorrules';
+where path glob '*[A-Zr][A-Zu][.l][me][ds]';
 
 CREATE INDEX idx_grants_project_id on grants (project_id, kind) where revoked_at is null;
 
@@ -733,6 +749,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _forbidden_paths (command_id, path)
 -- view _found_changes (project_id, path, content_id, content_before, change, is_first, at, turn_id)
 -- view _found_entries (command_id, entry_id, path)
+-- view _found_skills (project_id, name, path, folder, content_id, place, files, files_there)
 -- view _grant_rights (grant_id, right_text)
 -- view _granted_proposals (proposal_id, grant_id)
 -- view _heads_in_time (entry_id, began, ended, content_id)
@@ -756,6 +773,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _line_programs (line_id, ordinal, found, policy_id)
 -- view _list_entries (command_id, heading)
 -- view _listed_folders (run_id, run, turn_id, project_id, root)
+-- view _listed_skills (turn_id, name, text, undescribed, unnamed)
 -- view _log_command (command_id)
 -- view _loop_ceilings (loop_id, run_id, chars_per_token, context_size, ceiling)
 -- view _loop_folders (turn_id, loop_id, project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
@@ -772,7 +790,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, entry_chars)
 -- view _packet_compact (turn_id, part, path, body, tag)
 -- view _packet_conventions (turn_id, path, text, cut, refers_to)
--- view _packet_layers (turn_id, layer, source, text, cut, refers_to)
+-- view _packet_layers (turn_id, layer, source, text, fence, note, refers_to)
 -- view _packet_log (turn_id, entry_id, version, text)
 -- view _packet_prompt (turn_id, mode, text, tag, warning, has_figures)
 -- view _packet_schemes (turn_id, kind, visible, summarized, expansion, floor)
@@ -794,6 +812,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _proposals_to_decide (resolution_id, proposal_id, kind)
 -- view _propose_patch (command_id, files)
 -- view _read_instructions (turn_id, project_id)
+-- view _read_skills (project_id)
 -- view _readings (run_id, entry_id, began, ended)
 -- view _record_commands (turn_id, parsed)
 -- view _references (project_id, folder, source, ordinal, line, title, target, entry_id, shown_path, chars)
@@ -811,6 +830,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _run_lines (run_id, source_id, depth, before_turn)
 -- view _run_paths (run_id, path, entry_id, kind, scheme)
 -- view _run_roots (run_id, roots)
+-- view _run_skills (run_id, id, scope, name, description, kind, origin, source, made_of, problem, left_out, added_by, changed_at)
 -- view _run_status_after_loop (loop_status, run_status)
 -- view _sandbox_choices (command_id, choice, network, reads)
 -- view _sandbox_questions (run_id, choice)
@@ -821,6 +841,9 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _show_entry (run_id, entry_id, visibility, turn)
 -- view _shown_entries (run_id, entry_id, path, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
 -- view _shown_files (run_id, entry_id, seen_at)
+-- view _skill_entries (skill_id, entry_id, path, address, content_id)
+-- view _skill_rooms (loop_id, chars)
+-- view _skill_writes (turn_id, command_id, path)
 -- view _slices (command_id, message)
 -- view _steer_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _stranded_proposals (proposal_id, command_id)
@@ -845,6 +868,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view _web_requests (effect_id, target, answer, etag, last_modified, seconds, size, redirects, hosts, search_engine, results)
 -- view _write_batch (command_id, run_id, edits)
 -- view _write_body (command_id, path, attributes, visibility, edit)
+-- view _write_skill_file (scope, path, body, content_id)
 -- view _written_contents (run_id, path, turn, content_id, began)
 -- view _yolo_proposals (proposal_id)
 -- view answer_proposal (proposal_id, decision, body, reason, decided_by)
@@ -865,6 +889,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view fail_call (turn_id, status, message)
 -- view file_changes (run, turn, path, change, cause, command, added, removed, decided_by, at, command_id)
 -- view finish_effect (effect_id, state, outcome, message, detail, lease, pages)
+-- view forget_skill (scope, name)
 -- view granted (grant_id, run, folder, kind, target, granted_by, granted)
 -- view instruction_files (project, folder, path, chars, links)
 -- view invariant_content_figures (id)
@@ -919,6 +944,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view said (run, turn, at, kind, path, text)
 -- view scheme_writers (scheme, writer)
 -- view setting_list (name, value, default, is_set, kind, least, most, needed, meaning)
+-- view skills (name, project, description, origin, kind, source, files, chars, left_out, problem, added_by, changed_at)
 -- view start_effect (effect_id, identity, lease)
 -- view store_content (path, body)
 -- view submit_packet (turn_id, chars, lease)
@@ -935,6 +961,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- view verb_set (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_update (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
+-- view write_skill (scope, name, description, kind, origin, source, made_of, problem, left_out, body, files, added_by)
 
 -- trigger _abort_run__abort on _abort_run
 -- trigger _apply_patch__apply on _apply_patch
@@ -966,6 +993,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger _purges__guard_begin on _purges
 -- trigger _purges__guard_end on _purges
 -- trigger _read_instructions__read on _read_instructions
+-- trigger _read_skills__read on _read_skills
 -- trigger _record_commands__record on _record_commands
 -- trigger _remove_entry__remove on _remove_entry
 -- trigger _resolve_command__resolve on _resolve_command
@@ -986,6 +1014,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger _take_ladder_step__take on _take_ladder_step
 -- trigger _write_batch__write on _write_batch
 -- trigger _write_body__write on _write_body
+-- trigger _write_skill_file__write on _write_skill_file
 -- trigger answer_proposal__answer on answer_proposal
 -- trigger append_output__append on append_output
 -- trigger begin_turn__begin on begin_turn
@@ -1036,6 +1065,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger events__keep_rows on events
 -- trigger fail_call__fail on fail_call
 -- trigger finish_effect__finish on finish_effect
+-- trigger forget_skill__forget on forget_skill
 -- trigger loops__guard_prompt on loops
 -- trigger loops__guard_transition on loops
 -- trigger loops__keep_fixed on loops
@@ -1057,6 +1087,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger packets__keep_rows on packets
 -- trigger perform_command__perform on perform_command
 -- trigger prepare_packet__archive_files on prepare_packet
+-- trigger prepare_packet__offer_skills on prepare_packet
 -- trigger proposals__keep_fixed on proposals
 -- trigger proposals__keep_keys on proposals
 -- trigger proposals__keep_rows on proposals
@@ -1131,3 +1162,4 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 -- trigger votes__keep_keys on votes
 -- trigger votes__keep_rows on votes
 -- trigger write_entry__find on write_entry
+-- trigger write_skill__write on write_skill
