@@ -28,6 +28,7 @@ from .commands import (
     models,
     packets,
     past,
+    personas,
     policy,
     proposals,
     run,
@@ -79,6 +80,7 @@ for _each in (
     app.command(_each.__name__.rstrip("_"))(_each)
 app.add_typer(files.app, name="files")
 app.add_typer(skills.app, name="skills")
+app.add_typer(personas.app, name="personas")
 app.add_typer(policy.app, name="policy")
 app.command()(sql.sql)
 app.command()(shell.shell)

@@ -52,8 +52,9 @@ class Section:
         found: list[Piece] = []
         start = 0
         for layer, source, text in self.layers:
-            begin = self.text.find(text, start)
-            if text and begin >= 0:
+            # each stands in lines of its own
+            begin = self.text.find(f"\n{text}\n", max(start - 1, 0)) + 1
+            if text and begin:
                 found += [(OWN_WORDS, self.template, self.text[start:begin]), (layer, source, text)]
                 start = begin + len(text)
         return [piece for piece in (*found, (OWN_WORDS, self.template, self.text[start:])) if piece[2]]

@@ -1,10 +1,24 @@
 -- Layers: what the system message is made of, and what said which piece of it.
--- The order is fixed: the engine's own words with the tools, the persona, then what depends on the project and the prompt,
--- which are skills and instructions. A layer with nothing to say is left out. The layers behind the persona are looked at
--- on each turn and made anew where one has changed; otherwise the message stays the same, byte for byte.
+-- The order is fixed: the engine's own words with the tools, the persona, then what depends on the project, the run and
+-- the prompt: skills, the project's instructions, what the run adds and what the prompt adds. A layer with nothing to say
+-- is left out. The layers behind the persona are looked at on each turn and made anew where one has changed; otherwise the
+-- message stays the same, byte for byte.
 -- spec: @prompt_layers
 
 -- views
+
+-- What whoever drives a run adds to its system message: for all of its prompts, and for one. Each has a quarter of the
+-- packet, counted as half a token a character.
+create view _added_prompts as
+select t.id as turn_id, 3 as place, 'session' as layer, r.alias as source, r.system_prompt as text, b.ceiling / 2 as room
+from turns as t
+join runs as r on r.id = t.run_id and trim(r.system_prompt) <> ''
+join _loop_ceilings as b on b.loop_id = t.loop_id
+union all
+select t.id, 4, 'task', 'loop ' || l.sequence, l.config ->> '$.task_prompt', b.ceiling / 2
+from turns as t
+join loops as l on l.id = t.loop_id and trim(l.config ->> '$.task_prompt') <> ''
+join _loop_ceilings as b on b.loop_id = t.loop_id;
 
 -- What a turn's system message says behind the persona, one row a text. 'fence' is around all rows of a layer, null
 -- where each has its own; 'note' is what is said behind the last of them.
@@ -37,6 +51,11 @@ from (
     union all
     select turn_id, 2, 'project', path, text, null, cut, refers_to
     from _root_instructions
+    union all
+    select
+        turn_id, place, layer, source, substr(text, 1, room), null,
+        case when length(text) > room then 'Cut after ' || room || ' of ' || length(text) || ' characters.' end, null
+    from _added_prompts
 )
 order by place, source;
 
@@ -54,7 +73,8 @@ select
             select group_concat(s.name || s.changed_at || coalesce(s.problem, ''))
             from _skills as s
             where s.scope in ('project:' || r.project_id, 'global')
-        )
+        ),
+        r.system_prompt
     ) as stamp
 from turns as t
 join runs as r on r.id = t.run_id;

@@ -65,7 +65,7 @@ OF_RUNS = (
     Kept(
         "runs",
         stays="not exists (select 1 from _purges where run_id = old.id)",
-        free="model persona temperature context_limit status next_turn next_loop responses updated_at",
+        free="model persona system_prompt temperature context_limit status next_turn next_loop responses updated_at",
     ),
     Kept("run_scopes", stays=OF_A_RUN),
     Kept(
@@ -189,7 +189,7 @@ FREE = {
     "document_links": "made from contents, which do not change",
     "models": "configuration",
     "settings": "configuration",
-    "personas": "the installed ones",
+    "personas": "the installed ones, and a person's own",
     "tools": "the installed ones",
     "packet_sections": "the installed ones",
     "run_options": "vocabulary",

@@ -44,6 +44,9 @@ _MODELS = """
     order by name
 """
 
+_PERSONAS = """
+    select name from personas where substr(name, 1, length(:typed)) = :typed order by name
+"""
 _SKILLS = """
     select distinct name from _skills where substr(name, 1, length(:typed)) = :typed order by name
 """
@@ -68,6 +71,7 @@ complete_run = _completer(_RUNS)
 complete_model = _completer(_MODELS)
 complete_path = _completer(_PATHS)
 complete_proposal = _completer(_PROPOSALS)
+complete_persona = _completer(_PERSONAS)
 complete_skill = _completer(_SKILLS)
 _complete_setting = _completer(_SETTINGS)
 

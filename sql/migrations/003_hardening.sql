@@ -158,3 +158,10 @@ create table _skills (
     changed_at integer not null,
     constraint skills_once unique (scope, name)
 ) strict;
+
+-- what a person adds to system messages
+
+alter table personas add column origin text not null default 'engine'
+    constraint personas_origin check (origin in ('engine', 'own'));
+
+alter table runs add column system_prompt text;

@@ -225,3 +225,21 @@ def test_layers_tell_what_said_each_piece(db: engine.Database, root: Path) -> No
     layers = db.rows("select distinct layer from prompt_layers where turn = 2")
     assert [row["layer"] for row in layers] == ["engine", "tools", "persona"]
     assert json.loads(db.value("select json_group_array(layer) from prompt_layers where turn = 1"))[-2] == "project"
+
+
+def test_a_run_and_a_prompt_add_to_the_message(db: engine.Database, root: Path) -> None:
+    drive(db, root, DONE, system_prompt="e", task_prompt="Only look.")
+    drive(db, root, DONE)
+    drive(db, root, DONE, system_prompt="")
+    found = [
+        [
+            (row["layer"], row["source"], row["text"])
+            for row in db.rows("select * from prompt_layers where turn = ? and layer in ('session', 'task')", (turn,))
+        ]
+        for turn in (1, 2, 3)
+    ]
+    assert found == [[("session", "demo", "e"), ("task", "loop 1", "Only look.")], [("session", "demo", "e")], []]
+    assert sent(db, 1, "system").endswith("\n# Session\n\ne\n\n# Task\n\nOnly look.\n")
+    assert sent(db, 3, "system").startswith(sent(db, 2, "system").removesuffix("\n# Session\n\ne\n"))
+    db.run("Fork", run="child", fork="demo", at=1, model=script(root.parent, DONE, DONE), system_prompt="x" * 99_999)
+    assert "Cut after 14745 of 99999 characters." in sent(db, 1, "system", "child")

@@ -371,7 +371,8 @@ CREATE TABLE packets (
 
 CREATE TABLE personas (
     name text primary key,
-    body text not null
+    body text not null,
+    origin text not null default 'engine' constraint personas_origin check (origin in ('engine', 'own'))
 ) strict, without rowid;
 
 CREATE TABLE projects (
@@ -495,7 +496,8 @@ CREATE TABLE runs (
     next_loop integer not null default 1,
     responses integer not null default 0,
     created_at integer not null,
-    updated_at integer not null
+    updated_at integer not null,
+    system_prompt text
 ) strict;
 
 CREATE TABLE schemes (
@@ -688,6 +690,7 @@ CREATE INDEX idx_turns_unknown_costs on turns (run_id) where response is not nul
 
 -- view _abort_run (run_id, reason)
 -- view _aborting_commands (turn_id, ordinal, action)
+-- view _added_prompts (turn_id, place, layer, source, text, room)
 -- view _answers (turn_id, run_id, model, at)
 -- view _apply_patch (command_id, run_id, path, patch)
 -- view _apply_write (run_id, entry_id, path, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id, searchable)
