@@ -81,9 +81,10 @@ def of_bytes(data: bytes, kind: Kind, source: str, name: str) -> list[SkillText]
         return _found(_files_of_zip(data, source), kind, source, stem)
     if len(data) > FILE_BYTES:
         raise Overflow(f"{source!r}: the text of a skill has at most {FILE_BYTES:,} bytes")
-    if _text(data) is None:
+    is_markdown = name.lower().endswith((".md", ".markdown")) or data.startswith(b"---")
+    if _text(data) is None or not is_markdown or holds_keys(name):
         raise ValidationError(
-            f"{source!r}: is neither text nor a zip; a skill is a SKILL.md, a folder with one, or a zip"
+            f"{source!r}: is no Markdown and no zip; a skill is a SKILL.md, a folder with one, or a zip"
         )
     return [_skill({"SKILL.md": data}, kind, source, stem)]
 

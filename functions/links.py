@@ -11,10 +11,14 @@ from .lazy import lazy_regex
 
 MOST_LINKS = 200
 """How many links of a text are taken, the first ones."""
+_MOST_CHARACTERS = 200_000
+_MOST_WORDS = 50_000
 _LONGEST_TITLE = 200
 _LONGEST_TARGET = 1_000
 # bounded, so that no line takes longer than its length; an image is no link
-_LINK = lazy_regex(r"(?<!!)\[([^\[\]]{1,300})\]\(\s*(<[^<>\n]{1,1000}>|[^\s()<>]{1,1000})(?:\s+[^()\n]{0,300})?\s*\)")
+_LINK = lazy_regex(
+    r"(?<!!)\[([^\[\]]{1,300})\]\([ \t]{0,20}(<[^<>\n]{1,1000}>|[^\s()<>]{1,1000})(?:[ \t][^()\n]{0,300})?\)"
+)
 _FENCE = lazy_regex(r"\s{0,3}(`{3,}|~{3,})")
 _ELSEWHERE = lazy_regex(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|#|\\")
 
@@ -39,7 +43,7 @@ def markdown_links(text: str | None, folder: str | None) -> str | None:
 
 
 def terms_share(title: str | None, prompt: str | None) -> float | None:
-    """The share of the words of a title that a prompt has, in any of their forms: 0 to 1."""
+    """The share of the words of a title that the first 50,000 characters of a prompt have, in any form: 0 to 1."""
     if title is None or prompt is None:
         return None
     from .question_terms import question_terms
@@ -47,14 +51,14 @@ def terms_share(title: str | None, prompt: str | None) -> float | None:
     wanted = {term.stems for term in question_terms(title)}
     if not wanted:
         return 0.0
-    words = {re.sub(r"\W+", "", word) for word in re.split(r"[\W_]+", prompt[-20_000:].casefold())}
+    words = {re.sub(r"\W+", "", word) for word in re.split(r"[\W_]+", prompt[:_MOST_WORDS].casefold())}
     return sum(any(word.startswith(stems) for word in words) for stems in wanted) / len(wanted)
 
 
 def _links(text: str) -> Iterator[tuple[int, str, str]]:
     """Line, title and target of each link outside of blocks of code."""
     fence = ""
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(text[:_MOST_CHARACTERS].split("\n"), 1):
         mark = _FENCE.match(line)
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]

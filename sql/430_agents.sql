@@ -49,10 +49,11 @@ where f.kind = 'text'
     and not exists (
         select 1
         from json_each('["' || replace(replace(s.value, ' ', ''), ',', '","') || '"]') as o
-        join file_stats as b
+        cross join file_stats as b
             on b.project_id = f.project_id
             and b.path = rtrim(f.path, replace(f.path, '/', '')) || o.value
             and b.kind = 'text'
+        -- the file is looked up by its path for each name that comes before its own
         where o.key < n.key
     );
 

@@ -71,6 +71,9 @@ where instr(w.path, '://') > 1
 create trigger write_skill__write
 instead of insert on write_skill
 begin
+    select fail(400, 'skill ' || quote(new.name) || ': a name has 1 to 64 small letters, digits, ''-'', ''_'' and ''.''')
+    where new.problem is null
+        and (coalesce(new.name, '') = '' or new.name glob '*[^a-z0-9_.-]*' or length(new.name) > 64);
     insert into _skills (
         scope, name, description, kind, origin, source, made_of, problem, left_out, added_by, changed_at
     )

@@ -82,11 +82,12 @@ def test_a_bomb_is_never_unpacked(tmp_path: Path) -> None:
 def test_what_is_no_zip_or_no_skill_is_told(tmp_path: Path) -> None:
     good = packed({"SKILL.md": SKILL, "x.md": "x" * 500}, method=zipfile.ZIP_STORED)
     for data, error, message in (
-        (good[:100], ValidationError, "neither text nor a zip|broken zip"),
+        (good[:100], ValidationError, "no Markdown and no zip|broken zip"),
         (good.replace(b"xxxx", b"yyyy", 1), ValidationError, "broken zip"),
         (packed({"SKILL.md": SKILL}, method=zipfile.ZIP_LZMA), ValidationError, "unusual way"),
         (packed({"README.md": "x"}), NotFound, "holds no SKILL.md"),
-        (b"\x89PNG\0", ValidationError, "neither text nor a zip"),
+        (b"\x89PNG\0", ValidationError, "no Markdown and no zip"),
+        (b"root:x:0:0", ValidationError, "no Markdown and no zip"),
         (b"x" * (sources.FILE_BYTES + 1), Overflow, "at most"),
     ):
         (tmp_path / "x.zip").write_bytes(data)
