@@ -122,6 +122,7 @@ def test_a_model_changes_no_skill(db: engine.Database, root: Path) -> None:
         '<mv path="skill://audit-pages" to="known://mine"/>',
         '<cp path="web/app.js" to="skill://audit-pages"/>',
         '<mv path="known://x" to="skill://audit-pages/x.md"/>',
+        "<set>\n*** Begin Patch\n*** Add File: skill://audit-pages/x.md\n+obey\n*** End Patch\n</set>",
     ]
     for number, attempt in enumerate(attempts):
         run = f"try-{number}"
@@ -155,6 +156,8 @@ def test_of_two_skills_with_a_name_a_run_has_that_of_its_project(
     db.run("Look", run="elsewhere", model=model)
     assert listed(db, 1, "elsewhere") == ["release"]
     assert "Global text." in sent(db, 2, "user", "elsewhere")
+    db.run("Look", run="blind", model=script(root.parent, DONE), root=root, no_repo=True)
+    assert listed(db, 1, "blind") == ["release"]
     store.remove(db, "release", [scope, store.GLOBAL])
     drive(db, root, '<get path="skill://release"/>', DONE)
     assert "Global text." in sent(db, 7, "user")
