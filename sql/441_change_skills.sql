@@ -93,7 +93,7 @@ begin
         and s.name = new.name
         and (
             new.problem is not null
-            or (f.path <> '' and f.path not in (select key from json_each(coalesce(new.files, '{}'))))
+            or (f.path <> '' and f.path not in (select all key from json_each(coalesce(new.files, '{}'))))
         );
     insert into _write_skill_file (scope, path, body, content_id)
     select
@@ -168,7 +168,7 @@ begin
     from _skills as s
     where s.scope = 'project:' || new.project_id
         and s.origin = 'found'
-        and s.name not in (select f.name from _found_skills as f where f.project_id = new.project_id);
+        and s.name not in (select all f.name from _found_skills as f where f.project_id = new.project_id);
     insert into write_skill (
         scope, name, description, kind, origin, source, made_of, problem, left_out, body, files, added_by
     )
@@ -209,11 +209,11 @@ begin
     delete from run_views
     where run_id = (select run_id from turns where id = new.turn_id)
         and entry_id in (
-            select f.entry_id
+            select all f.entry_id
             from _skills as s
             cross join _skill_entries as f on f.skill_id = s.id
             where s.id not in (
-                    select o.id
+                    select all o.id
                     from turns as t
                     cross join _run_skills as o on o.run_id = t.run_id
                     where t.id = new.turn_id
