@@ -56,6 +56,8 @@ class Database(Outputs, Past):
             project          the name of the project (default: that of the folder)
             mode             "act" (default), or "ask", which refuses what would change a file
             persona          the name of its persona, chosen when it starts
+            system_prompt    what its system message says besides the persona, for this and later prompts; "" ends that
+            task_prompt      what it says for this prompt alone
             temperature      sampling temperature, 0 to 2 (default: the model's own)
             context_limit    context window in tokens, at least 256 (default: that of the model)
             max_turns        turns after which the prompt ends at 499, at least 1 (default: setting max_loop_turns)

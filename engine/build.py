@@ -85,7 +85,8 @@ class Build:
             drain(connection, text)
         connection.execute("delete from engine_objects").fetchall()
         connection.executemany(
-            "insert into personas (name, body) values (?, ?) on conflict (name) do update set body = excluded.body",
+            "insert into personas (name, body) values (?, ?) "
+            "on conflict (name) do update set body = excluded.body where origin = 'engine'",
             self.personas,
         )
         connection.execute("delete from engine_meta where key = 'objects'").fetchall()

@@ -30,11 +30,13 @@ from .commands import (
     models,
     packets,
     past,
+    personas,
     policy,
     proposals,
     rules,
     run,
     shell,
+    skills,
     sql,
     stream,
     trust,
@@ -86,6 +88,8 @@ for _each in (
 ):
     app.command(_each.__name__.rstrip("_"))(_each)
 app.add_typer(files.app, name="files")
+app.add_typer(skills.app, name="skills")
+app.add_typer(personas.app, name="personas")
 app.add_typer(policy.app, name="policy")
 app.add_typer(rules.app, name="rules")
 app.command()(sql.sql)

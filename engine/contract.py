@@ -27,6 +27,8 @@ class Options(TypedDict, total=False):
     project: str | None
     mode: Literal["act", "ask"]
     persona: str | None
+    system_prompt: str | None
+    task_prompt: str | None
     temperature: float | None
     context_limit: int | None
     max_turns: int | None
@@ -47,7 +49,9 @@ class Options(TypedDict, total=False):
 
 _KINDS: dict[str, str] = {
     "model": "a text, or an object with a method complete() or None",
-    **dict.fromkeys(("project", "persona", "sandbox", "network", "fork"), "a text or None"),
+    **dict.fromkeys(
+        ("project", "persona", "system_prompt", "task_prompt", "sandbox", "network", "fork"), "a text or None"
+    ),
     **dict.fromkeys(
         (
             "yolo",

@@ -39,7 +39,8 @@ class Renderer:
         self._loop: int | None = None
         self._sections: list[Row] = []
         self._sections_by_role: list[tuple[str, list[Row]]] = []
-        self._system: dict[str, Section] = {}
+        # the system sections, each with the stamp that it was made at
+        self._system: dict[str, tuple[str | None, Section]] = {}
         # for each section the rows of its last rendering by entry, and what they were laid out as
         self._known: dict[str, dict[int, Row]] = {}
         self._laid_out: dict[str, Section] = {}
@@ -164,7 +165,8 @@ class Renderer:
             self._loop, self._tally = loop, tally_of(self._db, turn_id)
             self._system, self._known = {}, {}
             self._sections = self._db.rows(
-                "select name, role, source, template, live, cached from _turn_sections where turn_id = ?", (turn_id,)
+                "select name, role, source, template, live, cached, stamps from _turn_sections where turn_id = ?",
+                (turn_id,),
             )
             self._sections_by_role = [
                 (role, list(group)) for role, group in groupby(self._sections, key=lambda section: section["role"])
@@ -186,18 +188,39 @@ class Renderer:
         return last
 
     def _system_section(self, turn_id: int, section: Row) -> Section:
-        name = section["name"]
-        if name not in self._system:
-            rows = self._section_rows(turn_id, section)
-            # a tool without a document is one whose plugin is gone
-            documents = {row["name"]: row["doc"] or texts.tool_document(row["name"]) for row in rows}
-            tools = [{"name": tool, "doc": document} for tool, document in documents.items() if document]
-            template = texts.template(f"{section['template']}.md.j2")
-            said = rows[0] if rows else {"persona": "", "native": 0, "anchors": 0}
-            marks = {name: said[name] for name in ("persona", "native", "anchors")}
-            text = template.render(tools=tools, **marks)
-            self._system[name] = Section(text)
-        return self._system[name]
+        """A section of the system message: that of the turn before, unless it has stamps and another one now."""
+        name, stamps = section["name"], section["stamps"]
+        stamp = None
+        if stamps:
+            query = f"select stamp from {quoted(stamps)} where turn_id = ?"  # noqa: S608 - as in _read
+            stamp = self._db.value(query, (turn_id,))
+        made_at, made = self._system.get(name, (None, None))
+        if made is None or made_at != stamp:
+            made = self._layers(turn_id, section) if stamps else self._system_text(turn_id, section)
+            self._system[name] = (stamp, made)
+        return made
+
+    def _layers(self, turn_id: int, section: Row) -> Section:
+        """A section whose rows are texts of layers."""
+        rows, file = self._section_rows(turn_id, section), f"sections/{section['template']}.j2"
+        text = texts.template(file).render(section=section["name"], rows=rows)
+        layers = [(row["layer"], row["source"], row["text"]) for row in rows]
+        return Section(text, layers=layers, template=file)
+
+    def _system_text(self, turn_id: int, section: Row) -> Section:
+        """The section with the tools and the persona."""
+        rows, file = self._section_rows(turn_id, section), f"{section['template']}.md.j2"
+        # a tool without a document is one whose plugin is gone
+        documents = {row["name"]: row["doc"] or texts.tool_document(row["name"]) for row in rows}
+        tools = [{"name": tool, "doc": document} for tool, document in documents.items() if document]
+        said = rows[0] if rows else {"persona_name": None, "persona": "", "native": 0, "anchors": 0}
+        marks = {name: said[name] for name in ("persona", "native", "anchors")}
+        text = texts.template(file).render(tools=tools, **marks)
+        layers = [
+            *(("tools", tool["name"], tool["doc"]) for tool in tools),
+            ("persona", said["persona_name"], said["persona"] or ""),
+        ]
+        return Section(text, layers=layers, template=file)
 
     def _section_rows(self, turn_id: int, section: Row) -> list[Row]:
         """The rows of a section; where many name their version, only texts that are not known are read."""

@@ -32,13 +32,36 @@ Chunk = tuple[str, int | None, int | None, str | None, bool]
 Parts = tuple[str, Sequence[str], str]
 """A section's opening, its entries without the line feed behind each, and its closing tag."""
 
+Piece = tuple[str, str | None, str]
+"""A layer of a system message, the row of it, and a text that it says."""
+
+OWN_WORDS = "engine"
+"""The layer of what stands between the texts of others."""
+
 
 @dataclass(frozen=True)
 class Section:
-    """A section as it was laid out: its text, and the rows that it was made of."""
+    """A section as it was laid out: its text, and the rows that it was made of; of a system section the texts of its layers,
+    in their order, and the name of its template.
+    """
 
     text: str
     rows: list[Row] = field(default_factory=list)
+    layers: Sequence[Piece] = ()
+    template: str | None = None
+
+    @cached_property
+    def pieces(self) -> list[Piece]:
+        """What it is made of: the texts of its layers, and between them those of its template. Joined they are its text."""
+        found: list[Piece] = []
+        start = 0
+        for layer, source, text in self.layers:
+            # each stands in lines of its own
+            begin = self.text.find(f"\n{text}\n", max(start - 1, 0)) + 1
+            if text and begin:
+                found += [(OWN_WORDS, self.template, self.text[start:begin]), (layer, source, text)]
+                start = begin + len(text)
+        return [piece for piece in (*found, (OWN_WORDS, self.template, self.text[start:])) if piece[2]]
 
     @cached_property
     def parts(self) -> Parts:
@@ -62,6 +85,7 @@ class PacketStore:
         self._entries: dict[str, int] = {}
         self._lists: dict[str, int] = {}
         self._digests: dict[str, tuple[str, bytes]] = {}
+        self._pieces: dict[Piece, int] = {}
 
     def store(
         self, turn_id: int, messages: Sequence[tuple[Message, Sequence[Section]]], before: Mapping[str, int]
@@ -106,6 +130,8 @@ class PacketStore:
 
     def _chunk_ids(self, section: Section, last_chunks: dict[str, int], last_entries: dict[str, int]) -> list[int]:
         """The ids of a section's chunks in order; what the packet before did not have is stored."""
+        if section.template is not None:
+            return [self._piece_id(piece) for piece in section.pieces]
         opening, entries, closing = section.parts
         ids = [self._chunk_id(opening, last_chunks)] if opening else []
         if new := [entry for entry in entries if entry not in last_entries]:
@@ -124,6 +150,18 @@ class PacketStore:
         number = last_chunks.get(text) or self._chunks.get(text) or self._stored_chunk(chunk_of(text, None), text)
         self._chunks[text] = number
         return number
+
+    def _piece_id(self, piece: Piece) -> int:
+        """The id of the chunk that is a piece of a system message. The same text of two layers is two chunks."""
+        if piece not in self._pieces:
+            layer, source, text = piece
+            name = digest("\0".join((layer, source or "", text)))[:16]
+            found = self._db.value("select id from chunks where hash = ?", (name,)) or self._db.value(
+                "insert into chunks (hash, head, layer, source) values (?, ?, ?, ?) returning id",
+                (name, text, layer, source),
+            )
+            self._pieces[piece] = int(found)
+        return self._pieces[piece]
 
     def _stored_chunk(self, chunk: Chunk, text: str) -> int:
         """The id of a chunk, stored where the file does not have it."""

@@ -196,7 +196,7 @@ insert into schemes (
 ) values
     ('file', 'data', 'project', 'archived', '["model","plugin"]', 1, 1, 0, 'a file of the project (a path without scheme)'),
     ('known', 'data', 'run', 'summarized', '["model","plugin"]', 1, 0, 1, 'one fact that the model keeps'),
-    ('skill', 'data', 'project', 'visible', '["model","plugin"]', 1, 1, 0, 'a skill document'),
+    ('skill', 'data', 'project', 'visible', '["model","plugin"]', 1, 1, 0, 'a skill, or one of its files'),
     ('rule', 'data', 'project', 'archived', '["client"]', 1, 0, 0, 'a rule of a domain'),
     ('http', 'data', 'run', 'summarized', '["model","plugin"]', 1, 1, 0, 'a page'),
     ('https', 'data', 'run', 'summarized', '["model","plugin"]', 1, 1, 0, 'a page'),

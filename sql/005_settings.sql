@@ -99,6 +99,24 @@ values
         'untracked_files', '1', 'whole', 0, 1, 1,
         '1: files that git does not track and would take belong to the project too; 0: only those that it tracks'
     ),
+    (
+        'instruction_files', 'AGENTS.md', 'text', null, null, 0,
+        'files with instructions for agents, the first one of these that a folder has: AGENTS.md, CLAUDE.md, GEMINI.md, '
+        || '.cursorrules; empty: none'
+    ),
+    (
+        'instruction_chars', '16000', 'whole', 0, 200000, 1,
+        'characters of the instructions of a project that a packet shows, and as many of all folders below it'
+    ),
+    (
+        'skill_folders',
+        '.agents/skills,.claude/skills,.codex/skills,.gemini/skills,.opencode/skills,.github/skills,.cursor/skills',
+        'text', null, null, 0, 'folders of a project that have skills, separated by commas; empty: none'
+    ),
+    (
+        'skill_chars', '8000', 'whole', 0, 200000, 1,
+        'characters of the descriptions of skills that a system message has; 0: no skills'
+    ),
     ('kept_in_context', 'known://plan*', 'text', null, null, 0, 'a glob over paths that are never archived to make room'),
     ('lease_seconds', '30', 'whole', 1, null, 1, 'seconds after which a lease expires that its driver does not renew'),
     ('model_timeout', '300', 'number', 0.01, null, 1, 'seconds after which a model call is given up'),
@@ -269,4 +287,24 @@ begin
         || case new.value when 'off' then '; off is said by a prompt, or by ENGINE_SANDBOX in the environment' else '' end
     )
     where new.name = 'sandbox' and (new.value = 'off' or new.value glob '*[^a-z0-9_-]*');
+    select fail(
+        400,
+        'setting instruction_files: ' || quote(n.value)
+        || ' is none of AGENTS.md, CLAUDE.md, GEMINI.md and .cursorrules, separated by commas'
+    )
+    from json_each(case
+            when new.name = 'instruction_files' and trim(coalesce(new.value, '')) <> ''
+                then '[' || replace(json_quote(replace(replace(new.value, '\', '?'), '"', '?')), ',', '","') || ']'
+            else '[]'
+        end) as n
+    where trim(n.value) not in ('AGENTS.md', 'CLAUDE.md', 'GEMINI.md', '.cursorrules');
+    select fail(400, 'setting skill_folders: ' || quote(new.value) || ' are no folders below the root, separated by commas')
+    where new.name = 'skill_folders'
+        and (
+            new.value glob '*[^a-zA-Z0-9_., /-]*'
+            or ',' || replace(new.value, ' ', '') || ',' glob '*,/*'
+            or instr('/' || replace(replace(new.value, ' ', ''), ',', '/') || '/', '/../')
+            or instr('/' || replace(lower(replace(new.value, ' ', '')), ',', '/') || '/', '/.git/')
+            or instr('/' || replace(lower(replace(new.value, ' ', '')), ',', '/') || '/', '/.engine/')
+        );
 end;

@@ -57,7 +57,9 @@ create table if not exists runs (
     -- how many responses and final failures its model has given: the position of a scripted or replayed model
     responses integer not null default 0,
     created_at integer not null,
-    updated_at integer not null
+    updated_at integer not null,
+    -- what its system message says for all of its prompts, besides its persona
+    system_prompt text
 ) strict;
 
 create index if not exists idx_runs_parent_run_id on runs (parent_run_id);
@@ -135,7 +137,9 @@ insert into run_options (name, scope, kind, least, most, meaning) values
     ('fork', 'run', 'text', null, null, 'alias of the run that it is forked from'),
     ('at', 'run', 'whole', 1, null, 'turn of that run from which it is forked'),
     ('temperature', 'run', 'number', 0, 2, 'sampling temperature'),
-    ('context_limit', 'run', 'whole', 256, null, 'context window in tokens')
+    ('context_limit', 'run', 'whole', 256, null, 'context window in tokens'),
+    ('system_prompt', 'run', 'text', null, null, 'what its system message says besides its persona'),
+    ('task_prompt', 'loop', 'text', null, null, 'what the system message says for this prompt alone')
 on conflict (name) do update set
     scope = excluded.scope, kind = excluded.kind, least = excluded.least, most = excluded.most, meaning = excluded.meaning;
 

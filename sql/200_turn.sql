@@ -209,6 +209,14 @@ begin
     join commands as c on c.turn_id = new.turn_id and c.ordinal = p.key
     join _cut_responses as r on r.turn_id = new.turn_id
     where p.value ->> '$.truncated';
+    -- a model changes no skill (441)
+    insert or ignore into vetoes (command_id, outcome, message)
+    select
+        command_id, 'permission',
+        path || ' is a skill, or a pattern that finds some: a model reads skills and changes none. Keep what you learn in '
+        || 'known:// entries.'
+    from _skill_writes
+    where turn_id = new.turn_id and exists (select 1 from _skills);
     -- a response with a call that could not be read is no end of its loop; see _turn_findings
     insert into turn_errors (turn_id, status, message, soft, detail)
     select

@@ -8,7 +8,9 @@
 -- The personas that a run can name; the body is a part of its system text.
 create table if not exists personas (
     name text primary key,
-    body text not null
+    body text not null,
+    -- engine: it comes with the engine, and a rebuild updates it; own: a person added it
+    origin text not null default 'engine' constraint personas_origin check (origin in ('engine', 'own'))
 ) strict, without rowid;
 
 -- views
@@ -77,7 +79,7 @@ begin
     on conflict do nothing;
     insert into runs (
         project_id, parent_run_id, forked_at, alias, model, persona, temperature, context_limit, next_turn, created_at,
-        updated_at
+        updated_at, system_prompt
     )
     select
         coalesce(
@@ -97,7 +99,8 @@ begin
         coalesce(json_extract(new.attributes, '$.context_limit'), p.context_limit),
         coalesce(json_extract(new.attributes, '$.at'), p.next_turn, 1),
         now(),
-        now()
+        now(),
+        coalesce(json_extract(new.attributes, '$.system_prompt'), p.system_prompt)
     from (select 1)
     -- fork from the ancestor that owns the turn, where the named run inherited it
     left join runs as p
@@ -267,6 +270,7 @@ begin
         temperature = coalesce(json_extract(new.attributes, '$.attributes.temperature'), temperature),
         context_limit = coalesce(json_extract(new.attributes, '$.attributes.context_limit'), context_limit),
         persona = coalesce(json_extract(new.attributes, '$.attributes.persona'), persona),
+        system_prompt = coalesce(json_extract(new.attributes, '$.attributes.system_prompt'), system_prompt),
         next_loop = next_loop + (new.body is not null),
         updated_at = now()
     where id = new.run_id;

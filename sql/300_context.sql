@@ -162,7 +162,7 @@ select
 from turns as t
 join _context_texts as c on c.run_id = t.run_id
 where c.category = 'data'
-order by c.kind <> 'skill', c.context_order, c.entry_id;
+order by c.context_order, c.entry_id;
 
 create view _packet_visible as
 -- What the model is reading: the whole bodies, the latest last; with line_anchors, those of files with anchors.
@@ -180,7 +180,7 @@ from turns as t
 join settings as s on s.name = 'line_anchors'
 join _context_texts as c on c.run_id = t.run_id
 where c.category = 'data' and c.visibility = 'visible'
-order by c.kind <> 'skill', c.shown, c.entry_id;
+order by c.shown, c.entry_id;
 
 create view _packet_log as
 -- What has happened, in order, and the prompts before this one. Texts of the model are indented.

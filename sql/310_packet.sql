@@ -20,6 +20,8 @@ create table if not exists packet_sections (
     live integer not null default 0 constraint packet_sections_live_flag check (live in (0, 1, 2)),
     -- 1: up to its last row it is often what it was, so a provider may cache up to there
     cached integer not null default 0 constraint packet_sections_cached_flag check (cached in (0, 1)),
+    -- of a system section: a view (turn_id, stamp); the section is made anew in a loop when its stamp changes
+    stamps text,
     primary key (profile, role, name)
 ) strict, without rowid;
 
@@ -34,7 +36,10 @@ create table if not exists chunks (
     body_chars integer,
     foot text,
     -- 1: behind that stands the fence once more with which the first line of the head ends
-    fenced integer not null default 0 constraint chunks_fenced_flag check (fenced in (0, 1))
+    fenced integer not null default 0 constraint chunks_fenced_flag check (fenced in (0, 1)),
+    -- of a piece of a system message: the layer that it belongs to, and which row of that layer it is
+    layer text,
+    source text
 ) strict;
 
 -- Stretches of messages: ids of chunks in order, as JSON; [first, last] stands for a run of ids. A message that changes
@@ -64,19 +69,21 @@ create table if not exists packets (
 -- seeds
 
 -- the views of the engine's own sections may be renamed with the engine
-insert into packet_sections (name, profile, role, ordinal, source, template, live, cached) values
-    ('system', 'full', 'system', 10, '_packet_tools', 'system', 0, 0),
-    ('prompt', 'full', 'user', 30, '_packet_prompt', 'prompt', 0, 0),
-    ('summary', 'full', 'user', 50, '_packet_summary', 'rows', 0, 1),
-    ('visible', 'full', 'user', 75, '_packet_visible', 'rows', 0, 1),
-    ('log', 'full', 'user', 100, '_packet_log', 'rows', 0, 1),
-    ('pictures', 'full', 'user', 140, '_packet_pictures', 'pictures', 0, 0),
-    ('unknowns', 'full', 'user', 150, '_packet_unknowns', 'rows', 0, 0),
-    ('instructions', 'full', 'user', 165, null, 'instructions', 0, 0),
-    ('budget', 'full', 'user', 175, '_packet_budget', 'budget', 1, 0),
-    ('system', 'compact', 'system', 10, null, 'compact', 0, 0),
-    ('compact', 'compact', 'user', 30, '_packet_compact', 'compact', 0, 0)
-on conflict (profile, role, name) do update set source = excluded.source;
+insert into packet_sections (name, profile, role, ordinal, source, template, live, cached, stamps) values
+    ('system', 'full', 'system', 10, '_packet_tools', 'system', 0, 0, null),
+    ('layers', 'full', 'system', 20, '_packet_layers', 'layers', 0, 0, '_layer_stamps'),
+    ('prompt', 'full', 'user', 30, '_packet_prompt', 'prompt', 0, 0, null),
+    ('summary', 'full', 'user', 50, '_packet_summary', 'rows', 0, 1, null),
+    ('visible', 'full', 'user', 75, '_packet_visible', 'rows', 0, 1, null),
+    ('log', 'full', 'user', 100, '_packet_log', 'rows', 0, 1, null),
+    ('conventions', 'full', 'user', 120, '_packet_conventions', 'conventions', 0, 0, null),
+    ('pictures', 'full', 'user', 140, '_packet_pictures', 'pictures', 0, 0, null),
+    ('unknowns', 'full', 'user', 150, '_packet_unknowns', 'rows', 0, 0, null),
+    ('instructions', 'full', 'user', 165, null, 'instructions', 0, 0, null),
+    ('budget', 'full', 'user', 175, '_packet_budget', 'budget', 1, 0, null),
+    ('system', 'compact', 'system', 10, null, 'compact', 0, 0, null),
+    ('compact', 'compact', 'user', 30, '_packet_compact', 'compact', 0, 0, null)
+on conflict (profile, role, name) do update set source = excluded.source, stamps = excluded.stamps;
 
 -- views
 
@@ -86,6 +93,7 @@ select
     t.id as turn_id,
     o.name,
     o.doc,
+    p.name as persona_name,
     p.body as persona,
     -- 1: it may call them through its provider's API
     exists (
@@ -113,7 +121,8 @@ select
         when s.name = 'prompt' and (select value from settings where name = 'prompt_figures') = '1' then 2
         else s.live
     end as live,
-    s.cached
+    s.cached,
+    s.stamps
 from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id

@@ -21,6 +21,11 @@ create table if not exists file_stats (
     primary key (project_id, path)
 ) strict, without rowid;
 
+-- The files whose names may be of instructions (430) or skills (440): they end as AGENTS.md, SKILL.md or .cursorrules do.
+-- One pattern for all, because each file that is read is compared with it.
+create index if not exists idx_file_stats_instructions on file_stats (project_id, path)
+where path glob '*[A-Zr][A-Zu][.l][me][ds]';
+
 -- views
 
 create view project_files as
@@ -243,6 +248,22 @@ begin
     join schemes as s on s.name = 'file'
     where r.id = new.run_id
         and not exists (select 1 from run_views as v where v.run_id = new.run_id and v.entry_id = e.id);
+    insert into _read_skills (project_id)
+    select r.project_id
+    from runs as r
+    where r.id = new.run_id
+        and (
+            exists (
+                select 1
+                from _instruction_names as f
+                where f.project_id = r.project_id and f.path glob '*/SKILL.md'
+            )
+            or exists (select 1 from _skills as s where s.scope = 'project:' || r.project_id and s.origin = 'found')
+        );
+    insert into _read_instructions (turn_id, project_id)
+    select new.turn_id, r.project_id
+    from runs as r
+    where r.id = new.run_id and exists (select 1 from _instruction_names as n where n.project_id = r.project_id);
     insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn)
     select
         new.run_id,

@@ -67,7 +67,8 @@ begin
 end;
 
 create trigger chunks__keep_fixed
-after update of id, hash, head, content_id, body_chars, foot, fenced, rowid, _rowid_, oid on chunks
+after update of id, hash, head, content_id, body_chars, foot, fenced, layer, source, rowid, _rowid_,
+    oid on chunks
 begin
     select raise(abort, '405 chunks: the record is append-only; this value never changes');
 end;

@@ -68,7 +68,7 @@ OF_RUNS = (
         stays="not exists (select 1 from _purges where run_id = old.id)",
         # a rewind swaps the names of two lines
         may=(("alias", "exists (select 1 from rewinds where old.id in (run_id, from_run_id))"),),
-        free="model persona temperature context_limit status next_turn next_loop responses updated_at",
+        free="model persona system_prompt temperature context_limit status next_turn next_loop responses updated_at",
     ),
     Kept("run_scopes", stays=OF_A_RUN),
     Kept(
@@ -228,9 +228,11 @@ FREE = {
     "command_policies": "configuration; who decided by one stands in the decision",
     "grants": "configuration; a row counts only as the user's own store confirms it",
     "file_stats": "what the last scan of a folder found",
+    "_skills": "configuration; what runs have seen of a skill stands in their packets",
+    "document_links": "made from contents, which do not change",
     "models": "configuration",
     "settings": "configuration",
-    "personas": "the installed ones",
+    "personas": "the installed ones, and a person's own",
     "tools": "the installed ones",
     "packet_sections": "the installed ones",
     "run_options": "vocabulary",

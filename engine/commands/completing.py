@@ -57,6 +57,13 @@ _TURNS = """
     order by turn desc
 """
 
+_PERSONAS = """
+    select name from personas where substr(name, 1, length(:typed)) = :typed order by name
+"""
+_SKILLS = """
+    select distinct name from _skills where substr(name, 1, length(:typed)) = :typed order by name
+"""
+
 Completer = Callable[[typer.Context, list[str], str], list[str]]
 
 
@@ -80,6 +87,8 @@ complete_proposal = _completer(_PROPOSALS)
 complete_turn = _completer(_TURNS)
 complete_domain = _completer(_DOMAINS)
 complete_star_command = _completer(_STAR_COMMANDS)
+complete_persona = _completer(_PERSONAS)
+complete_skill = _completer(_SKILLS)
 _complete_setting = _completer(_SETTINGS)
 
 

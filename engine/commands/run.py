@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .completing import complete_model, complete_run
+from .completing import complete_model, complete_persona, complete_run
 from .driving import drive
 from .piped import piped_text
 from .printing import say
@@ -45,7 +45,16 @@ def run(
             help="Accept all proposals, also shell commands; with --ask an env command is trusted to only read.",
         ),
     ] = False,
-    persona: Annotated[str | None, typer.Option("--persona", metavar="NAME", help="The persona of the model.")] = None,
+    persona: Annotated[
+        str | None,
+        typer.Option("--persona", metavar="NAME", help="The persona of the model.", autocompletion=complete_persona),
+    ] = None,
+    system_prompt: Annotated[
+        str | None,
+        typer.Option(
+            "--system-prompt", metavar="TEXT", help="Add this to what the model is told of its work in this run."
+        ),
+    ] = None,
     max_turns: Annotated[
         int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop after this many turns.")
     ] = None,
@@ -141,6 +150,7 @@ def run(
         root=root,
         mode="act" if act else "ask",
         persona=persona,
+        system_prompt=system_prompt,
         temperature=temperature,
         context_limit=context_limit,
         max_turns=max_turns,

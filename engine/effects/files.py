@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError, PermissionDenied
@@ -23,7 +24,7 @@ def scan(db: Store, request: Row) -> None:
     workspace = Workspace.at(request["root"], db.place)
     project = request["project_id"]
     members = workspace.members(
-        added=_patterns(db, project, ignored=False),
+        added=[*_patterns(db, project, ignored=False), *_own_patterns(db, workspace.root)],
         ignored=_patterns(db, project, ignored=True),
         limit=int(_setting(db, "scan_max_files")),
         untracked=_setting(db, "untracked_files") == "1",
@@ -80,6 +81,26 @@ def added(db: Store, project: int) -> list[str]:
 def ignored(db: Store, project: int) -> list[str]:
     """The patterns of files that a person takes out of a project."""
     return _patterns(db, project, ignored=True)
+
+
+def look_at_skills(db: Store, project: int, root: Path) -> None:
+    """Read the folders of skills of a project, as the next scan would, without its other files."""
+    workspace = Workspace.at(str(root), db.place)
+    folders = [f"{name}/" for name in _names(db, "skill_folders")]
+    listed = db.rows("select path from file_stats where project_id = ? and kind <> 'missing'", (project,))
+    members = workspace.members(
+        added=_own_patterns(db, workspace.root),
+        ignored=_patterns(db, project, ignored=True),
+        limit=int(_setting(db, "scan_max_files")),
+    )
+    known = dict.fromkeys(row["path"] for row in listed if row["path"].startswith(tuple(folders)))
+    found = {each.path: (each.size, each.mtime_ns) for each in members if each.path.startswith(tuple(folders))}
+    db.insert("report_listing", project_id=project, listing=to_json(known | found), is_partial=1)
+    reads = _read_changed(db, project, workspace)
+    with db.transaction():
+        for path, read in reads:
+            _report(db, project, path, read)
+        db.insert("_read_skills", project_id=project)
 
 
 def stat(workspace: Workspace, path: str) -> tuple[int, int] | None:
@@ -186,6 +207,16 @@ def _patterns(db: Store, project_id: int, *, ignored: bool) -> list[str]:
         (project_id, ignored),
     )
     return [row["pattern"] for row in rows]
+
+
+def _own_patterns(db: Store, root: Path) -> list[str]:
+    """What belongs to a project although it is hidden: files with instructions, and the folders of skills that are there."""
+    files = [name for name in _names(db, "instruction_files") if name.startswith(".")]
+    return files + [f"{name}/**" for name in _names(db, "skill_folders") if (root / name).is_dir()]
+
+
+def _names(db: Store, setting: str) -> list[str]:
+    return [name for each in (_setting(db, setting) or "").split(",") if (name := each.strip())]
 
 
 def _setting(db: Store, name: str) -> str:

@@ -27,8 +27,8 @@ def perform(db: Store, stopped: threading.Event, effect: Row) -> dict[str, Any]:
     if request["answer"]:
         settled: dict[str, Any] = json.loads(request["answer"])
         return settled
-    if missing := [name for name in _LIBRARIES if find_spec(name) is None]:
-        return _failed("unsupported", f"the web is read with the extra 'web': pip install 'engine[web]' ({missing[0]})")
+    if missing := missing_library():
+        return _failed("unsupported", f"the web is read with the extra 'web': pip install 'engine[web]' ({missing})")
     from engine.web.failures import WebFailure
     from engine.web.network import Deadline
 
@@ -40,6 +40,11 @@ def perform(db: Store, stopped: threading.Event, effect: Row) -> dict[str, Any]:
     except EngineError as error:
         return files.failure(error)
     return {"state": "resolved", "pages": json.dumps(pages)}
+
+
+def missing_library() -> str | None:
+    """A library that reading the web needs and this environment lacks; None where there are all."""
+    return next((name for name in _LIBRARIES if find_spec(name) is None), None)
 
 
 def offer_search(db: Store, run: str, lease: str) -> None:

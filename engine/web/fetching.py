@@ -35,6 +35,10 @@ _TYPES = frozenset(
         "application/yaml",
     }
 )
+ARCHIVES = frozenset(
+    {"application/zip", "application/x-zip-compressed", "application/octet-stream", "binary/octet-stream"}
+)
+"""Types of what is no page and may be a zip."""
 _STRUCTURED = ("+json", "+xml", "+yaml")
 _ACCEPT = "text/html, application/xhtml+xml, application/pdf;q=0.8, text/*;q=0.8, */*;q=0.5"
 _STEP = 65_536
@@ -74,8 +78,11 @@ def fetch(
     deadline: Deadline,
     conditions: Mapping[str, str | None] | None = None,
     resolving: Resolve = resolve,
+    also: frozenset[str] = frozenset(),
 ) -> Answer:
     """Fetch `url`. `conditions` are headers under which the server says that nothing has changed; a None is left out.
+
+    `also` are types that are taken although they are no text.
 
     Raises `WebFailure` where it is refused, broken, too large, too slow or no text; `Stopped` when it shall stop.
     """
@@ -89,7 +96,7 @@ def fetch(
                 continue
             if status == 304 and not any((conditions or {}).values()):
                 raise WebFailure("unreachable", f"{address} says that it has not changed, which nobody asked")
-            return _answer(address, status, headers, stream, limits.size)
+            return _answer(address, status, headers, stream, limits.size, also)
     raise WebFailure("unsupported", f"{url} redirects more than {limits.redirects} times")
 
 
@@ -151,7 +158,14 @@ def _asked(
         yield answer.status, httpx2.Headers(answer.headers), answer.iter_stream()
 
 
-def _answer(url: httpx2.URL, status: int, headers: httpx2.Headers, stream: Iterable[bytes], size: int) -> Answer:
+def _answer(
+    url: httpx2.URL,
+    status: int,
+    headers: httpx2.Headers,
+    stream: Iterable[bytes],
+    size: int,
+    also: frozenset[str],
+) -> Answer:
     content_type, charset = _type(headers.get("content-type", ""))
     body = None
     if status != 304:
@@ -160,7 +174,7 @@ def _answer(url: httpx2.URL, status: int, headers: httpx2.Headers, stream: Itera
         if not 200 <= status < 300:
             raise WebFailure(f"status:{status}", f"{url} answered HTTP {status}")
         if (
-            content_type not in _TYPES
+            content_type not in _TYPES | also
             and not content_type.startswith("text/")
             and not content_type.endswith(_STRUCTURED)
         ):

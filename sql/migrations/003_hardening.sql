@@ -431,3 +431,54 @@ create table _rule_drafts (
     content_id integer,
     fits integer not null
 ) strict;
+-- layers of the system message, instructions for agents
+
+alter table chunks add column layer text;
+
+alter table chunks add column source text;
+
+alter table packet_sections add column stamps text;
+
+create index idx_file_stats_instructions on file_stats (project_id, path)
+where path glob '*[A-Zr][A-Zu][.l][me][ds]';
+
+create table document_links (
+    entry_id integer not null constraint document_links_entry references entries (id) on delete cascade,
+    content_id integer not null constraint document_links_content references contents (id) on delete cascade,
+    ordinal integer not null,
+    line integer not null,
+    title text not null,
+    target text not null,
+    primary key (entry_id, content_id, ordinal)
+) strict, without rowid;
+
+-- skills
+
+create table _skills (
+    id integer primary key,
+    -- project:N or global
+    scope text not null constraint skills_scope check (scope = 'global' or scope glob 'project:[0-9]*'),
+    name text not null constraint skills_name_length check (length(name) between 1 and 200),
+    description text not null,
+    kind text not null constraint skills_kind check (kind in ('folder', 'file', 'zip', 'url')),
+    -- found: in a folder of the project, as long as it is there; added: by a person
+    origin text not null constraint skills_origin check (origin in ('found', 'added')),
+    -- the path or address that it was read from
+    source text not null,
+    -- what it was made of, to see whether that has changed
+    made_of text not null,
+    -- why it is not offered; null: it is
+    problem text,
+    -- files that are no text, or too many
+    left_out integer not null default 0,
+    added_by text not null,
+    changed_at integer not null,
+    constraint skills_once unique (scope, name)
+) strict;
+
+-- what a person adds to system messages
+
+alter table personas add column origin text not null default 'engine'
+    constraint personas_origin check (origin in ('engine', 'own'));
+
+alter table runs add column system_prompt text;

@@ -61,6 +61,22 @@ CREATE TABLE _rule_hits (
     primary key (domain_id, kind, keyword_id)
 ) strict, without rowid;
 
+CREATE TABLE _skills (
+    id integer primary key,
+    scope text not null constraint skills_scope check (scope = 'global' or scope glob 'project:[0-9]*'),
+    name text not null constraint skills_name_length check (length(name) between 1 and 200),
+    description text not null,
+    kind text not null constraint skills_kind check (kind in ('folder', 'file', 'zip', 'url')),
+    origin text not null constraint skills_origin check (origin in ('found', 'added')),
+    source text not null,
+    made_of text not null,
+    problem text,
+    left_out integer not null default 0,
+    added_by text not null,
+    changed_at integer not null,
+    constraint skills_once unique (scope, name)
+) strict;
+
 CREATE TABLE bracket_rules (
     rule_set_id integer not null constraint bracket_rules_set references rule_sets (id) on delete cascade,
     bracket text not null constraint bracket_rules_bracket references brackets (name)
@@ -95,7 +111,9 @@ CREATE TABLE chunks (
     content_id integer constraint chunks_content references contents (id),
     body_chars integer,
     foot text,
-    fenced integer not null default 0 constraint chunks_fenced_flag check (fenced in (0, 1))
+    fenced integer not null default 0 constraint chunks_fenced_flag check (fenced in (0, 1)),
+    layer text,
+    source text
 ) strict;
 
 CREATE TABLE command_policies (
@@ -167,6 +185,16 @@ CREATE TABLE demotions (
     turn integer not null,
     tokens integer not null,
     primary key (turn_id, entry_id)
+) strict, without rowid;
+
+CREATE TABLE document_links (
+    entry_id integer not null constraint document_links_entry references entries (id) on delete cascade,
+    content_id integer not null constraint document_links_content references contents (id) on delete cascade,
+    ordinal integer not null,
+    line integer not null,
+    title text not null,
+    target text not null,
+    primary key (entry_id, content_id, ordinal)
 ) strict, without rowid;
 
 CREATE TABLE effect_results (
@@ -394,6 +422,7 @@ CREATE TABLE packet_sections (
     template text not null,
     live integer not null default 0 constraint packet_sections_live_flag check (live in (0, 1, 2)),
     cached integer not null default 0 constraint packet_sections_cached_flag check (cached in (0, 1)),
+    stamps text,
     primary key (profile, role, name)
 ) strict, without rowid;
 
@@ -413,7 +442,8 @@ CREATE TABLE packets (
 
 CREATE TABLE personas (
     name text primary key,
-    body text not null
+    body text not null,
+    origin text not null default 'engine' constraint personas_origin check (origin in ('engine', 'own'))
 ) strict, without rowid;
 
 CREATE TABLE pictures (
@@ -656,7 +686,8 @@ CREATE TABLE runs (
     next_loop integer not null default 1,
     responses integer not null default 0,
     created_at integer not null,
-    updated_at integer not null
+    updated_at integer not null,
+    system_prompt text
 ) strict;
 
 CREATE TABLE schemes (
@@ -860,6 +891,9 @@ CREATE INDEX idx_effects_open on effects (run_id) where state in ('pending', 'st
 
 CREATE INDEX idx_entry_chunks_run_id_entry_id on entry_chunks (run_id, entry_id, id);
 
+CREATE INDEX idx_file_stats_instructions on file_stats (project_id, path)
+where path glob '*[A-Zr][A-Zu][.l][me][ds]';
+
 CREATE INDEX idx_grants_project_id on grants (project_id, kind) where revoked_at is null;
 
 CREATE INDEX idx_jobs_run_id on jobs (run_id, ended_at);
@@ -921,6 +955,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _abort_run (run_id, reason)
 -- view _aborting_commands (turn_id, ordinal, action)
 -- view _accept_all (command_id, decided_by)
+-- view _added_prompts (turn_id, place, layer, source, text, room)
 -- view _answers (turn_id, run_id, model, at)
 -- view _apply_patch (command_id, run_id, path, patch)
 -- view _apply_write (run_id, entry_id, path, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id, searchable)
@@ -993,11 +1028,16 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _forbidden_paths (command_id, path)
 -- view _found_changes (project_id, path, content_id, content_before, change, is_first, at, turn_id)
 -- view _found_entries (command_id, entry_id, path)
+-- view _found_skills (project_id, name, path, folder, content_id, place, files, files_there)
 -- view _grant_rights (grant_id, right_text)
 -- view _granted_proposals (proposal_id, grant_id)
 -- view _harmless_settings (name)
 -- view _heads_in_time (entry_id, began, ended, content_id)
 -- view _immediate_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
+-- view _instruction_files (project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
+-- view _instruction_names (project_id, path, kind)
+-- view _instruction_notes (project_id, folder, refers_to)
+-- view _instruction_rooms (loop_id, chars)
 -- view _invariant_fences (what)
 -- view _invariant_heads (run_id, entry_id)
 -- view _job_refusals (effect_id, refusal)
@@ -1011,6 +1051,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
 -- view _ladder_reports (turn_id, soft, message)
 -- view _lay_rules (selection_id)
+-- view _layer_stamps (turn_id, stamp)
 -- view _leading_rule_sets (project_id, rule_set_id, brackets, bracket_basis, devmode)
 -- view _leases_in_force (run_id, token)
 -- view _leftover_jobs (effect_id, run_id, identity)
@@ -1019,8 +1060,10 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _line_programs (line_id, ordinal, found, policy_id)
 -- view _list_entries (command_id, heading)
 -- view _listed_folders (run_id, run, turn_id, project_id, root)
+-- view _listed_skills (turn_id, name, text, undescribed, unnamed)
 -- view _log_command (command_id)
 -- view _loop_ceilings (loop_id, run_id, chars_per_token, context_size, ceiling)
+-- view _loop_folders (turn_id, loop_id, project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
 -- view _loop_grammars (loop_id, gbnf, json_schema)
 -- view _loop_rates (loop_id, chars_per_token)
 -- view _loop_seconds (loop_id, max_seconds, seconds_left)
@@ -1029,6 +1072,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _made_states (entry_id, began, command_id)
 -- view _make_metadata (run_id, entry_id)
 -- view _maps (command_id, message)
+-- view _matched_references (turn_id, entry_id, share)
 -- view _metadata (id, attributes, head)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
@@ -1042,6 +1086,8 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _own_edits (run_id, command_id)
 -- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, entry_chars)
 -- view _packet_compact (turn_id, part, path, body, tag)
+-- view _packet_conventions (turn_id, path, text, cut, refers_to)
+-- view _packet_layers (turn_id, layer, source, text, fence, note, refers_to)
 -- view _packet_limits (turn_id, loop_id, condensed, ceiling, chars_per_token)
 -- view _packet_log (turn_id, entry_id, version, text)
 -- view _packet_pictures (turn_id, ordinal, path, line, sha256, fault, beside_chars)
@@ -1050,7 +1096,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _packet_schemes (turn_id, kind, visible, summarized, expansion, floor)
 -- view _packet_sizes (turn_id, usage, free, system, system_share)
 -- view _packet_summary (turn_id, entry_id, version, text, content_id, body_chars)
--- view _packet_tools (turn_id, name, doc, persona, native, anchors)
+-- view _packet_tools (turn_id, name, doc, persona_name, persona, native, anchors)
 -- view _packet_unknowns (turn_id, entry_id, version, text)
 -- view _packet_visible (turn_id, entry_id, version, text, content_id, body_chars)
 -- view _page_reports (command_id, message)
@@ -1071,9 +1117,12 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _proposals_to_decide (resolution_id, proposal_id, kind)
 -- view _propose_file (command_id, path, content_id, before, leads_to, diff)
 -- view _propose_patch (command_id, files)
+-- view _read_instructions (turn_id, project_id)
+-- view _read_skills (project_id)
 -- view _readings (run_id, entry_id, began, ended)
 -- view _readonly_files (entry_id)
 -- view _record_commands (turn_id, parsed)
+-- view _references (project_id, folder, source, ordinal, line, title, target, entry_id, shown_path, chars)
 -- view _refusals (command_id, refusal)
 -- view _remove_entry (command_id, path)
 -- view _repeated_processes (command_id, refusal)
@@ -1084,6 +1133,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _response_prose (turn_id, prose)
 -- view _rewind_files (run_id, turn, path, change, hash_now, content_now, leads_to, hash_then, content_then, stays)
 -- view _rewind_plans (run_id, turn, plan)
+-- view _root_instructions (turn_id, path, text, cut, refers_to)
 -- view _rule_scopes (rule_set_id, project_id, scope)
 -- view _rules (domain_id, place, entry_id, path, content_id, chars)
 -- view _run_command (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
@@ -1092,6 +1142,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _run_paths (run_id, path, entry_id, kind, scheme)
 -- view _run_prompts (run_id, counted)
 -- view _run_roots (run_id, roots)
+-- view _run_skills (run_id, id, scope, name, description, kind, origin, source, made_of, problem, left_out, added_by, changed_at)
 -- view _run_status_after_loop (loop_status, run_status)
 -- view _sandbox_choices (command_id, choice, network, reads)
 -- view _sandbox_questions (run_id, choice)
@@ -1109,6 +1160,9 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _shown_entries (run_id, entry_id, path, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
 -- view _shown_files (run_id, entry_id, present)
 -- view _sights (loop_id, actual, chars_per_token, sees)
+-- view _skill_entries (skill_id, entry_id, path, address, content_id)
+-- view _skill_rooms (loop_id, chars)
+-- view _skill_writes (turn_id, command_id, path)
 -- view _slices (command_id, message)
 -- view _standing_edits (run_id, command_id, action, path, turn)
 -- view _steer_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
@@ -1124,7 +1178,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _turn_findings (turn_id, loop_id, faulty, cycles, failed, rejected, commands, gathers, update_id, prose)
 -- view _turn_fingerprints (turn_id, fingerprint)
 -- view _turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
--- view _turn_sections (turn_id, name, role, source, template, live, cached)
+-- view _turn_sections (turn_id, name, role, source, template, live, cached, stamps)
 -- view _turn_steps (turn_id, step, steps, steps_left)
 -- view _undo_choices (run_id, way, turn, command_id)
 -- view _undo_files (run_id, way, turn, path, change, hash_now, content_now, leads_to, hash_then, content_then, content_left, obstacle)
@@ -1149,6 +1203,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _write_body (command_id, path, attributes, visibility, edit)
 -- view _write_job (effect_id)
 -- view _write_rule (rule_set_id, path, body)
+-- view _write_skill_file (scope, path, body, content_id)
 -- view _written_contents (run_id, path, turn, content_id, began)
 -- view _yolo_proposals (proposal_id)
 -- view answer_proposal (proposal_id, decision, body, reason, decided_by)
@@ -1169,11 +1224,14 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view cost_by_day (day, model, run, calls, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, unknown_prices, known_cost)
 -- view decisions (run, turn, path, kind, target, decision, decided_by, reason, decided, command_id, proposal_id)
 -- view dispatch (run, lease, only)
+-- view document_references (project, source, line, title, target, chars)
 -- view fail_call (turn_id, status, message)
 -- view file_changes (run, turn, path, change, cause, command, added, removed, decided_by, at, command_id)
 -- view finish_effect (effect_id, state, outcome, message, detail, lease, pages)
 -- view finish_job (effect_id, outcome, exit_code, detail, lease)
+-- view forget_skill (scope, name)
 -- view granted (grant_id, run, folder, kind, target, granted_by, granted)
+-- view instruction_files (project, folder, path, chars, links)
 -- view invariant_content_figures (id)
 -- view invariant_history (run_id, entry_id)
 -- view invariant_judged_turns (id)
@@ -1210,6 +1268,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view prepare_packet (turn_id)
 -- view processes (run, turn, path, command, sandbox, project, network, exit_code, seconds, state, outcome, started, effect_id, background)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
+-- view prompt_layers (run, turn, ordinal, layer, source, chars, text)
 -- view provider_defaults (provider, model)
 -- view provider_models (pattern, provider, prefix, is_maker)
 -- view purge_run (run)
@@ -1238,6 +1297,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view set_layer (name, layer, value, source, confirmed)
 -- view setting_list (name, value, default, is_set, origin, source, kind, least, most, needed, meaning)
 -- view show_job_output (run_id)
+-- view skills (name, project, description, origin, kind, source, files, chars, left_out, problem, added_by, changed_at)
 -- view star_command_list (folder, star_command, description, rules, star_command_id, rule_set_id)
 -- view start_effect (effect_id, identity, lease)
 -- view start_job (effect_id, identity, lease)
@@ -1261,6 +1321,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view verb_update (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
 -- view write_rules (domain_id, rules)
+-- view write_skill (scope, name, description, kind, origin, source, made_of, problem, left_out, body, files, added_by)
 
 -- trigger _abort_run__abort on _abort_run
 -- trigger _accept_all__accept on _accept_all
@@ -1300,6 +1361,8 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _propose_patch__propose on _propose_patch
 -- trigger _purges__guard_begin on _purges
 -- trigger _purges__guard_end on _purges
+-- trigger _read_instructions__read on _read_instructions
+-- trigger _read_skills__read on _read_skills
 -- trigger _record_commands__record on _record_commands
 -- trigger _remove_entry__remove on _remove_entry
 -- trigger _resolve_command__resolve on _resolve_command
@@ -1326,6 +1389,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _write_body__write on _write_body
 -- trigger _write_job__write on _write_job
 -- trigger _write_rule__write on _write_rule
+-- trigger _write_skill_file__write on _write_skill_file
 -- trigger answer_proposal__answer on answer_proposal
 -- trigger append_job_output__append on append_job_output
 -- trigger append_output__append on append_output
@@ -1380,6 +1444,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger fail_call__fail on fail_call
 -- trigger finish_effect__finish on finish_effect
 -- trigger finish_job__finish on finish_job
+-- trigger forget_skill__forget on forget_skill
 -- trigger jobs__keep_ended_at on jobs
 -- trigger jobs__keep_fixed on jobs
 -- trigger jobs__keep_keys on jobs
@@ -1408,6 +1473,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger pictures__keep_keys on pictures
 -- trigger pictures__keep_rows on pictures
 -- trigger prepare_packet__archive_files on prepare_packet
+-- trigger prepare_packet__offer_skills on prepare_packet
 -- trigger prepare_packet__tell_undone on prepare_packet
 -- trigger process_cancels__keep_fixed on process_cancels
 -- trigger process_cancels__keep_keys on process_cancels
@@ -1514,3 +1580,4 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger votes__keep_rows on votes
 -- trigger write_entry__find on write_entry
 -- trigger write_rules__write on write_rules
+-- trigger write_skill__write on write_skill

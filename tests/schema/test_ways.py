@@ -134,7 +134,7 @@ INDEXED = [
 @pytest.mark.parametrize(("view", "index"), sorted(set(INDEXED)))
 def test_an_index_that_a_view_names_is_used(view: str, index: str, schema: apsw.Connection) -> None:
     column = next(
-        (name for name in ("turn_id", "run_id", "loop_id") if name in columns_of(schema, view)),
+        (name for name in ("turn_id", "run_id", "loop_id", "project_id") if name in columns_of(schema, view)),
         None,
     )
     plan = schema.execute(f"explain query plan select * from {view} where {column} = 1").fetchall()

@@ -1,0 +1,103 @@
+-- Layers: what the system message is made of, and what said which piece of it.
+-- The order is fixed: the engine's own words with the tools, the persona, then what depends on the project, the run and
+-- the prompt: skills, the project's instructions, what the run adds and what the prompt adds. A layer with nothing to say
+-- is left out. The layers behind the persona are looked at on each turn and made anew where one has changed; otherwise the
+-- message stays the same, byte for byte.
+-- spec: @prompt_layers
+
+-- views
+
+-- What whoever drives a run adds to its system message: for all of its prompts, and for one. Each has a quarter of the
+-- packet, counted as half a token a character.
+create view _added_prompts as
+select t.id as turn_id, 3 as place, 'session' as layer, r.alias as source, r.system_prompt as text, b.ceiling / 2 as room
+from turns as t
+join runs as r on r.id = t.run_id and trim(r.system_prompt) <> ''
+join _loop_ceilings as b on b.loop_id = t.loop_id
+union all
+select t.id, 4, 'task', 'loop ' || l.sequence, l.config ->> '$.task_prompt', b.ceiling / 2
+from turns as t
+join loops as l on l.id = t.loop_id and trim(l.config ->> '$.task_prompt') <> ''
+join _loop_ceilings as b on b.loop_id = t.loop_id;
+
+-- What a turn's system message says behind the persona, one row a text. 'fence' is around all rows of a layer, null
+-- where each has its own; 'note' is what is said behind the last of them.
+create view _packet_layers as
+select turn_id, layer, source, text, fence, note, refers_to
+from (
+    select
+        turn_id,
+        1 as place,
+        'skills' as layer,
+        name as source,
+        text,
+        ':::skills' || coalesce(
+            fence_suffix(
+                group_concat(text, char(10)) over (
+                    partition by turn_id order by name rows between unbounded preceding and unbounded following
+                ), null
+            ), ''
+        ) as fence,
+        nullif(
+            case
+                when undescribed
+                    then 'Without their descriptions, which would take too much room: ' || undescribed || '. '
+                else ''
+            end
+            || case when unnamed then 'Not listed: ' || unnamed || '.' else '' end, ''
+        ) as note,
+        null as refers_to
+    from _listed_skills
+    union all
+    select turn_id, 2, 'project', path, text, null, cut, refers_to
+    from _root_instructions
+    union all
+    select
+        turn_id, place, layer, source, substr(text, 1, room), null,
+        case when length(text) > room then 'Cut after ' || room || ' of ' || length(text) || ' characters.' end, null
+    from _added_prompts
+)
+order by place, source;
+
+-- What the layers of a turn are made of: while it is the same, so are they.
+create view _layer_stamps as
+select
+    t.id as turn_id,
+    json_array(
+        (
+            select group_concat(i.content_id)
+            from _instruction_files as i
+            where i.project_id = r.project_id and i.folder = ''
+        ),
+        (
+            select group_concat(s.name || s.changed_at || coalesce(s.problem, ''))
+            from _skills as s
+            where s.scope in ('project:' || r.project_id, 'global')
+        ),
+        r.system_prompt
+    ) as stamp
+from turns as t
+join runs as r on r.id = t.run_id;
+
+create view prompt_layers as
+-- The pieces of each system message as it was sent, in order: which layer each belongs to and which row of it, such as
+-- the name of a tool or the path of a file. Joined, the texts are the message.
+select
+    r.alias as run,
+    t.sequence as turn,
+    row_number() over (partition by p.id order by s.key, j.key, k.id) as ordinal,
+    k.layer,
+    k.source,
+    length(c.text) as chars,
+    c.text
+from packets as p
+join turns as t on t.id = p.turn_id
+join runs as r on r.id = t.run_id
+cross join json_each(p.parts) as s
+cross join chunk_lists as l on l.id = s.value
+cross join json_each(l.chunks) as j
+cross join chunks as k
+    on k.id between case j.type when 'array' then j.value ->> 0 else j.value end
+    and case j.type when 'array' then j.value ->> 1 else j.value end
+join _chunk_texts as c on c.id = k.id
+where p.role = 'system';

@@ -1,0 +1,152 @@
+"""Where added skills come from: folders, files, zips and addresses, and what none of these can do.
+
+1. Each kind, with one skill or many. 2. A zip leads nowhere and unpacks to no more than it may. 3. Links and keys stay out.
+4. An address goes through the gate of the web. 5. All or nothing.
+
+spec: @skills
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from pathlib import Path
+
+import agents_project as project
+import pytest
+from web_server import web
+
+import engine
+from engine import skill_sources as sources
+from engine import skills as store
+from engine.errors import EngineError, NotFound, Overflow, ValidationError
+
+SKILL = project.skill("release", "Releases it.", "Do it.")
+
+
+def packed(files: dict[str, str | bytes], **options: int) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", options.get("method", zipfile.ZIP_DEFLATED)) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return data.getvalue()
+
+
+def zipped(folder: Path, files: dict[str, str | bytes], **options: int) -> Path:
+    path = folder / "pack.zip"
+    path.write_bytes(packed(files, **options))
+    return path
+
+
+def test_a_folder_a_file_and_a_zip_give_the_same_skill(tmp_path: Path) -> None:
+    files = {"SKILL.md": SKILL, "references/x.md": "x\n", "scripts/run.py": "print()\n"}
+    for place in (
+        project.make(tmp_path / "a" / "release", files),
+        project.make(tmp_path / "b", {f"any/release/{name}": text for name, text in files.items()}),
+        zipped(tmp_path, {f"release-main/{name}": text for name, text in files.items()}),
+    ):
+        [found] = sources.of_path(place)
+        assert (found.name, found.description, found.body, found.problem) == ("release", "Releases it.", "Do it.", None)
+        assert found.files == {"references/x.md": "x\n", "scripts/run.py": "print()\n"}
+    (tmp_path / "how-to.md").write_text("# How to\n\nDo it.\n", encoding="utf-8")
+    [found] = sources.of_path(tmp_path / "how-to.md")
+    assert (found.name, found.description, found.kind) == ("how-to", "How to", "file")
+    many = zipped(tmp_path, {"skills/one/SKILL.md": SKILL, "skills/two/SKILL.md": SKILL, "README.md": "no"})
+    assert [found.source.rpartition("/")[2] for found in sources.of_path(many)] == ["one", "two"]
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "\\x", "..\\x", "C:/x", "c:x"])
+def test_a_zip_leads_nowhere(name: str, tmp_path: Path) -> None:
+    path = zipped(tmp_path, {"SKILL.md": SKILL, name: "x"})
+    with pytest.raises(ValidationError, match="leads out of it; nothing was added"):
+        sources.of_path(path)
+    assert sorted(os.listdir(tmp_path)) == ["pack.zip"]
+
+
+def test_a_bomb_is_never_unpacked(tmp_path: Path) -> None:
+    large = b"a" * (sources.FILE_BYTES * 50)
+    [found] = sources.of_path(zipped(tmp_path, {"SKILL.md": SKILL, "large.md": large}))
+    assert (found.files, found.left_out) == ({}, 1)
+    many = {
+        f"{number}.md": large[: sources.FILE_BYTES + 1] for number in range(sources.MOST_BYTES // sources.FILE_BYTES)
+    }
+    with pytest.raises(Overflow, match="unpacks to more than"):
+        sources.of_path(zipped(tmp_path, {"SKILL.md": SKILL, **many}))
+    with pytest.raises(Overflow, match="more than 5,000 files"):
+        sources.of_path(zipped(tmp_path, {str(number): "" for number in range(sources.MOST_FILES + 1)}))
+    [found] = sources.of_path(zipped(tmp_path, {"SKILL.md": SKILL, **{f"{n:03}.md": "x" for n in range(300)}}))
+    assert (len(found.files), found.left_out) == (sources.FILES_OF_SKILL, 100)
+
+
+def test_what_is_no_zip_or_no_skill_is_told(tmp_path: Path) -> None:
+    good = packed({"SKILL.md": SKILL, "x.md": "x" * 500}, method=zipfile.ZIP_STORED)
+    for data, error, message in (
+        (good[:100], ValidationError, "no Markdown and no zip|broken zip"),
+        (good.replace(b"xxxx", b"yyyy", 1), ValidationError, "broken zip"),
+        (packed({"SKILL.md": SKILL}, method=zipfile.ZIP_LZMA), ValidationError, "unusual way"),
+        (packed({"README.md": "x"}), NotFound, "holds no SKILL.md"),
+        (b"\x89PNG\0", ValidationError, "no Markdown and no zip"),
+        (b"root:x:0:0", ValidationError, "no Markdown and no zip"),
+        (b"x" * (sources.FILE_BYTES + 1), Overflow, "at most"),
+    ):
+        (tmp_path / "x.zip").write_bytes(data)
+        with pytest.raises(error, match=message):
+            sources.of_path(tmp_path / "x.zip")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(EngineError, match="cannot be read"):
+        sources.of_path(tmp_path / "pipe")
+
+
+def test_links_and_keys_stay_out(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.md"
+    secret.write_text("secret", encoding="utf-8")
+    root = project.make(
+        tmp_path / "release",
+        {"SKILL.md": SKILL, "x.md": "x", ".env": "K=1", "keys/server.pem": "K", ".git/config": "c"},
+    )
+    os.symlink(secret, root / "link.md")
+    os.symlink(tmp_path, root / "up")
+    os.mkfifo(root / "pipe.md")
+    (root / "logo.png").write_bytes(b"\x89\0")
+    (root / os.fsdecode(b"bad\xff.md")).write_text("x", encoding="utf-8")
+    (root / "two\nlines.md").write_text("x", encoding="utf-8")
+    [found] = sources.of_path(root)
+    assert (found.files, found.left_out) == ({"x.md": "x"}, 1)
+    link = zipfile.ZipInfo("release/link.md")
+    link.external_attr = 0o120777 << 16
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("release/SKILL.md", SKILL)
+        archive.writestr(link, "/etc/passwd")
+    [found] = sources.of_bytes(data.getvalue(), "zip", "x.zip", "x.zip")
+    assert found.files == {}
+
+
+def test_an_address_goes_through_the_gate(db: engine.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    with web() as server:
+        server.routes["/release/SKILL.md"] = lambda page: page.give(200, SKILL.encode(), Content_Type="text/markdown")
+        server.routes["/pack.zip"] = lambda page: page.give(
+            200, packed({"a/SKILL.md": SKILL, "a/x.md": "x"}), Content_Type="application/zip"
+        )
+        server.routes["/page"] = lambda page: page.give(200, b"<html>", Content_Type="text/html")
+        server.routes["/video"] = lambda page: page.give(200, b"x", Content_Type="video/mp4")
+        with pytest.raises(EngineError, match="is no public address"):
+            store.read(db, f"{server.url}/pack.zip")
+        monkeypatch.setenv("ENGINE_WEB_ALLOW", f"127.0.0.1:{server.port}")
+        [one], [other] = store.read(db, f"{server.url}/release/SKILL.md"), store.read(db, f"{server.url}/pack.zip")
+        assert (one.name, one.kind, other.files) == ("release", "url", {"x.md": "x"})
+        for path, status in (("page", 415), ("video", 415), ("gone", 404)):
+            with pytest.raises(EngineError) as told:
+                store.read(db, f"{server.url}/{path}")
+            assert told.value.status == status
+        db.execute("update settings set value = '100' where name = 'web_max_bytes'")
+        with pytest.raises(EngineError, match="more than 100 bytes"):
+            store.read(db, f"{server.url}/pack.zip")
+
+
+def test_all_are_added_or_none(db: engine.Database, tmp_path: Path) -> None:
+    root = project.make(tmp_path / "many", {"one/SKILL.md": SKILL, "two/SKILL.md": "---\nname: two\n---\nBody"})
+    with pytest.raises(ValidationError, match="nothing was added"):
+        store.add(db, sources.of_path(root), scope=store.GLOBAL, by="test")
+    assert db.rows("select * from skills") == []
