@@ -18,6 +18,8 @@ from .registration import Clock, register
 from .rights import Rights
 
 BUSY_TIMEOUT_MS = 5_000
+OPENING_TIMEOUT_MS = 20_000
+"""Longer, because whoever opens a file first or after an update builds its schema, and others wait for that."""
 MEMORY = ":memory:"
 _STATEMENTS = 1024
 """Size of the cache of prepared statements. Each execution takes the next place in it and drops the statement there, even
@@ -43,6 +45,7 @@ def connect_to_write(
     # a file that is refused is left as it was: its log, which may be that of another database, is not written into it
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(logged))
     try:
+        connection.set_busy_timeout(OPENING_TIMEOUT_MS)
         if str(path) == MEMORY:
             installed().fresh.copy_to(connection)
         register(connection, clock, rights.confirmed)
@@ -54,6 +57,7 @@ def connect_to_write(
             "cache_size = -16000",
         ):
             connection.execute(f"pragma {pragma}").fetchall()
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
     except BaseException:
         connection.close()
@@ -115,7 +119,7 @@ def _connected(name: str, flags: int) -> apsw.Connection:
 
 def _use_wal(connection: apsw.Connection) -> None:
     """Change to WAL mode; wait for other connections, which SQLite itself does not do here."""
-    deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    deadline = time.monotonic() + OPENING_TIMEOUT_MS / 1000
     while True:
         try:
             connection.execute("pragma journal_mode = wal").fetchall()

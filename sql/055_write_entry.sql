@@ -118,7 +118,7 @@ begin
             else (select max(id) from contents)
         end,
         attributes = new.attributes,
-        since = (select coalesce(max(id), 0) + 1 from events)
+        since = (select max(id) + 1 from events)
     where id = case when new.shared then new.entry_id end
         and (
             (new.content_id is not null and new.content_id is not content_id)
@@ -170,8 +170,8 @@ begin
         turn = new.turn,
         last_used_turn = new.turn,
         write_count = write_count + 1,
-        since = (select coalesce(max(id), 0) + 1 from events),
-        context_order = case when new.visibility <> 'archived' then (select coalesce(max(id), 0) + 1 from events) end
+        since = (select max(id) + 1 from events),
+        context_order = case when new.visibility <> 'archived' then (select max(id) + 1 from events) end
     where run_id = new.run_id and entry_id = new.entry_id;
     insert into run_views (
         run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn, since,
@@ -197,8 +197,8 @@ begin
         new.loop_id,
         new.turn,
         new.turn,
-        (select coalesce(max(id), 0) + 1 from events),
-        case when new.visibility <> 'archived' then (select coalesce(max(id), 0) + 1 from events) end
+        (select max(id) + 1 from events),
+        case when new.visibility <> 'archived' then (select max(id) + 1 from events) end
     where not exists (select 1 from run_views where run_id = new.run_id and entry_id = new.entry_id);
     -- the head of a shared entry is indexed when it moves
     insert into content_search (rowid, body)

@@ -186,6 +186,7 @@ select
     l.line_id,
     j.key as ordinal,
     j.value as found,
+    json_extract(l.reading, '$.plain') as plain,
     (
         select k.id
         from command_policies as k
@@ -229,14 +230,21 @@ create view _line_policies as
 select
     l.line_id,
     (
-        select case when k.decision <> 'accept' or json_extract(l.reading, '$.plain') then k.id end
+        select case when k.decision <> 'accept' or p.plain then k.id end
         from _line_programs as p
         left join command_policies as k on k.id = p.policy_id
         where p.line_id = l.line_id
         order by case k.decision when 'refuse' then 1 when 'ask' then 2 when 'accept' then 4 else 3 end, p.ordinal
         limit 1
     ) as policy_id
-from _command_lines as l;
+from (
+    select id as line_id
+    from proposals
+    where kind = 'process'
+    union all
+    select -id
+    from _explained_lines
+) as l;
 
 -- What policies say of each program of the lines to be explained.
 create view _explained_programs as

@@ -54,16 +54,6 @@ begin
         and not exists (select 1 from runs where alias = json_extract(new.attributes, '$.fork'));
     select fail(400, 'run ' || new.alias || ': at is a turn of the run that is forked; name that one with fork')
     where json_extract(new.attributes, '$.at') is not null and json_extract(new.attributes, '$.fork') is null;
-    select fail(404, 'run ' || r.alias || ': has no turn ' || json_extract(new.attributes, '$.at') || '; its last is '
-        || (r.next_turn - 1))
-    from runs as r
-    where r.alias = json_extract(new.attributes, '$.fork')
-        and json_extract(new.attributes, '$.at') is not null
-        and not exists (
-            select 1
-            from past_turns as t
-            where t.run_id = r.id and t.turn = json_extract(new.attributes, '$.at') and t.seen_at is not null
-        );
     insert into projects (name, root, created_at)
     select
         coalesce(json_extract(new.attributes, '$.project'), json_extract(new.attributes, '$.root'), 'default'),
@@ -104,27 +94,31 @@ begin
     from (select 1)
     -- fork from the ancestor that owns the turn, where the named run inherited it
     left join runs as p
-        on p.id = coalesce(
-            (
+        on p.id = case
+            when json_extract(new.attributes, '$.at') is null
+                then (select id from runs where alias = json_extract(new.attributes, '$.fork'))
+            else (
                 select t.source_id
                 from past_turns as t
-                where t.run = json_extract(new.attributes, '$.fork') and t.turn = json_extract(new.attributes, '$.at')
-            ),
-            (select id from runs where alias = json_extract(new.attributes, '$.fork'))
-        );
+                where t.run = json_extract(new.attributes, '$.fork')
+                    and t.turn = json_extract(new.attributes, '$.at')
+                    and t.seen_at is not null
+            )
+        end;
+    select fail(404, 'run ' || p.alias || ': has no turn ' || json_extract(new.attributes, '$.at') || '; its last is '
+        || (p.next_turn - 1))
+    from runs as p
+    join runs as r on r.alias = new.alias and r.parent_run_id is null
+    where p.alias = json_extract(new.attributes, '$.fork');
     -- a run looks paths up in its own scope, its project's and the global one; a fork also in the scopes of its parent
     insert into run_scopes (run_id, scope, kind)
-    select id, 'run:' || id, 'run'
-    from runs
-    where alias = new.alias
-    union all
-    select id, 'project:' || project_id, 'project'
-    from runs
-    where alias = new.alias
-    union all
-    select id, 'global', 'global'
-    from runs
-    where alias = new.alias;
+    select
+        r.id,
+        case k.value when 'run' then 'run:' || r.id when 'project' then 'project:' || r.project_id else k.value end,
+        k.value
+    from runs as r
+    cross join json_each('["run", "project", "global"]') as k
+    where r.alias = new.alias;
     insert into run_scopes (run_id, scope, kind)
     select r.id, s.scope, 'inherited'
     from runs as r

@@ -7,10 +7,10 @@ processes that it did not start: these may hold keys. A sandbox, which PREFIX st
 
 STATUS is a descriptor that it writes lines to: `pid N` when the command waits to be released, `exit CODE` when it ended
 (-N for signal N). LOCALE is 1 where LC_CTYPE was given. LIMITS are bytes of memory and of a file, and the number of
-processes, which holds for root only; 0 for none: `0,0,0`. The command line is in the variable ENGINE_GUARDED. Each byte
-on standard input is an order: `g` releases the command, `t` asks all to end, `k` kills all, `d` is the last: what is
-left may stay. Where standard input ends without it, the engine is gone, and all is killed. It imports nothing of the
-engine.
+processes, which holds for root only; 0 for none: `0,0,0`. In PREFIX, N words behind `IF_THERE N` are left out where the
+last of them is a path that is gone by then. The command line is in the variable ENGINE_GUARDED. Each byte on standard
+input is an order: `g` releases the command, `t` asks all to end, `k` kills all, `d` is the last: what is left may stay.
+Where standard input ends without it, the engine is gone, and all is killed. It imports nothing of the engine.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from types import FrameType
 
 COMMAND = "ENGINE_GUARDED"
 UNCONFINED = "ENGINE_UNCONFINED"
+IF_THERE = "--engine-if-there"
 
 _PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 24, 36, 38
 _SYS_CAPSET = {"x86_64": 126, "aarch64": 91, "riscv64": 91}
@@ -97,7 +98,21 @@ def _become(
         if int(given):
             with suppress(OSError, ValueError):  # a lower one is in force
                 resource.setrlimit(limit, (int(given), int(given)))
+    words = _present(words)
     os.execv(words[0], words)  # noqa: S606 - the shell itself
+
+
+def _present(words: list[str]) -> list[str]:
+    """The words of the command, without those that are about names that are gone by now."""
+    found: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word != IF_THERE:
+            found.append(word)
+            continue
+        about = [next(rest) for _ in range(int(next(rest)))]
+        found += about if os.path.lexists(about[-1]) else []
+    return found
 
 
 def _count(child: int, most: str) -> str | None:

@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 
+from engine.effects.guard import IF_THERE
 from engine.errors import ValidationError
 from engine.places import home_folder, temporary_folder
 from engine.secrets import masked
@@ -165,9 +166,11 @@ def _project(root: Path, found: Findings, *, writable: bool) -> Iterator[str]:
     for folder in _outermost(found.folders | (found.empty if writable else set())):
         yield from ("--size", "4096", "--tmpfs", str(folder), "--remount-ro", str(folder))
     away = {*map(Path, _OWN_FOLDERS), *homes()}
-    for path in sorted(found.files):
+    for path in sorted(found.files | found.sockets):
         is_there = root in path.parents or not away.intersection(path.parents)
         if is_there and not found.folders.intersection(path.parents):
+            # many a socket is gone soon, and where one is gone nothing can be put in its place
+            yield from (IF_THERE, "3") if path in found.sockets else ()
             yield from ("--ro-bind", os.devnull, str(path))
 
 

@@ -36,6 +36,7 @@ class Findings:
 
     `anchored` are folders that must stay where they are, the upper ones first. `placeholders` (files) and `empty` (folders)
     are not there: nothing must be put in their place. `removed` are names that are removed where a command has made them.
+    `sockets` are hidden where they are still there when the command starts.
     """
 
     files: set[Path] = field(default_factory=set)
@@ -45,6 +46,7 @@ class Findings:
     placeholders: set[Path] = field(default_factory=set)
     empty: set[Path] = field(default_factory=set)
     removed: set[Path] = field(default_factory=set)
+    sockets: set[Path] = field(default_factory=set)
     made: Set[Path] = frozenset()
 
     def has(self, path: Path) -> bool:
@@ -83,7 +85,8 @@ def look(root: Path, database: Path | None, shown: Sequence[str], made: Set[Path
     # nothing can be made in a folder that is kept as a whole
     found.placeholders = {path for path in found.placeholders if not found.kept.intersection(path.parents)}
     found.empty = {path for path in found.empty if not found.kept.intersection(path.parents)}
-    found.files |= set(sockets())
+    found.sockets = set(sockets())
+    found.files -= found.sockets
     return found
 
 

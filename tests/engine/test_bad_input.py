@@ -357,7 +357,8 @@ def test_a_read_only_database_is_looked_at_and_not_written(folder: Path, theirs:
 def test_a_locked_database_is_refused(
     folder: Path, theirs: Path, reading: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.connections.BUSY_TIMEOUT_MS", 100)
+    for name in ("BUSY_TIMEOUT_MS", "OPENING_TIMEOUT_MS"):
+        monkeypatch.setattr(f"engine.connections.{name}", 100)
     # by apsw: locks of two SQLite libraries in one process do not see each other
     with closing(apsw.Connection(str(theirs))) as connection:
         connection.execute("begin immediate")

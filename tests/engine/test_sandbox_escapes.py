@@ -214,6 +214,27 @@ def test_commands_that_run_at_once_take_nothing_from_each_other(
     assert sorted(str(path.relative_to(root)) for path in root.rglob("*")) == [".git", ".git/config", "tried"]
 
 
+def test_a_socket_that_is_gone_at_the_start_hinders_nothing(tmp_path: Path) -> None:
+    require_sandbox()
+    sandbox, _ = find("bubblewrap")
+    assert sandbox is not None
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s.sock"))
+        server.listen()
+        with sandbox.confine(Confinement(tmp_path, writable=True)) as confined:
+            (tmp_path / "s.sock").unlink()
+            said: list[str] = []
+            done = run_process(
+                "ls",
+                cwd=tmp_path,
+                timeout_s=LONG_S,
+                on_start=lambda _: None,
+                on_output=lambda _, text: said.append(text),
+                confined=confined,
+            )
+    assert (done.exit_code, said, list(tmp_path.iterdir())) == (0, [], [])
+
+
 def test_a_forged_list_of_what_stands_in_removes_nothing_outside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -372,4 +393,4 @@ def test_sockets_elsewhere_are_found(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
-        assert path in look(tmp_path / "project", None, []).files
+        assert path in look(tmp_path / "project", None, []).sockets
