@@ -215,6 +215,7 @@ FREE = {
     "job_channels": "how much of an output is there; the output becomes a content",
     "leases": "who drives a run now",
     "projects": "configuration",
+    "setting_layers": "configuration",
     "file_constraints": "configuration",
     "brackets": "vocabulary",
     "rule_sets": "configuration; what it made of a prompt stands in its selection",

@@ -44,7 +44,7 @@ def config(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List or change the settings of the file, your own defaults, those of the project, or a run's.
+    """List or change settings: of the file, yours, the project's.
 
     A setting is what was said of this file, else what the project's engine.toml says, else your own config.toml, else its
     default; the column 'origin' says which. With RUN, what is changed is model, temperature and context_limit of that run;
@@ -156,7 +156,7 @@ def configured(db: Path | None) -> Iterator[Database]:
 
 def _show(db: Path | None, names: list[str], as_json: bool) -> None:
     """Print the settings of these names, or all; or a run."""
-    with database_or_fresh(db) as database:
+    with database_or_fresh(db, quietly=True) as database:
         if len(names) == 1 and database.value("select 1 from runs where alias = ?", (names[0],)):
             _print_run(database, names[0], as_json)
             return

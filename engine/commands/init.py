@@ -34,7 +34,7 @@ def init(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Make rules for this folder: domains, star-commands and brackets.
+    """Make rules for the prompts of this folder.
 
     They come from the folder .opencarly or .carl here or in the nearest folder above, else from the engine. What is there
     stays as it is. A block in AGENTS.md tells that there are rules; it is written once. --global takes those of the engine.

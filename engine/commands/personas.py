@@ -18,7 +18,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a persona
 
 @app.callback(invoke_without_command=True)
 def personas(context: typer.Context) -> None:
-    """List, add, show and remove personas: how the model of a run is to work.
+    """List, add, show and remove personas.
 
     \b
     Examples:

@@ -29,7 +29,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a skill."
 
 @app.callback(invoke_without_command=True)
 def skills(context: typer.Context) -> None:
-    """List, add, remove, show and search skills: instructions for certain tasks.
+    """List, add, remove, show and search skills.
 
     A model is told their names and descriptions, and gets one when a task fits it. Those in the folders where agents keep
     skills in a project (.agents/skills, .claude/skills, …) are found by themselves when a run begins.

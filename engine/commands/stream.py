@@ -30,8 +30,9 @@ def stream(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Print what a shell command of a run has printed, its errors to stderr. PATH is that of an output or of the command's
-    log entry, for both outputs.
+    """Print what a shell command prints, or end it.
+
+    Its errors go to stderr. PATH is that of an output or of the command's log entry, for both outputs.
 
     Ctrl-C ends the following, not the command. At a terminal characters that control it are shown as escapes; a pipe gets
     the text as it is. With --json each line is a JSON object: path, channel, text and left_out, and at the end state,

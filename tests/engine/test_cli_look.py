@@ -46,6 +46,14 @@ MOVING = [
     "files",
     "models",
     "doctor",
+    "undo",
+    "rewind",
+    "stream",
+    "init",
+    "rules",
+    "skills",
+    "personas",
+    "keys",
 ]
 COMMANDS = [*LOOKING, *MOVING]
 SUBCOMMANDS = [["files", name] for name in ("add", "readonly", "ignore", "rm")]
@@ -53,6 +61,12 @@ MOST_MODULES = 260
 """There are 205 that `engine --help` imports over a bare Python 3.11."""
 SUBCOMMANDS += [["models", name] for name in ("install", "add", "rm")]
 SUBCOMMANDS += [["policy", name] for name in ("list", "add", "rm", "explain")]
+SUBCOMMANDS += [["skills", name] for name in ("list", "add", "rm", "show", "search")]
+SUBCOMMANDS += [["personas", name] for name in ("list", "add", "rm", "show")]
+SUBCOMMANDS += [["keys", name] for name in ("set", "list", "rm")]
+SUBCOMMANDS += [
+    ["rules", name] for name in ("list", "new", "edit", "exclude", "brackets", "devmode", "explain", "stats")
+]
 
 
 @pytest.fixture(scope="module")

@@ -1057,7 +1057,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _leftover_jobs (effect_id, run_id, identity)
 -- view _leftover_processes (effect_id, run_id, identity)
 -- view _line_policies (line_id, policy_id)
--- view _line_programs (line_id, ordinal, found, policy_id)
+-- view _line_programs (line_id, ordinal, found, plain, policy_id)
 -- view _list_entries (command_id, heading)
 -- view _listed_folders (run_id, run, turn_id, project_id, root)
 -- view _listed_skills (turn_id, name, text, undescribed, unnamed)
