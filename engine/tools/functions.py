@@ -1,4 +1,4 @@
-"""Python functions as tools: `@engine.tool`, and what is made of a function's name, hints and docstring."""
+"""Python functions as tools: what is made of a function's name, hints and docstring."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ import enum
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, get_type_hints, overload
+from typing import Any, get_type_hints
 
 from engine.functions.compact import to_json
 
+from .decorating import MARK, Choices
 from .docstrings import read_docstring
 from .hints import UnsupportedHint, description_of, kind_of
 from .kinds import Kind, WrongArgument
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-_MARK = "__engine_tool__"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _MARKUP = frozenset(
@@ -53,17 +50,6 @@ _BODIES = ("body", "text", "content", "contents")
 _DESTINATIONS = ("to", "destination")
 _TAKEN = {"manifest": "asks any command for a list of entries"}
 _MOST_TEXT = 8_000
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What `@engine.tool` was told of a function."""
-
-    name: str | None = None
-    ask: bool = False
-    idempotent: bool = False
-    reads: bool = False
-    timeout: float | None = None
 
 
 @dataclass(frozen=True)
@@ -151,59 +137,10 @@ class FunctionTool:
         return positional, named
 
 
-@overload
-def tool(function: F, /) -> F: ...
-@overload
-def tool(
-    *,
-    name: str | None = None,
-    ask: bool = False,
-    idempotent: bool = False,
-    reads: bool = False,
-    timeout: float | None = None,
-) -> Callable[[F], F]: ...
-def tool(
-    function: F | None = None,
-    /,
-    *,
-    name: str | None = None,
-    ask: bool = False,
-    idempotent: bool = False,
-    reads: bool = False,
-    timeout: float | None = None,
-) -> F | Callable[[F], F]:
-    """Make a function a tool for `engine.open(…, tools=[function])`; the function itself stays as it is.
-
-    Its name, type hints and docstring are what the model is told. `name` is another name. With `ask` each call waits for a
-    decision. An `idempotent` function is called again where the engine was killed while it worked; any other is called at
-    most once. One that only `reads` is open in the mode ask too, and its failure aborts nothing behind it. `timeout` is in
-    seconds (default: the setting `process_timeout`).
-
-    Raises `TypeError` for a parameter whose hint is missing or cannot be read from JSON, `ValueError` for a name that no
-    tool can have.
-    """
-    if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0):
-        raise ValueError(f"timeout is a number of seconds above 0, not {timeout!r}")
-    choices = Choices(name, bool(ask), bool(idempotent), bool(reads), timeout)
-
-    def marked(found: F) -> F:
-        _expect_function(found)
-        if not _is_method(found):
-            with suppress(_Unresolved):  # a hint names what comes later in its module; opening a file reads it again
-                made(found, choices)
-        try:
-            setattr(found, _MARK, choices)
-        except AttributeError:
-            raise TypeError(f"{found!r} cannot be marked as a tool; decorate the function that it calls") from None
-        return found
-
-    return marked if function is None else marked(function)
-
-
 def made(function: Callable[..., Any], choices: Choices | None = None) -> FunctionTool:
     """The tool that a function is; see `tool` for the errors."""
-    _expect_function(function)
-    choices = choices or getattr(function, _MARK, None) or Choices()
+    expect_function(function)
+    choices = choices or getattr(function, MARK, None) or Choices()
     name = _name_of(function, choices)
     said = read_docstring(inspect.getdoc(function) if inspect.isroutine(function) else None)
     parameters = _parameters(name, function, said.parameters)
@@ -220,12 +157,13 @@ def made(function: Callable[..., Any], choices: Choices | None = None) -> Functi
     return told
 
 
-def _expect_function(function: object) -> None:
+def expect_function(function: object) -> None:
+    """Raise `TypeError` for what is no function."""
     if not callable(function) or inspect.isclass(function):
         raise TypeError(f"a tool is a function, not {function!r}")
 
 
-def _is_method(function: Callable[..., Any]) -> bool:
+def is_method(function: Callable[..., Any]) -> bool:
     """Whether a function stands in the body of a class: it is a tool when it is bound."""
     first = next(iter(inspect.signature(function).parameters), None)
     return first in ("self", "cls") and not inspect.ismethod(function)
@@ -259,7 +197,7 @@ def _parameters(name: str, function: Callable[..., Any], told: Mapping[str, str]
         except UnsupportedHint as error:
             raise TypeError(f"{where}: {error}") from None
         except NameError as error:
-            raise _Unresolved(f"{where}: its hint cannot be resolved: {error}") from None
+            raise Unresolved(f"{where}: its hint cannot be resolved: {error}") from None
         found[each.name] = Parameter(each.name, kind, description_of(hint) or told.get(each.name, ""), each)
     _expect_apart(name, found)
     return found
@@ -269,10 +207,10 @@ def _hints(name: str, function: Callable[..., Any]) -> Mapping[str, object]:
     try:
         return get_type_hints(function, include_extras=True)
     except NameError as error:
-        raise _Unresolved(f"tool {name!r}: a hint cannot be resolved where it is defined: {error}") from None
+        raise Unresolved(f"tool {name!r}: a hint cannot be resolved where it is defined: {error}") from None
 
 
-class _Unresolved(TypeError):  # noqa: N818 - an outcome, not a defect
+class Unresolved(TypeError):  # noqa: N818 - an outcome, not a defect
     """A hint names what its module does not have, or not yet."""
 
 
