@@ -12,6 +12,7 @@ from .errors import Conflict, EngineError, LeaseLost, NotFound, Overflow, Permis
 from .opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
 from .outputs import Output
 from .registration import register
+from .tools.decorating import tool
 from .undone import FileChange, Undone
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "open",
     "open_async",
     "register",
+    "tool",
 ]
 
 if TYPE_CHECKING:

@@ -295,6 +295,7 @@ class Database(Outputs, Past):
             config=self.config,
         )
         db.given_models, db.keys = self.given_models, self.keys
+        db.use_tools(self.given_tools)
         return db
 
     @cached_property

@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import apsw
 
@@ -26,6 +26,9 @@ from .objects import Object
 from .own_files import identity
 from .registration import Clock
 from .rights import Rights
+
+if TYPE_CHECKING:
+    from .tools.given import GivenTools
 
 Bindings = Sequence[Any] | Mapping[str, Any]
 Row = dict[str, Any]
@@ -82,6 +85,7 @@ class Store:
         self.trust = trust
         self.read_only = read_only
         self.given_models: GivenModels = GivenModels()
+        self.given_tools: GivenTools | None = None
         self.config = config
         self.keys: Keys = Keys(files=config)
         self._line = line_for(self.place)
@@ -181,6 +185,17 @@ class Store:
                 if self.connection.in_transaction:
                     self.connection.execute("rollback")
                 raise
+
+    def use_tools(self, tools: GivenTools | None) -> None:
+        """Let models of the runs that this handle drives call these functions."""
+        self.given_tools = tools
+        if tools:
+            tools.attach(self)
+
+    def offer_tools(self, run: str, lease: str) -> None:
+        """Tell models of the functions of this handle, for as long as it drives the run."""
+        if self.given_tools:
+            self.given_tools.offer(self, run, lease)
 
     @property
     def is_idle(self) -> bool:

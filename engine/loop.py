@@ -83,6 +83,7 @@ class Driver:
         self._db.expect_no_transaction()
         with self._db.driven(), self._lease:
             pages.offer_search(self._db, self._run, self._lease.token)
+            self._db.offer_tools(self._run, self._lease.token)
             self._performer.recover_jobs(self._run)
             try:
                 with suppress(Stopped):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -12,6 +14,9 @@ from .database import Synchronous
 from .errors import ValidationError
 from .registration import Clock, register, system_clock
 from .schema import Trust
+
+if TYPE_CHECKING:
+    from .tools.given import GivenTools
 
 _UNFINISHED = """
     select 1 from jobs where ended_at is null
@@ -30,6 +35,7 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     trust: Trust = False,
     config: bool = False,
     clock: Clock = system_clock,
+    tools: Iterable[Callable[..., Any]] = (),
 ) -> Database:
     """Open the engine file at `path`; create it, migrate its tables and rebuild its views and triggers where needed.
 
@@ -38,12 +44,15 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     build. `trust` is about objects on the engine's tables that neither the engine nor an installed plugin made, such as
     triggers: True allows all of them, a digest allows the objects with this digest. With `config` this user's configuration
     counts, as on the command line: keys of `.env` and of stores, settings of `config.toml` and `engine.toml`; without it an
-    app reads none of these. `clock` returns the Unix time in milliseconds.
+    app reads none of these. `clock` returns the Unix time in milliseconds. `tools` are functions that the models of its runs
+    may call (`engine.tool`).
 
     Raises `ValidationError` (400) for a file that is no database, `PermissionDenied` (403) for objects that are not
     trusted, `Conflict` (409) for a file of another application, of a newer engine, or locked by another process, and
-    `EngineError` for a file that is damaged or cannot be written.
+    `EngineError` for a file that is damaged or cannot be written; for a function that can be no tool `TypeError` or
+    `ValueError`, and `ValidationError` for one with the name of another tool.
     """
+    given = _given(tools, read_only)
     if synchronous not in ("FULL", "NORMAL"):
         raise ValidationError(f"synchronous is FULL or NORMAL, not {synchronous!r}")
     if not isinstance(trust, bool | str):
@@ -51,7 +60,27 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     db = Database(path, synchronous=synchronous, read_only=read_only, clock=clock, trust=trust, config=config)
     if not read_only:
         _heal(db)
+    if given:
+        try:
+            db.use_tools(given)
+        except BaseException:
+            db.close()
+            raise
     return db
+
+
+def _given(tools: Iterable[Callable[..., Any]], read_only: bool) -> GivenTools | None:
+    """The functions as tools; None where there are none."""
+    if callable(tools) or isinstance(tools, str):
+        raise TypeError(f"tools is a list of functions, not {tools!r}")
+    functions = list(tools)
+    if functions and read_only:
+        raise ValidationError("tools: a file that is open for reading drives no runs; leave them out, or read_only")
+    if not functions:
+        return None
+    from .tools.given import GivenTools
+
+    return GivenTools(functions)
 
 
 def _heal(db: Database) -> None:
@@ -74,6 +103,7 @@ async def open_async(
     trust: Trust = False,
     config: bool = False,
     clock: Clock = system_clock,
+    tools: Iterable[Callable[..., Any]] = (),
 ) -> Database:
     """`open` for asyncio: opening, which may create the file, is done in a thread.
 
@@ -82,7 +112,15 @@ async def open_async(
     from .threads import in_thread
 
     return await in_thread(
-        lambda: open(path, synchronous=synchronous, read_only=read_only, trust=trust, config=config, clock=clock),
+        lambda: open(
+            path,
+            synchronous=synchronous,
+            read_only=read_only,
+            trust=trust,
+            config=config,
+            clock=clock,
+            tools=tools,
+        ),
         abandon=Database.close,
     )
 

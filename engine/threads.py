@@ -11,7 +11,10 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from contextvars import copy_context
 from typing import TypeVar
+
+from .tools.loops import app_loop
 
 T = TypeVar("T")
 
@@ -19,12 +22,14 @@ T = TypeVar("T")
 async def in_thread(
     work: Callable[[], T], *, cancel: Callable[[], None] | None = None, abandon: Callable[[T], None] | None = None
 ) -> T:
-    """The result of `work`, done in a thread.
+    """The result of `work`, done in a thread with the context variables of the task.
 
     Where the task is cancelled, `cancel` is called, and the work ends first; `abandon` gets the result that nobody takes.
     A task that is cancelled again meanwhile, as anyio does until it ends, waits all the same.
     """
-    done = asyncio.wrap_future(_started(work))
+    context = copy_context()
+    context.run(app_loop.set, asyncio.get_running_loop())
+    done = asyncio.wrap_future(_started(lambda: context.run(work)))
     try:
         return await asyncio.shield(done)
     except asyncio.CancelledError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 
-from engine.functions.argument_names import other_names
+from engine.functions.argument_names import ARGUMENT_NAMES, other_names
 from engine.functions.compact import to_json
 from engine.functions.lazy import lazy_regex
 
@@ -15,11 +15,13 @@ _LINE_FLAG = lazy_regex(r"-[a-z]*c")
 
 
 def as_text(tool: str, name: str, value: object) -> str:
-    """An argument of `tool` as text: a list as `joined` has it, a command as a line of shell, anything else as JSON."""
+    """An argument of `tool` as text: a list as `joined` has it where the tool is ours, a command as a line of shell,
+    anything else as JSON.
+    """
     own = other_names(tool).get(name, name)
     if own == "command":
         value = _command_line(value)
-    elif isinstance(value, list):
+    elif isinstance(value, list) and tool in ARGUMENT_NAMES:
         value = joined(own, value)
     text = value if isinstance(value, str) else to_json(value)
     # JSON can hold lone surrogates, which UTF-8 cannot.

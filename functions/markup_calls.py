@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.functions.argument_names import other_names
+from engine.functions.argument_names import ARGUMENT_NAMES, other_names
 from engine.functions.arguments import as_text, joined
 from engine.functions.lazy import lazy_regex
 from engine.functions.patch_notation import patch_form
@@ -75,10 +75,11 @@ def _resolved(action: str, attributes: dict[str, str], body: str | None, source:
     others = other_names(action)
     attributes = dict(attributes) if others.keys().isdisjoint(attributes) else _renamed(others, attributes, body)
     # a flag is set by its presence: remove one that says no
-    for flag in _FLAGS.intersection(attributes):
+    own = action in ARGUMENT_NAMES
+    for flag in _FLAGS.intersection(attributes) if own else ():
         if attributes[flag].lower() in ("false", "0", "no"):
             del attributes[flag]
-    if "options" in attributes or "tags" in attributes:
+    if own and ("options" in attributes or "tags" in attributes):
         attributes |= {name: joined(name, attributes[name]) for name in ("options", "tags") if name in attributes}
     path, destination = attributes.pop("path", None), attributes.pop("to", None)
     body = attributes.pop("body", None) if body is None else body
@@ -112,8 +113,9 @@ def command_of_arguments(action: str, arguments: object, source: str) -> Command
             return broken
     if not isinstance(arguments, dict):
         return _resolved(action, {}, None if arguments is None else as_text(action, "", arguments), source)
-    # A flag is set by its presence: leave out one that is false, as one that is null.
-    given = {str(key): value for key, value in arguments.items() if value is not None and value is not False}
+    # A flag of our tools is set by its presence: leave out one that is false, as one that is null.
+    without = (None, False) if action in ARGUMENT_NAMES else (None,)
+    given = {str(key): value for key, value in arguments.items() if not any(value is each for each in without)}
     texts = {key.lower(): as_text(action, key.lower(), value) for key, value in given.items()}
     others = other_names(action)
     texts = texts if others.keys().isdisjoint(texts) else _renamed(others, texts, None)

@@ -12,6 +12,7 @@ Schema = dict[str, Any]
 
 # Keywords that a strict schema may not have: they cannot be checked while the text is generated.
 _NOT_STRICT = ("default", "$schema")
+_SAYING = frozenset({"type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"})
 _UNIONS = ("anyOf", "oneOf", "allOf")
 
 
@@ -76,6 +77,15 @@ def strict_schema(schema: Schema) -> Schema:
     if "properties" in strict or strict.get("type") == "object":
         strict |= {"required": list(strict.get("properties", ())), "additionalProperties": False}
     return strict
+
+
+def is_strictable(schema: Schema) -> bool:
+    """Whether the strict form can say what `schema` does: it has no object with any keys, and no value of any kind."""
+    if schema.get("additionalProperties") not in (None, False) or schema.keys().isdisjoint(_SAYING):
+        return False
+    inner = [*schema.get("properties", {}).values(), *(each for union in _UNIONS for each in schema.get(union, ()))]
+    inner += [schema["items"]] if isinstance(schema.get("items"), dict) else []
+    return all(map(is_strictable, inner))
 
 
 def _nullable(schema: Schema) -> Schema:

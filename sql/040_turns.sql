@@ -100,8 +100,8 @@ create table if not exists leases (
     aborted integer not null default 0,
     -- the sandbox that its driver has for each choice, as a JSON object; '': none
     sandboxes text constraint leases_sandboxes_json check (sandboxes is null or json_valid(sandboxes)),
-    -- 1: its driver can search the web
-    searches integer not null default 0 constraint leases_searches_flag check (searches in (0, 1))
+    -- the tools that are open because its driver can perform them, as a JSON object with their names as keys
+    tools text constraint leases_tools_json check (tools is null or json_valid(tools))
 ) strict;
 
 -- Errors of a turn that belong to no command: an unreadable response, a failed model call, a packet that does not fit.
@@ -187,7 +187,7 @@ begin
     where alias = new.run
     on conflict (run_id) do update
         set token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at, aborted = 0,
-        sandboxes = null, searches = 0;
+        sandboxes = null, tools = null;
     update turns
     set lease = new.token
     where phase <> 'judged' and run_id = (select id from runs where alias = new.run);

@@ -13,7 +13,7 @@ create table if not exists tools (
     ordinal integer not null,
     -- 1: after a turn that used it the loop continues, so that the model sees the result
     gathers integer not null default 0 constraint tools_gathers_flag check (gathers in (0, 1)),
-    -- 1: the model is told of it and may call it
+    -- 1: the model is told of it and may call it; 0: while the driver of its run says so (leases.tools)
     advertised integer not null default 1 constraint tools_advertised_flag check (advertised in (0, 1)),
     -- the modes in which it is open
     modes text not null default '["ask","act"]' constraint tools_modes_json check (json_valid(modes)),
@@ -45,7 +45,7 @@ join tools as t
 where (
         t.advertised
         -- what the driver of the run can do
-        or (t.name = 'search' and exists (select 1 from leases as d where d.run_id = l.run_id and d.searches))
+        or exists (select 1 from leases as d where d.run_id = l.run_id and d.tools ->> t.name)
     )
     and l.mode in (select value from json_each(t.modes))
     and not exists (

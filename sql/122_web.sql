@@ -153,7 +153,7 @@ begin
         where r.alias = new.run and l.token = new.lease
     );
     update leases
-    set searches = 1
+    set tools = json_set(coalesce(tools, '{}'), '$.search', 1)
     where token = new.lease;
 end;
 

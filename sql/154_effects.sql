@@ -102,11 +102,17 @@ from pending_effects as p
 join _atomic_commands as j on j.command_id = p.command_id
 where not exists (select 1 from effects as o where o.command_id = p.command_id and o.state <> 'pending');
 
--- Processes that were started and have no end. Where a driver asks what comes next, the one that started them is dead.
+-- Processes, and functions that are called once, that were started and have no end. Where a driver asks what comes next,
+-- the one that started them is dead.
 create view _leftover_processes as
-select id as effect_id, run_id, identity
+select
+    id as effect_id,
+    run_id,
+    identity,
+    detail ->> '$.call' || char(10) || 'Interrupted: the engine was stopped while it worked; whether it finished is unknown.'
+        as message
 from effects
-where state = 'started' and kind = 'process';
+where state = 'started' and (kind = 'process' or (kind = 'function' and not detail ->> '$.idempotent'));
 
 -- The lease that is in force on the run of an effect.
 create view _effect_leases as

@@ -17,6 +17,7 @@ from engine.identity import ProcessIdentity
 from engine.secrets import scrubbed
 
 from . import files, pages
+from .functions import Functions
 from .processes import ProcessResult, kill_leftover, run_process
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Performer:
         self._on_output = on_output
         self._kept = kept
         self._jobs: Jobs | None = None
+        self._functions = Functions(db, stopped)
         self._of_plugins = plugins.effect_handlers()
         self._handlers: dict[str, Callable[[Row], Mapping[str, Any]]] = {
             "file_write": partial(files.write, db),
@@ -65,6 +67,7 @@ class Performer:
             "job": self._job,
             "fetch": partial(pages.perform, db, stopped),
             "search": partial(pages.perform, db, stopped),
+            "function": self._functions.perform,
             **self._of_plugins,
         }
 
@@ -95,11 +98,12 @@ class Performer:
         self._report(effect["effect_id"], self._handle(effect))
 
     def recover(self, run_id: int) -> None:
-        """Kill the processes of a driver that died and record them as interrupted; they are never started again."""
+        """Kill the processes of a driver that died and record them as interrupted, functions too; none is started again."""
         for process in self._db.rows("select * from _leftover_processes where run_id = ?", (run_id,)):
             if process["identity"]:
                 kill_leftover(ProcessIdentity.from_json(process["identity"]))
-            self._report(process["effect_id"], {"state": "failed", "outcome": "interrupted"})
+            interrupted = {"state": "failed", "outcome": "interrupted", "message": process["message"]}
+            self._report(process["effect_id"], interrupted)
 
     def recover_jobs(self, run: str) -> None:
         """The same for commands in the background that a driver before this one has left."""
@@ -116,6 +120,7 @@ class Performer:
 
     def close(self) -> None:
         """End what runs in the background, and record how it ended."""
+        self._functions.close()
         if self._jobs is not None:
             self._jobs.close()
 

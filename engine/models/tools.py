@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.functions.compact import to_json
 from engine.functions.render import render_response
-from engine.functions.schemas import schema_anthropic, schema_openai
+from engine.functions.schemas import arguments_schema, is_strictable, schema_anthropic, schema_openai
 from engine.models.protocol import Completion, ToolCall, ToolSpec
 
 if TYPE_CHECKING:
@@ -26,17 +26,16 @@ def response_text(completion: Completion, tools: str) -> str:
 
 
 def library_parameters(tools: Sequence[ToolSpec], provider: str) -> ModelRequestParameters:
-    """`tools` in the library's form for `provider`; for OpenAI's own API the schemas are strict."""
+    """`tools` in the library's form for `provider`; for OpenAI's own API the schemas are strict that can be."""
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.tools import ToolDefinition
 
-    strict = provider == "openai"
     definitions = [
         ToolDefinition(
             name=tool.name,
             description=tool.description,
             parameters_json_schema=_parameters(tool, provider),
-            strict=strict,
+            strict=_is_strict(tool, provider),
         )
         for tool in tools
     ]
@@ -47,11 +46,15 @@ def _parameters(tool: ToolSpec, provider: str) -> dict[str, Any]:
     if provider == "anthropic":
         found = json.loads(schema_anthropic(tool.name, tool.description, tool.schema) or "{}")["input_schema"]
     else:
-        strict = int(provider == "openai")
+        strict = int(_is_strict(tool, provider))
         function = json.loads(schema_openai(tool.name, tool.description, tool.schema, strict) or "{}")["function"]
         found = function["parameters"]
     schema: dict[str, Any] = found
     return schema
+
+
+def _is_strict(tool: ToolSpec, provider: str) -> bool:
+    return provider == "openai" and is_strictable(arguments_schema(tool.schema))
 
 
 def library_calls(response: ModelResponse) -> tuple[ToolCall, ...]:

@@ -176,9 +176,8 @@ create table rewinds (
 create index idx_rewinds_run_id on rewinds (run_id);
 
 create index idx_rewinds_from_run_id on rewinds (from_run_id);
--- whether models are told of the tool search depends on who drives the run
-alter table leases add column searches integer not null default 0
-    constraint leases_searches_flag check (searches in (0, 1));
+-- whether models are told of the tool search, and of functions of an app, depends on who drives the run
+alter table leases add column tools text constraint leases_tools_json check (tools is null or json_valid(tools));
 -- settings in layers: what a person said of this file, the user's own defaults, those of the project
 create table setting_layers (
     name text not null constraint setting_layers_name references settings (name) on delete cascade,
@@ -482,3 +481,11 @@ alter table personas add column origin text not null default 'engine'
     constraint personas_origin check (origin in ('engine', 'own'));
 
 alter table runs add column system_prompt text;
+
+-- functions of an app as tools
+
+create table _function_tools (
+    name text primary key constraint function_tools_name references tools (name),
+    -- JSON: name, meaning, doc, schema, ask, idempotent, reads
+    definition text not null constraint function_tools_definition_json check (json_valid(definition))
+) strict, without rowid;

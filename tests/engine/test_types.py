@@ -1,7 +1,7 @@
 """The types that an app sees: mypy passes right calls, the example apps among them, and names a misspelt option and a wrong
 key of an event.
 
-spec: @python_contract
+spec: @python_contract @python_tools
 """
 
 from __future__ import annotations
@@ -30,6 +30,15 @@ def decide(proposal: engine.Proposal) -> bool | None:
     return True if proposal["kind"] == "process" else None
 
 
+@engine.tool
+def trains(town: str) -> int:
+    return len(town)
+
+
+@engine.tool(ask=True)
+async def book(train: str) -> None: ...
+
+
 async def use(db: engine.Database, model: Model) -> engine.Result:
     run: engine.Run = db.start("Hi", model=model, max_turns=3, root=".")
     for event in db.events(run.run, after=3):
@@ -45,6 +54,8 @@ async def use(db: engine.Database, model: Model) -> engine.Result:
     run = await db.call_async(lambda db: db.start("Hi", no_processes=True))
     print((await db.call_async(lambda db: db.runs())).run)  # wrong: attr-defined
     await db.call_async(lambda db: db.strat("Hi"))  # wrong: attr-defined
+    trains(3)  # wrong: arg-type
+    engine.open("a.db", tools=[trains, book])
     engine.Reslut  # wrong: attr-defined
     return await db.resume_async(run.run, on_event=told)
 """

@@ -18,6 +18,11 @@ CREATE TABLE _explained_lines (
     line text not null
 ) strict;
 
+CREATE TABLE _function_tools (
+    name text primary key constraint function_tools_name references tools (name),
+    definition text not null constraint function_tools_definition_json check (json_valid(definition))
+) strict, without rowid;
+
 CREATE TABLE _matched_entries (
     command_id integer not null,
     entry_id integer not null,
@@ -337,7 +342,7 @@ CREATE TABLE leases (
     expires_at integer not null,
     aborted integer not null default 0,
     sandboxes text constraint leases_sandboxes_json check (sandboxes is null or json_valid(sandboxes)),
-    searches integer not null default 0 constraint leases_searches_flag check (searches in (0, 1))
+    tools text constraint leases_tools_json check (tools is null or json_valid(tools))
 ) strict;
 
 CREATE TABLE loop_transitions (
@@ -963,6 +968,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _archive_notes (turn_id, entries, tokens, told)
 -- view _atomic_commands (command_id)
 -- view _call_door (door, run, lease, path, body, attributes)
+-- view _call_function (command_id, reading)
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view _changes_of_files (run_id, turn_id, at, path, change, cause, command, diff, content_id, content_before, decided_by, command_id)
 -- view _changes_since (run_id, turn, entry_id, began, before, is_own)
@@ -1029,6 +1035,8 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _found_changes (project_id, path, content_id, content_before, change, is_first, at, turn_id)
 -- view _found_entries (command_id, entry_id, path)
 -- view _found_skills (project_id, name, path, folder, content_id, place, files, files_there)
+-- view _function_timeouts (effect_id, timeout_s, left_s)
+-- view _give_tools (tools)
 -- view _grant_rights (grant_id, right_text)
 -- view _granted_proposals (proposal_id, grant_id)
 -- view _harmless_settings (name)
@@ -1055,7 +1063,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _leading_rule_sets (project_id, rule_set_id, brackets, bracket_basis, devmode)
 -- view _leases_in_force (run_id, token)
 -- view _leftover_jobs (effect_id, run_id, identity)
--- view _leftover_processes (effect_id, run_id, identity)
+-- view _leftover_processes (effect_id, run_id, identity, message)
 -- view _line_policies (line_id, policy_id)
 -- view _line_programs (line_id, ordinal, found, plain, policy_id)
 -- view _list_entries (command_id, heading)
@@ -1079,6 +1087,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _newest_selection (id, loop_id, run_id, project_id, turn, prompts, context_left, rule_set_id, bracket, basis, devmode, room, chars, all_chars, tag)
 -- view _next_piped_text (path, most_tokens)
 -- view _offer_packet (turn_id, chars, lease)
+-- view _offer_tools (run, lease, tools)
 -- view _open_costs (turn_id, run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, expansion, chars_per_token, visible)
 -- view _open_undos (run_id, command_id)
 -- view _outdated_processes (command_id)
@@ -1330,6 +1339,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _call_door__call_begin_turn on _call_door
 -- trigger _call_door__call_dispatch on _call_door
 -- trigger _call_door__call_verb_set on _call_door
+-- trigger _call_function__call on _call_function
 -- trigger _call_verb__call on _call_verb
 -- trigger _check_body__check on _check_body
 -- trigger _check_options__check on _check_options
@@ -1348,6 +1358,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _entry_metadata__keep_rows on _entry_metadata
 -- trigger _explain_rules__explain on _explain_rules
 -- trigger _fail_command__fail on _fail_command
+-- trigger _give_tools__give on _give_tools
 -- trigger _judge_turn__judge on _judge_turn
 -- trigger _keep_pages__keep on _keep_pages
 -- trigger _lay_rules__lay on _lay_rules
@@ -1356,6 +1367,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _make_metadata__make on _make_metadata
 -- trigger _move_loop__move on _move_loop
 -- trigger _offer_packet__offer on _offer_packet
+-- trigger _offer_tools__offer on _offer_tools
 -- trigger _perform_plain__perform on _perform_plain
 -- trigger _propose_file__propose on _propose_file
 -- trigger _propose_patch__propose on _propose_patch

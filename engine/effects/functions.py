@@ -1,0 +1,100 @@
+"""Calls the function of a tool, and tells what came of it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+from engine.functions.limits import Stopped
+from engine.secrets import scrubbed
+
+if TYPE_CHECKING:
+    from engine.database import Row, Store
+    from engine.tools.calling import Calls
+
+_MOST_OF_ERROR = 2_000
+
+
+class Functions:
+    """Performs effects of the kind function for a driver that ends when `stopped` is set."""
+
+    def __init__(self, db: Store, stopped: threading.Event) -> None:
+        self._db = db
+        self._stopped = stopped
+        self._calls: Calls | None = None
+
+    def perform(self, effect: Row) -> dict[str, Any]:
+        """Call the function of an effect; returns the columns of its `finish_effect`. What it raises is a failure.
+
+        Raises `Stopped` where the driver is stopped while one works that may be called again.
+        """
+        detail = json.loads(effect["detail"])
+        given = self._db.given_tools
+        tool = given.find(detail["tool"]) if given else None
+        if tool is None:
+            message = (
+                "Not called: it is a function of an app; resume where a file is opened with tools=[…] that has it."
+            )
+            return _failed(detail, "error", message)
+        from engine.tools.calling import Broken, Calls, GivenUp, TookTooLong
+        from engine.tools.kinds import WrongArgument
+        from engine.tools.results import result_text
+
+        self._calls = self._calls or Calls(self._stopped)
+        row = self._db.row("select * from _function_timeouts where effect_id = ?", (effect["effect_id"],))
+        assert row is not None, "an effect has its command"
+        seconds = min(tool.choices.timeout or row["timeout_s"], row["left_s"])
+        try:
+            positional, named = tool.bound(detail["arguments"])
+        except WrongArgument as error:
+            return _failed(detail, "validation", f"Not called: {error}")
+        try:
+            result = self._calls.call(tool.function, positional, named, seconds)
+            text = result_text(result, effect["max_output"])
+        except TookTooLong:
+            return _failed(detail, "timeout", f"No result within {seconds:g} s; whether it finished is unknown.")
+        except GivenUp:
+            if detail["idempotent"]:
+                raise Stopped(f"{tool.name}: the driver was stopped") from None
+            return _failed(detail, "interrupted", "Stopped while it worked; whether it finished is unknown.")
+        except Broken as broken:
+            return _failed(detail, "error", _said(broken.error))
+        except Exception as error:
+            return _failed(detail, "error", _said(error))
+        finally:
+            left_open = self._roll_back()
+        if left_open:
+            return _failed(detail, "error", "It left a transaction open, which was rolled back.")
+        return {"state": "resolved", "message": f"{detail['call']}\n{text}"}
+
+    def close(self) -> None:
+        """End what async functions had."""
+        if self._calls is not None:
+            self._calls.close()
+
+    def _roll_back(self) -> bool:
+        """Whether a function has left a transaction open, which is rolled back: the run would go on inside it."""
+        if not self._db.in_transaction:
+            return False
+        self._db.execute("rollback")
+        return True
+
+
+def _failed(detail: dict[str, Any], outcome: str, message: str) -> dict[str, Any]:
+    return {"state": "failed", "outcome": outcome, "message": f"{detail['call']}\n{message}"}
+
+
+def _said(error: BaseException) -> str:
+    """Type and message of an error, without keys; where it arose is told to the log of the app, at the level debug."""
+    import logging
+
+    from engine.models.protocol import storable
+
+    logging.getLogger("engine.tools").debug("a tool failed", exc_info=error)
+    try:
+        message = str(error)
+    except Exception:
+        message = ""
+    name = type(error).__name__
+    return scrubbed(storable(f"{name}: {message}" if message else name))[:_MOST_OF_ERROR]

@@ -1,0 +1,1 @@
+"""Tools for models that are made of Python functions."""

@@ -1,0 +1,69 @@
+"""The tools of a database handle: the functions that an app gave it, told to the file and to models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from engine.errors import ValidationError
+
+from .functions import FunctionTool, made
+from .reading import read_call
+
+if TYPE_CHECKING:
+    from engine.database import Store
+
+_HOOK = """
+create temp trigger commands__call_function
+after update of state on main.commands
+when new.state = 'performing'
+begin
+    insert into _call_function (command_id, reading)
+    select new.id, reading
+    from (select _tool_call(new.action, new.path, new.destination, new.body, new.attributes) as reading)
+    where reading is not null;
+end
+"""
+"""On the connections of an app with tools only: any other has no such program."""
+
+
+class GivenTools:
+    """The functions of a handle, by their names as tools."""
+
+    def __init__(self, functions: Iterable[Callable[..., Any]]) -> None:
+        self._tools: dict[str, FunctionTool] = {}
+        for function in functions:
+            tool = made(function)
+            if tool.name in self._tools:
+                raise ValidationError(f"tool {tool.name!r}: is given twice; give one of them another name")
+            self._tools[tool.name] = tool
+        self._definitions = f"[{','.join(tool.definition for tool in self._tools.values())}]"
+
+    def __bool__(self) -> bool:
+        return bool(self._tools)
+
+    def find(self, name: str) -> FunctionTool | None:
+        """The tool of a name; None for one that this handle does not have."""
+        return self._tools.get(name)
+
+    def attach(self, db: Store) -> None:
+        """Tell the file of the tools, and perform their commands on this connection.
+
+        Raises `ValidationError` (400) for the name of another tool.
+        """
+        db.insert("_give_tools", tools=self._definitions)
+        db.connection.create_scalar_function("_tool_call", self._reading, 5, flags=apsw.SQLITE_INNOCUOUS)
+        db.execute(_HOOK)
+
+    def offer(self, db: Store, run: str, lease: str) -> None:
+        """Tell models of the tools for as long as this process drives the run."""
+        db.insert("_give_tools", tools=self._definitions)
+        db.insert("_offer_tools", run=run, lease=lease, tools=self._definitions)
+
+    def _reading(self, *command: Any) -> str | None:
+        """A command, as action, path, destination, body and attributes, as a call; None where its tool is another's."""
+        tool = self._tools.get(command[0])
+        return None if tool is None else json.dumps(read_call(tool, *command[1:]))

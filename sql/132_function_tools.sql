@@ -1,0 +1,137 @@
+-- Tools of an app: Python functions that models call.
+-- The process that opens a file with functions tells what each is (_give_tools), and offers them for as long as it drives
+-- a run: loop_tools has them then, and no other process needs them. On its connection a trigger reads the arguments of a
+-- command against the hints of the function and calls _call_function. What comes of that is an effect of the kind
+-- 'function', behind a proposal where the function asks for one.
+-- spec: @python_tools
+
+-- tables
+
+-- What processes have told of their functions, by the name of the tool; what was told last counts.
+create table if not exists _function_tools (
+    name text primary key constraint function_tools_name references tools (name),
+    -- JSON: name, meaning, doc, schema, ask, idempotent, reads
+    definition text not null constraint function_tools_definition_json check (json_valid(definition))
+) strict, without rowid;
+
+-- views
+
+-- Tell which functions there are: insert into _give_tools (tools), a JSON array of definitions.
+create view _give_tools as
+select null as tools
+where false;
+
+-- Open tools in a run for as long as it has this driver: insert into _offer_tools (run, lease, tools).
+create view _offer_tools as
+select r.alias as run, l.token as lease, l.tools
+from leases as l
+join runs as r on r.id = l.run_id
+where false;
+
+-- Call a function for a command that is performing: insert into _call_function (command_id, reading). 'reading' is JSON:
+-- arguments and call, the latter for people, or fault.
+create view _call_function as
+select id as command_id, null as reading
+from commands
+where false;
+
+-- The seconds after which a function is given up that names none itself, and those that its loop has left.
+create view _function_timeouts as
+select
+    f.id as effect_id,
+    (select cast(value as real) from settings where name = 'process_timeout') as timeout_s,
+    coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = m.loop_id), 9e9) as left_s
+from effects as f
+join commands as m on m.id = f.command_id;
+
+-- triggers
+
+-- A name of the engine or of a plugin is refused. A tool keeps its place in the order.
+create trigger _give_tools__give
+instead of insert on _give_tools
+begin
+    select fail(400, 'tool ''' || t.name || ''': there is another tool of this name; name yours @engine.tool(name=''…'')')
+    from json_each(new.tools) as n
+    join tools as t on t.name = n.value ->> '$.name'
+    where t.advertised or t.name not in (select name from _function_tools);
+    insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, schema, meaning, doc)
+    select
+        n.value ->> '$.name',
+        1000 + n.key + (select count(*) from _function_tools),
+        1,
+        0,
+        n.value ->> '$.reads',
+        iif(n.value ->> '$.reads', '["ask","act"]', '["act"]'),
+        iif(n.value ->> '$.ask', '["no_proposals"]', '[]'),
+        n.value -> '$.schema',
+        n.value ->> '$.meaning',
+        n.value ->> '$.doc'
+    from json_each(new.tools) as n
+    left join _function_tools as f on f.name = n.value ->> '$.name'
+    where f.definition is not n.value
+    on conflict (name) do update
+        set reads = excluded.reads, modes = excluded.modes, hidden_by = excluded.hidden_by, schema = excluded.schema,
+            meaning = excluded.meaning, doc = excluded.doc;
+    insert into _function_tools (name, definition)
+    select n.value ->> '$.name', n.value
+    from json_each(new.tools) as n
+    left join _function_tools as f on f.name = n.value ->> '$.name'
+    where f.definition is not n.value
+    on conflict (name) do update set definition = excluded.definition;
+end;
+
+-- Refused without the token of the run's lease.
+create trigger _offer_tools__offer
+instead of insert on _offer_tools
+begin
+    select fail(409, 'run ' || new.run || ': another process drives it')
+    where not exists (
+        select 1
+        from leases as l
+        join runs as r on r.id = l.run_id
+        where r.alias = new.run and l.token = new.lease
+    );
+    update leases
+    set tools = json_patch(
+        coalesce(tools, '{}'),
+        (select json_group_object(value ->> '$.name', 1) from json_each(new.tools))
+    )
+    where token = new.lease;
+end;
+
+-- A wrong argument fails the command. Otherwise it waits for a decision, or its effect is pending.
+create trigger _call_function__call
+instead of insert on _call_function
+begin
+    insert into _fail_command (command_id, fault)
+    select new.command_id, new.reading ->> '$.fault'
+    where new.reading ->> '$.fault' is not null;
+    insert into open_proposal (command_id, kind, target, detail)
+    select
+        c.id, 'function', c.action,
+        json_object(
+            'tool', c.action,
+            'arguments', json_extract(new.reading, '$.arguments'),
+            'call', new.reading ->> '$.call',
+            'command', new.reading ->> '$.call',
+            'idempotent', f.definition ->> '$.idempotent'
+        )
+    from commands as c
+    join _function_tools as f on f.name = c.action
+    where c.id = new.command_id and c.state = 'performing' and f.definition ->> '$.ask';
+    insert into effects (run_id, turn_id, command_id, kind, detail)
+    select
+        c.run_id, c.turn_id, c.id, 'function',
+        json_object(
+            'tool', c.action,
+            'arguments', json_extract(new.reading, '$.arguments'),
+            'call', new.reading ->> '$.call',
+            'idempotent', f.definition ->> '$.idempotent'
+        )
+    from commands as c
+    join _function_tools as f on f.name = c.action
+    where c.id = new.command_id and c.state = 'performing' and not f.definition ->> '$.ask';
+    update commands
+    set state = 'accepted'
+    where id = new.command_id and state = 'performing';
+end;
