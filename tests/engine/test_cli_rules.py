@@ -89,7 +89,8 @@ def test_a_domain_is_made_changed_switched_and_removed(folder: Path) -> None:
         "--rule",
         "No state",
     )
-    assert "is there already" in said(folder, "rules", "new", "api", "--rule", "x", code=1)
+    assert "is there already" in said(folder, "rules", "new", "api", code=1, EDITOR="echo edited >&2; false")
+    assert "there is no terminal for an editor" in said(folder, "rules", "edit", "api", code=2)
     assert "'two-words' is one" in said(folder, "rules", "new", "two words", "--rule", "x", code=2)
     assert "nothing calls it up" in said(folder, "rules", "new", "quiet", "--rule", "x")
     editor = folder.parent / "editor"
