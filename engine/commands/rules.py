@@ -221,7 +221,7 @@ def _change(
 
 
 def _edited(name: str, now: list[str]) -> list[str]:
-    """The rules of a domain as the person left them in an editor; one that needs a terminal would wait without one for ever."""
+    """The rules of a domain as the person left them in an editor, which without a terminal would wait for ever."""
     from engine.errors import Conflict
     from engine.functions.rule_files import rules_in, rules_text
 

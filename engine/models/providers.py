@@ -60,8 +60,8 @@ class Endpoint:
 def endpoint(provider: Provider, keys: Keys | None = None) -> Endpoint:
     """The endpoint of a provider: its address comes of the environment alone, its key of `keys`, else of the environment.
 
-    Raises `ModelError` (auth, 401) where there is no key, or one that cannot be sent. A compatible server at another address (`OPENAI_BASE_URL`) needs
-    none.
+    Raises `ModelError` (auth, 401) where there is no key, or one that cannot be sent. A compatible server at another address
+    (`OPENAI_BASE_URL`) needs none.
     """
     keys = keys or Keys()
     url = keys.environment.get(provider.url_variable, "").strip().rstrip("/")
