@@ -113,6 +113,8 @@ def test_a_domain_is_made_changed_switched_and_removed(folder: Path) -> None:
 
 
 def test_words_brackets_star_commands_and_devmode(folder: Path) -> None:
+    assert "no database" in said(folder, "rules", "devmode", "on", "--run", "demo", code=2)
+    assert not (folder / ".engine").exists()
     said(folder, "init")
     assert "no word excludes" in said(folder, "rules", "exclude")
     assert "small talk" in said(folder, "rules", "exclude", "just chatting, small talk")
