@@ -68,7 +68,8 @@ def of_path(place: Path) -> list[SkillText]:
     except FileNotFoundError as error:
         raise NotFound(f"{str(place)!r}: there is no such file or folder") from error
     except (OSError, ValueError) as error:
-        raise PermissionDenied(f"{str(place)!r}: cannot be read ({error})") from error
+        why = getattr(error, "strerror", None) or error
+        raise PermissionDenied(f"{str(place)!r}: cannot be read, {why}") from error
     return of_bytes(data, "zip" if zipfile.is_zipfile(io.BytesIO(data)) else "file", str(real), real.name)
 
 

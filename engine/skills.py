@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import threading
 from collections.abc import Iterable
@@ -35,9 +36,12 @@ def read(db: Store, source: str) -> list[SkillText]:
     """
     from .skill_sources import of_path
 
-    return (
-        _of_address(db, source) if re.match(r"https?://", source, re.IGNORECASE) else of_path(Path(source).expanduser())
-    )
+    if re.match(r"https?://", source, re.IGNORECASE):
+        return _of_address(db, source)
+    if not source.strip():
+        raise ValidationError("a source without a name; the present folder is .")
+    # the home of a user that there is not stays as it is written
+    return of_path(Path(os.path.expanduser(source)))
 
 
 def add(db: Store, skills: Iterable[SkillText], *, scope: str, by: str) -> list[SkillText]:

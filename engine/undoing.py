@@ -106,7 +106,7 @@ _DONE_FILES = """
         case state when 'failed' then coalesce(reason, outcome) when 'cancelled' then 'was not touched' end as stays,
         null as since
     from proposals
-    where command_id = ?
+    where command_id = :command and (not :left or state = 'accepted')
     order by target
 """
 _OPEN = "select o.command_id from _open_undos as o join runs as r on r.id = o.run_id where r.alias = ? limit 1"
@@ -117,7 +117,7 @@ def undo(
 ) -> Undone:
     """Take back edits of `run`, or with `redo` an undo; see `Database.undo`."""
     which = {"run": run, "way": "redo" if redo else "undo", "turn": turn}
-    if (finished := _finish(db, run)) is not None:
+    if (finished := _finish(db, run, dry_run=dry_run)) is not None:
         return finished
     _look_at(db, run, [row["path"] for row in db.rows(_UNDO_FILES, which)])
     found = _checked_on_disk(db, run, db.rows(_UNDO_FILES, which))
@@ -146,7 +146,7 @@ def rewind(
 ) -> Undone:
     """Put `run` where its turn `turn` was sent; see `Database.rewind`."""
     which = {"run": run, "turn": turn}
-    if (finished := _finish(db, run)) is not None:
+    if (finished := _finish(db, run, dry_run=dry_run)) is not None:
         return finished
     if not db.value("select 1 from past_turns where run = :run and turn = :turn and seen_at is not null", which):
         raise NotFound(f"run {run!r}: turn {turn} was not sent; 'engine log {run}' shows its turns")
@@ -173,15 +173,22 @@ def rewind(
     return replace(done, files=[*done.files, *(each for each in planned.files if each["stays"])])
 
 
-def _finish(db: Store, run: str) -> Undone | None:
-    """The end of an undo or a rewind that was interrupted before all of its files were written; None where there is none."""
+def _finish(db: Store, run: str, *, dry_run: bool) -> Undone | None:
+    """The end of an undo or a rewind that was interrupted before all of its files were written; None where there is none.
+
+    With `dry_run` it is told what is left of it, and nothing is written; the plan is that of no other undo.
+    """
     db.expect_no_transaction()
     command = db.value(_OPEN, (run,))
     if command is None:
         return None
+    edits = ["what was interrupted"]
+    if dry_run:
+        left = db.rows(_DONE_FILES, {"command": command, "left": 1})
+        return Undone(run, _PLANNED, edits, _changes(left), plan="")
     with db.driven():
         perform(db, run)
-    return _result(db, command, ["what was interrupted"])
+    return _result(db, command, edits)
 
 
 def _carry_out(db: Store, planned: Undone, door: str, **columns: Any) -> Undone:
@@ -198,7 +205,7 @@ def _carry_out(db: Store, planned: Undone, door: str, **columns: Any) -> Undone:
 def _result(db: Store, command: int, edits: list[str]) -> Undone:
     done = db.row(_DONE, (command,))
     assert done is not None, "the command was just recorded"
-    changes = _changes(db.rows(_DONE_FILES, (command,)))
+    changes = _changes(db.rows(_DONE_FILES, {"command": command, "left": 0}))
     return Undone(done["run"], done["status"], edits, changes, message=done["message"] or "", old=done["old"])
 
 

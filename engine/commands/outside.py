@@ -21,12 +21,17 @@ from .printing import say
 _EDITORS = ("VISUAL", "EDITOR")
 
 
+def chosen_editor() -> str | None:
+    """The editor that the person has chosen, in $VISUAL or $EDITOR; None for none."""
+    return next(filter(None, map(_told, _EDITORS)), None)
+
+
 def edited(text: str, name: str) -> str | None:
     """`text` as the person left it in $VISUAL or $EDITOR, in a file whose name ends like `name`.
 
     None where there is no editor, or it fails; then stderr says why.
     """
-    command = next(filter(None, map(_told, _EDITORS)), None) or _found("nano", "vi")
+    command = chosen_editor() or _found("nano", "vi")
     if command is None:
         say("no editor: set EDITOR", "yellow")
         return None

@@ -10,7 +10,7 @@ import typer
 from .completing import complete_run, complete_star_command
 from .init import GlobalOption
 from .printing import print_json, print_table, say
-from .shared import DbOption, JsonOption, database_or_fresh, open_to_write
+from .shared import DbOption, JsonOption, database_or_fresh, open_existing, open_to_write
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -251,7 +251,7 @@ def devmode(
     if state == "inherit" and run is None:
         raise typer.BadParameter("inherit is for a run; give --run RUN")
     if state is not None:
-        with open_to_write(db) as database, database.transaction():
+        with (open_to_write if run is None else open_existing)(db) as database, database.transaction():
             if run is not None:
                 store.override(database, run, "devmode", "", None if state == "inherit" else state == "on")
             else:

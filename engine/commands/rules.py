@@ -138,15 +138,18 @@ def new(
     name = domain_name(domain, "domain")
     if name != domain:
         raise typer.BadParameter(f"{domain!r} is no name; {name!r} is one", param_hint="DOMAIN")
-    texts = rule if rule is not None else _edited(name, [])
-    with open_to_write(db) as database, database.transaction():
-        number, _ = store.make_set(database, None if everywhere else root())
-        if database.value("select 1 from rule_domains where rule_set_id = ? and name = ?", (number, name)):
+    folder = None if everywhere else root()
+    with open_to_write(db) as database:
+        # nobody writes rules in vain
+        if database.value("select 1 from rule_domain_list where domain = ? and folder is ?", (name, folder)):
             raise Conflict(f"domain {name}: is there already; 'engine rules edit {name}' changes it")
-        store.write_domain(database, number, Domain(name, always_on=bool(always_on), whole_words=bool(whole_words)))
-        given = {"recall": recall, "exclude": exclude, "paths": paths}
-        _change(database, number, name, given, always_on, whole_words, texts)
-        warnings = _warnings(database, name)
+        texts = rule if rule is not None else _edited(name, [])
+        with database.transaction():
+            number, _ = store.make_set(database, folder)
+            store.write_domain(database, number, Domain(name, always_on=bool(always_on), whole_words=bool(whole_words)))
+            given = {"recall": recall, "exclude": exclude, "paths": paths}
+            _change(database, number, name, given, always_on, whole_words, texts)
+            warnings = _warnings(database, name)
     say(f"added: domain {name}, {len(texts)} rules")
     for warning in warnings:
         say(f"warning: {warning}", "yellow")
@@ -218,12 +221,15 @@ def _change(
 
 
 def _edited(name: str, now: list[str]) -> list[str]:
-    """The rules of a domain as the person left them in an editor."""
+    """The rules of a domain as the person left them in an editor, which without a terminal would wait for ever."""
     from engine.errors import Conflict
     from engine.functions.rule_files import rules_in, rules_text
 
-    from .outside import edited
+    from .asking import terminal
+    from .outside import chosen_editor, edited
 
+    if chosen_editor() is None and terminal() is None:
+        raise typer.BadParameter("there is no terminal for an editor; give the rules", param_hint="--rule")
     text = edited(rules_text(name, now), "rules.md")
     if text is None:
         raise Conflict(f"domain {name}: no rules were given; use --rule TEXT")

@@ -60,8 +60,8 @@ class Endpoint:
 def endpoint(provider: Provider, keys: Keys | None = None) -> Endpoint:
     """The endpoint of a provider: its address comes of the environment alone, its key of `keys`, else of the environment.
 
-    Raises `ModelError` (auth, 401) where there is no key. A compatible server at another address (`OPENAI_BASE_URL`) needs
-    none.
+    Raises `ModelError` (auth, 401) where there is no key, or one that cannot be sent. A compatible server at another address
+    (`OPENAI_BASE_URL`) needs none.
     """
     keys = keys or Keys()
     url = keys.environment.get(provider.url_variable, "").strip().rstrip("/")
@@ -70,6 +70,8 @@ def endpoint(provider: Provider, keys: Keys | None = None) -> Endpoint:
     may_lack_key = not provider.needs_key or (provider.name == "openai" and not is_own)
     if not found and not may_lack_key:
         raise ModelError("auth", _how_to_give_one(provider, keys))
+    if found and not (found.value.isascii() and found.value.isprintable()):
+        raise ModelError("auth", f"key of {provider.name}: what {found.place} has is no key, which is printable ASCII")
     if provider.name == "ollama" and url and not url.endswith("/v1"):
         url += "/v1"  # Ollama's own tools use the address without the path of its OpenAI-compatible API
     return Endpoint(provider, url or provider.url, is_own, found.value if found else "")

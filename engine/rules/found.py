@@ -84,7 +84,7 @@ class Folder:
 
     def named(self, path: str) -> str:
         """A file of the folder as people are told of it."""
-        return f"{self.shown}/{path}"
+        return f"{self.shown}/{path}" if self.shown else path
 
     def text(self, path: str) -> str:
         """The text of a file of the folder; raises `OSError` where it cannot be read, `ValueError` where it may not be."""

@@ -69,7 +69,7 @@ def _read_file(place: Path, root: Path) -> Found:
     """The rules of a file: list items of Markdown, or lines NAME_RULE_N=TEXT; its name is that of the domain."""
     shown = _shown(place, root)
     found = Found(shown)
-    text = Folder(place.parent, shown.removesuffix(f"/{place.name}")).needed(place.name)
+    text = Folder(place.parent, shown.removesuffix(place.name).removesuffix("/")).needed(place.name)
     named = pairs_folder.rules_of(text)
     lists = named or {place.stem.lstrip("."): rules_in(text)}
     for name, rules in lists.items():

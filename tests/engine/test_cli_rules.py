@@ -89,7 +89,8 @@ def test_a_domain_is_made_changed_switched_and_removed(folder: Path) -> None:
         "--rule",
         "No state",
     )
-    assert "is there already" in said(folder, "rules", "new", "api", "--rule", "x", code=1)
+    assert "is there already" in said(folder, "rules", "new", "api", code=1, EDITOR="echo edited >&2; false")
+    assert "there is no terminal for an editor" in said(folder, "rules", "edit", "api", code=2)
     assert "'two-words' is one" in said(folder, "rules", "new", "two words", "--rule", "x", code=2)
     assert "nothing calls it up" in said(folder, "rules", "new", "quiet", "--rule", "x")
     editor = folder.parent / "editor"
@@ -112,6 +113,8 @@ def test_a_domain_is_made_changed_switched_and_removed(folder: Path) -> None:
 
 
 def test_words_brackets_star_commands_and_devmode(folder: Path) -> None:
+    assert "no database" in said(folder, "rules", "devmode", "on", "--run", "demo", code=2)
+    assert not (folder / ".engine").exists()
     said(folder, "init")
     assert "no word excludes" in said(folder, "rules", "exclude")
     assert "small talk" in said(folder, "rules", "exclude", "just chatting, small talk")

@@ -19,6 +19,7 @@ import engine as library
 from engine.errors import EngineError, NotFound, ValidationError
 from engine.key_stores import Store, project_store, user_store
 from engine.keys import Keys, check_source
+from engine.models.protocol import ModelError
 from engine.models.providers import PROVIDERS, endpoint
 from engine.secrets import clean_environment, scrubbed
 
@@ -156,6 +157,15 @@ def test_a_planted_env_gives_a_key_that_is_named_and_no_address(folder: Path) ->
     assert f"key of openai: .env ({folder / '.env'}); another key of yours is not used" in done.stderr
     assert "key of openai: named (" in own.stderr
     assert "key of openai" not in plain.stderr
+
+
+def test_what_cannot_be_sent_is_no_key_and_that_is_said(folder: Path) -> None:
+    keys = Keys(files=True, environment={}).at(folder)
+    for odd in ("sk-ключ", "sk-\x1b[2J"):
+        (folder / ".env").write_text(f"OPENAI_API_KEY='{odd}'\n")
+        with pytest.raises(ModelError, match=r"key of openai: what .*\.env has is no key") as refused:
+            endpoint(OPENAI, keys)
+        assert odd not in str(refused.value)
 
 
 def test_an_address_of_env_is_not_used_and_that_is_said(folder: Path) -> None:

@@ -94,7 +94,7 @@ def test_what_is_no_zip_or_no_skill_is_told(tmp_path: Path) -> None:
         with pytest.raises(error, match=message):
             sources.of_path(tmp_path / "x.zip")
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(EngineError, match="cannot be read"):
+    with pytest.raises(EngineError, match="cannot be read, it is not a regular file"):
         sources.of_path(tmp_path / "pipe")
 
 

@@ -184,6 +184,14 @@ def test_what_a_kill_left_is_finished_and_nothing_more(
     assert now != texts(workspace_dir) != {**now, "src/util.py": "LIMIT = 10\n"}
     with pytest.raises(Conflict, match="is not over yet"):
         db.insert("undo_edits", run="demo")
+    halfway = texts(workspace_dir)
+    looked = db.undo("demo", dry_run=True)
+    assert (looked.status, changes(looked)) == (
+        100,
+        [("removed", "conf/settings.ini"), ("brought back", "src/util.py")],
+    )
+    assert db.rewind("demo", 1, files=True, dry_run=True) == looked
+    assert texts(workspace_dir) == halfway
     if finish == "undo":
         assert changes(db.undo("demo", 3)) == [
             ("removed", "conf/settings.ini"),
