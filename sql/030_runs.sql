@@ -166,40 +166,6 @@ select
 from statuses
 where code in (200, 204, 413, 422, 499, 500);
 
-create view run_settings as
--- The settings as the latest prompt of each run has them: select name, value, origin from run_settings where run = 'demo'.
--- 'origin' is prompt (an option of that prompt), run, or that of setting_list.
-select
-    r.alias as run,
-    s.name,
-    case
-        when f.value is not null then cast(f.value as text)
-        when s.name = 'model' and r.model is not null then r.model
-        when s.name = 'persona' and r.persona is not null then r.persona
-        when s.name = 'temperature' and r.temperature is not null then cast(r.temperature as text)
-        when s.name = 'context_length' and r.context_limit is not null then cast(r.context_limit as text)
-        else s.value
-    end as value,
-    case
-        when f.value is not null then 'prompt'
-        when (s.name = 'model' and r.model is not null)
-            or (s.name = 'persona' and r.persona is not null)
-            or (s.name = 'temperature' and r.temperature is not null)
-            or (s.name = 'context_length' and r.context_limit is not null) then 'run'
-        else s.origin
-    end as origin
-from runs as r
-cross join setting_list as s
-left join loops as l
-    on l.run_id = r.id and l.sequence = (select max(k.sequence) from loops as k where k.run_id = r.id)
-left join json_each(l.config) as f on f.key = case s.name
-    when 'max_loop_turns' then 'max_turns'
-    when 'max_loop_seconds' then 'max_seconds'
-    when 'condense_ratio' then 'condense_ratio'
-    when 'sandbox' then 'sandbox'
-end
-order by 1, 2;
-
 create view loop_flags as
 -- The flags that are on in a loop: those that its configuration has as 1 or true.
 select
