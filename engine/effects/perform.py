@@ -16,7 +16,7 @@ from engine.errors import EngineError, PermissionDenied
 from engine.identity import ProcessIdentity
 from engine.secrets import scrubbed
 
-from . import files, pages
+from . import files, finding, pages
 from .processes import ProcessResult, kill_leftover, run_process
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Performer:
             "job": self._job,
             "fetch": partial(pages.perform, db, stopped),
             "search": partial(pages.perform, db, stopped),
+            "find": partial(finding.perform, db),
             **self._of_plugins,
         }
 
