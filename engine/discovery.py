@@ -109,7 +109,7 @@ def _apart(db: Store) -> str:
         return "vectors_apart(b.bits, :bits)"
     try:
         db.value("select vec_version()")
-    except Exception:
+    except Exception:  # it is not loaded yet
         if not _load_sqlite_vec(db.connection):
             return "vectors_apart(b.bits, :bits)"
     return "vec_distance_hamming(vec_bit(b.bits), vec_bit(:bits))"
