@@ -1,4 +1,4 @@
-"""Plugins: packages that bring functions, SQL files, templates, model adapters, effect handlers and sandboxes.
+"""Plugins: packages that bring functions, SQL files, templates, model adapters, effect handlers, sandboxes and embedders.
 
 A plugin is found by its entry point in the group `engine`, or passed to `manager().register` before a file is opened. It
 implements any of the hooks below. Its SQL files change what runs do, by rows and triggers:
@@ -26,6 +26,7 @@ from .functions import Function
 if TYPE_CHECKING:
     from jinja2 import BaseLoader
 
+    from .embedders import Embedder
     from .models.protocol import Model
     from .sandbox import Sandbox
 
@@ -86,6 +87,11 @@ class Hooks:
         """Sandboxes for shell commands; `auto` takes the first one that can be used, the engine's own before them."""
         return ()
 
+    @hookspec
+    def engine_embedders(self) -> Iterable[Embedder]:
+        """What makes vectors of texts; the first one that can be used is, before the engine's own."""
+        return ()
+
 
 @cache
 def manager() -> pluggy.PluginManager:
@@ -132,3 +138,8 @@ def effect_handlers() -> dict[str, EffectHandler]:
 def sandboxes() -> list[Sandbox]:
     """The sandboxes of all plugins."""
     return [sandbox for given in manager().hook.engine_sandboxes() for sandbox in given]
+
+
+def embedders() -> list[Embedder]:
+    """The embedders of all plugins."""
+    return [embedder for given in manager().hook.engine_embedders() for embedder in given]

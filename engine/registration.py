@@ -58,6 +58,7 @@ def pure_functions() -> tuple[Function, ...]:
         texts,
         tokens,
         values,
+        vectors,
     )
 
     modules = (
@@ -86,6 +87,7 @@ def pure_functions() -> tuple[Function, ...]:
         grammars,
         repetition,
         values,
+        vectors,
     )
     own = (function for module in modules for function in module.FUNCTIONS)
     return (*own, *plugins.functions())

@@ -98,15 +98,18 @@ def find(db: Store, root: Path) -> None:
 
 
 def search(db: Store, words: str, scopes: Iterable[str]) -> list[Row]:
-    """The skills that have the words, those that have more of them in name and description first."""
-    return db.rows(
-        "select * from (select s.name, s.description, s.problem, "
-        "2 * terms_share(:words, replace(s.name, '-', ' ') || ' ' || s.description) + terms_share(:words, "
-        "(select group_concat(c.body, ' ') from _skill_entries as f join contents as c on c.id = f.content_id "
-        "where f.skill_id = s.id)) as share from _skills as s where s.scope in (select value from json_each(:scopes))) "
-        "where share > 0 order by share desc, name limit 50",
-        {"words": words, "scopes": json.dumps(list(scopes))},
-    )
+    """The skills that are about `words`, the best first: by their names, descriptions and texts."""
+    from .discovery import discover
+
+    found = discover(db, words, kinds=("skill",), scopes=scopes, limit=50)
+    return [
+        {**row, "found_by": hit["found_by"]}
+        for hit in found
+        for row in db.rows(
+            "select name, description from _skills where name = :name and scope = :scope",
+            {"name": hit["name"], "scope": hit["scope"]},
+        )
+    ]
 
 
 def project_of(db: Store, root: Path) -> int:

@@ -11,6 +11,7 @@ insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, 
             "body": {"type": "string", "description": "keep those whose text holds these words"},
             "line": {"type": "integer", "description": "first line of a slice; negative counts from the end"},
             "limit": {"type": "integer", "description": "lines of the slice; with map, tokens of the map"},
+            "like": {"type": "string", "description": "only list those of the path that are about this, best first"},
             "manifest": {"type": "boolean", "description": "only list what the path finds, with its tokens"},
             "map": {"type": "boolean", "description": "only list the files that the path finds, with what they define"},
             "tags": {"type": "string", "description": "keep those with each of these tags, separated by commas"},
@@ -66,11 +67,17 @@ where coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, 
 
 -- A slice or a map settles the command. Otherwise its entries get the visibility that it asks for, and a pattern
 -- lists them too.
--- A get of a page is an effect of the web (122).
+-- A get of a page is an effect (122), and so is one with like (460).
 create trigger _run_command__get
 instead of insert on _run_command
 when new.action = 'get'
-    and (new.turn_id is null or new.is_pattern or coalesce(path_scheme(new.path), '') not in ('http', 'https'))
+    and (
+        new.turn_id is null
+        or (
+            new.attributes ->> '$.like' is null
+            and (new.is_pattern or coalesce(path_scheme(new.path), '') not in ('http', 'https'))
+        )
+    )
 begin
     insert into _resolve_command (command_id, message)
     select command_id, message

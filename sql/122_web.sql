@@ -157,17 +157,32 @@ begin
     where token = new.lease;
 end;
 
--- Nobody has to decide on a get of a page or on a search: the command is accepted, and ends with its effect.
+-- Nobody has to decide on a get of a page, on one with like (460) or on a search: the command is accepted, and ends with
+-- its effect.
 create trigger _run_command__web
 instead of insert on _run_command
 when new.turn_id is not null
     and (
         new.action = 'search'
-        or (new.action = 'get' and not new.is_pattern and path_scheme(new.path) in ('http', 'https'))
+        or (
+            new.action = 'get'
+            and (
+                new.attributes ->> '$.like' is not null
+                or (not new.is_pattern and path_scheme(new.path) in ('http', 'https'))
+            )
+        )
     )
 begin
     insert into effects (run_id, turn_id, command_id, kind, detail)
-    values (new.run_id, new.turn_id, new.id, case new.action when 'get' then 'fetch' else 'search' end, '{}');
+    values (
+        new.run_id, new.turn_id, new.id,
+        case
+            when new.action = 'search' then 'search'
+            when new.attributes ->> '$.like' is not null then 'find'
+            else 'fetch'
+        end,
+        '{}'
+    );
     insert into _end_command (command_id, state)
     values (new.id, 'accepted');
 end;

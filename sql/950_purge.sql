@@ -133,6 +133,7 @@ begin
     where u.id in (select all id from content_search_docsize);
     delete from contents
     where id in (select all id from _unused_contents);
+    insert into _forget_texts (id) values (null);
     delete from _purges;
 end;
 

@@ -259,6 +259,12 @@ FREE = {
     "_rule_hits": "work in hand",
     "_rule_drafts": "work in hand",
     "content_search": "an index",
+    "text_search": "an index",
+    "search_texts": "what an index is of, made anew when somebody searches",
+    "text_vectors": "the same",
+    "_search_clock": "the same",
+    "_search_ranks": "work in hand",
+    "search_rankers": "vocabulary",
     "engine_meta": "what the rules of the file were made from",
     "engine_objects": "what the rules of the file were made from",
 }

@@ -1,15 +1,21 @@
-"""`engine find`: search what was said, done and read in runs."""
+"""`engine find`: search what was said, done and read in runs, and what is known."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .completing import complete_run
 from .printing import print_json, print_table, say
-from .shared import DbOption, JsonOption, open_to_read, run_or_latest
+from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_latest
 
+if TYPE_CHECKING:
+    from engine.api import Database
+
+_SHOWN_FROM = 2_000
+"""Texts that are read from so many on are told of."""
 _BEFORE, _AROUND = 40, 160
 """Characters of a text that are shown before the hit, and besides it."""
 
@@ -37,6 +43,9 @@ def find(
     ] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Hits at most.")] = 50,
     seconds: Annotated[float, typer.Option("--timeout", metavar="N", min=0.001, help="Seconds at most.")] = 10.0,
+    meaning: Annotated[
+        bool, typer.Option("--meaning", help="Also list what is nearest to it in words and meaning.")
+    ] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -45,17 +54,21 @@ def find(
     Prompts, responses, reasoning, results, errors, proposals, decisions, and the texts of entries and files. Whether
     letters are large or small makes no difference for A to Z. Times are UTC.
 
+    With --meaning the tools, skills, rules, files and entries follow that are about it, the best first. By meaning they are
+    found with the extra 'meaning', else by their words alone. This writes an index into the database.
+
     \b
     Examples:
       engine find "port 8080"
       engine find TODO --run demo --json
+      engine find --meaning "who may approve a payment"
     """
     from engine.errors import EngineError
     from engine.query import answer
 
     if not text:
         raise typer.BadParameter("the text is empty; name what to look for")
-    with open_to_read(db) as database:
+    with _opened(db, meaning) as database:
         alias = None if run is None else run_or_latest(database, run)
         try:
             found = answer(database, _HITS, {"text": text, "run": alias}, limit=limit, seconds=seconds)
@@ -65,12 +78,47 @@ def find(
             raise EngineError(
                 f"the search took longer than {seconds:g} s; narrow it with --run, or allow it more with --timeout", 504
             ) from error
+        known = _known(database, text, alias, limit) if meaning else []
+    rows = [*found.dicts(), *known]
     if as_json:
-        print_json(found.dicts())
+        print_json(rows)
     else:
-        print_table(found.dicts(), found.columns, f"nothing that was said, done or read holds {text!r}")
+        print_table(rows, found.columns, f"nothing that was said, done or read holds {text!r}")
     if found.cut:
         say(f"the latest {limit:,} hits; --limit N gives more")
+
+
+def _opened(db: Path | None, meaning: bool) -> Database:
+    """The database; open for writing where the index of what is known is to be brought up to date."""
+    return open_existing(db) if meaning else open_to_read(db)
+
+
+def _known(database: Database, text: str, alias: str | None, limit: int) -> list[dict[str, Any]]:
+    """What is about `text`, in the columns of the hits; of a run only entries that it sees."""
+    from engine.discovery import discover
+    from engine.embedders import MISSING, embedder
+
+    if embedder() is None:
+        say(f"found by words alone; {MISSING}")
+    run = database.value("select id from runs where alias = ?", (alias,))
+    kinds = ("entry",) if run else ("tool", "skill", "rule", "entry")
+    found = discover(database, text, kinds=kinds, run_id=run, limit=min(limit, 20), progress=_told)
+    return [
+        {
+            "run": alias,
+            "turn": None,
+            "at": None,
+            "kind": row["kind"],
+            "path": row["name"],
+            "snippet": " ".join(row["beginning"].split())[: _BEFORE + _AROUND],
+        }
+        for row in found
+    ]
+
+
+def _told(done: int, total: int) -> None:
+    if total > _SHOWN_FROM:
+        say(f"reading texts: {done:,} of {total:,}", dim=True)
 
 
 __all__ = ["find"]

@@ -72,6 +72,15 @@ def database_or_fresh(given: Path | None, *, quietly: bool = False) -> Database:
     return look_at(found) if quietly else open_to_read(given)
 
 
+def writable_or_fresh(given: Path | None) -> Database:
+    """The database, open for writing, or one in memory where there is none."""
+    import engine
+    from engine.locate import find_database
+
+    found = find_database(Path.cwd()) if given is None else given
+    return engine.open(":memory:", config=True) if found is None else open_existing(found)
+
+
 def look_at(path: Path) -> Database:
     """The database at `path`, open for reading; raises what `engine.open` raises, and `Conflict` (409) for no database."""
     import engine

@@ -10,7 +10,7 @@ import typer
 
 from .completing import complete_skill
 from .printing import one_line, print_json, print_table, print_text, say, visible
-from .shared import DbOption, JsonOption, database_or_fresh, nearest, open_existing, open_to_write
+from .shared import DbOption, JsonOption, database_or_fresh, nearest, open_existing, open_to_write, writable_or_fresh
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -185,6 +185,8 @@ def search(
 ) -> None:
     """Search in the names, descriptions and texts of skills; the nearest first.
 
+    By meaning too, with the extra 'meaning'. This writes an index into the database.
+
     \b
     Examples:
       engine skills search "sign a release"
@@ -192,12 +194,12 @@ def search(
     """
     from engine import skills as store
 
-    with database_or_fresh(db) as database:
+    with writable_or_fresh(db) as database:
         rows = store.search(database, words, _scopes(database, root))
     if as_json:
         print_json(rows)
         return
-    print_table(rows, ("name", "description"), "no skill has these words; 'engine skills list' lists all")
+    print_table(rows, ("name", "description"), "no skill is about that; 'engine skills list' lists all")
 
 
 def _root(given: Path | None) -> Path:

@@ -16,7 +16,7 @@ from engine.errors import EngineError, PermissionDenied
 from engine.identity import ProcessIdentity
 from engine.secrets import scrubbed
 
-from . import files, pages
+from . import files, finding, pages
 from .functions import Functions
 from .processes import ProcessResult, kill_leftover, run_process
 
@@ -68,6 +68,7 @@ class Performer:
             "fetch": partial(pages.perform, db, stopped),
             "search": partial(pages.perform, db, stopped),
             "function": self._functions.perform,
+            "find": partial(finding.perform, db),
             **self._of_plugins,
         }
 

@@ -488,4 +488,63 @@ create table _function_tools (
     name text primary key constraint function_tools_name references tools (name),
     -- JSON: name, meaning, doc, schema, ask, idempotent, reads
     definition text not null constraint function_tools_definition_json check (json_valid(definition))
+) strict;
+
+-- discovery
+
+create table search_texts (
+    id integer primary key,
+    kind text not null
+        constraint search_texts_kind check (kind in ('tool', 'skill', 'rule', 'reference', 'entry')),
+    -- run:N, project:N or global
+    scope text not null,
+    -- the path or the name by which it is got
+    name text not null,
+    -- the entry that it is, and its content; null: it is none
+    entry_id integer,
+    content_id integer,
+    -- the name in words, as full-text search reads it
+    words text not null,
+    text text not null,
+    -- of what is embedded: the name and the beginning of the text
+    digest text not null
+) strict;
+
+create index idx_search_texts_entry on search_texts (kind, entry_id, content_id);
+
+create index idx_search_texts_digest on search_texts (digest, kind, scope, name, entry_id, content_id);
+
+create virtual table text_search using fts5 (
+    words, text, content = 'search_texts', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
+);
+
+create table text_vectors (
+    id integer primary key,
+    embedder text not null,
+    digest text not null,
+    bits blob not null,
+    vector blob not null,
+    constraint text_vectors_once unique (embedder, digest)
+) strict;
+
+create index idx_text_vectors_bits on text_vectors (embedder, digest, bits);
+
+create table _search_clock (
+    id integer primary key constraint search_clock_once check (id = 1),
+    at integer not null,
+    -- the embedder of which all texts have a vector; null: of none
+    embedder text
+) strict;
+
+create table search_rankers (
+    name text primary key,
+    weight real not null constraint search_rankers_weight check (weight >= 0),
+    meaning text not null
+) strict, without rowid;
+
+create table _search_ranks (
+    ranker text not null constraint search_ranks_ranker references search_rankers (name),
+    text_id integer not null,
+    place integer not null,
+    primary key (ranker, text_id)
 ) strict, without rowid;

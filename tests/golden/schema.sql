@@ -66,6 +66,19 @@ CREATE TABLE _rule_hits (
     primary key (domain_id, kind, keyword_id)
 ) strict, without rowid;
 
+CREATE TABLE _search_clock (
+    id integer primary key constraint search_clock_once check (id = 1),
+    at integer not null,
+    embedder text
+) strict;
+
+CREATE TABLE _search_ranks (
+    ranker text not null constraint search_ranks_ranker references search_rankers (name),
+    text_id integer not null,
+    place integer not null,
+    primary key (ranker, text_id)
+) strict, without rowid;
+
 CREATE TABLE _skills (
     id integer primary key,
     scope text not null constraint skills_scope check (scope = 'global' or scope glob 'project:[0-9]*'),
@@ -712,6 +725,25 @@ CREATE TABLE schemes (
     meaning text not null
 ) strict, without rowid;
 
+CREATE TABLE search_rankers (
+    name text primary key,
+    weight real not null constraint search_rankers_weight check (weight >= 0),
+    meaning text not null
+) strict, without rowid;
+
+CREATE TABLE search_texts (
+    id integer primary key,
+    kind text not null
+        constraint search_texts_kind check (kind in ('tool', 'skill', 'rule', 'reference', 'entry')),
+    scope text not null,
+    name text not null,
+    entry_id integer,
+    content_id integer,
+    words text not null,
+    text text not null,
+    digest text not null
+) strict;
+
 CREATE TABLE setting_layers (
     name text not null constraint setting_layers_name references settings (name) on delete cascade,
     layer text not null constraint setting_layers_layer check (layer in ('user', 'project', 'file')),
@@ -760,6 +792,27 @@ CREATE TABLE statuses (
     code integer primary key,
     name text not null,
     meaning text not null
+) strict;
+
+CREATE VIRTUAL TABLE text_search using fts5 (
+    words, text, content = 'search_texts', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
+);
+
+CREATE TABLE 'text_search_config'(k PRIMARY KEY, v) WITHOUT ROWID;
+
+CREATE TABLE 'text_search_data'(id INTEGER PRIMARY KEY, block BLOB);
+
+CREATE TABLE 'text_search_docsize'(id INTEGER PRIMARY KEY, sz BLOB);
+
+CREATE TABLE 'text_search_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID;
+
+CREATE TABLE text_vectors (
+    id integer primary key,
+    embedder text not null,
+    digest text not null,
+    bits blob not null,
+    vector blob not null,
+    constraint text_vectors_once unique (embedder, digest)
 ) strict;
 
 CREATE TABLE tools (
@@ -940,6 +993,12 @@ CREATE INDEX idx_runs_parent_run_id on runs (parent_run_id);
 
 CREATE INDEX idx_runs_project_id on runs (project_id);
 
+CREATE INDEX idx_search_texts_digest on search_texts (digest, kind, scope, name, entry_id, content_id);
+
+CREATE INDEX idx_search_texts_entry on search_texts (kind, entry_id, content_id);
+
+CREATE INDEX idx_text_vectors_bits on text_vectors (embedder, digest, bits);
+
 CREATE INDEX idx_turn_errors_turn_id on turn_errors (turn_id);
 
 CREATE INDEX idx_turns_costs on turns (run_id, cost) where cost is not null;
@@ -1015,6 +1074,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _effect_confinements (effect_id, choice, required, writable, network, memory, file_size, processes, home, shown)
 -- view _effect_leases (effect_id, token)
 -- view _effect_timeouts (effect_id, timeout_s)
+-- view _embeddable_texts (digest, text)
 -- view _end_command (command_id, state, outcome, message)
 -- view _end_turn (turn_id, loop_id, vote, voter, status, reason, answer)
 -- view _ensure_run (alias, attributes)
@@ -1029,12 +1089,16 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _file_heads (project_id, path, began, content_id, content_before, change, is_first)
 -- view _file_states (scope, entry_id, began, content_id, hash, attributes, is_present)
+-- view _find_lines (effect_id, text_id, line)
+-- view _find_requests (effect_id, run_id, pattern, query)
 -- view _first_decisions (proposal_id, resolution_id)
 -- view _forbidden_entries (command_id, path)
 -- view _forbidden_paths (command_id, path)
+-- view _forget_texts (id)
 -- view _found_changes (project_id, path, content_id, content_before, change, is_first, at, turn_id)
 -- view _found_entries (command_id, entry_id, path)
 -- view _found_skills (project_id, name, path, folder, content_id, place, files, files_there)
+-- view _found_texts (text_id, kind, name, scope, entry_id, score, found_by, beginning)
 -- view _function_timeouts (effect_id, timeout_s, left_s)
 -- view _give_tools (tools)
 -- view _grant_rights (grant_id, right_text)
@@ -1042,6 +1106,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _harmless_settings (name)
 -- view _heads_in_time (entry_id, began, ended, content_id)
 -- view _immediate_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
+-- view _index_texts (id)
 -- view _instruction_files (project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
 -- view _instruction_names (project_id, path, kind)
 -- view _instruction_notes (project_id, folder, refers_to)
@@ -1054,8 +1119,11 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _jobs_to_end (effect_id, run_id, why)
 -- view _judge_turn (turn_id)
 -- view _keep_pages (effect_id, pages)
+-- view _keep_texts (kind)
 -- view _kept_attributes (command_id, attributes)
 -- view _kept_pages (effect_id, note)
+-- view _known_entries (entry_id, content_id, scope, path)
+-- view _known_texts (kind, scope, name, entry_id, content_id, text)
 -- view _ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
 -- view _ladder_reports (turn_id, soft, message)
 -- view _lay_rules (selection_id)
@@ -1126,12 +1194,15 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _proposals_to_decide (resolution_id, proposal_id, kind)
 -- view _propose_file (command_id, path, content_id, before, leads_to, diff)
 -- view _propose_patch (command_id, files)
+-- view _rank_texts (query, embedder, vector, near, kinds, scopes, pattern, run_id)
 -- view _read_instructions (turn_id, project_id)
 -- view _read_skills (project_id)
 -- view _readings (run_id, entry_id, began, ended)
 -- view _readonly_files (entry_id)
 -- view _record_commands (turn_id, parsed)
 -- view _references (project_id, folder, source, ordinal, line, title, target, entry_id, shown_path, chars)
+-- view _refresh_entries (at)
+-- view _refresh_search (at)
 -- view _refusals (command_id, refusal)
 -- view _remove_entry (command_id, path)
 -- view _repeated_processes (command_id, refusal)
@@ -1146,6 +1217,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _rule_scopes (rule_set_id, project_id, scope)
 -- view _rules (domain_id, place, entry_id, path, content_id, chars)
 -- view _run_command (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
+-- view _run_contents (run_id, entry_id, content_id)
 -- view _run_costs (run_id, cost)
 -- view _run_lines (run_id, source_id, depth, before_turn)
 -- view _run_paths (run_id, path, entry_id, kind, scheme)
@@ -1173,6 +1245,8 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _skill_rooms (loop_id, chars)
 -- view _skill_writes (turn_id, command_id, path)
 -- view _slices (command_id, message)
+-- view _stale_entries (id, words, text)
+-- view _stale_texts (id, words, text)
 -- view _standing_edits (run_id, command_id, action, path, turn)
 -- view _steer_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _stranded_proposals (proposal_id, command_id)
@@ -1358,9 +1432,13 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _entry_metadata__keep_rows on _entry_metadata
 -- trigger _explain_rules__explain on _explain_rules
 -- trigger _fail_command__fail on _fail_command
+-- trigger _forget_texts__forget on _forget_texts
 -- trigger _give_tools__give on _give_tools
+-- trigger _index_texts__index on _index_texts
 -- trigger _judge_turn__judge on _judge_turn
 -- trigger _keep_pages__keep on _keep_pages
+-- trigger _keep_texts__entries on _keep_texts
+-- trigger _keep_texts__known on _keep_texts
 -- trigger _lay_rules__lay on _lay_rules
 -- trigger _list_entries__list on _list_entries
 -- trigger _log_command__log on _log_command
@@ -1373,9 +1451,12 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _propose_patch__propose on _propose_patch
 -- trigger _purges__guard_begin on _purges
 -- trigger _purges__guard_end on _purges
+-- trigger _rank_texts__rank on _rank_texts
 -- trigger _read_instructions__read on _read_instructions
 -- trigger _read_skills__read on _read_skills
 -- trigger _record_commands__record on _record_commands
+-- trigger _refresh_entries__refresh on _refresh_entries
+-- trigger _refresh_search__refresh on _refresh_search
 -- trigger _remove_entry__remove on _remove_entry
 -- trigger _resolve_command__resolve on _resolve_command
 -- trigger _run_command__cp_mv on _run_command

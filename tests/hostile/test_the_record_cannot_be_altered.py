@@ -125,7 +125,7 @@ def test_each_table_is_guarded_or_known_to_be_free(path: Path) -> None:
             row["name"]
             for row in db.rows("select name from pragma_table_list where schema = 'main' and type <> 'view'")
         }
-    found = {name for name in found if not name.startswith(("sqlite_", "content_search_", "app_"))}
+    found = {name for name in found if not name.startswith(("sqlite_", "content_search_", "text_search_", "app_"))}
     assert found == {kept.name for kept in RECORD} | set(FREE)
     assert not {kept.name for kept in RECORD} & set(FREE)
 

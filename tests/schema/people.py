@@ -83,9 +83,10 @@ def run_script(connection: apsw.Connection, sql: str) -> None:
 
 
 def names(connection: apsw.Connection, kind: str) -> list[str]:
-    """The tables or views of the engine, without the shadow tables of its full-text index."""
+    """The tables or views of the engine, without the shadow tables of its full-text indexes."""
     rows = connection.execute(
         "select name, sql from sqlite_schema where type = ? and name not glob 'content_search_*' "
+        "and name not glob 'text_search_*' "
         "and name not glob 'sqlite_*' order by name",
         (kind,),
     )

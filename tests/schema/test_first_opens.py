@@ -120,7 +120,7 @@ def test_a_file_made_by_sqlite_is_the_one_that_is_copied(tmp_path: Path) -> None
         assert schema_dump(path) == GOLDEN.read_text(encoding="utf-8")
     with engine.open(tmp_path / "copied.db") as copied, engine.open(tmp_path / "made.db") as made:
         for each in installed().fresh.objects:
-            if each.type == "table" and not each.name.startswith("content_search"):
+            if each.type == "table" and not each.name.startswith(("content_search", "text_search")):
                 every = f'select * from "{each.name}"'
                 assert sorted(map(str, copied.rows(every))) == sorted(map(str, made.rows(every)))
 

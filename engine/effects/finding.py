@@ -1,0 +1,34 @@
+"""Performs a get with `like`: lists the entries that are about a text, the best first."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.database import Row, Store
+
+_MOST = 10
+
+
+def perform(db: Store, effect: Row) -> dict[str, Any]:
+    """Find what an effect asks for among the entries of its run; returns the columns of its `finish_effect`.
+
+    Raises `EngineError` (500) where the embedder fails.
+    """
+    from engine.discovery import discover
+    from engine.embedders import embedder
+
+    asked = db.row("select * from _find_requests where effect_id = ?", (effect["effect_id"],))
+    assert asked is not None, "an effect of this kind has its request"
+    found = discover(
+        db, asked["query"], kinds=("entry",), pattern=asked["pattern"], run_id=asked["run_id"], limit=_MOST
+    )
+    lines = db.rows(
+        "select l.line from json_each(:found) as j "
+        "join _find_lines as l on l.effect_id = :effect and l.text_id = j.value order by j.key",
+        {"found": json.dumps([row["text_id"] for row in found]), "effect": effect["effect_id"]},
+    )
+    how = "in words and meaning" if embedder() else "in words"
+    heading = f"{len(lines)} entries are like this {how}, the nearest first; get those that you need"
+    return {"state": "resolved", "message": "\n".join([heading, *(row["line"] for row in lines)])}

@@ -1,0 +1,269 @@
+-- Discovery: tools, skills, rules, references and entries, found by their words and by their meaning.
+-- What can be found is kept as texts of its own, which are made when somebody searches: a run that does not search pays
+-- nothing. Words are found by full-text search, meaning by the vectors that an embedder makes of the texts; a vector
+-- belongs to the digest of its text and to the name of its embedder, so a text that moves keeps its own, and those of
+-- another embedder are never compared.
+-- spec: @discovery
+
+-- tables
+
+-- The texts in which is searched.
+create table if not exists search_texts (
+    id integer primary key,
+    kind text not null
+        constraint search_texts_kind check (kind in ('tool', 'skill', 'rule', 'reference', 'entry')),
+    -- run:N, project:N or global
+    scope text not null,
+    -- the path or the name by which it is got
+    name text not null,
+    -- the entry that it is, and its content; null: it is none
+    entry_id integer,
+    content_id integer,
+    -- the name in words, as full-text search reads it
+    words text not null,
+    text text not null,
+    -- of what is embedded: the name and the beginning of the text
+    digest text not null
+) strict;
+
+create index if not exists idx_search_texts_entry on search_texts (kind, entry_id, content_id);
+
+create index if not exists idx_search_texts_digest on search_texts (digest, kind, scope, name, entry_id, content_id);
+
+-- Full-text search over the names and texts; rowid is search_texts.id.
+create virtual table if not exists text_search using fts5 (
+    words, text, content = 'search_texts', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
+);
+
+-- What embedders made of texts: 32-bit floats, little-endian, of length 1, and a bit for the sign of each.
+create table if not exists text_vectors (
+    id integer primary key,
+    embedder text not null,
+    digest text not null,
+    bits blob not null,
+    vector blob not null,
+    constraint text_vectors_once unique (embedder, digest)
+) strict;
+
+create index if not exists idx_text_vectors_bits on text_vectors (embedder, digest, bits);
+
+-- The clock (events.id) up to which the entries were read into search_texts, -1 at first: one row.
+create table if not exists _search_clock (
+    id integer primary key constraint search_clock_once check (id = 1),
+    at integer not null,
+    -- the embedder of which all texts have a vector; null: of none
+    embedder text
+) strict;
+
+-- seeds
+
+insert into _search_clock (id, at) values (1, -1) on conflict do nothing;
+
+-- views
+
+-- What can be found besides entries.
+create view _known_texts as
+select
+    'tool' as kind,
+    'global' as scope,
+    name,
+    null as entry_id,
+    null as content_id,
+    meaning || char(10) || coalesce(
+        (
+            select group_concat(j.key || ': ' || (j.value ->> '$.description'), char(10))
+            from json_each(tools.schema, '$.properties') as j
+        ), ''
+    ) as text
+from tools
+where advertised or name = 'search'
+union all
+select
+    'skill', s.scope, s.name, f.entry_id, f.content_id, s.description || char(10) || substr(c.body, 1, 4000)
+from _skills as s
+join _skill_entries as f on f.skill_id = s.id and f.path = ''
+join contents as c on c.id = f.content_id
+where s.problem is null
+union all
+select
+    'rule', coalesce('project:' || j.id, 'global'), r.path, null, null, r.domain || ': ' || substr(r.rule, 1, 4000)
+from rule_list as r
+left join projects as j on j.root = r.folder
+union all
+select
+    'reference', 'project:' || r.project_id, r.target, r.entry_id, c.id, r.title || char(10) || substr(c.body, 1, 4000)
+from _references as r
+join entries as e on e.id = r.entry_id
+join contents as c on c.id = e.content_id
+group by r.project_id, r.entry_id;
+
+-- The entries that can be found: files and other data, the heads of shared ones and what runs have of their own.
+create view _known_entries as
+select e.id as entry_id, e.content_id, e.scope, e.path
+from entries as e
+join schemes as k on k.name = e.kind and k.model_visible and k.category = 'data' and k.name not in ('skill', 'rule')
+where e.content_id is not null
+union
+select e.id, v.content_id, e.scope, e.path
+from run_views as v
+join entries as e on e.id = v.entry_id
+join schemes as k on k.name = e.kind and k.model_visible and k.category = 'data' and k.name not in ('skill', 'rule')
+where v.content_id is not null;
+
+-- What each run sees of its entries.
+create view _run_contents as
+select v.run_id, v.entry_id, coalesce(v.content_id, e.content_id) as content_id
+from run_views as v
+join entries as e on e.id = v.entry_id;
+
+-- The texts that are no longer what they were made of.
+create view _stale_texts as
+select t.id, t.words, t.text
+from search_texts as t
+where t.kind in ('tool', 'skill', 'rule', 'reference')
+    and (t.kind, t.scope, t.name, t.text, coalesce(t.content_id, 0)) not in (
+        select k.kind, k.scope, k.name, k.text, coalesce(k.content_id, 0) from _known_texts as k
+    );
+
+create view _stale_entries as
+select t.id, t.words, t.text
+from search_texts as t
+where t.kind = 'entry' and (t.entry_id, t.content_id) not in (select k.entry_id, k.content_id from _known_entries as k);
+
+-- What of each text is embedded: its name in words and its first paragraph, or more where that is short.
+create view _embeddable_texts as
+select
+    digest,
+    words || char(10) || case
+        when instr(text, char(10) || char(10)) between 40 and 500 then substr(text, 1, instr(text, char(10) || char(10)))
+        else substr(text, 1, 500)
+    end as text
+from search_texts;
+
+-- doors
+
+-- Bring search_texts up to date: insert into _refresh_search (at) values (null).
+create view _refresh_search as
+select at
+from _search_clock
+where false;
+
+create view _refresh_entries as
+select at
+from _search_clock
+where false;
+
+-- Read what is not kept yet: insert into _keep_texts (kind) values ('known') or ('entry').
+create view _keep_texts as
+select kind
+from search_texts
+where false;
+
+-- Take new texts into the full-text index: insert into _index_texts (id) values (null).
+create view _index_texts as
+select id
+from search_texts
+where false;
+
+-- Empty texts, index and vectors, which are made anew when somebody searches: insert into _forget_texts (id) values (null).
+create view _forget_texts as
+select id
+from search_texts
+where false;
+
+-- triggers
+
+-- A text that is gone leaves the full-text index before its row goes.
+create trigger _refresh_search__refresh
+instead of insert on _refresh_search
+begin
+    insert into text_search (text_search, rowid, words, text)
+    select 'delete', s.id, s.words, s.text
+    from _stale_texts as s;
+    delete from search_texts
+    where id in (select all id from _stale_texts);
+    insert into _keep_texts (kind)
+    values ('known');
+    insert into _refresh_entries (at)
+    select e.at
+    from (select coalesce(max(id), 0) as at from events) as e
+    where e.at is not (select c.at from _search_clock as c);
+end;
+
+-- Entries are read where anything has happened since they were.
+create trigger _refresh_entries__refresh
+instead of insert on _refresh_entries
+begin
+    insert into text_search (text_search, rowid, words, text)
+    select 'delete', s.id, s.words, s.text
+    from _stale_entries as s;
+    delete from search_texts
+    where id in (select all id from _stale_entries);
+    insert into _keep_texts (kind)
+    values ('entry');
+    delete from text_vectors
+    where digest not in (select t.digest from search_texts as t);
+    update _search_clock
+    set at = new.at;
+end;
+
+create trigger _keep_texts__known
+instead of insert on _keep_texts
+when new.kind = 'known'
+begin
+    insert into search_texts (kind, scope, name, entry_id, content_id, words, text, digest)
+    select
+        k.kind, k.scope, k.name, k.entry_id, k.content_id, name_words(k.name), k.text,
+        text_digest(name_words(k.name) || char(10) || substr(k.text, 1, 500))
+    from _known_texts as k
+    where (k.kind, k.scope, k.name) not in (
+            select all t.kind, t.scope, t.name
+            from search_texts as t
+            where t.kind in ('tool', 'skill', 'rule', 'reference')
+        );
+    insert into _index_texts (id)
+    values (null);
+end;
+
+create trigger _keep_texts__entries
+instead of insert on _keep_texts
+when new.kind = 'entry'
+begin
+    insert into search_texts (kind, scope, name, entry_id, content_id, words, text, digest)
+    select
+        'entry', k.scope, k.path, k.entry_id, k.content_id, name_words(k.path), substr(c.body, 1, 4000),
+        text_digest(name_words(k.path) || char(10) || substr(c.body, 1, 500))
+    from _known_entries as k
+    cross join contents as c on c.id = k.content_id
+    where not exists (
+            select 1
+            from search_texts as t
+            where t.kind = 'entry' and t.entry_id = k.entry_id and t.content_id = k.content_id
+        );
+    insert into _index_texts (id)
+    values (null);
+end;
+
+-- New texts have higher ids than those that are indexed.
+create trigger _index_texts__index
+instead of insert on _index_texts
+begin
+    update _search_clock
+    set embedder = null
+    where (select max(t.id) from search_texts as t) > (select coalesce(max(d.id), 0) from text_search_docsize as d);
+    insert into text_search (rowid, words, text)
+    select t.id, t.words, t.text
+    from search_texts as t
+    where t.id > (select coalesce(max(d.id), 0) from text_search_docsize as d);
+end;
+
+create trigger _forget_texts__forget
+instead of insert on _forget_texts
+begin
+    insert into text_search (text_search)
+    values ('delete-all');
+    delete from search_texts;
+    delete from text_vectors;
+    update _search_clock
+    set at = -1, embedder = null;
+end;
