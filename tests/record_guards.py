@@ -260,6 +260,7 @@ FREE = {
     "_rule_drafts": "work in hand",
     "content_search": "an index",
     "text_search": "an index",
+    "_function_tools": "what an app that opens the file gives; a call stands in commands",
     "search_texts": "what an index is of, made anew when somebody searches",
     "text_vectors": "the same",
     "_search_clock": "the same",

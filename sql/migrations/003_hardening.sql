@@ -488,7 +488,7 @@ create table _function_tools (
     name text primary key constraint function_tools_name references tools (name),
     -- JSON: name, meaning, doc, schema, ask, idempotent, reads
     definition text not null constraint function_tools_definition_json check (json_valid(definition))
-) strict;
+) strict, without rowid;
 
 -- discovery
 
