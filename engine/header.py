@@ -25,7 +25,7 @@ def check_header(path: Path, *, read_only: bool = False) -> None:
     beside = [Path(f"{os.path.realpath(path)}{ending}") for ending in _BESIDE]
     for each in (path, *beside):
         # to open a pipe waits for its other end
-        if each.exists() and not each.is_file():
+        if _is_special(each):
             raise ValidationError(f"{each}: is no regular file; remove it, or name another database")
     for each in beside:
         if each.is_symlink():
@@ -57,6 +57,14 @@ def _is_folder(path: Path) -> bool:
         return False
     except OSError as error:
         raise EngineError(f"{str(path)[:200]}: cannot be opened ({error.strerror}); give another path", 403) from error
+
+
+def _is_special(path: Path) -> bool:
+    """Whether something is there that is no regular file. It is looked at once: a log goes when its last reader does."""
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def refuse_newer(file: str | Path, version: int, known: int) -> None:

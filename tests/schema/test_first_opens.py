@@ -19,6 +19,7 @@ from golden import GOLDEN, schema_dump
 
 import engine
 from engine.build import installed
+from engine.header import check_header
 from engine.images import kept, kept_fingerprint
 from engine.objects import fingerprint
 from engine.places import cache_folder
@@ -110,6 +111,24 @@ def test_threads_that_open_a_file_first_at_once_all_succeed(tmp_path: Path) -> N
         for thread in threads:
             thread.join()
     assert failed == []
+
+
+def test_a_log_that_comes_and_goes_is_no_special_file(tmp_path: Path) -> None:
+    log, done = tmp_path / "t.db-shm", threading.Event()
+
+    def come_and_go() -> None:
+        while not done.is_set():
+            log.touch()
+            log.unlink()
+
+    thread = threading.Thread(target=come_and_go)
+    thread.start()
+    try:
+        for _ in range(3_000):
+            check_header(tmp_path / "t.db")
+    finally:
+        done.set()
+        thread.join()
 
 
 def test_a_file_made_by_sqlite_is_the_one_that_is_copied(tmp_path: Path) -> None:
