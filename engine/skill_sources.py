@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from engine.durable import held_folder, open_regular
+from engine.durable import held_folder, open_regular, text_of
 from engine.errors import NotFound, Overflow, PermissionDenied, ValidationError
 from engine.functions.skill_texts import skill_head
 from engine.membership import holds_keys
@@ -83,7 +83,7 @@ def of_bytes(data: bytes, kind: Kind, source: str, name: str) -> list[SkillText]
     if len(data) > FILE_BYTES:
         raise Overflow(f"{source!r}: the text of a skill has at most {FILE_BYTES:,} bytes")
     is_markdown = name.lower().endswith((".md", ".markdown")) or data.startswith(b"---")
-    if _text(data) is None or not is_markdown or holds_keys(name):
+    if text_of(data) is None or not is_markdown or holds_keys(name):
         raise ValidationError(
             f"{source!r}: is no Markdown and no zip; a skill is a SKILL.md, a folder with one, or a zip"
         )
@@ -115,14 +115,14 @@ def _is_in(path: str, folder: str) -> bool:
 
 def _skill(files: Mapping[str, bytes], kind: Kind, source: str, name: str) -> SkillText:
     main = next(each for each in _MAIN if each in files)
-    text = (_text(files[main]) or "") if len(files[main]) <= FILE_BYTES else ""
+    text = (text_of(files[main]) or "") if len(files[main]) <= FILE_BYTES else ""
     head = _head(text, "")
     if head["problem"] and not _head(text, name.lower())["problem"]:
         head = _head(text, name.lower())
     kept: dict[str, str] = {}
     room = SKILL_BYTES
     for path in sorted(files):
-        body = _text(files[path]) if len(files[path]) <= min(FILE_BYTES, room) else None
+        body = text_of(files[path]) if len(files[path]) <= min(FILE_BYTES, room) else None
         if path != main and body is not None and len(kept) < FILES_OF_SKILL:
             kept[path] = body
             room -= len(files[path])
@@ -220,12 +220,3 @@ def _is_link(info: zipfile.ZipInfo) -> bool:
 def _is_plain(name: str) -> bool:
     """Whether the path of a file may be that of an entry."""
     return len(name) <= 500 and name.isprintable() and all(part not in ("", ".", "..") for part in name.split("/"))
-
-
-def _text(data: bytes) -> str | None:
-    if b"\0" in data:
-        return None
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return None

@@ -132,7 +132,8 @@ def domain_name(text: str, where: str) -> str:
 
 def kept_rules(rules: list[str], where: str, found: Found) -> list[str]:
     """The rules that can be kept; a warning says which cannot."""
-    short = [" ".join(rule.split()) for rule in rules if 0 < len(rule) <= RULE_CHARACTERS and "\0" not in rule]
+    lines = [" ".join(rule.split()) for rule in rules]
+    short = [line for line in lines if 0 < len(line) <= RULE_CHARACTERS and "\0" not in line]
     if len(short) < len(rules):
         found.warnings.append(
             f"{where}: {len(rules) - len(short)} left out, a rule is a text of 1 to {RULE_CHARACTERS:,} characters"

@@ -17,6 +17,7 @@ import pytest
 import engine
 from engine.errors import Conflict, NotFound
 from engine.rules import sources, store
+from engine.rules.found import Found, kept_rules
 
 MANIFEST: dict[str, Any] = {
     "version": 1,
@@ -278,3 +279,9 @@ def test_nothing_is_overwritten_unless_asked(tmp_path: Path, db: engine.Database
     assert len(store.add(db, str(tmp_path), found, replace=True).replaced) == 7
     assert (db.rows("select * from rule_list"), db.rows("select * from bracket_list")) == rows
     assert db.value("select count(*) from rule_keywords") == 7
+
+
+def test_a_blank_rule_is_left_out_and_told() -> None:
+    found = Found("f.md")
+    assert kept_rules(["Be  brief.", " \t "], "f.md", found) == ["Be brief."]
+    assert len(found.warnings) == 1
