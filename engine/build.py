@@ -23,7 +23,7 @@ from .registration import register
 APPLICATION_ID = 0x454E474E
 """The mark of an engine file in its header: 'ENGN'."""
 
-VERSION = 3
+VERSION = 4
 """The version of the tables; a migration leads from each version to the next."""
 
 BOOTSTRAP = """

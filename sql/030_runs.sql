@@ -59,7 +59,12 @@ create table if not exists runs (
     created_at integer not null,
     updated_at integer not null,
     -- what its system message says for all of its prompts, besides its persona
-    system_prompt text
+    system_prompt text,
+    -- main: a person or an app started it, forks too; the others were started by their parent to do a part of its work
+    role text not null default 'main'
+        constraint runs_role check (role in ('main', 'subtask', 'execute', 'judge', 'workflow', 'step')),
+    -- how many runs above it have delegated; 0: nobody did
+    depth integer not null default 0 constraint runs_depth check (depth >= 0)
 ) strict;
 
 create index if not exists idx_runs_parent_run_id on runs (parent_run_id);

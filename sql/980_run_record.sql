@@ -28,7 +28,8 @@ begin
 end;
 
 create trigger runs__keep_fixed
-after update of id, project_id, parent_run_id, forked_at, created_at, rowid, _rowid_, oid on runs
+after update of id, project_id, parent_run_id, forked_at, created_at, role, depth, rowid, _rowid_,
+    oid on runs
 begin
     select raise(abort, '405 runs: the record is append-only; this value never changes');
 end;

@@ -705,7 +705,10 @@ CREATE TABLE runs (
     responses integer not null default 0,
     created_at integer not null,
     updated_at integer not null,
-    system_prompt text
+    system_prompt text,
+    role text not null default 'main'
+        constraint runs_role check (role in ('main', 'subtask', 'execute', 'judge', 'workflow', 'step')),
+    depth integer not null default 0 constraint runs_depth check (depth >= 0)
 ) strict;
 
 CREATE TABLE schemes (
