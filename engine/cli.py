@@ -42,6 +42,7 @@ from .commands import (
     trust,
     undo,
     verbs,
+    workflow,
 )
 from .commands.completing import complete_for_bash, is_for_bash
 from .commands.exits import FAILED, exit_code
@@ -92,6 +93,7 @@ app.add_typer(skills.app, name="skills")
 app.add_typer(personas.app, name="personas")
 app.add_typer(policy.app, name="policy")
 app.add_typer(rules.app, name="rules")
+app.add_typer(workflow.app, name="workflow")
 app.command()(sql.sql)
 app.command()(shell.shell)
 app.add_typer(models.app, name="models")

@@ -39,8 +39,8 @@ def prompt(db: Store, text: str, run: str | None, options: Options, piped: str =
     sync_environment_models(db)
     model = choose_model(db, parent or run, db.given_models.name(options.get("model")), root)
     check_tokenizer(db)
-    options = _with_sandbox(options)
-    attributes = _as_json(attributes_of({**options, "model": model}))
+    options = with_sandbox(options)
+    attributes = as_json(attributes_of({**options, "model": model}))
     with db.transaction():
         alias = run or new_alias(db, parent or model)
         path = db.value("select path from _next_piped_text where token_count(?) > most_tokens", (piped,))
@@ -65,7 +65,7 @@ def joined(text: str, piped: str, path: str | None) -> str:
     return f"{text}\n\nPiped in:\n{fence}\n{piped.removesuffix(chr(10))}\n{fence}"
 
 
-def _with_sandbox(options: Options) -> Options:
+def with_sandbox(options: Options) -> Options:
     """The options with the sandbox that the environment chooses where they name none.
 
     Raises `ValidationError` (400) for a sandbox or a domain that is none, `SandboxMissing` (403) where one is required and
@@ -217,10 +217,11 @@ def configure(db: Store, run: str, **values: Any) -> None:
     given = {key: value for key, value in values.items() if value is not None}
     if not db.value("select 1 from runs where alias = ?", (run,)):
         raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
-    db.insert("verb_set", run=run, path=f"run://{run}", attributes=_as_json(given))
+    db.insert("verb_set", run=run, path=f"run://{run}", attributes=as_json(given))
 
 
-def _as_json(attributes: dict[str, Any]) -> str:
+def as_json(attributes: dict[str, Any]) -> str:
+    """Attributes of a run as JSON. Raises `ValidationError` (400) for a number that is not finite."""
     try:
         return json.dumps(attributes, allow_nan=False)
     except ValueError:

@@ -70,6 +70,14 @@ values
     ),
     ('process_timeout', '45', 'number', 0.01, null, 1, 'seconds after which a process is stopped'),
     ('job_timeout', '3600', 'number', 0.01, null, 1, 'seconds after which a background command is stopped'),
+    (
+        'workflow_folders', '.agents/workflows', 'text', null, null, 0,
+        'folders of a project in which workflows are looked for, separated by commas; empty: none'
+    ),
+    (
+        'workflow_result_chars', '20000', 'whole', 100, 1000000, 1,
+        'characters of the answer of a step that the steps behind it are given'
+    ),
     ('max_jobs', '4', 'whole', 0, 64, 1, 'background commands that one run may have at once; 0: none'),
     (
         'sandbox', 'auto', 'text', null, null, 1,

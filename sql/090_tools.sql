@@ -48,6 +48,8 @@ where (
         or exists (select 1 from leases as d where d.run_id = l.run_id and d.tools ->> t.name)
     )
     and l.mode in (select value from json_each(t.modes))
+    -- the loop of a step may have fewer; without update it could not end
+    and instr(',update,' || (l.config ->> '$.tools') || ',', ',' || t.name || ',') is not 0
     and not exists (
         select 1
         from json_each(t.hidden_by) as h

@@ -15,10 +15,10 @@ create table if not exists personas (
 
 -- views
 
--- Make a run unless there is one of that name: insert into _ensure_run (alias, attributes). With the attribute 'fork'
--- it starts with the views of its parent.
+-- Make a run unless there is one of that name: insert into _ensure_run (alias, attributes, role). With the attribute 'fork'
+-- it starts with the views of its parent. The role is 'main' where it is null.
 create view _ensure_run as
-select alias, null as attributes
+select alias, null as attributes, role
 from runs
 where false;
 
@@ -69,7 +69,7 @@ begin
     on conflict do nothing;
     insert into runs (
         project_id, parent_run_id, forked_at, alias, model, persona, temperature, context_limit, next_turn, created_at,
-        updated_at, system_prompt
+        updated_at, system_prompt, role
     )
     select
         coalesce(
@@ -90,7 +90,8 @@ begin
         coalesce(json_extract(new.attributes, '$.at'), p.next_turn, 1),
         now(),
         now(),
-        coalesce(json_extract(new.attributes, '$.system_prompt'), p.system_prompt)
+        coalesce(json_extract(new.attributes, '$.system_prompt'), p.system_prompt),
+        coalesce(new.role, 'main')
     from (select 1)
     -- fork from the ancestor that owns the turn, where the named run inherited it
     left join runs as p

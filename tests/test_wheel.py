@@ -59,7 +59,11 @@ def wheel_of_folder(source: Path, wheel: Path, tmp_path_factory: pytest.TempPath
 def test_the_wheel_holds_all_sql_and_templates(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = set(archive.namelist())
-    for folder, kinds in (("sql", ("*.sql",)), ("templates", ("*.md", "*.j2")), ("functions", ("*.py",))):
+    for folder, kinds in (
+        ("sql", ("*.sql",)),
+        ("templates", ("*.md", "*.j2", "*.yaml", "*.jsonc")),
+        ("functions", ("*.py",)),
+    ):
         files = {path.relative_to(ROOT) for kind in kinds for path in (ROOT / folder).rglob(kind)}
         assert files
         assert {f"engine/{path.as_posix()}" for path in files} <= packed

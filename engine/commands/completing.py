@@ -102,6 +102,21 @@ def complete_config(ctx: typer.Context, args: list[str], incomplete: str) -> lis
     return [*_complete_setting(ctx, args, incomplete), *complete_run(ctx, args, incomplete)]
 
 
+def complete_workflow(ctx: typer.Context, args: list[str], incomplete: str) -> list[str]:  # noqa: ARG001 - Typer goes by names
+    """The workflows that are found by their names from here."""
+    from engine.workflows import listed
+    from engine.workspace import Workspace
+
+    from .shared import database_or_fresh
+
+    try:
+        with database_or_fresh(None, quietly=True) as database:
+            names = [str(row["name"]) for row in listed(database, Workspace(Path.cwd()).root)]
+    except Exception:
+        return []
+    return [name for name in names if name.startswith(incomplete) and _is_offered(name)]
+
+
 def complete_provider(incomplete: str) -> list[str]:
     """The names of providers."""
     from engine.models.providers import PROVIDERS

@@ -54,6 +54,7 @@ MOVING = [
     "skills",
     "personas",
     "keys",
+    "workflow",
 ]
 COMMANDS = [*LOOKING, *MOVING]
 SUBCOMMANDS = [["files", name] for name in ("add", "readonly", "ignore", "rm")]
@@ -63,6 +64,7 @@ SUBCOMMANDS += [["models", name] for name in ("install", "add", "rm")]
 SUBCOMMANDS += [["policy", name] for name in ("list", "add", "rm", "explain")]
 SUBCOMMANDS += [["skills", name] for name in ("list", "add", "rm", "show", "search")]
 SUBCOMMANDS += [["personas", name] for name in ("list", "add", "rm", "show")]
+SUBCOMMANDS += [["workflow", name] for name in ("validate", "run", "resume", "show", "graph", "list")]
 SUBCOMMANDS += [["keys", name] for name in ("set", "list", "rm")]
 SUBCOMMANDS += [
     ["rules", name] for name in ("list", "new", "edit", "exclude", "brackets", "devmode", "explain", "stats")

@@ -1,0 +1,275 @@
+"""Finds workflows, reads them, and starts runs of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import runs
+from .contract import Options, attributes_of, check_options
+from .durable import held_folder, open_regular, text_of
+from .errors import NotFound, Overflow, PermissionDenied, ValidationError
+from .model_choice import check_tokenizer, choose_model, sync_environment_models
+from .places import config_folder
+from .root_names import note_root
+
+if TYPE_CHECKING:
+    from .database import Row, Store
+
+SYNTAXES = {".yaml": "yaml", ".yml": "yaml", ".json": "jsonc", ".jsonc": "jsonc"}
+"""How a file is read, by the end of its name."""
+_BYTES = 4_000_000
+"""Bytes of a file; a longer one is refused."""
+_READ = "select workflow_read(?, ?, (select json_group_array(name) from tools))"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a workflow, and where it stands."""
+
+    source: str
+    syntax: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        """What it is called where it is looked for: its file without the end."""
+        return Path(self.source.removeprefix("engine:")).stem
+
+
+def shipped() -> Iterator[Source]:
+    """The workflows that come with the engine."""
+    for file in sorted((files("engine.templates") / "workflows").iterdir(), key=lambda each: each.name):
+        if (syntax := SYNTAXES.get(Path(file.name).suffix)) is not None:
+            yield Source(f"engine:{file.name}", syntax, file.read_text("utf-8"))
+
+
+def folders(db: Store, root: Path | None) -> list[Path]:
+    """Where workflows are looked for: the folders of the setting `workflow_folders` in `root`, then the user's own."""
+    named = str(db.value("select value from settings where name = 'workflow_folders'") or "")
+    below = [Path(each.strip()) for each in named.split(",") if each.strip()]
+    own = [root / each for each in below if not each.is_absolute() and ".." not in each.parts] if root else []
+    return [*own, config_folder() / "workflows"]
+
+
+def find_all(db: Store, root: Path | None) -> Iterator[Source]:
+    """All workflows in files: those of the folders, then those that come with the engine. What is no text is passed over."""
+    for folder in folders(db, root):
+        names = sorted(os.listdir(folder)) if folder.is_dir() else []
+        for name in names:
+            if Path(name).suffix in SYNTAXES and (text := _text_in(folder, name)) is not None:
+                yield Source(str(folder / name), SYNTAXES[Path(name).suffix], text)
+    yield from shipped()
+
+
+def stored(db: Store, name: str, root: Path | None, *, as_rows: bool) -> int | None:
+    """The id of the latest workflow of a name that is in the file, of the project in `root` before that of all."""
+    found = db.value(
+        "select l.workflow_id from workflow_list as l left join projects as p on p.name = l.project "
+        "where l.name = ? and (l.project is null or p.root is ?) and (l.syntax = 'rows' or not ?) "
+        "order by l.project is null, l.workflow_id desc limit 1",
+        (name, None if root is None else str(root), as_rows),
+    )
+    return None if found is None else int(found)
+
+
+def find(db: Store, given: str | os.PathLike[str], root: Path | None) -> Source | int:
+    """The workflow that `given` names: a file, or a name; the id of one that is in the database.
+
+    A name is looked up among the rows that an app wrote, in the project's folders, in the user's, among those that come with
+    the engine, and last among those that were run before. Raises `NotFound` (404), and what `of_file` raises.
+    """
+    name = os.fspath(given)
+    if Path(name).suffix in SYNTAXES or os.sep in name:
+        return of_file(Path(name).expanduser())
+    if (as_rows := stored(db, name, root, as_rows=True)) is not None:
+        return as_rows
+    if (found := next((each for each in find_all(db, root) if each.name == name), None)) is not None:
+        return found
+    if (before := stored(db, name, root, as_rows=False)) is not None:
+        return before
+    raise NotFound(f"workflow {name!r}: there is none of that name; 'engine workflow list' lists them, or name a file")
+
+
+def of_file(place: Path) -> Source:
+    """The text of a file. Raises `NotFound` (404), `PermissionDenied` (403) for one that cannot be read, `ValidationError`
+    (400) for one that is no text or of no known kind, and `Overflow` (413) for one that is too long.
+    """
+    syntax = SYNTAXES.get(place.suffix)
+    if syntax is None:
+        raise ValidationError(f"{str(place)!r}: a workflow is a file that ends in {', '.join(SYNTAXES)}")
+    try:
+        real = Path(os.path.realpath(place, strict=True))
+        with held_folder(real.parent) as folder, open_regular(real.name, folder) as file:
+            data = file.read(_BYTES + 1)
+    except FileNotFoundError as error:
+        raise NotFound(f"{str(place)!r}: there is no such file") from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise PermissionDenied(f"{str(place)!r}: cannot be read, {why}") from error
+    if len(data) > _BYTES:
+        raise Overflow(f"{str(place)!r}: has more than {_BYTES:,} bytes")
+    text = text_of(data)
+    if text is None:
+        raise ValidationError(f"{str(place)!r}: is no text in UTF-8")
+    return Source(str(place), syntax, text)
+
+
+def read(db: Store, source: Source) -> dict[str, Any]:
+    """What a text says, with its problems and notes, as `workflow_read` gives it; nothing is kept."""
+    found: dict[str, Any] = json.loads(db.value(_READ, (source.text, source.syntax)))
+    return found
+
+
+def start(
+    db: Store,
+    given: str | os.PathLike[str] | Source,
+    variables: Mapping[str, Any] | None,
+    run: str | None,
+    options: Options,
+) -> tuple[str, int, list[str]]:
+    """Start a run of a workflow without driving it; returns (run, loop sequence, notes).
+
+    Raises what `find` raises, `ValidationError` (400) for all that is wrong with it and for missing variables, `NotFound`
+    (404) for an unknown model or folder, and `Conflict` (409) for the name of a run that is there.
+    """
+    check_options(options)
+    if options.get("fork") is not None or options.get("at") is not None:
+        raise ValidationError("a workflow begins a run of its own; leave fork and at out")
+    root = options.get("root")
+    place = None
+    if root is not None:
+        from .workspace import Workspace
+
+        place = Workspace(Path(root)).root
+    source = given if isinstance(given, Source) else find(db, given, place)
+    sync_environment_models(db)
+    model = choose_model(db, None, db.given_models.name(options.get("model")), root)
+    check_tokenizer(db)
+    attributes = attributes_of({**runs.with_sandbox(options), "model": model})
+    with db.transaction():
+        workflow = source if isinstance(source, int) else _keep(db, source, place)
+        name = str(db.value("select name from workflows where id = ?", (workflow,)))
+        alias = run or runs.new_alias(db, name)
+        db.insert(
+            "start_workflow",
+            run=alias,
+            workflow_id=workflow,
+            variables=json.dumps(dict(variables or {})),
+            attributes=runs.as_json(attributes),
+            models=json.dumps(_models(db, workflow, partial(choose_model, db, None, root=root))),
+        )
+        note_root(db, alias, root)
+    notes = [
+        f"{row['name']}: the workflow has no such variable; its steps are told of it all the same"
+        for row in db.rows(
+            "select v.name from workflow_values as v join runs as r on r.id = v.run_id "
+            "where r.alias = ? and v.origin = 'undeclared' order by v.name",
+            (alias,),
+        )
+    ]
+    return alias, 1, notes
+
+
+def _keep(db: Store, source: Source, place: Path | None) -> int:
+    """The id of a workflow in the file: that of this text, made where it is new."""
+    from .skills import project_of
+
+    project = None if place is None else project_of(db, place)
+    db.insert("write_workflow", project_id=project, syntax=source.syntax, text=source.text, source=source.source)
+    return int(
+        db.value(
+            "select max(id) from workflows where text = ? and syntax = ? and project_id is ?",
+            (source.text, source.syntax, project),
+        )
+    )
+
+
+def _models(db: Store, workflow: int, choose: Any) -> dict[str, str]:
+    """The full names of the models that a workflow names; raises `NotFound` (404) where one is unknown."""
+    names = db.tuples(
+        "select model from workflows where id = :id and model is not null "
+        "union select model from workflow_steps where workflow_id = :id and model is not null "
+        "union select accept_model from workflow_steps where workflow_id = :id and accept_model is not null",
+        {"id": workflow},
+    )
+    return {name: choose(name) for (name,) in names}
+
+
+def steps(db: Store, run: str) -> list[Row]:
+    """The steps of a run of a workflow in their order. Raises `NotFound` (404) for a run that is of none."""
+    rows = db.rows("select * from step_list where run = ?", (run,))
+    if not rows:
+        raise NotFound(f"run {run!r}: is no run of a workflow; 'engine workflow list' lists those")
+    return rows
+
+
+def _text_in(folder: Path, name: str) -> str | None:
+    try:
+        with held_folder(folder) as held, open_regular(name, held) as file:
+            data = file.read(_BYTES + 1)
+    except OSError:
+        return None
+    return text_of(data) if len(data) <= _BYTES else None
+
+
+def described(db: Store, given: str, root: Path | None) -> dict[str, Any]:
+    """What a workflow says: name, description, source, variables and steps. Raises what `find` raises, and `ValidationError`
+    (400) with all that is wrong with its text.
+    """
+    source = find(db, given, root)
+    if isinstance(source, int):
+        return _of_rows(db, source)
+    read_ = read(db, source)
+    if read_["problems"]:
+        told = "; ".join(f"line {each['line']}: {each['message']}" for each in read_["problems"])
+        raise ValidationError(f"{source.source!r}: {told}")
+    return {"source": source.source, **read_["workflow"]}
+
+
+def listed(db: Store, root: Path | None) -> list[Row]:
+    """The workflows that can be run in `root` by their names; of several with one name the first that would be found."""
+    rows: dict[str, Row] = {}
+    for row in db.rows("select * from workflow_list where syntax = 'rows'"):
+        if stored(db, row["name"], root, as_rows=True) == row["workflow_id"]:
+            rows[row["name"]] = {**row, "source": "rows", "problem": None}
+    for source in find_all(db, root):
+        if source.name not in rows:
+            read_ = read(db, source)
+            told, problems = read_["workflow"] or {}, read_["problems"]
+            rows[source.name] = {
+                "name": source.name,
+                "description": told.get("description"),
+                "steps": len(told.get("steps", ())),
+                "source": source.source,
+                "problem": f"line {problems[0]['line']}: {problems[0]['message']}" if problems else None,
+            }
+    return [rows[name] for name in sorted(rows)]
+
+
+def _of_rows(db: Store, workflow: int) -> dict[str, Any]:
+    top = db.row(
+        "select name, description, coalesce(source, 'rows') as source from workflows where id = ?", (workflow,)
+    )
+    assert top is not None, "a workflow that was found is there"
+    variables = (
+        'select name, description, required, default_value as "default" from workflow_variables '
+        "where workflow_id = ? order by position"
+    )
+    rows = db.rows(
+        "select s.*, s.step as id, (select json_group_array(n.needs) from workflow_needs as n "
+        "where n.workflow_id = s.workflow_id and n.step = s.step) as needs from workflow_steps as s "
+        "where s.workflow_id = ? order by s.layer, s.position",
+        (workflow,),
+    )
+    told = [
+        {**row, "needs": json.loads(row["needs"]), "tools": json.loads(row["tools"]) if row["tools"] else None}
+        for row in rows
+    ]
+    return {**top, "variables": db.rows(variables, (workflow,)), "steps": told}

@@ -1,0 +1,311 @@
+-- Doors of workflows: start one, begin its steps, take how they ended, end it.
+-- The driver of the run asks ready_steps what can begin, and tells start_step and end_step; what follows from that, such as
+-- that the failure of a step ends the others, stands here.
+-- spec: @workflow_runs @workflow_steps
+
+-- views
+
+create view start_workflow as
+-- Start a run of a workflow: insert into start_workflow (run, workflow_id, variables, attributes, models). The name is a new
+-- one; variables, attributes (options of the run, as of set run://…) and models (full names by how the workflow calls them)
+-- are JSON objects. Its steps wait until the run is driven.
+select r.alias as run, w.workflow_id, null as variables, null as attributes, w.models
+from workflow_runs as w
+join runs as r on r.id = w.run_id
+where false;
+
+-- Give a run of a workflow its values and steps: insert into _fill_workflow (run_id, workflow_id, variables, models).
+create view _fill_workflow as
+select run_id, workflow_id, null as variables, models
+from workflow_runs
+where false;
+
+create view start_step as
+-- Begin a step that is ready: insert into start_step (run, step, prompt, lease). It gets a run of its own. Nothing happens
+-- where it is not ready any more.
+select r.alias as run, s.step, null as prompt, null as lease
+from step_runs as s
+join runs as r on r.id = s.run_id
+where false;
+
+create view end_step as
+-- Take how the run of a step has ended: insert into end_step (run, step, lease). Where it has failed, steps under way are
+-- cancelled, and those that wait are skipped. Nothing happens where it has not ended, or was taken.
+select r.alias as run, s.step, null as lease
+from step_runs as s
+join runs as r on r.id = s.run_id
+where false;
+
+-- End the other steps of a run: insert into _stop_steps (run_id, step), 'step' being the one that failed.
+create view _stop_steps as
+select run_id, step
+from step_runs
+where false;
+
+create view end_workflow as
+-- End a run of a workflow of which no step waits or is under way: insert into end_workflow (run, lease).
+select alias as run, null as lease
+from runs
+where false;
+
+-- triggers
+
+-- All variables that are missing are told at once.
+create trigger start_workflow__start
+instead of insert on start_workflow
+begin
+    select fail(404, 'workflow ' || coalesce(new.workflow_id, 'null') || ': there is none with this id')
+    where not exists (select 1 from workflows where id = new.workflow_id);
+    select fail(409, 'workflow ' || name || ': has no steps')
+    from workflows as w
+    where w.id = new.workflow_id
+        and not exists (select 1 from workflow_steps as s where s.workflow_id = w.id);
+    select fail(409, 'run ' || new.run || ': is there already; a workflow needs a run of its own')
+    where exists (select 1 from runs where alias = new.run);
+    select fail(400, 'workflow: variables are a JSON object of texts, not ' || quote(substr(new.variables, 1, 80)))
+    where new.variables is not null
+        and case when json_valid(new.variables) then json_type(new.variables) else '' end <> 'object';
+    select fail(
+        400,
+        'variable ' || quote(substr(key, 1, 80)) || case
+            when type in ('array', 'object') or instr(value, char(0)) then ': is a text, not ' || quote(substr(value, 1, 80))
+            else ': a name has 1 to 64 letters, digits, ''_'' and ''-'', and begins with no digit'
+        end
+    )
+    from json_each(coalesce(new.variables, '{}'))
+    where type in ('array', 'object')
+        or instr(value, char(0))
+        or length(key) not between 1 and 64
+        or key glob '*[^a-zA-Z0-9_-]*'
+        or key glob '[0-9-]*';
+    select fail(
+        400,
+        'workflow ' || (select name from workflows where id = new.workflow_id) || ': needs '
+        || group_concat(name || coalesce(' (' || nullif(description, '') || ')', ''), ', ')
+        || '; give each variable a value'
+    )
+    from (
+        select name, description
+        from workflow_variables
+        where workflow_id = new.workflow_id
+            and required
+            and json_type(coalesce(new.variables, '{}'), '$."' || name || '"') in ('text', 'integer', 'real', 'true', 'false')
+            is not true
+        order by position
+    )
+    having count(*) > 0;
+    insert into _ensure_run (alias, attributes, role)
+    values (new.run, coalesce(new.attributes, '{}'), 'workflow');
+    insert into _fill_workflow (run_id, workflow_id, variables, models)
+    select id, new.workflow_id, coalesce(new.variables, '{}'), coalesce(new.models, '{}')
+    from runs
+    where alias = new.run;
+    insert into loops (run_id, sequence, mode, model, prompt, config, created_at)
+    select
+        r.id, r.next_loop, coalesce(new.attributes ->> '$.mode', 'act'), r.model,
+        'Workflow ' || w.name || ': ' || w.description,
+        (
+            select coalesce(json_group_object(f.key, f.value), '{}')
+            from json_each(coalesce(new.attributes, '{}')) as f
+            where f.key in (select name from run_options where scope = 'loop')
+        ),
+        now()
+    from runs as r
+    join workflows as w on w.id = new.workflow_id
+    where r.alias = new.run;
+    update runs
+    set next_loop = next_loop + 1
+    where alias = new.run;
+    insert into _move_loop (loop_id, status)
+    select l.id, 102
+    from loops as l
+    join runs as r on r.id = l.run_id
+    where r.alias = new.run;
+end;
+
+-- The run has a command, whose effect its driver performs as long as the workflow lasts.
+create trigger _fill_workflow__fill
+instead of insert on _fill_workflow
+begin
+    insert into commands (run_id, writer, action, path, state, created_at)
+    select new.run_id, 'client', 'workflow', name, 'accepted', now()
+    from workflows
+    where id = new.workflow_id;
+    insert into effects (run_id, command_id, kind, detail)
+    select c.run_id, c.id, 'workflow', json_object('workflow', c.path)
+    from commands as c
+    where c.id = (select max(id) from commands);
+    insert into workflow_runs (run_id, workflow_id, effect_id, models)
+    select f.run_id, new.workflow_id, f.id, new.models
+    from effects as f
+    where f.id = (select max(id) from effects);
+    insert into workflow_values (run_id, name, value, origin)
+    select
+        new.run_id, g.key,
+        case g.type when 'true' then 'true' when 'false' then 'false' else cast(g.value as text) end,
+        case when v.name is null then 'undeclared' else 'given' end
+    from json_each(new.variables) as g
+    left join workflow_variables as v on v.workflow_id = new.workflow_id and v.name = g.key
+    where g.type <> 'null'
+    union all
+    select new.run_id, v.name, v.default_value, 'default'
+    from workflow_variables as v
+    where v.workflow_id = new.workflow_id
+        and v.default_value is not null
+        and not exists (select 1 from json_each(new.variables) as g where g.key = v.name and g.type <> 'null');
+    insert into step_runs (run_id, step, layer, position)
+    select new.run_id, step, layer, position
+    from workflow_steps
+    where workflow_id = new.workflow_id;
+    insert into events (at, run_id, kind, detail)
+    select now(), new.run_id, 'workflow.started', json_object('workflow', name)
+    from workflows
+    where id = new.workflow_id;
+end;
+
+-- The run of the step and its state are one change, so that no step begins twice.
+create trigger start_step__start
+instead of insert on start_step
+when exists (select 1 from ready_steps where run = new.run and step = new.step)
+begin
+    select fail(409, 'run ' || new.run || ': another process drives it')
+    from _effect_leases as l
+    join workflow_runs as w on w.effect_id = l.effect_id
+    join runs as r on r.id = w.run_id
+    where r.alias = new.run and l.token is not new.lease;
+    insert into _start_child (parent_run_id, alias, role, prompt, attributes)
+    select
+        r.id,
+        case
+            when not exists (select 1 from runs as o where o.alias = r.alias || '-' || d.step)
+                then r.alias || '-' || d.step
+        end,
+        'step',
+        new.prompt,
+        json_patch('{}', json_object(
+            'model', coalesce((select j.value from json_each(w.models) as j where j.key = m.called), m.called),
+            'mode', (select l.mode from loops as l where l.run_id = r.id and l.status = 102),
+            'tools', (select group_concat(t.value, ',') from json_each(d.tools) as t),
+            'accept', d.accept,
+            'accept_command', d.accept_command,
+            'accept_attempts', d.accept_attempts,
+            'accept_model', coalesce((select j.value from json_each(w.models) as j where j.key = d.accept_model), d.accept_model)
+        ))
+    from runs as r
+    join workflow_runs as w on w.run_id = r.id
+    join workflow_steps as d on d.workflow_id = w.workflow_id and d.step = new.step
+    join (
+        select s.workflow_id, s.step, coalesce(s.model, f.model) as called
+        from workflow_steps as s
+        join workflows as f on f.id = s.workflow_id
+    ) as m on m.workflow_id = d.workflow_id and m.step = d.step
+    where r.alias = new.run;
+    update step_runs
+    set state = 'running', started_at = now(), child_run_id = (select max(id) from runs)
+    where step = new.step and run_id = (select id from runs where alias = new.run);
+end;
+
+create trigger end_step__end
+instead of insert on end_step
+when exists (
+    select 1
+    from runs as r
+    join step_runs as s on s.run_id = r.id and s.step = new.step and s.state = 'running'
+    join _step_results as x on x.run_id = s.run_id and x.step = s.step
+    where r.alias = new.run and x.status not in (100, 102, 202)
+)
+begin
+    select fail(409, 'run ' || new.run || ': another process drives it')
+    from _effect_leases as l
+    join workflow_runs as w on w.effect_id = l.effect_id
+    join runs as r on r.id = w.run_id
+    where r.alias = new.run and l.token is not new.lease;
+    update step_runs
+    set state = x.state, reason = x.reason, ended_at = now()
+    from (
+        select
+            o.run_id,
+            o.step,
+            case when o.status in (200, 204) then 'completed' else 'failed' end as state,
+            case
+                when o.status not in (200, 204)
+                    then o.status || ' ' || coalesce(o.reason, (select name from statuses where code = o.status))
+            end as reason
+        from _step_results as o
+    ) as x
+    where step_runs.run_id = (select id from runs where alias = new.run)
+        and step_runs.step = new.step
+        and x.run_id = step_runs.run_id
+        and x.step = step_runs.step;
+    insert into _stop_steps (run_id, step)
+    select s.run_id, s.step
+    from step_runs as s
+    join runs as r on r.id = s.run_id
+    where r.alias = new.run and s.step = new.step and s.state = 'failed';
+end;
+
+-- What is under way is aborted with all that it has delegated. What does not need the step that failed is skipped, too.
+create trigger _stop_steps__stop
+instead of insert on _stop_steps
+begin
+    insert into _abort_run (run_id, reason)
+    select a.aborted_id, 'step ' || new.step || ' failed'
+    from step_runs as s
+    join _aborted_runs as a on a.run_id = s.child_run_id
+    where s.run_id = new.run_id and s.state = 'running';
+    update step_runs
+    set state = 'cancelled', reason = 'step ' || new.step || ' failed', ended_at = now()
+    where run_id = new.run_id and state = 'running';
+    update step_runs
+    set state = 'skipped',
+        ended_at = now(),
+        reason = case
+            when exists (
+                with recursive needed (step) as (
+                    select step_runs.step
+                    union
+                    select n.needs
+                    from needed as o
+                    join workflow_runs as w on w.run_id = new.run_id
+                    cross join workflow_needs as n on n.workflow_id = w.workflow_id and n.step = o.step
+                )
+                select 1
+                from needed
+                where step = new.step
+            ) then 'it needs step ' || new.step || ', which failed'
+            else 'step ' || new.step || ' failed'
+        end
+    where run_id = new.run_id and state = 'waiting';
+end;
+
+create trigger end_workflow__end
+instead of insert on end_workflow
+when exists (
+    select 1
+    from _workflow_ends as e
+    join runs as r on r.id = e.run_id
+    where r.alias = new.run
+)
+begin
+    update loops
+    set answer = (select e.answer from _workflow_ends as e where e.run_id = loops.run_id)
+    where status = 102 and run_id = (select id from runs where alias = new.run);
+    insert into _move_loop (loop_id, status, reason)
+    select l.id, e.status, case e.status when 500 then e.reason end
+    from runs as r
+    join _workflow_ends as e on e.run_id = r.id
+    join loops as l on l.run_id = r.id and l.status = 102
+    where r.alias = new.run;
+    insert into events (at, run_id, kind, detail)
+    select now(), r.id, 'workflow.ended', json_object('status', e.status)
+    from runs as r
+    join _workflow_ends as e on e.run_id = r.id
+    where r.alias = new.run;
+    insert into finish_effect (effect_id, state, outcome, message, lease)
+    select
+        e.effect_id, case e.status when 200 then 'resolved' else 'failed' end, case e.status when 500 then 'error' end,
+        case e.status when 500 then e.reason else 'all steps are completed' end, new.lease
+    from runs as r
+    join _workflow_ends as e on e.run_id = r.id
+    where r.alias = new.run;
+end;
