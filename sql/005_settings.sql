@@ -79,6 +79,7 @@ values
         'characters of the answer of a step that the steps behind it are given'
     ),
     ('max_jobs', '4', 'whole', 0, 64, 1, 'background commands that one run may have at once; 0: none'),
+    ('max_parallel_children', '8', 'whole', 1, 64, 1, 'children of one run that are driven at once'),
     (
         'sandbox', 'auto', 'text', null, null, 1,
         'sandbox of shell commands: auto, require (run none without), or the name of one; only a prompt says off'
