@@ -13,6 +13,7 @@ from .database import Bindings, Row
 from .errors import ValidationError
 from .outputs import Outputs
 from .past import Past
+from .workflow_runs import WorkflowRuns
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -26,7 +27,7 @@ _TEXT = "a text or None"
 _CALLBACKS = dict.fromkeys(("on_event", "on_proposal", "on_driver"), "a function or None")
 
 
-class Database(Outputs, Past):
+class Database(Outputs, Past, WorkflowRuns):
     """An open engine file, with methods for its runs. `engine.open` makes it."""
 
     @expects(prompt="a text", run=_TEXT, **_CALLBACKS)

@@ -7,6 +7,7 @@ which it began, by one run of the tree at a time, and it passes on an order to s
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .database import Store
     from .effects.kept_output import KeptOutput
 
+AtRest = Callable[[str], Sequence[str] | None]
 _LOOK_S = 0.1
 """How often the parent looks whether it is to stop, and a child whether another process has let go of its run."""
 _TAKEN = "select 1 from _leases_in_force as l join runs as r on r.id = l.run_id where r.alias = ?"
@@ -62,10 +64,11 @@ class Children:
         self._kept = kept
         self._drivers: set[Driver] = set()
 
-    def drive(self, runs: Sequence[str], at_rest: Callable[[str], None] | None = None) -> None:
+    def drive(self, runs: Sequence[str], at_rest: AtRest | None = None) -> None:
         """Drive `runs`, as many at once as the setting max_parallel_children allows, until each has ended or waits.
 
-        `at_rest` gets the name of each run when it is not driven any more. A run that another process drives is waited for.
+        `at_rest` gets the name of each run when it is not driven any more; it may return further runs, which are driven,
+        too. A run that another process drives is waited for.
         Returns early where the parent is stopped. An error of one child, of a callback or of `at_rest` stops the others and
         is raised; all of them can be resumed.
         """
@@ -74,7 +77,7 @@ class Children:
             self._drive_in_turn(runs, at_rest)
             return
         most = int(self.db.value("select value from settings where name = 'max_parallel_children'"))
-        _Group(self, runs, at_rest or _nothing).drive(min(len(runs), most))
+        _Group(self, runs, at_rest or _nothing, most).drive()
 
     def stop(self) -> None:
         """Stop the driving, from any thread or a signal handler."""
@@ -111,19 +114,22 @@ class Children:
             finally:
                 self._drivers.discard(driver)
 
-    def _drive_in_turn(self, runs: Sequence[str], at_rest: Callable[[str], None] | None) -> None:
+    def _drive_in_turn(self, runs: Sequence[str], at_rest: AtRest | None) -> None:
         """Drive children of a database in memory, which has one handle, one after the other."""
-        for run in runs:
+        ahead = deque(runs)
+        while ahead:
             self.pass_on_stop()
+            run = ahead.popleft()
             self.drive_one(self.db, run, self.hearer(run), self.on_proposal)
-            (at_rest or _nothing)(run)
+            ahead += (at_rest or _nothing)(run) or ()
 
 
 class _Group:
     """One call of `Children.drive`: its threads, and what they tell the thread of the parent."""
 
-    def __init__(self, children: Children, runs: Sequence[str], at_rest: Callable[[str], None]) -> None:
+    def __init__(self, children: Children, runs: Sequence[str], at_rest: AtRest, most: int) -> None:
         self._children = children
+        self._most = most
         self._ahead: SimpleQueue[str] = SimpleQueue()
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
         self._working = 0
@@ -132,12 +138,10 @@ class _Group:
         for run in runs:
             self._ahead.put(run)
 
-    def drive(self, workers: int) -> None:
+    def drive(self) -> None:
         """Start the threads, serve them until the last one has ended, and raise what went wrong."""
         try:
-            for _ in range(workers):
-                threading.Thread(target=self._work, name="engine child").start()
-                self._working += 1
+            self._start(self._ahead.qsize())
             while self._working:
                 self._serve()
         except BaseException as error:  # an interruption of this thread
@@ -146,6 +150,19 @@ class _Group:
                 self._serve()
         if self._error is not None:
             raise self._error
+
+    def _start(self, workers: int) -> None:
+        """Start more threads, as far as there may be more."""
+        for _ in range(min(workers, self._most - self._working)):
+            threading.Thread(target=self._work, name="engine child").start()
+            self._working += 1
+
+    def _rest(self, run: str) -> None:
+        """Tell that a run is not driven any more; what is driven next goes to the thread that asked, and to others."""
+        more = self._at_rest(run) or ()
+        for each in more:
+            self._ahead.put(each)
+        self._start(len(more) - 1)
 
     def _serve(self) -> None:
         """Do what a thread asks for, or note its end. After an error nothing is done any more, so that all of them end."""
@@ -156,6 +173,9 @@ class _Group:
             return
         if call is None:
             self._working -= 1
+            # it may have ended just before something was ahead again
+            if self._error is None and not self._children.stopping.is_set():
+                self._start(min(1, self._ahead.qsize()))
             return
         try:
             if self._error is None:
@@ -176,7 +196,7 @@ class _Group:
                 while not self._children.stopping.is_set():
                     run = self._ahead.get_nowait()
                     self._children.drive_one(db, run, self._event_teller(run), self._proposal_teller())
-                    self._ask(partial(self._at_rest, run))
+                    self._ask(partial(self._rest, run))
         except Empty:
             pass
         except BaseException as error:

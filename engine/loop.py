@@ -288,9 +288,10 @@ class Driver:
         self._performer.recover(step["run_id"])
 
     def _decide(self, _: Row) -> bool:
-        """Ask about the open proposals, one after the other; False when one of them stays open."""
+        """Ask about the open proposals, one after the other; False when one of them stays open, or is that of a child."""
         if self._on_proposal is None:
             return False
+        decided = False
         while not self._lease.stopped.is_set() and (proposal := self._db.row(_FIRST_PROPOSAL, (self._run,))):
             answer = self._on_proposal(cast("Proposal", proposal))
             if not (answer is None or isinstance(answer, bool) or (isinstance(answer, str) and answer)):
@@ -307,7 +308,8 @@ class Driver:
                 body=answer if isinstance(answer, str) else None,
                 decided_by=self._decided_by,
             )
-        return True
+            decided = True
+        return decided
 
     def _expect_lease(self) -> None:
         """Raise `LeaseLost` (409) where driving ended because another process has taken the run over."""

@@ -238,6 +238,37 @@ left join _step_results as x
 where not exists (select 1 from step_runs as o where o.run_id = w.run_id and o.state in ('waiting', 'running'))
 group by w.run_id;
 
+-- The options that the run of each step gets: JSON. Those that this build has no row for are left out.
+create view _step_options as
+select
+    w.run_id,
+    d.step,
+    (
+        select json_group_object(o.key, o.value)
+        from json_each(json_object(
+            'model', coalesce((select j.value from json_each(w.models) as j where j.key = d.model), d.model),
+            'mode', (select l.mode from loops as l where l.run_id = w.run_id and l.status = 102),
+            'tools', case
+                when d.tools is not null then coalesce((select group_concat(t.value, ',') from json_each(d.tools) as t), '')
+            end,
+            'accept', d.accept,
+            'accept_command', d.accept_command,
+            'accept_attempts', d.accept_attempts,
+            'accept_model', coalesce(
+                (select j.value from json_each(w.models) as j where j.key = d.accept_model), d.accept_model
+            )
+        )) as o
+        where o.value is not null and o.key in (select name from run_options)
+    ) as options
+from workflow_runs as w
+join (
+    select
+        s.workflow_id, s.step, coalesce(s.model, f.model) as model, s.tools, s.accept, s.accept_command,
+        s.accept_attempts, s.accept_model
+    from workflow_steps as s
+    join workflows as f on f.id = s.workflow_id
+) as d on d.workflow_id = w.workflow_id;
+
 -- How many more steps of each run may begin now: what the setting max_parallel_children leaves. A step that waits for a person
 -- holds up no other.
 create view _free_steps as
@@ -250,6 +281,38 @@ select
         where s.run_id = w.run_id and s.state = 'running' and r.status <> 202
     ) as free
 from workflow_runs as w;
+
+-- Runs of workflows whose steps under way all wait for a person, while no other can begin. What a step has delegated may be
+-- what waits.
+create view _resting_workflows as
+select w.run_id
+from workflow_runs as w
+join effects as f on f.id = w.effect_id and f.state = 'started'
+where exists (select 1 from step_runs as s where s.run_id = w.run_id and s.state = 'running')
+    and not exists (select 1 from ready_steps as s where s.run_id = w.run_id)
+    and not exists (
+        select 1
+        from step_runs as s
+        join runs as c on c.id = s.child_run_id
+        where s.run_id = w.run_id
+            and s.state = 'running'
+            and (
+                c.status <> 202
+                or not exists (
+                    select 1
+                    from proposals as p
+                    where p.state = 'proposed'
+                        and (
+                            p.run_id = c.id
+                            or p.run_id in (
+                                select d.run_id
+                                from children as d
+                                where d.root_run_id = w.run_id and instr(d.lineage, '/' || c.id || '/')
+                            )
+                        )
+                )
+            )
+    );
 
 -- triggers
 

@@ -20,6 +20,12 @@ select run_id, workflow_id, null as variables, models
 from workflow_runs
 where false;
 
+create view take_up_workflow as
+-- Take up a run of a workflow that waited for a person: insert into take_up_workflow (run, lease).
+select alias as run, null as lease
+from runs
+where false;
+
 create view start_step as
 -- Begin a step that is ready: insert into start_step (run, step, prompt, lease). It gets a run of its own. Nothing happens
 -- where it is not ready any more.
@@ -43,7 +49,8 @@ from step_runs
 where false;
 
 create view end_workflow as
--- End a run of a workflow of which no step waits or is under way: insert into end_workflow (run, lease).
+-- End a run of a workflow of which no step waits or is under way: insert into end_workflow (run, lease). Nothing happens
+-- before, but that the run waits where its steps do.
 select alias as run, null as lease
 from runs
 where false;
@@ -163,6 +170,19 @@ begin
     where id = new.workflow_id;
 end;
 
+create trigger take_up_workflow__take_up
+instead of insert on take_up_workflow
+begin
+    select fail(409, 'run ' || new.run || ': another process drives it')
+    from _effect_leases as l
+    join workflow_runs as w on w.effect_id = l.effect_id
+    join runs as r on r.id = w.run_id
+    where r.alias = new.run and l.token is not new.lease;
+    update runs
+    set status = 102, updated_at = now()
+    where alias = new.run and status = 202;
+end;
+
 -- The run of the step and its state are one change, so that no step begins twice.
 create trigger start_step__start
 instead of insert on start_step
@@ -177,28 +197,21 @@ begin
     select
         r.id,
         case
-            when not exists (select 1 from runs as o where o.alias = r.alias || '-' || d.step)
-                then r.alias || '-' || d.step
+            when not exists (select 1 from runs as o where o.alias = r.alias || '-' || new.step)
+                then r.alias || '-' || new.step
         end,
         'step',
         new.prompt,
-        json_patch('{}', json_object(
-            'model', coalesce((select j.value from json_each(w.models) as j where j.key = m.called), m.called),
-            'mode', (select l.mode from loops as l where l.run_id = r.id and l.status = 102),
-            'tools', (select group_concat(t.value, ',') from json_each(d.tools) as t),
-            'accept', d.accept,
-            'accept_command', d.accept_command,
-            'accept_attempts', d.accept_attempts,
-            'accept_model', coalesce((select j.value from json_each(w.models) as j where j.key = d.accept_model), d.accept_model)
-        ))
+        json_patch(
+            (
+                select json_group_object(o.key, o.value)
+                from loops as l
+                join json_each(l.config) as o on o.key in ('max_turns', 'condense_ratio', 'task_prompt')
+                where l.run_id = r.id and l.status = 102
+            ),
+            (select p.options from _step_options as p where p.run_id = r.id and p.step = new.step)
+        )
     from runs as r
-    join workflow_runs as w on w.run_id = r.id
-    join workflow_steps as d on d.workflow_id = w.workflow_id and d.step = new.step
-    join (
-        select s.workflow_id, s.step, coalesce(s.model, f.model) as called
-        from workflow_steps as s
-        join workflows as f on f.id = s.workflow_id
-    ) as m on m.workflow_id = d.workflow_id and m.step = d.step
     where r.alias = new.run;
     update step_runs
     set state = 'running', started_at = now(), child_run_id = (select max(id) from runs)
@@ -212,7 +225,10 @@ when exists (
     from runs as r
     join step_runs as s on s.run_id = r.id and s.step = new.step and s.state = 'running'
     join _step_results as x on x.run_id = s.run_id and x.step = s.step
-    where r.alias = new.run and x.status not in (100, 102, 202)
+    join workflow_runs as w on w.run_id = r.id
+    -- an abort may have ended it in the meantime
+    join effects as f on f.id = w.effect_id and f.state in ('pending', 'started')
+    where r.alias = new.run and x.status not in (100, 102)
 )
 begin
     select fail(409, 'run ' || new.run || ': another process drives it')
@@ -249,10 +265,11 @@ create trigger _stop_steps__stop
 instead of insert on _stop_steps
 begin
     insert into _abort_run (run_id, reason)
-    select a.aborted_id, 'step ' || new.step || ' failed'
+    select r.id, 'step ' || new.step || ' failed'
     from step_runs as s
-    join _aborted_runs as a on a.run_id = s.child_run_id
-    where s.run_id = new.run_id and s.state = 'running';
+    join children as c on c.run_id = s.child_run_id or instr(c.lineage, '/' || s.child_run_id || '/')
+    join runs as r on r.id = c.run_id and r.status in (100, 102, 202)
+    where s.run_id = new.run_id and s.state = 'running' and c.root_run_id = new.run_id;
     update step_runs
     set state = 'cancelled', reason = 'step ' || new.step || ' failed', ended_at = now()
     where run_id = new.run_id and state = 'running';
@@ -276,6 +293,21 @@ begin
             else 'step ' || new.step || ' failed'
         end
     where run_id = new.run_id and state = 'waiting';
+end;
+
+-- Where steps wait for a person, the run waits with them.
+create trigger end_workflow__rest
+instead of insert on end_workflow
+when exists (
+    select 1
+    from _resting_workflows as w
+    join runs as r on r.id = w.run_id
+    where r.alias = new.run
+)
+begin
+    update runs
+    set status = 202, updated_at = now()
+    where alias = new.run and status = 102;
 end;
 
 create trigger end_workflow__end

@@ -97,9 +97,20 @@ class Performer:
         effect = self._db.row(f"select * from pending_effects {_OF_RUN} limit 1", which)  # noqa: S608
         if effect is None or self._stopped.is_set():
             return
+        if effect["kind"] == "workflow":
+            self._perform_workflow(effect)
+            return
         if effect["kind"] not in ("process", "job"):
             self._mark_started(effect["effect_id"], None)
         self._report(effect["effect_id"], self._handle(effect))
+
+    def _perform_workflow(self, effect: Row) -> None:
+        """Drive the steps of a workflow. It ends by a door of its own, and not where a step waits for a person."""
+        from .workflow import Workflow  # few runs have steps
+
+        assert self._children is not None, "a run of a workflow has a driver"
+        self._mark_started(effect["effect_id"], None)
+        Workflow(self._db, self._token, self._children(), effect).perform()
 
     def recover(self, run_id: int) -> None:
         """Kill the processes of a driver that died and record them as interrupted, functions too; none is started again."""

@@ -45,14 +45,18 @@ class Workflow:
 
     def perform(self) -> None:
         """Drive the steps until all have ended, or what is left waits for a person; end the workflow where it is over."""
+        self._db.insert("take_up_workflow", run=self._run, lease=self._token)
         for row in self._under_way():
             self._end(row["step"])
         self._begin()
         self._children.drive([row["child"] for row in self._under_way()], self._at_rest)
-        self._db.insert("end_workflow", run=self._run, lease=self._token)
+        if not self._children.stopping.is_set():
+            self._db.insert("end_workflow", run=self._run, lease=self._token)
 
     def _at_rest(self, child: str) -> list[str]:
         """Take how the run of a step has ended; returns the runs of those that begin now."""
+        if self._children.stopping.is_set():
+            return []
         before = {row["child"] for row in self._under_way()}
         for row in self._under_way():
             if row["child"] == child:
