@@ -271,6 +271,16 @@ class SandboxEvent(TypedDict):
     body: str
 
 
+class StepEvent(TypedDict):
+    """A step of a workflow, `action`, is in another state: `outcome` is running, completed, failed, cancelled or skipped."""
+
+    type: Literal["step"]
+    id: int
+    action: str
+    outcome: str
+    body: NotRequired[str]
+
+
 class LoopEvent(TypedDict):
     """A prompt was queued or ended: `status` is that of its loop, `body` the reason."""
 
@@ -292,6 +302,7 @@ Event = (
     | OutputEvent
     | RetryEvent
     | SandboxEvent
+    | StepEvent
     | LoopEvent
 )
 """What a run does; `type` says which of them it is. `id` is the latest event of the file that was told."""

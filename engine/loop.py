@@ -57,7 +57,13 @@ class Driver:
         self._progress = Progress(db, run, self._on_event)
         self._renderer = Renderer(db)
         self._performer = Performer(
-            db, self._lease.token, self._lease.stopped, self._progress.output, kept, lambda: self.children
+            db,
+            self._lease.token,
+            self._lease.stopped,
+            self._progress.output,
+            kept,
+            lambda: self.children,
+            self._progress.tell,
         )
         self._asked_turn: int | None = None
         dispatcher = Dispatcher(db, run, self._lease)

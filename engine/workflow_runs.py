@@ -32,7 +32,7 @@ class WorkflowRuns(Store):
         keep_output: str | PathLike[str] | None = None,
         **options: Unpack[Options],
     ) -> Result:
-        """Run the steps of a workflow, each as a run of its own, those that are ready at once; its last result is the answer.
+        """Run the steps of a workflow, each a run of its own, those that are ready at once; the last result is the answer.
 
         `workflow` is a file in YAML or JSON with comments, or the name of one that is found (`engine workflow list`).
         `variables` are its values by their names. `run` names the new run. The options and the callbacks are those of `run`
@@ -68,7 +68,7 @@ class WorkflowRuns(Store):
 
     @expects(run="a text")
     def steps(self, run: str) -> list[Row]:
-        """The steps of a run of a workflow in their order, rows of `step_list`. Raises `NotFound` (404) for any other run."""
+        """The steps of a run of a workflow in their order, rows of `step_list`; raises `NotFound` (404) for other runs."""
         from . import workflows
 
         return workflows.steps(self, run)

@@ -69,6 +69,7 @@ select
         json_object(
             'sandbox', l.config ->> '$.sandbox',
             'network', l.config ->> '$.network',
+            'tools', l.config ->> '$.tools',
             'max_seconds', (select max(round(s.seconds_left, 1), 1.0) from _loop_seconds as s where s.loop_id = l.id)
         )
     ) as config
@@ -172,6 +173,18 @@ begin
                                 coalesce(h.config ->> '$.max_seconds', new.attributes ->> '$.max_seconds')
                             )
                         else h.config ->> '$.max_seconds'
+                    end,
+                    -- of two lists what is in both
+                    'tools',
+                    case
+                        when h.config ->> '$.tools' is null or new.attributes ->> '$.tools' is null
+                            then coalesce(h.config ->> '$.tools', new.attributes ->> '$.tools')
+                        else (
+                            select coalesce(group_concat(t.name, ','), '')
+                            from tools as t
+                            where instr(',' || (h.config ->> '$.tools') || ',', ',' || t.name || ',')
+                                and instr(',' || (new.attributes ->> '$.tools') || ',', ',' || t.name || ',')
+                        )
                     end
                 )
             )

@@ -244,7 +244,8 @@ join _answers as a on a.turn_id = t.id
 where t.reasoning is not null;
 
 create view loop_results as
--- How each prompt ended and what it used; status 202 while its run waits for a decision.
+-- How each prompt ended and what it used; status 202 while its run waits for a decision. A run of a workflow used what
+-- its steps did.
 select
     r.alias as run,
     l.sequence as loop,
@@ -262,7 +263,15 @@ select
     strftime('%Y-%m-%d %H:%M:%S', l.ended_at / 1000.0, 'unixepoch') as ended_at
 from runs as r
 join loops as l on l.run_id = r.id
-left join turns as t on t.loop_id = l.id
+left join turns as t
+    on t.loop_id in (
+        select l.id
+        union all
+        select c.loop_id
+        from workflow_runs as w
+        join children as c on c.root_run_id = w.run_id
+        where w.run_id = r.id and l.sequence = 1
+    )
 group by l.id;
 
 create view open_prompts as

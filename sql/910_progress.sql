@@ -122,6 +122,14 @@ join runs as r on r.id = ev.run_id
 where ev.kind = 'sandbox.missing'
 union all
 select
+    r.alias, ev.id, 'step', null, null, null, null, json_extract(ev.detail, '$.step'), null, null,
+    json_extract(ev.detail, '$.to'), json_extract(ev.detail, '$.reason'), null,
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
+from events as ev
+join runs as r on r.id = ev.run_id
+where ev.kind = 'workflow.step'
+union all
+select
     r.alias, ev.id, 'loop', null, null, null, null, null, null, json_extract(ev.detail, '$.to'), null,
     json_extract(ev.detail, '$.reason'), null,
     strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')

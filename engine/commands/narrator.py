@@ -35,6 +35,7 @@ class Narrator:
             "strike": self._strike,
             "retry": self._retry,
             "sandbox": self._sandbox,
+            "step": self._step,
         }
 
     def __enter__(self) -> Narrator:
@@ -93,6 +94,12 @@ class Narrator:
 
     def _sandbox(self, event: Mapping[str, Any]) -> None:
         say(f"NO SANDBOX{one_line(event['body'], 400).removeprefix('no sandbox')}", "red")
+
+    def _step(self, event: Mapping[str, Any]) -> None:
+        why = f": {one_line(event['body'], 200)}" if event.get("body") else ""
+        colour = {"completed": "green", "failed": "red", "cancelled": "yellow", "skipped": "yellow"}
+        state = paint(event["outcome"], colour.get(event["outcome"]), stream=sys.stderr)
+        say(f"step {visible(event['action'])}: {state}{why}")
 
     def _strike(self, event: Mapping[str, Any]) -> None:
         say(f"[{event['turn']}]      {event['body']}", "yellow")

@@ -53,6 +53,7 @@ class Performer:
         on_output: Output | None = None,
         kept: KeptOutput | None = None,
         children: Callable[[], Children] | None = None,
+        tell: Callable[[], None] | None = None,
     ) -> None:
         self._db = db
         self._token = token
@@ -60,6 +61,7 @@ class Performer:
         self._on_output = on_output
         self._kept = kept
         self._children = children
+        self._tell = tell
         self._jobs: Jobs | None = None
         self._functions = Functions(db, stopped)
         self._of_plugins = plugins.effect_handlers()
@@ -109,8 +111,9 @@ class Performer:
         from .workflow import Workflow  # few runs have steps
 
         assert self._children is not None, "a run of a workflow has a driver"
+        assert self._tell is not None, "a run of a workflow has a driver"
         self._mark_started(effect["effect_id"], None)
-        Workflow(self._db, self._token, self._children(), effect).perform()
+        Workflow(self._db, self._token, self._children(), self._tell, effect).perform()
 
     def recover(self, run_id: int) -> None:
         """Kill the processes of a driver that died and record them as interrupted, functions too; none is started again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.texts import template
@@ -12,36 +13,30 @@ if TYPE_CHECKING:
     from engine.database import Row, Store
 
 _READY = """
-    select r.step
-    from ready_steps as r
-    join _free_steps as f on f.run_id = r.run_id
-    where r.run = :run
-    order by r.layer, r.position
-    limit (
-        select max(0, f.free)
-        from _free_steps as f
-        join runs as r on r.id = f.run_id
-        where r.alias = :run
-    )
+    select s.step, s.run_id
+    from ready_steps as s
+    where s.run_id = :run
+    limit (select max(0, f.free) from _free_steps as f where f.run_id = :run)
 """
 _UNDER_WAY = """
     select s.step, c.alias as child
     from step_runs as s
-    join runs as r on r.id = s.run_id
     join runs as c on c.id = s.child_run_id
-    where r.alias = :run and s.state = 'running'
+    where s.run_id = :run and s.state = 'running'
     order by s.layer, s.position
 """
 
 
 class Workflow:
-    """The run of a workflow that the lease `token` drives."""
+    """The run of a workflow that the lease `token` drives; `tell` passes its events on."""
 
-    def __init__(self, db: Store, token: str | None, children: Children, effect: Row) -> None:
+    def __init__(self, db: Store, token: str | None, children: Children, tell: Callable[[], None], effect: Row) -> None:
         self._db = db
         self._token = token
         self._children = children
-        self._run = str(db.value("select alias from runs where id = ?", (effect["run_id"],)))
+        self._tell = tell
+        self._run_id = effect["run_id"]
+        self._run = str(db.value("select alias from runs where id = ?", (self._run_id,)))
 
     def perform(self) -> None:
         """Drive the steps until all have ended, or what is left waits for a person; end the workflow where it is over."""
@@ -61,7 +56,7 @@ class Workflow:
         for row in self._under_way():
             if row["child"] == child:
                 self._end(row["step"])
-        self._begin()
+        self._begin()  # and tells what has ended
         return [row["child"] for row in self._under_way() if row["child"] not in before]
 
     def _end(self, step: str) -> None:
@@ -69,18 +64,18 @@ class Workflow:
 
     def _begin(self) -> None:
         """Begin the steps that are ready, as many as may work at once."""
-        for row in self._db.rows(_READY, {"run": self._run}):
+        for row in self._db.rows(_READY, {"run": self._run_id}):
             self._db.insert(
                 "start_step", run=self._run, step=row["step"], prompt=self._prompt(row["step"]), lease=self._token
             )
+        self._tell()
 
     def _prompt(self, step: str) -> str:
-        query = "select p.* from _step_prompts as p join runs as r on r.id = p.run_id where r.alias = ? and p.step = ?"
-        row = self._db.row(query, (self._run, step))
+        row = self._db.row("select * from _step_prompts where run_id = ? and step = ?", (self._run_id, step))
         assert row is not None, "a step that is ready has a prompt"
         return template("workflow_step.md.j2").render(
             step=row, variables=json.loads(row["variables"]), results=json.loads(row["results"])
         )
 
     def _under_way(self) -> list[Row]:
-        return self._db.rows(_UNDER_WAY, {"run": self._run})
+        return self._db.rows(_UNDER_WAY, {"run": self._run_id})
