@@ -46,7 +46,7 @@ RootOption = Annotated[
 
 @app.callback(invoke_without_command=True)
 def workflow(context: typer.Context) -> None:
-    """Check, run, resume, show, draw and list workflows: steps that need each other, each with a run of its own.
+    """Check, run, show, draw and list workflows: work in steps.
 
     \b
     Examples:

@@ -1,7 +1,7 @@
 """Drives one run to its end: started here, or taken up where another process left it.
 
-`python child.py DATABASE ROOT MODEL` prints `ready` when only the work itself is left to do, and at the end one line of
-JSON: the result, or the error.
+`python child.py DATABASE ROOT MODEL [WORKFLOW]` prints `ready` when only the work itself is left to do, and at the end one line
+of JSON: the result, or the error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ RUN = "crash"
 PROMPT = "Bring the files up to date."
 
 
-def main(database: str, root: str, model: str) -> None:
+def main(database: str, root: str, model: str, workflow: str | None = None) -> None:
     """Start or resume the run and print how it ended."""
     texts.environment()
     print("ready", flush=True)
@@ -25,6 +25,8 @@ def main(database: str, root: str, model: str) -> None:
         with engine.open(database) as db:
             if db.value("select 1 from runs where alias = ?", (RUN,)):
                 result = db.resume(RUN)
+            elif workflow:
+                result = db.run_workflow(workflow, run=RUN, model=model, root=root, yolo=True)
             else:
                 result = db.run(PROMPT, run=RUN, model=model, root=root, yolo=True)
     except engine.EngineError as error:

@@ -33,16 +33,22 @@ _QUESTIONS = {
 
 @dataclass(frozen=True)
 class Case:
-    """A database that need not be there yet, the folder its run works in, and the model's script."""
+    """A database that need not be there yet, the folder its run works in, and the model's script; a workflow, if it is one
+    that is run.
+    """
 
     database: Path
     root: Path
     script: Path
+    workflow: Path | None = None
 
     def start(self) -> subprocess.Popen[str]:
         """A process that drives the run, at the moment when it starts to."""
         process = subprocess.Popen(
-            [sys.executable, str(CHILD), str(self.database), str(self.root), f"scripted:{self.script}"],
+            [
+                *(sys.executable, str(CHILD), str(self.database), str(self.root), f"scripted:{self.script}"),
+                *([str(self.workflow)] if self.workflow else []),
+            ],
             stdout=subprocess.PIPE,
             text=True,
             cwd=self.root,

@@ -807,6 +807,25 @@ CREATE TABLE statuses (
     meaning text not null
 ) strict;
 
+CREATE TABLE step_runs (
+    run_id integer not null constraint step_runs_run references workflow_runs (run_id) on delete cascade,
+    step text not null,
+    layer integer not null,
+    position integer not null,
+    state text not null default 'waiting' constraint step_runs_state references step_states (name),
+    reason text,
+    child_run_id integer constraint step_runs_child references runs (id) on delete cascade,
+    started_at integer,
+    ended_at integer,
+    constraint step_runs_once primary key (run_id, step)
+) strict, without rowid;
+
+CREATE TABLE step_states (
+    name text primary key,
+    ended integer not null constraint step_states_ended_flag check (ended in (0, 1)),
+    meaning text not null
+) strict, without rowid;
+
 CREATE VIRTUAL TABLE text_search using fts5 (
     words, text, content = 'search_texts', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
 );
@@ -942,6 +961,73 @@ CREATE TABLE votes (
     primary key (turn_id, voter)
 ) strict, without rowid;
 
+CREATE TABLE workflow_needs (
+    workflow_id integer not null,
+    step text not null,
+    needs text not null,
+    constraint workflow_needs_once primary key (workflow_id, step, needs),
+    constraint workflow_needs_step foreign key (workflow_id, step) references workflow_steps (workflow_id, step),
+    constraint workflow_needs_needed foreign key (workflow_id, needs) references workflow_steps (workflow_id, step)
+) strict, without rowid;
+
+CREATE TABLE workflow_runs (
+    run_id integer primary key constraint workflow_runs_run references runs (id) on delete cascade,
+    workflow_id integer not null constraint workflow_runs_workflow references workflows (id),
+    effect_id integer,
+    models text not null default '{}' constraint workflow_runs_models_json check (json_valid(models))
+) strict;
+
+CREATE TABLE workflow_steps (
+    workflow_id integer not null constraint workflow_steps_workflow references workflows (id),
+    step text not null constraint workflow_steps_step_form
+        check (length(step) between 1 and 64 and step not glob '*[^a-zA-Z0-9_-]*'),
+    layer integer not null constraint workflow_steps_layer check (layer >= 1),
+    position integer not null,
+    line integer,
+    title text,
+    instruction text not null constraint workflow_steps_instruction check (trim(instruction) <> ''),
+    model text,
+    tools text constraint workflow_steps_tools_json check (json_valid(tools)),
+    accept text,
+    accept_command text,
+    accept_attempts integer constraint workflow_steps_accept_attempts check (accept_attempts >= 1),
+    accept_model text,
+    constraint workflow_steps_once primary key (workflow_id, step)
+) strict, without rowid;
+
+CREATE TABLE workflow_values (
+    run_id integer not null constraint workflow_values_run references workflow_runs (run_id) on delete cascade,
+    name text not null,
+    value text not null,
+    origin text not null constraint workflow_values_origin check (origin in ('given', 'default', 'undeclared')),
+    constraint workflow_values_once primary key (run_id, name)
+) strict, without rowid;
+
+CREATE TABLE workflow_variables (
+    workflow_id integer not null constraint workflow_variables_workflow references workflows (id),
+    name text not null constraint workflow_variables_name_form
+        check (length(name) between 1 and 64 and name not glob '*[^a-zA-Z0-9_-]*' and name not glob '[0-9-]*'),
+    position integer not null,
+    description text not null default '',
+    required integer not null default 0 constraint workflow_variables_required_flag check (required in (0, 1)),
+    default_value text,
+    constraint workflow_variables_once primary key (workflow_id, name)
+) strict, without rowid;
+
+CREATE TABLE workflows (
+    id integer primary key,
+    project_id integer constraint workflows_project references projects (id),
+    name text not null constraint workflows_name_form
+        check (length(name) between 1 and 64 and name not glob '*[^a-z0-9_.-]*'),
+    description text not null,
+    version integer,
+    model text,
+    syntax text not null default 'rows' constraint workflows_syntax check (syntax in ('jsonc', 'yaml', 'rows')),
+    text text,
+    source text,
+    created_at integer not null default 0
+) strict;
+
 CREATE TABLE writer_tiers (
     name text primary key,
     rank integer not null constraint writer_tiers_rank_unique unique
@@ -1016,6 +1102,10 @@ CREATE INDEX idx_search_texts_digest on search_texts (digest, kind, scope, name,
 
 CREATE INDEX idx_search_texts_entry on search_texts (kind, entry_id, content_id);
 
+CREATE UNIQUE INDEX idx_step_runs_child_run_id on step_runs (child_run_id) where child_run_id is not null;
+
+CREATE INDEX idx_step_runs_state on step_runs (run_id, state, layer, position);
+
 CREATE INDEX idx_text_vectors_bits on text_vectors (embedder, digest, bits);
 
 CREATE INDEX idx_turn_errors_turn_id on turn_errors (turn_id);
@@ -1035,9 +1125,16 @@ CREATE INDEX idx_undone_edits_command_id on undone_edits (command_id);
 
 CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 
+CREATE INDEX idx_workflow_needs_needed on workflow_needs (workflow_id, needs);
+
+CREATE INDEX idx_workflow_runs_workflow_id on workflow_runs (workflow_id);
+
+CREATE INDEX idx_workflows_name on workflows (name);
+
 -- view _abort_run (run_id, reason)
 -- view _aborting_commands (turn_id, ordinal, action)
 -- view _accept_all (command_id, decided_by)
+-- view _add_workflow (project_id, syntax, text, source, read)
 -- view _added_prompts (turn_id, place, layer, source, text, room)
 -- view _answers (turn_id, run_id, model, at)
 -- view _apply_patch (command_id, run_id, path, patch)
@@ -1098,7 +1195,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _embeddable_texts (digest, text)
 -- view _end_command (command_id, state, outcome, message)
 -- view _end_turn (turn_id, loop_id, vote, voter, status, reason, answer)
--- view _ensure_run (alias, attributes)
+-- view _ensure_run (alias, attributes, role)
 -- view _entry_bodies (run_id, entry_id, scope, path, scheme, kind, hash, content_id, body, chars, attributes, visibility, state, outcome)
 -- view _entry_heads (run_id, entry_id, head)
 -- view _entry_lines (command_id, path, line)
@@ -1110,6 +1207,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _file_heads (project_id, path, began, content_id, content_before, change, is_first)
 -- view _file_states (scope, entry_id, began, content_id, hash, attributes, is_present)
+-- view _fill_workflow (run_id, workflow_id, variables, models)
 -- view _find_lines (effect_id, text_id, line)
 -- view _find_requests (effect_id, run_id, pattern, query)
 -- view _first_decisions (proposal_id, resolution_id)
@@ -1120,12 +1218,14 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _found_entries (command_id, entry_id, path)
 -- view _found_skills (project_id, name, path, folder, content_id, place, files, files_there)
 -- view _found_texts (text_id, kind, name, scope, entry_id, score, found_by, beginning)
+-- view _free_steps (run_id, free)
 -- view _function_timeouts (effect_id, timeout_s, left_s)
 -- view _give_tools (tools)
 -- view _giving_loops (run_id, loop_id)
 -- view _grant_rights (grant_id, right_text)
 -- view _granted_proposals (proposal_id, grant_id)
 -- view _handed_options (run_id, loop_id, mode, model, config)
+-- view _handed_results (run_id, step, text)
 -- view _harmless_settings (name)
 -- view _heads_in_time (entry_id, began, ended, content_id)
 -- view _immediate_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
@@ -1235,6 +1335,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, is_manifest, is_slice, decides, keeps_bodies, is_pattern, filter, found, needs, example, forbidden)
 -- view _resolve_command (command_id, message)
 -- view _response_prose (turn_id, prose)
+-- view _resting_workflows (run_id)
 -- view _rewind_files (run_id, turn, path, change, hash_now, content_now, leads_to, hash_then, content_then, stays)
 -- view _rewind_plans (run_id, turn, plan)
 -- view _root_instructions (turn_id, path, text, cut, refers_to)
@@ -1274,6 +1375,11 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _standing_edits (run_id, command_id, action, path, turn)
 -- view _start_child (parent_run_id, alias, role, prompt, attributes, effect_id)
 -- view _steer_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
+-- view _step_options (run_id, step, options)
+-- view _step_prompts (run_id, step, workflow, instruction, accept, accept_command, variables, results)
+-- view _step_results (run_id, step, child_run_id, child, loop_id, status, answer, reason)
+-- view _step_states (run_id, step, layer, position, child_run_id, started_at, ended_at, workflow_id, state, reason)
+-- view _stop_steps (run_id, step)
 -- view _stranded_proposals (proposal_id, command_id)
 -- view _surplus_pieces (effect_id, channel, id, chars)
 -- view _swap_names (run_id, other_id, lease)
@@ -1307,6 +1413,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _watched_files (run_id, project_id, root, paths, has_pictures)
 -- view _web_answers (effect_id, answer)
 -- view _web_requests (effect_id, target, answer, etag, last_modified, seconds, size, redirects, hosts, search_engine, results)
+-- view _workflow_ends (run_id, effect_id, status, answer, reason)
 -- view _write_batch (command_id, run_id, edits)
 -- view _write_body (command_id, path, attributes, visibility, edit)
 -- view _write_job (effect_id)
@@ -1333,6 +1440,8 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view decisions (run, turn, path, kind, target, decision, decided_by, reason, decided, command_id, proposal_id)
 -- view dispatch (run, lease, only)
 -- view document_references (project, source, line, title, target, chars)
+-- view end_step (run, step, lease)
+-- view end_workflow (run, lease)
 -- view fail_call (turn_id, status, message)
 -- view file_changes (run, turn, path, change, cause, command, added, removed, decided_by, at, command_id)
 -- view finish_effect (effect_id, state, outcome, message, detail, lease, pages)
@@ -1380,6 +1489,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view provider_defaults (provider, model)
 -- view provider_models (pattern, provider, prefix, is_maker)
 -- view purge_run (run)
+-- view ready_steps (run, step, layer, position, workflow_id, run_id)
 -- view record_crash (command_id, message, lease)
 -- view release_lease (token)
 -- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to, picture)
@@ -1409,10 +1519,14 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view star_command_list (folder, star_command, description, rules, star_command_id, rule_set_id)
 -- view start_effect (effect_id, identity, lease)
 -- view start_job (effect_id, identity, lease)
+-- view start_step (run, step, prompt, lease)
+-- view start_workflow (run, workflow_id, variables, attributes, models)
+-- view step_list (run, step, title, layer, state, reason, child, status, answer, cost, turns, seconds, needs, started_at, ended_at)
 -- view store_content (path, body)
 -- view submit_packet (turn_id, chars, lease)
 -- view sweep (due)
 -- view sync_files (run_id, turn_id)
+-- view take_up_workflow (run, lease)
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase, created_at, ended_at)
 -- view turn_tools (turn_id, ordinal, name, description, schema)
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
@@ -1427,12 +1541,16 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view verb_rm (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_set (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_update (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view workflow_list (name, project, description, version, steps, runs, syntax, source, created_at, workflow_id)
+-- view workflow_run_list (run, workflow, status, steps, completed, running, waiting, not_done, created_at, updated_at)
 -- view write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
 -- view write_rules (domain_id, rules)
 -- view write_skill (scope, name, description, kind, origin, source, made_of, problem, left_out, body, files, added_by)
+-- view write_workflow (project_id, syntax, text, source)
 
 -- trigger _abort_run__abort on _abort_run
 -- trigger _accept_all__accept on _accept_all
+-- trigger _add_workflow__add on _add_workflow
 -- trigger _apply_patch__apply on _apply_patch
 -- trigger _apply_write__apply on _apply_write
 -- trigger _call_door__call_begin_turn on _call_door
@@ -1458,6 +1576,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _entry_metadata__keep_rows on _entry_metadata
 -- trigger _explain_rules__explain on _explain_rules
 -- trigger _fail_command__fail on _fail_command
+-- trigger _fill_workflow__fill on _fill_workflow
 -- trigger _forget_texts__forget on _forget_texts
 -- trigger _give_tools__give on _give_tools
 -- trigger _index_texts__index on _index_texts
@@ -1499,6 +1618,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _show_entry__show on _show_entry
 -- trigger _start_child__start on _start_child
 -- trigger _steer_run__steer on _steer_run
+-- trigger _stop_steps__stop on _stop_steps
 -- trigger _swap_names__swap on _swap_names
 -- trigger _take_file__delete on _take_file
 -- trigger _take_file__write on _take_file
@@ -1551,6 +1671,9 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger effects__keep_keys on effects
 -- trigger effects__keep_rows on effects
 -- trigger effects__keep_state on effects
+-- trigger end_step__end on end_step
+-- trigger end_workflow__end on end_workflow
+-- trigger end_workflow__rest on end_workflow
 -- trigger entries__index_head on entries
 -- trigger entries__keep_content_id on entries
 -- trigger entries__keep_fixed on entries
@@ -1660,10 +1783,19 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger show_job_output__show on show_job_output
 -- trigger start_effect__start on start_effect
 -- trigger start_job__start on start_job
+-- trigger start_step__start on start_step
+-- trigger start_workflow__start on start_workflow
+-- trigger step_runs__guard_transition on step_runs
+-- trigger step_runs__keep_fixed on step_runs
+-- trigger step_runs__keep_keys on step_runs
+-- trigger step_runs__keep_rows on step_runs
+-- trigger step_runs__keep_state on step_runs
+-- trigger step_runs__record_state on step_runs
 -- trigger store_content__store on store_content
 -- trigger submit_packet__submit on submit_packet
 -- trigger sweep__sweep on sweep
 -- trigger sync_files__sync on sync_files
+-- trigger take_up_workflow__take_up on take_up_workflow
 -- trigger turn_errors__keep_fixed on turn_errors
 -- trigger turn_errors__keep_keys on turn_errors
 -- trigger turn_errors__keep_rows on turn_errors
@@ -1701,6 +1833,26 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger votes__keep_fixed on votes
 -- trigger votes__keep_keys on votes
 -- trigger votes__keep_rows on votes
+-- trigger workflow_needs__guard_layers on workflow_needs
+-- trigger workflow_needs__keep_fixed on workflow_needs
+-- trigger workflow_needs__keep_rows on workflow_needs
+-- trigger workflow_runs__keep_fixed on workflow_runs
+-- trigger workflow_runs__keep_keys on workflow_runs
+-- trigger workflow_runs__keep_rows on workflow_runs
+-- trigger workflow_steps__guard_tools on workflow_steps
+-- trigger workflow_steps__keep_fixed on workflow_steps
+-- trigger workflow_steps__keep_keys on workflow_steps
+-- trigger workflow_steps__keep_rows on workflow_steps
+-- trigger workflow_values__keep_fixed on workflow_values
+-- trigger workflow_values__keep_keys on workflow_values
+-- trigger workflow_values__keep_rows on workflow_values
+-- trigger workflow_variables__keep_fixed on workflow_variables
+-- trigger workflow_variables__keep_keys on workflow_variables
+-- trigger workflow_variables__keep_rows on workflow_variables
+-- trigger workflows__keep_fixed on workflows
+-- trigger workflows__keep_keys on workflows
+-- trigger workflows__keep_rows on workflows
 -- trigger write_entry__find on write_entry
 -- trigger write_rules__write on write_rules
 -- trigger write_skill__write on write_skill
+-- trigger write_workflow__write on write_workflow

@@ -1,0 +1,63 @@
+"""Workflows: how long it takes to read one of 10,000 steps, and to say which of them are ready."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import engine
+
+from .table import Line
+
+STEPS = 10_000
+WIDTH = 100
+"""Steps of a layer; each but those of the first needs three of the layer before."""
+TIMES = 20
+
+
+def bench_workflows() -> list[Line]:
+    """Milliseconds of CPU with 10,000 steps of which a half is completed: read, start, ask what is ready, end and begin one."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(engine.open(Path(folder) / "w.db")) as db:
+        reading = _ms(lambda: db.insert("write_workflow", syntax="jsonc", text=_text()))
+        starting = _ms(lambda: db.insert("start_workflow", run="wf", workflow_id=1))
+        db.execute("update step_runs set state = 'running' where layer <= :half", {"half": STEPS // WIDTH // 2})
+        db.execute("update step_runs set state = 'completed' where state = 'running'")
+        ready = "select step from ready_steps where run_id = 1 limit 8"
+        asking = min(_ms(lambda: db.rows(ready)) for _ in range(TIMES))
+        everything = min(_ms(lambda: db.rows("select step from ready_steps where run_id = 1")) for _ in range(TIMES))
+        one = db.rows(ready)[0]["step"]
+        beginning = _ms(lambda: db.insert("start_step", run="wf", step=one, prompt="Do it"))
+        loop = db.value("select max(id) from loops")
+        db.insert("_move_loop", loop_id=loop, status=102)
+        db.insert("_move_loop", loop_id=loop, status=200)
+        ending = _ms(lambda: db.insert("end_step", run="wf", step=one))
+    return [
+        Line("workflows: read 10,000 steps and store them", reading, "ms"),
+        Line("workflows: start a run of them", starting, "ms"),
+        Line("workflows: the next 8 ready of 5,000 that wait", asking, "ms"),
+        Line("workflows: all that are ready of 5,000 that wait", everything, "ms"),
+        Line("workflows: begin a step", beginning, "ms"),
+        Line("workflows: take how it ended", ending, "ms"),
+    ]
+
+
+def _text() -> str:
+    steps = [
+        {
+            "id": f"s{step}",
+            "instruction": "Do it.",
+            "needs": [f"s{step - WIDTH - (step + each) % WIDTH}" for each in range(3)] if step >= 2 * WIDTH else [],
+        }
+        for step in range(STEPS)
+    ]
+    return json.dumps({"name": "w", "description": "d", "steps": steps})
+
+
+def _ms(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return (time.process_time() - began) * 1000
