@@ -41,6 +41,7 @@ class Options(TypedDict, total=False):
     no_proposals: bool
     no_processes: bool
     overwrite_unseen: bool
+    max_depth: int | None
     sandbox: str | None
     network: str | None
     fork: str | None
@@ -64,7 +65,7 @@ _KINDS: dict[str, str] = {
         ),
         "True or False",
     ),
-    **dict.fromkeys(("context_limit", "max_turns", "at"), "a whole number or None"),
+    **dict.fromkeys(("context_limit", "max_turns", "max_depth", "at"), "a whole number or None"),
     **dict.fromkeys(("temperature", "max_seconds", "condense_ratio"), "a number or None"),
     "root": "a path or None",
     "mode": "a text",

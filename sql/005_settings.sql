@@ -71,6 +71,13 @@ values
     ('process_timeout', '45', 'number', 0.01, null, 1, 'seconds after which a process is stopped'),
     ('job_timeout', '3600', 'number', 0.01, null, 1, 'seconds after which a background command is stopped'),
     ('max_jobs', '4', 'whole', 0, 64, 1, 'background commands that one run may have at once; 0: none'),
+    ('max_depth', '0', 'whole', 0, 8, 1, 'levels of runs that a run may delegate to; 0: its model has no such tools'),
+    ('max_children', '32', 'whole', 1, null, 1, 'runs that one prompt may delegate to, those below them not counted'),
+    ('max_tree_turns', '500', 'whole', 1, null, 1, 'turns of all runs below one prompt after which they are stopped'),
+    (
+        'max_tree_seconds', null, 'number', 0, null, 0,
+        'seconds of a prompt after which the runs below it are stopped; empty or 0: none'
+    ),
     ('max_parallel_children', '8', 'whole', 1, 64, 1, 'children of one run that are driven at once'),
     (
         'sandbox', 'auto', 'text', null, null, 1,
