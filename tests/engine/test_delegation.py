@@ -62,7 +62,9 @@ def test_a_setting_opens_the_tools_and_an_option_closes_them(db: engine.Database
 
 
 def test_children_work_and_their_parent_reads_their_answers(db: engine.Database) -> None:
-    cast = Cast({"demo": [gives("Count the rows", "Count the columns"), DONE], "demo-1": [f"7 rows{ended()}"]}, cost=0.01)
+    cast = Cast(
+        {"demo": [gives("Count the rows", "Count the columns"), DONE], "demo-1": [f"7 rows{ended()}"]}, cost=0.01
+    )
     result = drive(db, cast)
     assert (result.status, result.turns) == (200, 2)
     rows, columns = said(db)
@@ -164,10 +166,16 @@ def test_a_subtask_goes_to_a_model_of_the_same_tier_or_below(tiered: engine.Data
     same, below, above = said(tiered)
     assert (same[1], below[1], above[1]) == (200, 200, 403)
     assert "top is of tier 1, above yours (2)" in above[2]
-    assert [model_of(tiered, "demo-1"), model_of(tiered, "demo-2"), model_of(tiered, "demo-3")] == ["middle", "low", None]
+    assert [model_of(tiered, "demo-1"), model_of(tiered, "demo-2"), model_of(tiered, "demo-3")] == [
+        "middle",
+        "low",
+        None,
+    ]
 
 
-@pytest.mark.parametrize("asked", ["scripted:/etc/passwd", "replay:other.db#run", "openai/gpt-4o", "gguf:/tmp/m", "nobody"])
+@pytest.mark.parametrize(
+    "asked", ["scripted:/etc/passwd", "replay:other.db#run", "openai/gpt-4o", "gguf:/tmp/m", "nobody"]
+)
 def test_a_model_names_no_file_and_no_other_provider(tiered: engine.Database, asked: str) -> None:
     play(tiered, "middle", gives("part", model=asked), DONE)
     tiered.run("Do it", model="middle", run="demo", max_depth=1)
@@ -176,7 +184,9 @@ def test_a_model_names_no_file_and_no_other_provider(tiered: engine.Database, as
 
 
 def test_an_execute_goes_to_the_executor_of_the_model_unless_that_is_dearer(tiered: engine.Database) -> None:
-    tiered.execute("insert into executor_models (pattern, model) values ('object:middle', 'low'), ('object:low', 'top')")
+    tiered.execute(
+        "insert into executor_models (pattern, model) values ('object:middle', 'low'), ('object:low', 'top')"
+    )
     for name in ("middle", "low"):
         play(tiered, name, gives("steps", tool="execute"), DONE)
         tiered.run("Do it", model=name, run=name, max_depth=1)
@@ -361,9 +371,7 @@ def test_a_patch_that_touches_the_file_of_a_sibling_changes_nothing(db: engine.D
 
 
 def test_ask_mode_goes_down(db: engine.Database, workspace_dir: Path) -> None:
-    cast = Cast(
-        {"demo": [gives("a"), DONE], "demo-1": [f'<set path="a.txt">one</set><sh>touch b</sh>{GO_ON}', DONE]}
-    )
+    cast = Cast({"demo": [gives("a"), DONE], "demo-1": [f'<set path="a.txt">one</set><sh>touch b</sh>{GO_ON}', DONE]})
     drive(db, cast, workspace_dir, mode="ask", yolo=True)
     assert [row[1] for row in said(db, "demo-1")] == [403, 499]
     assert not (workspace_dir / "a.txt").exists()
@@ -436,18 +444,24 @@ def test_a_person_who_comes_back_is_asked_once_and_may_leave_one_open(db: engine
     assert status_of(db) == {"demo": 202, "demo-1": 202, "demo-2": 200}
 
 
-def test_a_grant_for_the_run_holds_below_it(db: engine.Database, workspace_dir: Path) -> None:
-    asked: list[str] = []
+def test_grants_and_policies_of_the_run_hold_below_it(db: engine.Database, workspace_dir: Path) -> None:
+    from engine.gate import give_grant
 
-    def decide(proposal: Any) -> bool:
-        asked.append(proposal["run"])
-        return True
-
-    cast = Cast({"demo": [f'<set path="0.txt">0\n</set>{gives("a", "b")}', DONE], **{k: v for k, v in WRITERS.items() if k != "demo"}})
-    from engine.commands.grants import give
-
-    _ = give
-    assert drive(db, cast, workspace_dir, on_proposal=decide).status == 200
+    cast = Cast(
+        {
+            "demo": [DONE, gives("a"), DONE],
+            "demo-1": [f"<sh>make it</sh>{GO_ON}", f'<set path="a.txt">one\n</set>{GO_ON}', DONE],
+        }
+    )
+    drive(db, cast, workspace_dir)
+    give_grant(db, "demo", "file_write", None, whole_project=False, by="Ada")
+    db.execute(
+        "insert into command_policies (name, level, run_id, program, decision, message) "
+        "values ('no make', 'run', 1, 'make', 'refuse', 'Refused: not here.')"
+    )
+    assert drive(db, cast, workspace_dir).status == 200
+    assert [row[:2] for row in said(db, "demo-1")] == [("sh", 403), ("set", 200)]
+    assert [row["decided_by"] for row in db.rows("select decided_by from decisions")] == ["policy no make", "grant 1"]
 
 
 # abort, stop, resume
