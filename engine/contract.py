@@ -41,6 +41,7 @@ class Options(TypedDict, total=False):
     no_proposals: bool
     no_processes: bool
     overwrite_unseen: bool
+    max_depth: int | None
     sandbox: str | None
     network: str | None
     fork: str | None
@@ -64,7 +65,7 @@ _KINDS: dict[str, str] = {
         ),
         "True or False",
     ),
-    **dict.fromkeys(("context_limit", "max_turns", "at"), "a whole number or None"),
+    **dict.fromkeys(("context_limit", "max_turns", "max_depth", "at"), "a whole number or None"),
     **dict.fromkeys(("temperature", "max_seconds", "condense_ratio"), "a number or None"),
     "root": "a path or None",
     "mode": "a text",
@@ -138,7 +139,7 @@ class Proposal(TypedDict):
 
     `kind` says what it is (`question`, `process`, `file_write`, …), `detail` is the question, the command line or the
     diff, `path` is what `resolve` takes. `since` is a time in UTC. `background` is 1 for a command that would run on in the
-    background, else 0.
+    background, else 0. `tree` names the runs above one that was delegated to and itself, from the top down.
     """
 
     run: str
@@ -151,9 +152,16 @@ class Proposal(TypedDict):
     kind: str
     proposal_id: int
     background: int
+    tree: str | None
 
 
-class TurnEvent(TypedDict):
+class _OfARun(TypedDict):
+    """`run` is there where a run tells it that was delegated to; without it the run that is driven does."""
+
+    run: NotRequired[str]
+
+
+class TurnEvent(_OfARun):
     """The model is asked: with `context_tokens` of at most `ceiling`; `cost` is that of the run so far (US dollars)."""
 
     type: Literal["turn"]
@@ -164,7 +172,7 @@ class TurnEvent(TypedDict):
     cost: NotRequired[float]
 
 
-class TextEvent(TypedDict):
+class TextEvent(_OfARun):
     """Prose of the model without markup. `text` continues the first `at` characters of the prose of `turn`."""
 
     type: Literal["text"]
@@ -174,7 +182,7 @@ class TextEvent(TypedDict):
     text: str
 
 
-class DeltaEvent(TypedDict):
+class DeltaEvent(_OfARun):
     """A piece of the response as the model writes it, with its markup."""
 
     type: Literal["delta"]
@@ -182,7 +190,7 @@ class DeltaEvent(TypedDict):
     text: str
 
 
-class CommandEvent(TypedDict):
+class CommandEvent(_OfARun):
     """A command has ended; `body` says what came of it, `path` is its entry."""
 
     type: Literal["command"]
@@ -196,7 +204,7 @@ class CommandEvent(TypedDict):
     path: NotRequired[str]
 
 
-class ErrorEvent(TypedDict):
+class ErrorEvent(_OfARun):
     """An error without a command."""
 
     type: Literal["error"]
@@ -210,7 +218,7 @@ class ErrorEvent(TypedDict):
     path: NotRequired[str]
 
 
-class ContextEvent(TypedDict):
+class ContextEvent(_OfARun):
     """Old results are shown in short from now on."""
 
     type: Literal["context"]
@@ -222,7 +230,7 @@ class ContextEvent(TypedDict):
     path: str
 
 
-class StrikeEvent(TypedDict):
+class StrikeEvent(_OfARun):
     """A turn that failed; `body` says which of how many."""
 
     type: Literal["strike"]
@@ -231,7 +239,7 @@ class StrikeEvent(TypedDict):
     body: str
 
 
-class ProposalEvent(TypedDict):
+class ProposalEvent(_OfARun):
     """Something waits for a decision; `path` is what `resolve` takes."""
 
     type: Literal["proposal"]
@@ -243,7 +251,7 @@ class ProposalEvent(TypedDict):
     path: str
 
 
-class OutputEvent(TypedDict):
+class OutputEvent(_OfARun):
     """What a process prints; `channel` is 1 (stdout) or 2 (stderr)."""
 
     type: Literal["output"]
@@ -252,7 +260,7 @@ class OutputEvent(TypedDict):
     text: str
 
 
-class RetryEvent(TypedDict):
+class RetryEvent(_OfARun):
     """The model failed and is asked again after `wait_s` seconds; delta and text start over."""
 
     type: Literal["retry"]
@@ -262,7 +270,7 @@ class RetryEvent(TypedDict):
     wait_s: float
 
 
-class SandboxEvent(TypedDict):
+class SandboxEvent(_OfARun):
     """A shell command comes up and there is no sandbox for it; `body` says why, and what that means."""
 
     type: Literal["sandbox"]
@@ -271,7 +279,7 @@ class SandboxEvent(TypedDict):
     body: str
 
 
-class StepEvent(TypedDict):
+class StepEvent(_OfARun):
     """A step of a workflow, `action`, is in another state: `outcome` is running, completed, failed, cancelled or skipped."""
 
     type: Literal["step"]
@@ -281,7 +289,7 @@ class StepEvent(TypedDict):
     body: NotRequired[str]
 
 
-class LoopEvent(TypedDict):
+class LoopEvent(_OfARun):
     """A prompt was queued or ended: `status` is that of its loop, `body` the reason."""
 
     type: Literal["loop"]
@@ -305,7 +313,8 @@ Event = (
     | StepEvent
     | LoopEvent
 )
-"""What a run does; `type` says which of them it is. `id` is the latest event of the file that was told."""
+"""What a run does; `type` says which of them it is. `id` is the latest event of the file that was told, `run` the run below
+the one that is driven that tells it."""
 
 OnEvent = Callable[[Event], None]
 OnProposal = Callable[[Proposal], bool | str | None]

@@ -6,6 +6,7 @@ says which comes next, so a run that was killed goes on with the step that was n
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import suppress
 from functools import cached_property
@@ -31,7 +32,15 @@ if TYPE_CHECKING:
     from .database import Row, Store
     from .effects.kept_output import KeptOutput
 
-_FIRST_PROPOSAL = "select * from open_proposals where run = ? order by proposal_id limit 1"
+_DELEGATES = "select 1 from _delegating_runs where run = ?"
+_FIRST_PROPOSAL = """
+    select p.*
+    from tree_runs as t
+    join open_proposals as p on p.run = t.run
+    where t.top = ? and p.run not in (select value from json_each(?))
+    order by p.proposal_id
+    limit 1
+"""
 
 
 class Driver:
@@ -54,6 +63,7 @@ class Driver:
         self._on_proposal = watched(db, on_proposal)
         self._decided_by = getattr(on_proposal, "decided_by", "callback")
         self._kept = kept
+        self._left_open: set[str] = set()
         self._progress = Progress(db, run, self._on_event)
         self._renderer = Renderer(db)
         self._performer = Performer(
@@ -92,7 +102,14 @@ class Driver:
         """What drives the children of the run; their callbacks are those of the run."""
         from .children import Children
 
-        return Children(self._db, self._lease.stopped, self._on_event, self._on_proposal, self._kept, self._decided_by)
+        return Children(
+            self._db,
+            self._lease.stopped,
+            self._on_event,
+            self._ask_person if self._on_proposal else None,
+            self._kept,
+            self._decided_by,
+        )
 
     def drive(self) -> None:
         """Drive the run until it ends, waits for a person, or is stopped.
@@ -105,6 +122,8 @@ class Driver:
         with self._db.driven(), self._lease:
             pages.offer_search(self._db, self._run, self._lease.token)
             self._db.offer_tools(self._run, self._lease.token)
+            if self._db.value(_DELEGATES, (self._run,)):
+                self._db.insert("offer_delegation", run=self._run, lease=self._lease.token)
             self._performer.recover_jobs(self._run)
             try:
                 with suppress(Stopped):
@@ -293,20 +312,24 @@ class Driver:
     def _recover(self, step: Row) -> None:
         self._performer.recover(step["run_id"])
 
-    def _decide(self, _: Row) -> bool:
-        """Ask about the open proposals, one after the other; False when one of them stays open, or is that of a child."""
+    def _decide(self, step: Row) -> bool:
+        """Ask about the open proposals of the run and of those below it, one after the other; False when one stays open."""
+        self._db.insert("wait_for_children", run_id=step["run_id"])
         if self._on_proposal is None:
             return False
-        decided = False
-        while not self._lease.stopped.is_set() and (proposal := self._db.row(_FIRST_PROPOSAL, (self._run,))):
-            answer = self._on_proposal(cast("Proposal", proposal))
+        while not self._lease.stopped.is_set():
+            left = json.dumps(sorted(self._left_open))
+            proposal = cast("Proposal | None", self._db.row(_FIRST_PROPOSAL, (self._run, left)))
+            if proposal is None:
+                break
+            answer = self._ask_person(proposal)
             if not (answer is None or isinstance(answer, bool) or (isinstance(answer, str) and answer)):
                 raise TypeError(
                     f"on_proposal returned {answer!r}: return True to accept, False to reject, a text to answer with "
                     "(not an empty one), or None to leave it open"
                 )
             if answer is None:
-                return False
+                continue
             self._db.insert(
                 "answer_proposal",
                 proposal_id=proposal["proposal_id"],
@@ -314,8 +337,15 @@ class Driver:
                 body=answer if isinstance(answer, str) else None,
                 decided_by=self._decided_by,
             )
-            decided = True
-        return decided
+        return not self._left_open
+
+    def _ask_person(self, proposal: Proposal) -> bool | str | None:
+        """What a person says; a run of which one is left open is not asked about again."""
+        assert self._on_proposal is not None, "there is somebody to ask"
+        answer = self._on_proposal(proposal)
+        if answer is None:
+            self._left_open.add(proposal["run"])
+        return answer
 
     def _expect_lease(self) -> None:
         """Raise `LeaseLost` (409) where driving ended because another process has taken the run over."""

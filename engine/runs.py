@@ -140,10 +140,13 @@ def run_row(db: Store, run: str) -> Run:
 
 
 def proposals(db: Store, run: str | None = None) -> list[Proposal]:
-    """The open proposals of `run`, or of all runs, the oldest first."""
+    """The open proposals of `run` and of those below it, or of all runs, the oldest first."""
     if run is not None:
         run_row(db, run)
-    query = "select * from open_proposals where ? is null or run = ? order by proposal_id"
+    query = (
+        "select * from open_proposals where ? is null or run in (select run from tree_runs where top = ?) "
+        "order by proposal_id"
+    )
     return [cast("Proposal", row) for row in db.rows(query, (run, run))]
 
 
@@ -173,7 +176,7 @@ def resolve(
     reason: str | None = None,
     by: str = "client",
 ) -> None:
-    """Accept or reject the open proposals under `path`, or all open proposals of the run where `path` is None.
+    """Accept or reject the open proposals of a run and of those below it: under `path`, or all where `path` is None.
 
     `body` is the answer to a question, or a text that replaces the proposed one; `by` says who decided, such as the name
     of a person. Raises `NotFound` (404) where nothing is proposed, `ValidationError` (400) for an empty name, for a question
@@ -181,18 +184,14 @@ def resolve(
     """
     if not by.strip():
         raise ValidationError("the name of who decides is empty; leave it out or give one")
-    run_id = db.value("select id from runs where alias = ?", (run,))
-    if run_id is None:
-        raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
     db.insert(
-        "resolutions",
-        run_id=run_id,
+        "resolve_tree",
+        run=run,
         path=path,
         decision="accept" if accept else "reject",
         body=body,
         reason=reason,
         decided_by=by,
-        created_at=db.clock(),
     )
 
 

@@ -79,6 +79,13 @@ values
         'characters of the answer of a step that the steps behind it are given'
     ),
     ('max_jobs', '4', 'whole', 0, 64, 1, 'background commands that one run may have at once; 0: none'),
+    ('max_depth', '0', 'whole', 0, 8, 1, 'levels of runs that a run may delegate to; 0: its model has no such tools'),
+    ('max_children', '32', 'whole', 1, null, 1, 'runs that one prompt may delegate to, those below them not counted'),
+    ('max_tree_turns', '500', 'whole', 1, null, 1, 'turns of all runs below one prompt after which they are stopped'),
+    (
+        'max_tree_seconds', null, 'number', 0, null, 0,
+        'seconds of a prompt after which the runs below it are stopped; empty or 0: none'
+    ),
     ('max_parallel_children', '8', 'whole', 1, 64, 1, 'children of one run that are driven at once'),
     (
         'sandbox', 'auto', 'text', null, null, 1,

@@ -125,6 +125,7 @@ insert into run_options (name, scope, kind, least, most, meaning) values
     ('no_processes', 'loop', 'flag', null, null, 'tools that run a command are closed'),
     ('max_turns', 'loop', 'whole', 1, null, 'turns after which it is stopped'),
     ('max_seconds', 'loop', 'number', 0, null, 'seconds after which it is stopped; 0: none'),
+    ('max_depth', 'loop', 'whole', 0, 8, 'levels of runs that it may delegate to; 0: none'),
     (
         'condense_ratio', 'loop', 'number', 0, 1,
         'share of the ceiling above which old results of tools are summarized; 0: never'

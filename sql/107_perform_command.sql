@@ -112,6 +112,14 @@ when not exists (
         from commands as c
         cross join commands as o on o.turn_id = c.turn_id and o.state in ('performing', 'proposed', 'accepting', 'accepted')
         where c.id = new.command_id
+            -- neighbouring commands that give work away are a group (231)
+            and exists (
+                select 1
+                from commands as b
+                where b.turn_id = c.turn_id
+                    and b.ordinal between o.ordinal and c.ordinal
+                    and b.action not in ('subtask', 'execute')
+            )
     )
 begin
     -- most commands take the plain path, which ends here

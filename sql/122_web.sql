@@ -157,13 +157,13 @@ begin
     where token = new.lease;
 end;
 
--- Nobody has to decide on a get of a page, on one with like (460) or on a search: the command is accepted, and ends with
--- its effect.
+-- Nobody has to decide on a get of a page, on one with like (460), on a search, or on work that is given away (231): the
+-- command is accepted, and ends with its effect.
 create trigger _run_command__web
 instead of insert on _run_command
 when new.turn_id is not null
     and (
-        new.action = 'search'
+        new.action in ('search', 'subtask', 'execute')
         or (
             new.action = 'get'
             and (
@@ -178,6 +178,7 @@ begin
         new.run_id, new.turn_id, new.id,
         case
             when new.action = 'search' then 'search'
+            when new.action <> 'get' then 'delegate'
             when new.attributes ->> '$.like' is not null then 'find'
             else 'fetch'
         end,

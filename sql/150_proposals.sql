@@ -43,7 +43,7 @@ create index if not exists idx_proposals_open on proposals (run_id) where state 
 
 create view open_proposals as
 -- The proposals that wait for a decision: accept or reject them with 'engine resolve', or insert into resolutions.
--- 'background' is 1 for a command that would run on in the background.
+-- 'background' is 1 for a command that would run on in the background; 'tree' names the runs above one that was delegated to.
 select
     r.alias as run,
     t.sequence as turn,
@@ -54,7 +54,8 @@ select
     strftime('%Y-%m-%d %H:%M:%S', p.created_at / 1000.0, 'unixepoch') as since,
     p.kind,
     p.id as proposal_id,
-    p.kind = 'process' and p.detail ->> '$.background' is not null as background
+    p.kind = 'process' and p.detail ->> '$.background' is not null as background,
+    (select t.tree from tree_runs as t where t.run_id = p.run_id and t.level > 0 limit 1) as tree
 from proposals as p
 join runs as r on r.id = p.run_id
 left join turns as t on t.id = p.turn_id

@@ -190,7 +190,12 @@ select
     (
         select k.id
         from command_policies as k
-        where (k.level = 'shipped' or k.project_id = l.project_id or k.run_id = l.run_id)
+        where (
+                k.level = 'shipped'
+                or k.project_id = l.project_id
+                -- one of the run at the top of a tree holds below it
+                or k.run_id in (l.run_id, (select c.root_run_id from children as c where c.run_id = l.run_id))
+            )
             and case
                 when instr(k.program, '/') = 0 then json_extract(j.value, '$.program') glob k.program
                 -- in another folder the same words are another program

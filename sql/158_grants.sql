@@ -68,7 +68,11 @@ select
         from _counting_grants as g
         where g.project_id = r.project_id
             and g.kind = p.kind
-            and (g.run_id is null or g.run_id = p.run_id)
+            -- one for the run at the top of a tree holds below it
+            and (
+                g.run_id is null
+                or g.run_id in (p.run_id, (select c.root_run_id from children as c where c.run_id = p.run_id))
+            )
             and case
                 when g.target is null then 1
                 when p.kind = 'process' then trim(g.target, char(32, 9, 10, 13)) = trim(p.target, char(32, 9, 10, 13))

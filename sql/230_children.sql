@@ -12,6 +12,8 @@ create table if not exists children (
     parent_run_id integer not null,
     -- the run at the top of the tree
     root_run_id integer not null,
+    -- the loop of that run which all this is for; null: it had none
+    root_loop_id integer,
     -- the runs above it from the top down, by id: '/1/', below its child 5 '/1/5/'
     lineage text not null,
     -- the loop of the parent that was active, or its latest one; null: it had none
@@ -26,7 +28,7 @@ create index if not exists idx_children_root_run_id on children (root_run_id);
 
 create index if not exists idx_children_parent_run_id on children (parent_run_id);
 
-create unique index if not exists idx_children_effect_id on children (effect_id);
+create index if not exists idx_children_effect_id on children (effect_id);
 
 -- views
 
@@ -41,7 +43,7 @@ where false;
 
 -- The options that a child has from its parent, whatever it was given: how its commands are confined and decided on.
 create view _parent_options (name) as
-values ('yolo'), ('overwrite_unseen'), ('sandbox'), ('network'), ('max_seconds');
+values ('yolo'), ('overwrite_unseen'), ('sandbox'), ('network'), ('max_seconds'), ('max_depth');
 
 -- The loop of each run that its children are measured by: the active one, else the latest.
 create view _giving_loops as
@@ -56,8 +58,8 @@ select
     ) as loop_id
 from runs as r;
 
--- The options that each run hands down: all of its flags that are on, its sandbox and network, and the seconds that it has
--- left. JSON, null where it has no loop.
+-- The options that each run hands down: all of its flags that are on, its sandbox, network and depth, and the seconds that
+-- it has left. JSON.
 create view _handed_options as
 select
     g.run_id,
@@ -70,6 +72,7 @@ select
             'sandbox', l.config ->> '$.sandbox',
             'network', l.config ->> '$.network',
             'tools', l.config ->> '$.tools',
+            'max_depth', l.config ->> '$.max_depth',
             'max_seconds', (select max(round(s.seconds_left, 1), 1.0) from _loop_seconds as s where s.loop_id = l.id)
         )
     ) as config
@@ -99,6 +102,47 @@ select c.parent_run_id, r.role, null as attributes
 from children as c
 join runs as r on r.id = c.run_id
 where false;
+
+-- The children that something can be done for now: those that have not ended, and neither wait for a person nor for
+-- children of their own that all do.
+create view _driven_children as
+select c.run_id, c.lineage
+from children as c
+join loops as l on l.id = c.loop_id and l.status in (100, 102)
+where case
+    when exists (select 1 from effects as f where f.run_id = c.run_id and f.state in ('pending', 'started'))
+        then exists (
+            select 1
+            from effects as f
+            where f.run_id = c.run_id
+                and f.state in ('pending', 'started')
+                and not exists (
+                    select 1
+                    from children as k
+                    join loops as o on o.id = k.loop_id and o.status in (100, 102)
+                    where k.effect_id = f.id
+                )
+        )
+    else not exists (select 1 from proposals as p where p.run_id = c.run_id and p.state = 'proposed')
+end;
+
+-- Effects that wait for children, of which all that have not ended wait for a person.
+create view _waiting_effects as
+select f.id as effect_id, f.run_id
+from effects as f
+where f.state = 'started'
+    and exists (
+        select 1
+        from children as c
+        join loops as l on l.id = c.loop_id and l.status in (100, 102)
+        where c.effect_id = f.id
+    )
+    and not exists (
+        select 1
+        from children as c
+        join _driven_children as d on d.run_id = c.run_id or instr(d.lineage, '/' || c.run_id || '/')
+        where c.effect_id = f.id
+    );
 
 -- triggers
 
@@ -193,16 +237,20 @@ begin
     from runs as r
     left join _handed_options as h on h.run_id = r.parent_run_id
     where r.id = (select max(id) from runs);
-    insert into children (run_id, parent_run_id, root_run_id, lineage, parent_loop_id, loop_id, effect_id)
+    insert into children (
+        run_id, parent_run_id, root_run_id, root_loop_id, lineage, parent_loop_id, loop_id, effect_id
+    )
     select
         l.run_id,
         new.parent_run_id,
         coalesce(p.root_run_id, new.parent_run_id),
+        case when p.run_id is null then g.loop_id else p.root_loop_id end,
         coalesce(p.lineage, '/') || new.parent_run_id || '/',
-        (select g.loop_id from _giving_loops as g where g.run_id = new.parent_run_id),
+        g.loop_id,
         l.id,
         new.effect_id
     from loops as l
+    cross join _giving_loops as g on g.run_id = new.parent_run_id
     left join children as p on p.run_id = new.parent_run_id
     where l.id = (select max(id) from loops);
 end;

@@ -76,8 +76,15 @@ select
         when t.phase = 'answered' then 'dispatch'
         when exists (select 1 from _leftover_processes as f where f.run_id = r.id) then 'recover'
         when exists (select 1 from _sandbox_questions as q where q.run_id = r.id) then 'confine'
-        when exists (select 1 from effects as f where f.run_id = r.id and f.state in ('pending', 'started'))
+        when exists (
+            select 1
+            from effects as f
+            where f.run_id = r.id
+                and f.state in ('pending', 'started')
+                and not exists (select 1 from _waiting_effects as w where w.effect_id = f.id)
+        )
             then 'perform'
+        when exists (select 1 from effects as f where f.run_id = r.id and f.state in ('pending', 'started')) then 'wait'
         when exists (select 1 from proposals as p where p.run_id = r.id and p.state = 'proposed')
             then 'wait'
         else 'dispatch'

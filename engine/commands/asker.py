@@ -45,13 +45,13 @@ class Asker:
         self._db = db
         self._source = source
         self._interrupt = interrupt
-        self._accepted: set[str] = set()
-        self._one_by_one: set[str] = set()
+        self._accepted: set[tuple[str, str]] = set()
+        self._one_by_one: set[tuple[str, str]] = set()
         self.decided_by = user_name()
 
     def __call__(self, proposal: Mapping[str, Any]) -> bool | str | None:
         """Ask about one proposal."""
-        if proposal["path"] in self._accepted:
+        if _command(proposal) in self._accepted:
             return True
         say()
         try:
@@ -69,7 +69,7 @@ class Asker:
 
     def _siblings(self, proposal: Mapping[str, Any]) -> list[Row]:
         """The open proposals of the same command, unless these are decided one by one."""
-        if proposal["path"] in self._one_by_one:
+        if _command(proposal) in self._one_by_one:
             return []
         return self._db.rows(
             "select * from open_proposals where run = ? and path = ? order by proposal_id",
@@ -86,12 +86,12 @@ class Asker:
         while True:
             match self._key("accept all? [y] yes, [n] no, [o] one by one, [v] view, [q] decide later: ", "ynovq"):
                 case "y":
-                    self._accepted.add(proposals[0]["path"])
+                    self._accepted.add(_command(proposals[0]))
                     return True
                 case "n":
                     return self._rejected(proposals[0])
                 case "o":
-                    self._one_by_one.add(proposals[0]["path"])
+                    self._one_by_one.add(_command(proposals[0]))
                     show_proposal(proposals[0], _SHOWN_LINES)
                     return self._decide(proposals[0])
                 case "v":
@@ -191,6 +191,11 @@ class Asker:
         sys.stderr.write(paint(question, "yellow", stream=sys.stderr))
         sys.stderr.flush()
         return self._source.readline() or _END
+
+
+def _command(proposal: Mapping[str, Any]) -> tuple[str, str]:
+    """What a proposal is of: in two runs the same path names two commands."""
+    return proposal["run"], proposal["path"]
 
 
 def _whole(proposal: Mapping[str, Any]) -> list[str]:

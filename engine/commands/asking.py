@@ -66,6 +66,8 @@ def show_proposal(proposal: Mapping[str, Any], most: int | None = None) -> None:
     Of more than `most` lines the first are shown, and how many follow.
     """
     lines = proposal_lines(proposal)
+    if proposal["tree"]:
+        say(visible(proposal["tree"]), dim=True)
     shown = lines if most is None or len(lines) <= most else lines[:most]
     if proposal["kind"] == "question":
         say(f"{proposal['action']}: " + "\n".join(shown), "cyan")

@@ -122,7 +122,8 @@ def _say_how_to_go_on(db: Database, run: str, given: Path | None) -> None:
 
 def say_how_to_resolve(db: Database, run: str, given: Path | None) -> None:
     """Show the open proposals of a run, with the commands that decide on them."""
-    proposals = db.rows("select * from open_proposals where run = ? order by proposal_id", (run,))
+    proposals = db.proposals(run)
+    paths = [proposal["path"] for proposal in proposals]
     flag = db_flag(given)
     if not proposals:
         say(f"nothing is open; 'engine resume{flag} {run}' goes on")
@@ -133,6 +134,8 @@ def say_how_to_resolve(db: Database, run: str, given: Path | None) -> None:
         show_proposal(proposal)
         if options := options_of(db, proposal):
             say(f"  options: {visible('; '.join(options))}")
-        line = f"engine resolve{flag} {run} {shlex.quote(proposal['path'])}"
+        # of a path that two runs of the tree have, the run is named
+        named = run if paths.count(proposal["path"]) == 1 else proposal["run"]
+        line = f"engine resolve{flag} {named} {shlex.quote(proposal['path'])}"
         accepting = "--answer TEXT" if proposal["kind"] == "question" else "--accept"
         say(f"  {line} {accepting} --continue\n  {line} --reject --reason WHY --continue")

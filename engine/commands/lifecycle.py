@@ -148,6 +148,16 @@ def _step(db: Database, run: str) -> str | None:
     return None if step == "end" else str(step)
 
 
+_UNFINISHED = """
+    select n.run
+    from next_steps as n
+    where n.step <> 'end'
+    order by n.run_id in (select c.run_id from children as c), n.run_id desc
+    limit 1
+"""
+"""A parent goes before its children, which it drives."""
+
+
 def _unfinished(db: Database) -> str | None:
-    found = db.value("select run from next_steps where step <> 'end' order by run_id desc limit 1")
+    found = db.value(_UNFINISHED)
     return None if found is None else str(found)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .printing import one_line, print_json, print_table, print_text, say, visible
+from .printing import dollars, one_line, print_json, print_table, print_text, say, visible
 from .shared import DbOption, JsonOption, RunArgument, db_flag, open_to_read, run_or_latest
 from .story import print_story, story
 from .wrapping import line_width, wrapped
@@ -28,8 +28,30 @@ _FIGURES = {
 }
 
 
+# The runs by tree: the latest tree first, in it each run before those below it.
+_RUNS = """
+    select o.*, r.role, r.depth
+    from runs as r
+    join run_overview as o on o.run = r.alias
+    left join children as c on c.run_id = r.id
+    join runs as t on t.id = coalesce(c.root_run_id, r.id)
+    order by t.updated_at desc, t.id desc, (
+        select group_concat(printf('%010d', value), '/')
+        from json_each('[' || replace(trim(coalesce(c.lineage, '/') || r.id, '/'), '/', ',') || ']')
+    )
+"""
+_BELOW = """
+    select t.tree, r.role, o.*
+    from tree_runs as t
+    join run_overview as o on o.run = t.run
+    join runs as r on r.id = t.run_id
+    where t.top = ? and t.level > 0
+    order by t.run_id
+"""
+
+
 def runs(as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List the runs of the database, the latest first. Times are UTC.
+    """List the runs of the database, the latest first, those that a run delegated to below it. Times are UTC.
 
     \b
     Examples:
@@ -37,12 +59,12 @@ def runs(as_json: JsonOption = False, db: DbOption = None) -> None:
       engine runs --json | jq -r '.[].run'
     """
     with open_to_read(db) as database:
-        rows = database.rows(
-            "select o.* from run_overview as o join runs as r on r.alias = o.run order by r.updated_at desc, r.id desc"
-        )
+        rows = database.rows(_RUNS)
         if as_json:
             print_json(rows)
             return
+        for row in rows:
+            row["run"] = "> " * row["depth"] + row["run"]
         columns = ("run", "status", "loops", "turns", "cost", "updated_at", "answer")
         print_table(rows, columns, "no runs yet; 'engine run PROMPT' starts one")
 
@@ -62,9 +84,10 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         about = database.row("select * from run_overview where run = ?", (alias,)) or {}
         loops = database.rows("select * from loop_list where run = ? order by loop", (alias,))
         turns = database.rows("select * from turn_timeline where run = ? order by turn", (alias,))
+        below = database.rows(_BELOW, (alias,))
         decisions = database.rows("select * from decisions where run = ? order by decided, proposal_id", (alias,))
         if as_json:
-            print_json({**about, "prompts": loops, "timeline": turns, "decisions": decisions})
+            print_json({**about, "prompts": loops, "timeline": turns, "decisions": decisions, "below": below})
             return
         name = database.value("select name from statuses where code = ?", (about["status"],))
     print_text(f"{alias}: {about['status']} {name}")
@@ -86,6 +109,14 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         print_text("")
         shown = [{short: turn[name] for short, name in _FIGURES.items()} for turn in turns]
         print_table(shown, _FIGURES, "")
+    if below:
+        print_text("")
+        print_table(below, ("tree", "role", "model", "status", "turns", "cost", "answer"), "")
+        costs = [about["cost"], *(row["cost"] for row in below)]
+        total = None if None in costs else sum(costs)
+        print_text(
+            f"with the runs below it: {about['turns'] + sum(row['turns'] for row in below)} turns, {dollars(total)}"
+        )
     if decisions:
         print_text("")
         print_table(decisions, ("decided", "turn", "decision", "decided_by", "kind", "target"), "")

@@ -26,6 +26,7 @@ class Narrator:
     def __init__(self) -> None:
         self._area = Area() if sys.stderr.isatty() else None
         self._draft = Draft()
+        self._speaker = ""
         self._output = LastLines()
         self._tellers = {
             "turn": self._turn,
@@ -48,6 +49,9 @@ class Narrator:
 
     def __call__(self, event: Mapping[str, Any]) -> None:
         """Print one event."""
+        if run := event.get("run"):
+            self._tell_child(run, event)
+            return
         match event["type"]:
             case "delta":
                 self._hear(event["text"])
@@ -59,6 +63,18 @@ class Narrator:
                 self._rest()
                 if kind in self._tellers:
                     self._tellers[kind](event)
+
+    def _tell_child(self, run: str, event: Mapping[str, Any]) -> None:
+        """Print what a run does that was delegated to, behind its name; what it writes meanwhile is not shown."""
+        if event["type"] in ("command", "error", "strike", "retry", "sandbox", "loop"):
+            self._rest()
+            self._speaker = f"{run} "
+            (self._ended if event["type"] == "loop" else self._tellers[event["type"]])(event)
+            self._speaker = ""
+
+    def _ended(self, event: Mapping[str, Any]) -> None:
+        why = f": {one_line(event['body'], 120)}" if event.get("body") else ""
+        say(f"{self._speaker}ended at {event['status']}{why}", "green" if event["status"] < 300 else "red")
 
     def _turn(self, event: Mapping[str, Any]) -> None:
         used, ceiling = event.get("context_tokens") or 0, event.get("ceiling") or 0
@@ -81,7 +97,7 @@ class Narrator:
         said = one_line(event.get("body"), 120) if status >= 400 and not outcome.startswith("exit:") else ""
         colour = "green" if status < 300 else "yellow" if outcome in {"aborted", "cancelled"} else "red"
         result = outcome.replace(":", " ") if outcome.startswith("exit:") else str(status)
-        head = f"[{event.get('turn', '-')}] "
+        head = f"{self._speaker}[{event.get('turn', '-')}] "
         lines = wrapped(f"{line}{f' - {said}' if said else ''}", self._width, f"{head}{result}  ", _INDENT)
         say(head + paint(result, colour, stream=sys.stderr) + lines[0][len(head) + len(result) :])
         for rest in lines[1:]:
@@ -102,11 +118,12 @@ class Narrator:
         say(f"step {visible(event['action'])}: {state}{why}")
 
     def _strike(self, event: Mapping[str, Any]) -> None:
-        say(f"[{event['turn']}]      {event['body']}", "yellow")
+        say(f"{self._speaker}[{event['turn']}]      {event['body']}", "yellow")
 
     def _retry(self, event: Mapping[str, Any]) -> None:
         say(
-            f"the model failed ({one_line(event['message'])}); asking again in {round(event['wait_s'], 1):g} s",
+            f"{self._speaker}the model failed ({one_line(event['message'])}); "
+            f"asking again in {round(event['wait_s'], 1):g} s",
             "yellow",
         )
         self._draft = Draft()

@@ -38,13 +38,16 @@ def proposals(
     with open_to_read(db) as database:
         alias = None if run is None else run_or_latest(database, run)
         rows = database.rows(
-            "select * from open_proposals where :run is null or run = :run order by proposal_id", {"run": alias}
+            "select * from open_proposals where :run is null or run in (select run from tree_runs where top = :run) "
+            "order by proposal_id",
+            {"run": alias},
         )
     if as_json:
         print_json(rows)
         return
     for row in rows:
-        title = f"{row['run']} turn {row['turn']}, {row['action']} {one_line(row['target'], 80)}, since {row['since']}"
+        what = f"{row['action']} {one_line(row['target'], 80)}"
+        title = f"{row['tree'] or row['run']} turn {row['turn']}, {what}, since {row['since']}"
         lines = [visible(row["path"]), *proposal_lines(row), *proposal_notes(row)]
         typer.echo("\n".join([title, *(f"  {line}" for line in lines), ""]))
     say(
@@ -102,7 +105,7 @@ def resolve(
             say(f"{'accepted' if accept else 'rejected'}: {row['action']} {one_line(row['target'], 80)}")
         if go_on:
             drive(database, alias, None, given=db, yolo=yolo, as_json=as_json)
-        if database.value("select 1 from open_proposals where run = ?", (alias,)):
+        if database.proposals(alias):
             say_how_to_resolve(database, alias, db)
         else:
             say(f"'engine resume{db_flag(db)} {alias}' goes on")
@@ -121,13 +124,14 @@ def _chosen(db: Database, run: str, path: str | None, everything: bool) -> list[
     from engine.errors import NotFound, ValidationError
 
     rows = db.rows(
-        "select * from open_proposals where run = :run and (:path is null or path = :path) order by proposal_id",
+        "select * from open_proposals where run in (select run from tree_runs where top = :run) "
+        "and (:path is null or path = :path) order by proposal_id",
         {"run": run, "path": None if everything else path},
     )
     if not rows:
         where = f"{path}: nothing is proposed there" if path else f"run {run!r}: nothing waits for a decision"
         raise NotFound(f"{where}; see 'engine proposals'")
-    if path is None and not everything and len({row["path"] for row in rows}) > 1:
+    if path is None and not everything and len({(row["run"], row["path"]) for row in rows}) > 1:
         listed = ", ".join(str(row["path"]) for row in rows)
         raise ValidationError(f"run {run!r} waits for several decisions; name one of {listed}, or use --all")
     return rows

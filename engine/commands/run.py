@@ -58,6 +58,12 @@ def run(
     max_turns: Annotated[
         int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop after this many turns.")
     ] = None,
+    max_depth: Annotated[
+        int | None,
+        typer.Option(
+            "--max-depth", metavar="N", min=0, max=8, help="Levels of runs that it may give parts of the task to."
+        ),
+    ] = None,
     max_seconds: Annotated[
         float | None,
         typer.Option("--max-seconds", metavar="N", min=0, help="Stop after this many seconds; 0: no limit."),
@@ -154,6 +160,7 @@ def run(
         temperature=temperature,
         context_limit=context_limit,
         max_turns=max_turns,
+        max_depth=max_depth,
         max_seconds=max_seconds,
         condense_ratio=condense_ratio,
         yolo=yolo,

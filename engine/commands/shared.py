@@ -144,7 +144,9 @@ def run_or_latest(db: Database, run: str | None) -> str:
     from engine.errors import NotFound
 
     found = db.value(
-        "select alias from runs where alias = coalesce(?, alias) order by updated_at desc, id desc limit 1", (run,)
+        # a run that was delegated to is named
+        "select alias from runs where alias = coalesce(?, alias) order by role <> 'main', updated_at desc, id desc limit 1",
+        (run,),
     )
     if found is None and run is None:
         raise NotFound("there is no run yet; 'engine run PROMPT' starts one")

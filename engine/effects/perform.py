@@ -93,7 +93,7 @@ class Performer:
         """
         which = {"run": run_id, "requested": requested}
         for checked in self._db.rows(f"select * from atomic_effects {_OF_RUN}", which):  # noqa: S608 - ours
-            if failure := files.failure_ahead(self._db, checked):
+            if failure := self._claimed_failure(checked) or files.failure_ahead(self._db, checked):
                 self._report(checked["effect_id"], failure)
                 return
         effect = self._db.row(f"select * from pending_effects {_OF_RUN} limit 1", which)  # noqa: S608
@@ -101,6 +101,12 @@ class Performer:
             return
         if effect["kind"] == "workflow":
             self._perform_workflow(effect)
+            return
+        if effect["kind"] == "delegate":
+            self._delegate(run_id)
+            return
+        if failure := self._claimed_failure(effect):
+            self._report(effect["effect_id"], failure)
             return
         if effect["kind"] not in ("process", "job"):
             self._mark_started(effect["effect_id"], None)
@@ -158,6 +164,36 @@ class Performer:
             if effect["kind"] not in self._of_plugins:
                 raise
             return {"state": "failed", "outcome": "error", "message": scrubbed(f"{type(error).__name__}: {error}")}
+
+    def _delegate(self, run_id: int) -> None:
+        """Start the children that effects of a run wait for, drive those that have not ended, and report those that have."""
+        with self._db.transaction():
+            for (effect_id,) in self._db.tuples("select effect_id from _open_delegations where run_id = ?", (run_id,)):
+                self._db.insert("start_delegation", effect_id=effect_id, lease=self._token)
+        open_ones = self._db.rows("select * from _open_delegations where run_id = ?", (run_id,))
+        effects = {row["child"]: row["effect_id"] for row in open_ones}
+        for row in open_ones:
+            if row["ended"]:
+                self._finish_delegation(row["effect_id"])
+        assert self._children is not None, "a driver delegates"
+        children = [row["child"] for row in open_ones if not row["ended"]]
+        self._children().drive(children, lambda child: self._finish_delegation(effects[child]))
+
+    def _finish_delegation(self, effect_id: int) -> None:
+        self._db.insert("finish_delegation", effect_id=effect_id, lease=self._token)
+
+    def _claimed_failure(self, effect: Row) -> dict[str, Any] | None:
+        """Claim the file of an effect for its run; a failure where a run that works at the same time was first."""
+        if effect["kind"] not in ("file_write", "file_delete") or not self._is_child(effect["run_id"]):
+            return None
+        which = (effect["effect_id"],)
+        with self._db.transaction():
+            self._db.insert("claim_files", effect_id=effect["effect_id"])
+            refusal = self._db.value("select refusal from _claim_refusals where effect_id = ?", which)
+        return refusal and {"state": "failed", "outcome": "conflict", "message": refusal}
+
+    def _is_child(self, run_id: int) -> bool:
+        return bool(self._db.value("select 1 from children where run_id = ?", (run_id,)))
 
     def _process(self, effect: Row) -> dict[str, Any]:
         """Run an accepted shell command in the project's root; its start is recorded before it can do anything."""

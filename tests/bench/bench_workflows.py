@@ -20,7 +20,7 @@ TIMES = 20
 
 
 def bench_workflows() -> list[Line]:
-    """Milliseconds of CPU with 10,000 steps of which a half is completed: read, start, ask what is ready, end and begin one."""
+    """Milliseconds of CPU with 10,000 steps: read them, start; with a half completed ask what is ready, begin and end one."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(engine.open(Path(folder) / "w.db")) as db:
         reading = _ms(lambda: db.insert("write_workflow", syntax="jsonc", text=_text()))
         starting = _ms(lambda: db.insert("start_workflow", run="wf", workflow_id=1))
@@ -39,7 +39,7 @@ def bench_workflows() -> list[Line]:
         Line("workflows: read 10,000 steps and store them", reading, "ms"),
         Line("workflows: start a run of them", starting, "ms"),
         Line("workflows: the next 8 ready of 5,000 that wait", asking, "ms"),
-        Line("workflows: all that are ready of 5,000 that wait", everything, "ms"),
+        Line("workflows: all that are ready of 5,000 that wait", everything, "ms", target=50),
         Line("workflows: begin a step", beginning, "ms"),
         Line("workflows: take how it ended", ending, "ms"),
     ]

@@ -1,0 +1,72 @@
+-- Trees: a run with all that is done below it, for people.
+-- spec: @trees
+
+-- views
+
+create view tree_runs as
+-- Each run with itself and the runs below it: select * from tree_runs where top = 'demo'. 'tree' names the runs from the top
+-- of the tree down, 'level' is 0 for the run itself.
+select r.alias as top, r.alias as run, 0 as level, r.alias as tree, r.id as run_id
+from runs as r
+where not exists (select 1 from children as c where c.run_id = r.id)
+union all
+select
+    t.alias,
+    r.alias,
+    r.depth - t.depth,
+    (
+        select group_concat(name, ' > ')
+        from (
+            select a.alias as name
+            from runs as a
+            where a.id = c.root_run_id or a.id = c.run_id or instr(c.lineage, '/' || a.id || '/')
+            order by a.depth
+        )
+    ),
+    r.id
+from children as c
+join runs as r on r.id = c.run_id
+join runs as t on t.id = c.run_id or instr(c.lineage, '/' || t.id || '/');
+
+create view resolve_tree as
+-- Decide on the open proposals of a run and of those below it: insert into resolve_tree (run, path, decision, body, reason,
+-- decided_by). 'path' as in resolutions; one under which several runs propose something is a 409.
+select r.alias as run, s.path, s.decision, s.body, s.reason, s.decided_by
+from resolutions as s
+join runs as r on r.id = s.run_id
+where false;
+
+-- triggers
+
+create trigger resolve_tree__resolve
+instead of insert on resolve_tree
+begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
+    select fail(
+        409, new.path || ': ' || group_concat(run, ' and ') || ' propose something there; name one of these runs'
+    )
+    from (
+        select distinct p.run
+        from tree_runs as t
+        join open_proposals as p on p.run = t.run
+        where t.top = new.run and p.path = new.path
+    )
+    having count(*) > 1;
+    insert into resolutions (run_id, path, decision, body, reason, decided_by, created_at)
+    select distinct t.run_id, new.path, new.decision, new.body, new.reason, coalesce(new.decided_by, 'client'), now()
+    from tree_runs as t
+    join open_proposals as p on p.run = t.run and p.path = coalesce(new.path, p.path)
+    where t.top = new.run
+    union
+    -- where nothing is proposed the run itself says so
+    select r.id, new.path, new.decision, new.body, new.reason, coalesce(new.decided_by, 'client'), now()
+    from runs as r
+    where r.alias = new.run
+        and not exists (
+            select 1
+            from tree_runs as t
+            join open_proposals as p on p.run = t.run and p.path = coalesce(new.path, p.path)
+            where t.top = new.run
+        );
+end;
