@@ -52,8 +52,8 @@ on conflict (status) do update set loop_status = excluded.loop_status, meaning =
 -- views
 
 create view next_steps as
--- What the driver has to do next: begin, scan, render, ask, dispatch, confine, perform, recover, wait (for a decision)
--- or end.
+-- What the driver has to do next: begin, scan, render, ask, dispatch, confine, perform, recover, wait (for a decision),
+-- verify (the result against its criteria) or end.
 select
     r.id as run_id,
     r.alias as run,
@@ -80,6 +80,7 @@ select
             then 'perform'
         when exists (select 1 from proposals as p where p.run_id = r.id and p.state = 'proposed')
             then 'wait'
+        when t.phase = 'voting' then 'verify'
         else 'dispatch'
     end as step
 from runs as r

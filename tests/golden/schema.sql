@@ -95,6 +95,23 @@ CREATE TABLE _skills (
     constraint skills_once unique (scope, name)
 ) strict;
 
+CREATE TABLE acceptance_checks (
+    id integer primary key,
+    run_id integer not null constraint acceptance_checks_run references runs (id) on delete cascade,
+    loop_id integer not null,
+    turn_id integer not null constraint acceptance_checks_turn references turns (id) on delete cascade,
+    attempt integer not null,
+    kind text not null constraint acceptance_checks_kind check (kind in ('command', 'judge')),
+    command_id integer not null constraint acceptance_checks_command references commands (id) on delete cascade,
+    judge_run_id integer constraint acceptance_checks_judge references runs (id) on delete set null,
+    verdict text constraint acceptance_checks_verdict
+        check (verdict is null or verdict in ('pass', 'fail', 'error', 'interrupted')),
+    counts text constraint acceptance_checks_counts check (counts is null or counts in ('pass', 'fail')),
+    reasons text,
+    started_at integer not null,
+    ended_at integer
+) strict;
+
 CREATE TABLE bracket_rules (
     rule_set_id integer not null constraint bracket_rules_set references rule_sets (id) on delete cascade,
     bracket text not null constraint bracket_rules_bracket references brackets (name)
@@ -937,6 +954,12 @@ CREATE TABLE writer_tiers (
     rank integer not null constraint writer_tiers_rank_unique unique
 ) strict, without rowid;
 
+CREATE UNIQUE INDEX idx_acceptance_checks_command_id on acceptance_checks (command_id);
+
+CREATE INDEX idx_acceptance_checks_loop_id on acceptance_checks (loop_id);
+
+CREATE INDEX idx_acceptance_checks_turn_id on acceptance_checks (turn_id);
+
 CREATE UNIQUE INDEX idx_command_policies_shipped on command_policies (program, arguments, condition)
 where level = 'shipped';
 
@@ -1022,6 +1045,10 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _abort_run (run_id, reason)
 -- view _aborting_commands (turn_id, ordinal, action)
 -- view _accept_all (command_id, decided_by)
+-- view _accept_turn (turn_id, loop_id, refused, vote, rank, status, reason, answer, told)
+-- view _acceptance_findings (turn_id, run_id, loop_id, sequence, lease, action, accept, accept_command, answer, attempts, attempt, refused, broken, reasons)
+-- view _acceptance_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, at)
+-- view _acceptance_votes (turn_id, loop_id, refused, vote, rank, status, reason, answer, told)
 -- view _added_prompts (turn_id, place, layer, source, text, room)
 -- view _answers (turn_id, run_id, model, at)
 -- view _apply_patch (command_id, run_id, path, patch)
@@ -1029,6 +1056,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _archivable_entries (turn_id, step, entry_id, path, turn, tokens)
 -- view _archive_notes (turn_id, entries, tokens, told)
 -- view _atomic_commands (command_id)
+-- view _begin_check (turn_id, run_id, loop_id, sequence, attempt, kind)
 -- view _call_door (door, run, lease, path, body, attributes)
 -- view _call_function (command_id, reading)
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
@@ -1036,7 +1064,9 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _changes_since (run_id, turn, entry_id, began, before, is_own)
 -- view _channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
 -- view _check_body (command_id, path, body, whole)
+-- view _check_ends (check_id, turn_id, verdict, reasons)
 -- view _check_options (run, attributes)
+-- view _check_outputs (command_id, said)
 -- view _check_setting (name, value)
 -- view _chosen_pictures (turn_id, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, picture_id, fault)
 -- view _chunk_texts (id, text)
@@ -1078,6 +1108,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _effect_leases (effect_id, token)
 -- view _effect_timeouts (effect_id, timeout_s)
 -- view _embeddable_texts (digest, text)
+-- view _end_check (check_id, verdict, reasons)
 -- view _end_command (command_id, state, outcome, message)
 -- view _end_turn (turn_id, loop_id, vote, voter, status, reason, answer)
 -- view _ensure_run (alias, attributes)
@@ -1108,6 +1139,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _granted_proposals (proposal_id, grant_id)
 -- view _harmless_settings (name)
 -- view _heads_in_time (entry_id, began, ended, content_id)
+-- view _held_turns (turn_id, run_id, loop_id, sequence, lease, action, accept, accept_command, answer, attempts, attempt)
 -- view _immediate_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
 -- view _index_texts (id)
 -- view _instruction_files (project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
@@ -1141,6 +1173,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _listed_folders (run_id, run, turn_id, project_id, root)
 -- view _listed_skills (turn_id, name, text, undescribed, unnamed)
 -- view _log_command (command_id)
+-- view _loop_acceptances (loop_id, turn_id, accepted)
 -- view _loop_ceilings (loop_id, run_id, chars_per_token, context_size, ceiling)
 -- view _loop_folders (turn_id, loop_id, project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
 -- view _loop_grammars (loop_id, gbnf, json_schema)
@@ -1156,6 +1189,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
 -- view _newest_selection (id, loop_id, run_id, project_id, turn, prompts, context_left, rule_set_id, bracket, basis, devmode, room, chars, all_chars, tag)
+-- view _next_checks (turn_id, run_id, loop_id, sequence, attempt, kind)
 -- view _next_piped_text (path, most_tokens)
 -- view _offer_packet (turn_id, chars, lease)
 -- view _offer_tools (run, lease, tools)
@@ -1195,6 +1229,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _project_rule_sets (project_id, rule_set_id, is_global)
 -- view _proposal_ends (command_id, state, outcome, message)
 -- view _proposals_to_decide (resolution_id, proposal_id, kind)
+-- view _propose_check (command_id)
 -- view _propose_file (command_id, path, content_id, before, leads_to, diff)
 -- view _propose_patch (command_id, files)
 -- view _rank_texts (query, embedder, vector, near, kinds, scopes, pattern, run_id)
@@ -1292,6 +1327,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _write_skill_file (scope, path, body, content_id)
 -- view _written_contents (run_id, path, turn, content_id, began)
 -- view _yolo_proposals (proposal_id)
+-- view acceptances (run, loop, turn, attempt, check, criteria, verdict, counts, reasons, judge, path, seconds, started, ended, command_id, check_id)
 -- view answer_proposal (proposal_id, decision, body, reason, decided_by)
 -- view append_job_output (effect_id, channel, text, lease)
 -- view append_output (effect_id, channel, text, lease)
@@ -1333,7 +1369,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view known_entries (run, scope, path, scheme, category, body, attributes, visibility, state, outcome, status, writer, turn, tokens, lines, write_count, updated_at)
 -- view loop_flags (loop_id, run_id, flag)
 -- view loop_list (run, loop, mode, model, prompt, status, reason, answer, turns, strikes, created_at, started_at, ended_at)
--- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, created_at, ended_at)
+-- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, created_at, ended_at, accepted)
 -- view loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
 -- view model_choices (run, model)
 -- view model_sights (alias, images)
@@ -1405,14 +1441,17 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view verb_rm (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_set (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_update (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view verify_turn (run, lease)
 -- view write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
 -- view write_rules (domain_id, rules)
 -- view write_skill (scope, name, description, kind, origin, source, made_of, problem, left_out, body, files, added_by)
 
 -- trigger _abort_run__abort on _abort_run
 -- trigger _accept_all__accept on _accept_all
+-- trigger _accept_turn__accept on _accept_turn
 -- trigger _apply_patch__apply on _apply_patch
 -- trigger _apply_write__apply on _apply_write
+-- trigger _begin_check__begin_command on _begin_check
 -- trigger _call_door__call_begin_turn on _call_door
 -- trigger _call_door__call_dispatch on _call_door
 -- trigger _call_door__call_verb_set on _call_door
@@ -1421,12 +1460,14 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _check_body__check on _check_body
 -- trigger _check_options__check on _check_options
 -- trigger _check_setting__refuse on _check_setting
+-- trigger _check_setting__refuse_judge_fail on _check_setting
 -- trigger _condense__condense on _condense
 -- trigger _copy_views__copy on _copy_views
 -- trigger _decide_packet__decide on _decide_packet
 -- trigger _decide_proposal__decide on _decide_proposal
 -- trigger _decide_turn__decide on _decide_turn
 -- trigger _demote__demote on _demote
+-- trigger _end_check__end on _end_check
 -- trigger _end_command__end on _end_command
 -- trigger _end_turn__end on _end_turn
 -- trigger _ensure_run__ensure on _ensure_run
@@ -1450,6 +1491,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _offer_packet__offer on _offer_packet
 -- trigger _offer_tools__offer on _offer_tools
 -- trigger _perform_plain__perform on _perform_plain
+-- trigger _propose_check__propose on _propose_check
 -- trigger _propose_file__propose on _propose_file
 -- trigger _propose_patch__propose on _propose_patch
 -- trigger _purges__guard_begin on _purges
@@ -1486,6 +1528,11 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _write_job__write on _write_job
 -- trigger _write_rule__write on _write_rule
 -- trigger _write_skill_file__write on _write_skill_file
+-- trigger acceptance_checks__keep_fixed on acceptance_checks
+-- trigger acceptance_checks__keep_judge_run_id on acceptance_checks
+-- trigger acceptance_checks__keep_keys on acceptance_checks
+-- trigger acceptance_checks__keep_rows on acceptance_checks
+-- trigger acceptance_checks__keep_verdict on acceptance_checks
 -- trigger answer_proposal__answer on answer_proposal
 -- trigger append_job_output__append on append_job_output
 -- trigger append_output__append on append_output
@@ -1667,6 +1714,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger verb_rm__call on verb_rm
 -- trigger verb_set__call on verb_set
 -- trigger verb_update__call on verb_update
+-- trigger verify_turn__verify on verify_turn
 -- trigger vetoes__keep_fixed on vetoes
 -- trigger vetoes__keep_keys on vetoes
 -- trigger vetoes__keep_rows on vetoes
