@@ -99,7 +99,8 @@ select
         when c.outcome = 'interrupted' then 'interrupted'
         else 'error'
     end as verdict,
-    coalesce(nullif(c.message, ''), c.outcome, '')
+    -- where its output is follows below, or stands in the log
+    coalesce(nullif(substr(c.message, 1, instr(c.message || '. Output: ', '. Output: ') - 1), ''), c.outcome, '')
     || case when c.state = 'resolved' then '' else coalesce(char(10) || o.said, '') end as reasons
 from acceptance_checks as k
 join commands as c on c.id = k.command_id

@@ -91,7 +91,8 @@ begin
         counts = case new.verdict
             when 'pass' then 'pass'
             when 'fail' then 'fail'
-            when 'error' then case (select value from settings where name = 'judge_fail') when 'closed' then 'fail' else 'pass' end
+            when 'error'
+                then case (select value from settings where name = 'judge_fail') when 'closed' then 'fail' else 'pass' end
         end,
         reasons = new.reasons,
         ended_at = now()
@@ -142,7 +143,7 @@ begin
         c.id,
         coalesce(
             v.outcome || ': ' || v.message,
-            'permission: The tool <' || c.action || '> is not open in this loop, so its result cannot be checked by a command.'
+            'permission: The tool <' || c.action || '> is not open in this loop, so no command can check its result.'
         )
     from commands as c
     left join vetoes as v on v.command_id = c.id
