@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from .dispatching import Dispatcher
@@ -25,6 +26,7 @@ from .packet_store import pictures_of
 from .progress import Progress, watched
 
 if TYPE_CHECKING:
+    from .children import Children
     from .contract import OnEvent, OnProposal, Proposal
     from .database import Row, Store
     from .effects.kept_output import KeptOutput
@@ -48,11 +50,15 @@ class Driver:
         self._db = db
         self._run = run
         self._lease = Lease(db, run)
+        self._on_event = watched(db, on_event)
         self._on_proposal = watched(db, on_proposal)
         self._decided_by = getattr(on_proposal, "decided_by", "callback")
-        self._progress = Progress(db, run, watched(db, on_event))
+        self._kept = kept
+        self._progress = Progress(db, run, self._on_event)
         self._renderer = Renderer(db)
-        self._performer = Performer(db, self._lease.token, self._lease.stopped, self._progress.output, kept)
+        self._performer = Performer(
+            db, self._lease.token, self._lease.stopped, self._progress.output, kept, lambda: self.children
+        )
         self._asked_turn: int | None = None
         dispatcher = Dispatcher(db, run, self._lease)
         self._inside = {
@@ -77,6 +83,15 @@ class Driver:
         answer that has arrived is kept.
         """
         self._lease.stopped.set()
+        if "children" in self.__dict__:
+            self.children.stop()
+
+    @cached_property
+    def children(self) -> Children:
+        """What drives the children of the run; their callbacks are those of the run."""
+        from .children import Children
+
+        return Children(self._db, self._lease.stopped, self._on_event, self._on_proposal, self._kept, self._decided_by)
 
     def drive(self) -> None:
         """Drive the run until it ends, waits for a person, or is stopped.

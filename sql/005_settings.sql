@@ -71,6 +71,7 @@ values
     ('process_timeout', '45', 'number', 0.01, null, 1, 'seconds after which a process is stopped'),
     ('job_timeout', '3600', 'number', 0.01, null, 1, 'seconds after which a background command is stopped'),
     ('max_jobs', '4', 'whole', 0, 64, 1, 'background commands that one run may have at once; 0: none'),
+    ('max_parallel_children', '8', 'whole', 1, 64, 1, 'children of one run that are driven at once'),
     (
         'sandbox', 'auto', 'text', null, null, 1,
         'sandbox of shell commands: auto, require (run none without), or the name of one; only a prompt says off'

@@ -35,7 +35,7 @@ select *
 from commands
 where false;
 
--- Abort what a run is doing: insert into _abort_run (run_id, reason). Queued loops stay queued.
+-- Abort what a run is doing: insert into _abort_run (run_id, reason). Queued loops stay queued, those of a child excepted.
 create view _abort_run as
 select id as run_id, null as reason
 from runs
@@ -227,7 +227,9 @@ begin
     insert into _move_loop (loop_id, status, reason)
     select id, 499, coalesce(new.reason, 'aborted')
     from loops
-    where run_id = new.run_id and status = 102;
+    -- a child that has not begun never will
+    where run_id = new.run_id
+        and status < 103 and status >= 102 - 2 * exists (select 1 from children where run_id = new.run_id);
     update runs
     set status = 499
     where id = new.run_id and status <> 499;
@@ -269,8 +271,17 @@ begin
         updated_at = now()
     where id = new.run_id;
     insert into _abort_run (run_id, reason)
-    select new.run_id, json_extract(new.attributes, '$.outcome')
-    where json_extract(new.attributes, '$.state') = 'cancelled';
+    select r.id, json_extract(new.attributes, '$.outcome')
+    from runs as r
+    -- what has not ended below it in its tree ends with it
+    where json_extract(new.attributes, '$.state') = 'cancelled'
+        and (
+            r.id = new.run_id
+            or (
+                r.status < 203 and r.status <> 200
+                and instr((select c.lineage from children as c where c.run_id = r.id), '/' || new.run_id || '/')
+            )
+        );
     insert into loops (run_id, sequence, mode, model, prompt, config, created_at)
     select
         r.id,

@@ -71,6 +71,7 @@ OF_RUNS = (
         free="model persona system_prompt temperature context_limit status next_turn next_loop responses updated_at",
     ),
     Kept("run_scopes", stays=OF_A_RUN),
+    Kept("children", stays=OF_A_RUN),
     Kept(
         "loops",
         stays=OF_A_RUN,

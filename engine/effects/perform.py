@@ -21,6 +21,7 @@ from .functions import Functions
 from .processes import ProcessResult, kill_leftover, run_process
 
 if TYPE_CHECKING:
+    from engine.children import Children
     from engine.database import Row, Store
 
     from .confining import Place
@@ -51,12 +52,14 @@ class Performer:
         stopped: threading.Event,
         on_output: Output | None = None,
         kept: KeptOutput | None = None,
+        children: Callable[[], Children] | None = None,
     ) -> None:
         self._db = db
         self._token = token
         self._stopped = stopped
         self._on_output = on_output
         self._kept = kept
+        self._children = children
         self._jobs: Jobs | None = None
         self._functions = Functions(db, stopped)
         self._of_plugins = plugins.effect_handlers()

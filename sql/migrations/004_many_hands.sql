@@ -9,6 +9,27 @@ alter table runs add column depth integer not null default 0 constraint runs_dep
 
 -- delegation
 
+create table children (
+    run_id integer primary key constraint children_run references runs (id) on delete cascade,
+    parent_run_id integer not null,
+    -- the run at the top of the tree
+    root_run_id integer not null,
+    -- the runs above it from the top down, by id: '/1/', below its child 5 '/1/5/'
+    lineage text not null,
+    -- the loop of the parent that was active, or its latest one; null: it had none
+    parent_loop_id integer,
+    -- its loop that does the work
+    loop_id integer not null,
+    -- the parent's effect that waits for it; null: none does
+    effect_id integer
+) strict;
+
+create index idx_children_root_run_id on children (root_run_id);
+
+create index idx_children_parent_run_id on children (parent_run_id);
+
+create unique index idx_children_effect_id on children (effect_id);
+
 -- acceptance
 
 -- The checks of results, one row each time a command ran or a judge was asked.

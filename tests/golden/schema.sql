@@ -134,6 +134,16 @@ CREATE TABLE categories (
     meaning text not null
 ) strict, without rowid;
 
+CREATE TABLE children (
+    run_id integer primary key constraint children_run references runs (id) on delete cascade,
+    parent_run_id integer not null,
+    root_run_id integer not null,
+    lineage text not null,
+    parent_loop_id integer,
+    loop_id integer not null,
+    effect_id integer
+) strict;
+
 CREATE TABLE chunk_lists (
     id integer primary key,
     chunks text not null constraint chunk_lists_json check (json_valid(chunks))
@@ -960,6 +970,12 @@ CREATE INDEX idx_acceptance_checks_loop_id on acceptance_checks (loop_id);
 
 CREATE INDEX idx_acceptance_checks_turn_id on acceptance_checks (turn_id);
 
+CREATE UNIQUE INDEX idx_children_effect_id on children (effect_id);
+
+CREATE INDEX idx_children_parent_run_id on children (parent_run_id);
+
+CREATE INDEX idx_children_root_run_id on children (root_run_id);
+
 CREATE UNIQUE INDEX idx_command_policies_shipped on command_policies (program, arguments, condition)
 where level = 'shipped';
 
@@ -1064,10 +1080,12 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _changes_since (run_id, turn, entry_id, began, before, is_own)
 -- view _channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
 -- view _check_body (command_id, path, body, whole)
+-- view _check_child (parent_run_id, role, attributes)
 -- view _check_ends (check_id, turn_id, verdict, reasons)
 -- view _check_options (run, attributes)
 -- view _check_outputs (command_id, said)
 -- view _check_setting (name, value)
+-- view _child_aliases (run_id, alias)
 -- view _chosen_pictures (turn_id, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, picture_id, fault)
 -- view _chunk_texts (id, text)
 -- view _command_changes (command_id, changes)
@@ -1135,8 +1153,10 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _found_texts (text_id, kind, name, scope, entry_id, score, found_by, beginning)
 -- view _function_timeouts (effect_id, timeout_s, left_s)
 -- view _give_tools (tools)
+-- view _giving_loops (run_id, loop_id)
 -- view _grant_rights (grant_id, right_text)
 -- view _granted_proposals (proposal_id, grant_id)
+-- view _handed_options (run_id, loop_id, mode, model, config)
 -- view _harmless_settings (name)
 -- view _heads_in_time (entry_id, began, ended, content_id)
 -- view _held_turns (turn_id, run_id, loop_id, sequence, lease, action, accept, accept_command, answer, attempts, attempt)
@@ -1214,6 +1234,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _packet_unknowns (turn_id, entry_id, version, text)
 -- view _packet_visible (turn_id, entry_id, version, text, content_id, body_chars)
 -- view _page_reports (command_id, message)
+-- view _parent_options (name)
 -- view _parted_lines (run_id, source_id, until)
 -- view _passage_quotes (turn_id, quotes, has_files)
 -- view _passage_rooms (turn_id, bytes)
@@ -1286,6 +1307,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _stale_entries (id, words, text)
 -- view _stale_texts (id, words, text)
 -- view _standing_edits (run_id, command_id, action, path, turn)
+-- view _start_child (parent_run_id, alias, role, prompt, attributes, effect_id)
 -- view _steer_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _stranded_proposals (proposal_id, command_id)
 -- view _surplus_pieces (effect_id, channel, id, chars)
@@ -1458,6 +1480,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _call_function__call on _call_function
 -- trigger _call_verb__call on _call_verb
 -- trigger _check_body__check on _check_body
+-- trigger _check_child__check on _check_child
 -- trigger _check_options__check on _check_options
 -- trigger _check_setting__refuse on _check_setting
 -- trigger _check_setting__refuse_judge_fail on _check_setting
@@ -1516,6 +1539,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _select_rules__select on _select_rules
 -- trigger _settle_proposal__settle on _settle_proposal
 -- trigger _show_entry__show on _show_entry
+-- trigger _start_child__start on _start_child
 -- trigger _steer_run__steer on _steer_run
 -- trigger _swap_names__swap on _swap_names
 -- trigger _take_file__delete on _take_file
@@ -1538,6 +1562,9 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger append_output__append on append_output
 -- trigger begin_turn__begin on begin_turn
 -- trigger cancel_process__ask on cancel_process
+-- trigger children__keep_fixed on children
+-- trigger children__keep_keys on children
+-- trigger children__keep_rows on children
 -- trigger choose_pictures__choose on choose_pictures
 -- trigger chunk_lists__keep_fixed on chunk_lists
 -- trigger chunk_lists__keep_keys on chunk_lists

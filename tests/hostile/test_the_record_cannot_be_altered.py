@@ -69,6 +69,10 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         db.execute(
             "insert into rewinds select c.id, r.id, r.id, 1 from runs as r join commands as c order by 1 limit 1"
         )
+        db.execute(
+            "insert into children (run_id, parent_run_id, root_run_id, lineage, parent_loop_id, loop_id, effect_id) "
+            "select min(id), 1, 1, '/1/', 1, 1, 1 from runs"
+        )
         db.execute("insert into pictures (sha256, format, body) values ('00', 'PNG', x'89')")
         db.execute(
             "insert into turn_pictures (turn_id, entry_id, ordinal, path, sha256, line, tokens, chars, picture_id, fault) "

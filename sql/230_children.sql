@@ -1,0 +1,225 @@
+-- Children: runs that do a part of another run's work.
+-- _start_child makes one, for whoever has work to give away: a tool, a workflow, a judge. It is a run like any other, with
+-- views of its own, a prompt and a lease; what it may do is at most what its parent may. A parent and all runs below it are
+-- a tree. An abort goes down the tree and never up.
+-- spec: @children @abort
+
+-- tables
+
+-- The runs that have a parent which gave them work, one row each. A fork is none of them.
+create table if not exists children (
+    run_id integer primary key constraint children_run references runs (id) on delete cascade,
+    parent_run_id integer not null,
+    -- the run at the top of the tree
+    root_run_id integer not null,
+    -- the runs above it from the top down, by id: '/1/', below its child 5 '/1/5/'
+    lineage text not null,
+    -- the loop of the parent that was active, or its latest one; null: it had none
+    parent_loop_id integer,
+    -- its loop that does the work
+    loop_id integer not null,
+    -- the parent's effect that waits for it; null: none does
+    effect_id integer
+) strict;
+
+create index if not exists idx_children_root_run_id on children (root_run_id);
+
+create index if not exists idx_children_parent_run_id on children (parent_run_id);
+
+create unique index if not exists idx_children_effect_id on children (effect_id);
+
+-- views
+
+-- Make a child run with one queued prompt: insert into _start_child (parent_run_id, alias, role, prompt, attributes,
+-- effect_id). A null alias: one is made from the parent's. 'attributes' is a JSON object of run options; what the parent may
+-- not do, they do not open. 'effect_id' is the effect of the parent that waits for it, by which children has it.
+create view _start_child as
+select c.parent_run_id, r.alias, r.role, null as prompt, null as attributes, c.effect_id
+from children as c
+join runs as r on r.id = c.run_id
+where false;
+
+-- The options that a child has from its parent, whatever it was given: how its commands are confined and decided on.
+create view _parent_options (name) as
+values ('yolo'), ('overwrite_unseen'), ('sandbox'), ('network'), ('max_seconds');
+
+-- The loop of each run that its children are measured by: the active one, else the latest.
+create view _giving_loops as
+select
+    r.id as run_id,
+    (
+        select l.id
+        from loops as l
+        where l.run_id = r.id
+        order by l.status = 102 desc, l.sequence desc
+        limit 1
+    ) as loop_id
+from runs as r;
+
+-- The options that each run hands down: all of its flags that are on, its sandbox and network, and the seconds that it has
+-- left. JSON, null where it has no loop.
+create view _handed_options as
+select
+    g.run_id,
+    g.loop_id,
+    l.mode,
+    l.model,
+    json_patch(
+        (select json_group_object(f.flag, 1) from loop_flags as f where f.loop_id = l.id),
+        json_object(
+            'sandbox', l.config ->> '$.sandbox',
+            'network', l.config ->> '$.network',
+            'max_seconds', (select max(round(s.seconds_left, 1), 1.0) from _loop_seconds as s where s.loop_id = l.id)
+        )
+    ) as config
+from _giving_loops as g
+join loops as l on l.id = g.loop_id;
+
+-- The name that the next child of each run gets: the first that is free of NAME-1, NAME-2, …
+create view _child_aliases as
+select
+    r.id as run_id,
+    (
+        with recursive numbers (n) as (
+            select 1 + (select count(*) from children as c where c.parent_run_id = r.id)
+            union all
+            select n + 1
+            from numbers
+            where exists (select 1 from runs as o where o.alias = r.alias || '-' || n)
+        )
+        select r.alias || '-' || max(n)
+        from numbers
+    ) as alias
+from runs as r;
+
+-- Refuse what a child cannot be made of: insert into _check_child (parent_run_id, role, attributes).
+create view _check_child as
+select c.parent_run_id, r.role, null as attributes
+from children as c
+join runs as r on r.id = c.run_id
+where false;
+
+-- triggers
+
+-- Refuse a role or an option that a child cannot have; then make the run, its scopes and its loop.
+create trigger _start_child__start
+instead of insert on _start_child
+begin
+    insert into _check_child (parent_run_id, role, attributes)
+    values (new.parent_run_id, new.role, coalesce(new.attributes, '{}'));
+    insert into runs (
+        project_id, parent_run_id, alias, model, persona, temperature, context_limit, system_prompt, role, depth, next_loop,
+        created_at, updated_at
+    )
+    select
+        p.project_id,
+        p.id,
+        coalesce(new.alias, (select n.alias from _child_aliases as n where n.run_id = p.id)),
+        coalesce(new.attributes ->> '$.model', h.model, p.model),
+        coalesce(new.attributes ->> '$.persona', p.persona),
+        coalesce(new.attributes ->> '$.temperature', p.temperature),
+        -- that of a person for the same model, not for another one
+        coalesce(
+            new.attributes ->> '$.context_limit',
+            case when coalesce(new.attributes ->> '$.model', h.model, p.model, '') = coalesce(h.model, p.model, '')
+                    then p.context_limit
+            end
+        ),
+        coalesce(new.attributes ->> '$.system_prompt', p.system_prompt),
+        new.role,
+        p.depth + 1,
+        2,
+        now(),
+        now()
+    from runs as p
+    left join _handed_options as h on h.run_id = p.id
+    where p.id = new.parent_run_id;
+    insert into run_scopes (run_id, scope, kind)
+    select
+        r.id,
+        case k.value when 'run' then 'run:' || r.id when 'project' then 'project:' || r.project_id else k.value end,
+        k.value
+    from runs as r
+    cross join json_each('["run", "project", "global"]') as k
+    where r.id = (select max(id) from runs);
+    insert into events (at, run_id, kind, detail)
+    select created_at, id, 'run.created', json_object('alias', alias, 'parent', parent_run_id, 'role', role)
+    from runs
+    where id = (select max(id) from runs);
+    insert into loops (run_id, sequence, mode, model, prompt, config, created_at)
+    select
+        r.id,
+        1,
+        case when h.mode = 'ask' then 'ask' else coalesce(new.attributes ->> '$.mode', 'act') end,
+        r.model,
+        new.prompt,
+        json_patch(
+            (
+                select json_group_object(f.key, f.value)
+                from json_each(coalesce(new.attributes, '{}')) as f
+                where f.key in (select name from run_options where scope = 'loop')
+                    -- a parent without a loop hands nothing down that could be exceeded
+                    and (h.loop_id is null or f.key not in (select name from _parent_options))
+            ),
+            json_patch(
+                coalesce(h.config, '{}'),
+                json_object(
+                    'max_seconds',
+                    case
+                        when new.attributes ->> '$.max_seconds' > 0
+                            then min(
+                                new.attributes ->> '$.max_seconds',
+                                coalesce(h.config ->> '$.max_seconds', new.attributes ->> '$.max_seconds')
+                            )
+                        else h.config ->> '$.max_seconds'
+                    end
+                )
+            )
+        ),
+        r.created_at
+    from runs as r
+    left join _handed_options as h on h.run_id = r.parent_run_id
+    where r.id = (select max(id) from runs);
+    insert into children (run_id, parent_run_id, root_run_id, lineage, parent_loop_id, loop_id, effect_id)
+    select
+        l.run_id,
+        new.parent_run_id,
+        coalesce(p.root_run_id, new.parent_run_id),
+        coalesce(p.lineage, '/') || new.parent_run_id || '/',
+        (select g.loop_id from _giving_loops as g where g.run_id = new.parent_run_id),
+        l.id,
+        new.effect_id
+    from loops as l
+    left join children as p on p.run_id = new.parent_run_id
+    where l.id = (select max(id) from loops);
+end;
+
+-- Options are those of any run, without those that say where it works.
+create trigger _check_child__check
+instead of insert on _check_child
+begin
+    select fail(404, 'child run: there is no run with the id ' || coalesce(new.parent_run_id, 'null'))
+    where not exists (select 1 from runs where id = new.parent_run_id);
+    select fail(
+        400, 'child of run ' || r.alias || ': its role is subtask, execute, judge, workflow or step, not ' || quote(new.role)
+    )
+    from runs as r
+    where r.id = new.parent_run_id and coalesce(new.role, '') not in ('subtask', 'execute', 'judge', 'workflow', 'step');
+    insert into _check_options (run, attributes)
+    select alias, new.attributes
+    from runs
+    where id = new.parent_run_id;
+    select fail(400, 'child of run ' || r.alias || ': works where its parent works; leave ' || g.key || ' out')
+    from runs as r
+    join json_each(new.attributes) as g on g.key in ('root', 'project', 'fork', 'at')
+    where r.id = new.parent_run_id;
+    select fail(400, 'child of run ' || r.alias || ': mode is ask or act, not ' || quote(new.attributes ->> '$.mode'))
+    from runs as r
+    where r.id = new.parent_run_id and new.attributes ->> '$.mode' not in (select name from modes);
+    select fail(
+        404,
+        'persona ' || quote(new.attributes ->> '$.persona') || ': there is none of that name; there are '
+        || (select group_concat(name, ', ') from personas)
+    )
+    where new.attributes ->> '$.persona' not in (select name from personas);
+end;
