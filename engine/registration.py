@@ -59,6 +59,7 @@ def pure_functions() -> tuple[Function, ...]:
         tokens,
         values,
         vectors,
+        verdicts,
     )
 
     modules = (
@@ -88,6 +89,7 @@ def pure_functions() -> tuple[Function, ...]:
         repetition,
         values,
         vectors,
+        verdicts,
     )
     own = (function for module in modules for function in module.FUNCTIONS)
     return (*own, *plugins.functions())

@@ -41,7 +41,7 @@ def prompt(db: Store, text: str, run: str | None, options: Options, piped: str =
     check_tokenizer(db)
     options = _with_sandbox(options)
     if judge := db.given_models.name(options.get("accept_model")):
-        options = {**options, "accept_model": choose_model(db, None, judge, root)}
+        options = {**options, "accept_model": choose_model(db, parent or run, judge, root)}
     attributes = _as_json(attributes_of({**options, "model": model}))
     with db.transaction():
         alias = run or new_alias(db, parent or model)

@@ -135,6 +135,7 @@ values
     ('accept_attempts', '2', 'whole', 1, null, 1, 'results of a prompt that are checked; the last one is kept'),
     ('accept_timeout', '600', 'number', 0.01, null, 1, 'seconds after which a command that checks a result is stopped'),
     ('judge_fail', 'open', 'text', null, null, 1, 'what a check that itself fails counts as: open (accepted) or closed'),
+    ('judge_chars', '24000', 'whole', 200, null, 1, 'characters of a result and its changes that a judge reads'),
     ('judge_model', null, 'text', null, null, 0, 'alias of the model that judges results; empty: that of the run');
 
 -- The settings that the file of a project may change although nobody has confirmed that: they shape what the model reads.

@@ -112,7 +112,8 @@ select
     r.alias as run,
     coalesce(l.model, r.model) as model,
     coalesce(m.actual, l.model, r.model) as actual,
-    coalesce(m.profile, 'full') as profile,
+    -- a judge answers in its own words
+    case r.role when 'judge' then 'full' else coalesce(m.profile, 'full') end as profile,
     coalesce(m.tool_calling, 'xml') as tool_calling,
     -- a local model is held to a grammar, so that the parser can read its answer; a compact packet brings a narrower
     -- one

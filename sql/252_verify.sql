@@ -65,7 +65,7 @@ begin
     select e.check_id, e.verdict, e.reasons
     from runs as r
     join _held_turns as h on h.run_id = r.id
-    join _check_ends as e on e.turn_id = h.turn_id
+    join (select * from _check_ends union all select * from _judge_ends) as e on e.turn_id = h.turn_id
     where r.alias = new.run;
     insert into _begin_check
     select n.*

@@ -1172,7 +1172,10 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _job_reports (effect_id, report)
 -- view _job_texts (effect_id, channel, run_id, entry_id, printed, shown, text)
 -- view _jobs_to_end (effect_id, run_id, why)
+-- view _judge_ends (check_id, turn_id, verdict, reasons)
+-- view _judge_prompts (turn_id, prompt, attributes)
 -- view _judge_turn (turn_id)
+-- view _judged_texts (turn_id, accept, result, changes, model, room, shown_result, shown_changes)
 -- view _keep_pages (effect_id, pages)
 -- view _keep_texts (kind)
 -- view _kept_attributes (command_id, attributes)
@@ -1195,6 +1198,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _log_command (command_id)
 -- view _loop_acceptances (loop_id, turn_id, accepted)
 -- view _loop_ceilings (loop_id, run_id, chars_per_token, context_size, ceiling)
+-- view _loop_diffs (loop_id, proposal_id, diff)
 -- view _loop_folders (turn_id, loop_id, project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
 -- view _loop_grammars (loop_id, gbnf, json_schema)
 -- view _loop_rates (loop_id, chars_per_token)
@@ -1474,6 +1478,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _apply_patch__apply on _apply_patch
 -- trigger _apply_write__apply on _apply_write
 -- trigger _begin_check__begin_command on _begin_check
+-- trigger _begin_check__begin_judge on _begin_check
 -- trigger _call_door__call_begin_turn on _call_door
 -- trigger _call_door__call_dispatch on _call_door
 -- trigger _call_door__call_verb_set on _call_door
