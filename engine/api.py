@@ -75,6 +75,10 @@ class Database(Outputs, Past, WorkflowRuns):
             sandbox          of shell commands: "auto", "require" (run none without), "off", or the name of one
                              (default: $ENGINE_SANDBOX, then the setting)
             network          what shell commands in a sandbox reach: "all", or domains separated by commas (default: nothing)
+            accept           what the result has to fulfil: a judge says whether it does, else the run tries again
+            accept_command   a command line that has to exit with 0; it is decided on like any other, and comes first
+            accept_attempts  results that are checked, at least 1; the last one is kept (default: setting accept_attempts)
+            accept_model     the model that judges (default: setting judge_model, then that of the run)
             fork             the run that the new one is forked from
             at               the turn of that run from which it is forked (default: as it is now)
 

@@ -44,14 +44,29 @@ class Options(TypedDict, total=False):
     max_depth: int | None
     sandbox: str | None
     network: str | None
+    accept: str | None
+    accept_command: str | None
+    accept_attempts: int | None
+    accept_model: str | Model | None
     fork: str | None
     at: int | None
 
 
 _KINDS: dict[str, str] = {
-    "model": "a text, or an object with a method complete() or None",
+    **dict.fromkeys(("model", "accept_model"), "a text, or an object with a method complete() or None"),
     **dict.fromkeys(
-        ("project", "persona", "system_prompt", "task_prompt", "sandbox", "network", "fork"), "a text or None"
+        (
+            "project",
+            "persona",
+            "system_prompt",
+            "task_prompt",
+            "sandbox",
+            "network",
+            "accept",
+            "accept_command",
+            "fork",
+        ),
+        "a text or None",
     ),
     **dict.fromkeys(
         (
@@ -65,7 +80,7 @@ _KINDS: dict[str, str] = {
         ),
         "True or False",
     ),
-    **dict.fromkeys(("context_limit", "max_turns", "max_depth", "at"), "a whole number or None"),
+    **dict.fromkeys(("context_limit", "max_turns", "max_depth", "accept_attempts", "at"), "a whole number or None"),
     **dict.fromkeys(("temperature", "max_seconds", "condense_ratio"), "a number or None"),
     "root": "a path or None",
     "mode": "a text",
@@ -97,7 +112,8 @@ class Result:
     driving was stopped before its end, 100 while the prompt is queued.
 
     `usage` sums tokens over the loop's turns, `cost` is in US dollars (None: the price of an answer is unknown), `reason`
-    says why where the status does not.
+    says why where the status does not. `accepted` says whether the result counts as accepted; None: there were no criteria,
+    or it was not verified.
     """
 
     run: str
@@ -107,6 +123,7 @@ class Result:
     usage: dict[str, int] = field(default_factory=dict)
     cost: float | None = None
     reason: str | None = None
+    accepted: bool | None = None
 
     def to_json(self) -> str:
         """The result as JSON, for programs."""
@@ -218,6 +235,20 @@ class ErrorEvent(_OfARun):
     path: NotRequired[str]
 
 
+class AcceptanceEvent(_OfARun):
+    """A result was checked by `target`, command or judge; `outcome` is pass, fail, error or interrupted."""
+
+    type: Literal["acceptance"]
+    id: int
+    turn: int
+    action: str
+    target: str
+    status: int
+    outcome: str
+    body: str
+    path: str
+
+
 class ContextEvent(_OfARun):
     """Old results are shown in short from now on."""
 
@@ -304,6 +335,7 @@ Event = (
     | DeltaEvent
     | CommandEvent
     | ErrorEvent
+    | AcceptanceEvent
     | ContextEvent
     | StrikeEvent
     | ProposalEvent

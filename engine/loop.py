@@ -77,7 +77,12 @@ class Driver:
         )
         self._asked_turn: int | None = None
         dispatcher = Dispatcher(db, run, self._lease)
-        self._inside = {"begin": self._begin, "render": self._render, "dispatch": dispatcher.dispatch}
+        self._inside = {
+            "begin": self._begin,
+            "render": self._render,
+            "dispatch": dispatcher.dispatch,
+            "verify": self._verify,
+        }
         self._outside = {
             "scan": self._scan,
             "ask": self._ask,
@@ -198,6 +203,9 @@ class Driver:
         """Record that the model is about to be asked, in the transaction that stores the packet."""
         self._db.insert("open_call", turn_id=turn_id)
         self._asked_turn = turn_id
+
+    def _verify(self, _: Row) -> None:
+        self._db.insert("verify_turn", run=self._run, lease=self._lease.token)
 
     def _ask(self, step: Row) -> None:
         if self._asked_turn != step["turn_id"]:

@@ -59,6 +59,7 @@ def pure_functions() -> tuple[Function, ...]:
         tokens,
         values,
         vectors,
+        verdicts,
         workflow_texts,
     )
 
@@ -89,6 +90,7 @@ def pure_functions() -> tuple[Function, ...]:
         repetition,
         values,
         vectors,
+        verdicts,
         workflow_texts,
     )
     own = (function for module in modules for function in module.FUNCTIONS)

@@ -40,6 +40,8 @@ def prompt(db: Store, text: str, run: str | None, options: Options, piped: str =
     model = choose_model(db, parent or run, db.given_models.name(options.get("model")), root)
     check_tokenizer(db)
     options = with_sandbox(options)
+    if judge := db.given_models.name(options.get("accept_model")):
+        options = {**options, "accept_model": choose_model(db, parent or run, judge, root)}
     attributes = as_json(attributes_of({**options, "model": model}))
     with db.transaction():
         alias = run or new_alias(db, parent or model)
@@ -120,7 +122,8 @@ def result(db: Store, run: str, loop: int | None = None) -> Result:
         which = "yet; 'engine run --run NAME PROMPT' gives it one" if loop is None else f"{loop}; it had {count}"
         raise NotFound(f"run {run!r}: has no prompt {which}")
     usage = {key: row[key] for key in ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")}
-    return Result(run, row["status"], row["answer"] or "", row["turns"], usage, row["cost"], row["reason"])
+    accepted = None if row["accepted"] is None else bool(row["accepted"])
+    return Result(run, row["status"], row["answer"] or "", row["turns"], usage, row["cost"], row["reason"], accepted)
 
 
 def run_rows(db: Store, limit: int | None = None) -> list[Run]:

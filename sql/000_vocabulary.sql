@@ -115,7 +115,8 @@ on conflict (code) do update set name = excluded.name, meaning = excluded.meanin
 
 insert into modes (name, meaning) values
     ('ask', 'read only: no file is changed and no shell command is run'),
-    ('act', 'every tool is open')
+    ('act', 'every tool is open'),
+    ('judge', 'of a run that judges a result: it only answers')
 on conflict (name) do update set meaning = excluded.meaning;
 
 insert into visibilities (name, meaning) values

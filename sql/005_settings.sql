@@ -146,7 +146,12 @@ values
         'what searches: the address of a SearXNG, ddgs, or none; empty: ddgs where it is installed'
     ),
     ('search_results', '10', 'whole', 1, 20, 1, 'pages that a search lists where it names no number'),
-    ('model_deadline', '600', 'number', 0.01, null, 1, 'seconds for which transient model errors are retried');
+    ('model_deadline', '600', 'number', 0.01, null, 1, 'seconds for which transient model errors are retried'),
+    ('accept_attempts', '2', 'whole', 1, null, 1, 'results of a prompt that are checked; the last one is kept'),
+    ('accept_timeout', '600', 'number', 0.01, null, 1, 'seconds after which a command that checks a result is stopped'),
+    ('judge_fail', 'open', 'text', null, null, 1, 'what a check that itself fails counts as: open (accepted) or closed'),
+    ('judge_chars', '24000', 'whole', 200, null, 1, 'characters of a result and its changes that a judge reads'),
+    ('judge_model', null, 'text', null, null, 0, 'alias of the model that judges results; empty: that of the run');
 
 -- The settings that the file of a project may change although nobody has confirmed that: they shape what the model reads.
 -- All others choose a model or an address, loosen a limit, or open something, and a project may come from anybody.

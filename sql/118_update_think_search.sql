@@ -6,12 +6,12 @@
 -- seeds
 
 insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, schema, meaning) values
-    ('think', 30, 0, 1, 1, '["ask","act"]', '[]',
+    ('think', 30, 0, 1, 1, '["ask","act","judge"]', '[]',
         json('{"type": "object", "properties": {
             "body": {"type": "string", "description": "the thought"}
         }, "required": ["body"]}'),
         'reason, without effect'),
-    ('update', 100, 0, 1, 0, '["ask","act"]', '[]',
+    ('update', 100, 0, 1, 0, '["ask","act","judge"]', '[]',
         json('{"type": "object", "properties": {
             "status": {
                 "type": "integer", "enum": [102, 200, 204, 422],

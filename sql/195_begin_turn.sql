@@ -79,7 +79,12 @@ begin
     select
         t.run_id,
         'prompt://' || t.sequence,
-        l.prompt,
+        l.prompt
+        || coalesce(char(10) || char(10) || 'It is accepted if: ' || nullif(trim(l.config ->> '$.accept'), ''), '')
+        || coalesce(
+            char(10) || char(10) || 'It is accepted if this command exits with 0: '
+            || nullif(trim(l.config ->> '$.accept_command'), ''), ''
+        ),
         json_object('mode', l.mode),
         'resolved',
         'plugin',

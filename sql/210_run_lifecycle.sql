@@ -254,7 +254,7 @@ begin
         and json_extract(new.attributes, '$.attributes.root') is not null
         and json_extract(new.attributes, '$.attributes.root') is not p.root;
     select fail(400, 'run://' || (select alias from runs where id = new.run_id) || ': mode is ask or act')
-    where json_extract(new.attributes, '$.attributes.mode') not in (select name from modes);
+    where json_extract(new.attributes, '$.attributes.mode') not in ('ask', 'act');
     select fail(
         404,
         'persona ' || quote(json_extract(new.attributes, '$.attributes.persona'))

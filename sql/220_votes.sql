@@ -181,7 +181,16 @@ begin
     insert into _end_turn (turn_id, loop_id, vote, voter, status, reason, answer)
     select new.turn_id, new.loop_id, v.vote, v.voter, v.status, v.reason, v.answer
     from (select new.turn_id as turn_id)
-    left join turn_verdicts as v using (turn_id);
+    left join turn_verdicts as v using (turn_id)
+    -- a result with criteria is checked first; verify_turn (252) ends the turn
+    where (
+            v.vote = 'stop'
+            and v.status = 200
+            and v.voter <> 'rejection'
+            and (
+                select coalesce(config ->> '$.accept', config ->> '$.accept_command') from loops where id = new.loop_id
+            ) is not null
+        ) is not true;
 end;
 
 -- Store answer, reason and status, drop long bodies of commands that the response holds too, and end the loop where the

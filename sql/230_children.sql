@@ -67,7 +67,13 @@ select
     l.mode,
     l.model,
     json_patch(
-        (select json_group_object(f.flag, 1) from loop_flags as f where f.loop_id = l.id),
+        (
+            select json_group_object(f.flag, 1)
+            from loop_flags as f
+            -- another option may have the value 1 too
+            join run_options as o on o.name = f.flag and o.kind = 'flag'
+            where f.loop_id = l.id
+        ),
         json_object(
             'sandbox', l.config ->> '$.sandbox',
             'network', l.config ->> '$.network',
@@ -195,7 +201,11 @@ begin
     select
         r.id,
         1,
-        case when h.mode = 'ask' then 'ask' else coalesce(new.attributes ->> '$.mode', 'act') end,
+        case
+            when new.role = 'judge' then 'judge'
+            when h.mode = 'ask' then 'ask'
+            else coalesce(new.attributes ->> '$.mode', 'act')
+        end,
         r.model,
         new.prompt,
         json_patch(
@@ -276,7 +286,7 @@ begin
     where r.id = new.parent_run_id;
     select fail(400, 'child of run ' || r.alias || ': mode is ask or act, not ' || quote(new.attributes ->> '$.mode'))
     from runs as r
-    where r.id = new.parent_run_id and new.attributes ->> '$.mode' not in (select name from modes);
+    where r.id = new.parent_run_id and new.attributes ->> '$.mode' not in ('ask', 'act');
     select fail(
         404,
         'persona ' || quote(new.attributes ->> '$.persona') || ': there is none of that name; there are '

@@ -52,8 +52,8 @@ on conflict (status) do update set loop_status = excluded.loop_status, meaning =
 -- views
 
 create view next_steps as
--- What the driver has to do next: begin, scan, render, ask, dispatch, confine, perform, recover, wait (for a decision)
--- or end.
+-- What the driver has to do next: begin, scan, render, ask, dispatch, confine, perform, recover, wait (for a decision),
+-- verify (the result against its criteria) or end.
 select
     r.id as run_id,
     r.alias as run,
@@ -87,6 +87,7 @@ select
         when exists (select 1 from effects as f where f.run_id = r.id and f.state in ('pending', 'started')) then 'wait'
         when exists (select 1 from proposals as p where p.run_id = r.id and p.state = 'proposed')
             then 'wait'
+        when t.phase = 'voting' then 'verify'
         else 'dispatch'
     end as step
 from runs as r
@@ -118,7 +119,8 @@ select
     r.alias as run,
     coalesce(l.model, r.model) as model,
     coalesce(m.actual, l.model, r.model) as actual,
-    coalesce(m.profile, 'full') as profile,
+    -- a judge answers in its own words
+    case r.role when 'judge' then 'full' else coalesce(m.profile, 'full') end as profile,
     coalesce(m.tool_calling, 'xml') as tool_calling,
     -- a local model is held to a grammar, so that the parser can read its answer; a compact packet brings a narrower
     -- one

@@ -115,7 +115,7 @@ select
     s.name,
     s.role,
     s.source,
-    s.template,
+    case when r.role = 'judge' and s.name = 'system' then 'judge' else s.template end as template,
     -- a prompt with figures tells the size as well
     case
         when s.name = 'prompt' and (select value from settings where name = 'prompt_figures') = '1' then 2
@@ -127,8 +127,10 @@ from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id
 left join models as m on m.alias = coalesce(l.model, r.model)
-join packet_sections as s on s.profile = coalesce(m.profile, 'full')
-where s.source is null or s.source in (select name from sqlite_schema)
+join packet_sections as s on s.profile = case r.role when 'judge' then 'full' else coalesce(m.profile, 'full') end
+where (s.source is null or s.source in (select name from sqlite_schema))
+    -- what a judge sees stands in its prompt; the log tells it what was wrong with its answer
+    and (r.role <> 'judge' or s.name in ('system', 'prompt', 'log'))
 order by s.role = 'user', s.ordinal, s.name;
 
 -- Turns whose packet was taken and is not stored.

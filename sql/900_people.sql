@@ -102,6 +102,7 @@ select
 from turn_errors as e
 join turns as t on t.id = e.turn_id
 join runs as r on r.id = t.run_id
+where json_extract(e.detail, '$.source') is not 'acceptance'
 union all
 select
     r.alias, t.sequence, -2, 'system', 'condense', 'budget', 'resolved', null, 200,
@@ -113,6 +114,8 @@ from (
 ) as d
 join turns as t on t.id = d.turn_id
 join runs as r on r.id = t.run_id
+union all
+select * from _acceptance_log
 order by 1, 2, 3, 12;
 
 create view turn_timeline as
@@ -260,7 +263,9 @@ select
     -- null: the price of one of its answers is unknown
     case max(t.response is not null and t.cost is null) when 1 then null else coalesce(sum(t.cost), 0.0) end as cost,
     strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as created_at,
-    strftime('%Y-%m-%d %H:%M:%S', l.ended_at / 1000.0, 'unixepoch') as ended_at
+    strftime('%Y-%m-%d %H:%M:%S', l.ended_at / 1000.0, 'unixepoch') as ended_at,
+    -- null: it has no criteria, or was not verified
+    (select a.accepted from _loop_acceptances as a where a.loop_id = l.id) as accepted
 from runs as r
 join loops as l on l.run_id = r.id
 left join turns as t

@@ -112,6 +112,19 @@ OF_RUNS = (
     Kept("turn_errors", stays=OF_A_SENT_TURN, may=(("slug", "old.slug is null"),)),
     Kept("model_calls", stays=OF_A_RUN, may=(("state status message ended_at", "old.state = 'open'"),)),
     Kept("votes", stays=OF_A_JUDGED_TURN, taken=OF_A_JUDGED_TURN),
+    Kept(
+        "acceptance_checks",
+        stays=OF_A_RUN,
+        may=(
+            ("verdict counts reasons ended_at", "old.verdict is null"),
+            # a judge may be purged
+            (
+                "judge_run_id",
+                "old.judge_run_id is null\n"
+                "    or (new.judge_run_id is null and not exists (select 1 from runs where id = old.judge_run_id))",
+            ),
+        ),
+    ),
 )
 OF_PACKETS = (
     Kept("packets", stays=OF_A_SENT_TURN),

@@ -60,7 +60,7 @@ def drive(
         raise typer.Exit(INTERRUPTED)
     if exit_code(result.status) == exit_code(202):
         say_how_to_resolve(db, run, given)
-    raise typer.Exit(exit_code(result.status))
+    raise typer.Exit(exit_code(result.status, accepted=result.accepted))
 
 
 def _quieten_libraries() -> None:
@@ -106,7 +106,7 @@ def _print_result(db: Database, result: Result, as_json: bool) -> None:
     why = f": {one_line(result.reason, 300)}" if result.reason else ""
     turns = "1 turn" if result.turns == 1 else f"{result.turns} turns"
     tokens = f"{result.usage['prompt_tokens']:,} + {result.usage['completion_tokens']:,} tokens"
-    colour = {0: "green", 6: "yellow"}.get(exit_code(result.status), "red")
+    colour = {0: "green", 6: "yellow"}.get(exit_code(result.status, accepted=result.accepted), "red")
     say(f"{result.run}: {result.status} {name}{why} ({turns}, {tokens}, {dollars(result.cost)})", colour)
 
 

@@ -32,6 +32,7 @@ class Narrator:
             "turn": self._turn,
             "command": self._command,
             "error": self._command,
+            "acceptance": self._command,
             "context": self._context,
             "strike": self._strike,
             "retry": self._retry,

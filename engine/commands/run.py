@@ -100,6 +100,24 @@ def run(
         str | None,
         typer.Option("--domains", metavar="LIST", help="Shell commands reach these: example.org,*.example.net:8080"),
     ] = None,
+    accept: Annotated[
+        str | None,
+        typer.Option("--accept", metavar="TEXT", help="What the result has to fulfil; a judge says whether it does."),
+    ] = None,
+    accept_command: Annotated[
+        str | None,
+        typer.Option(
+            "--accept-command", metavar="LINE", help="A command that accepts the result by exit code 0, as 'make test'."
+        ),
+    ] = None,
+    accept_attempts: Annotated[
+        int | None,
+        typer.Option("--accept-attempts", metavar="N", min=1, help="Results that are checked; the last one is kept."),
+    ] = None,
+    accept_model: Annotated[
+        str | None,
+        typer.Option("--accept-model", metavar="NAME", help="The model that judges.", autocompletion=complete_model),
+    ] = None,
     fork: Annotated[
         str | None,
         typer.Option(
@@ -135,11 +153,12 @@ def run(
       engine run --fork review@3 "Now look at the tests"
       engine run --model openai/gpt-5 --key-from openai=env:WORK_KEY "Where is the retry logic?"
       engine run --sandbox require --domains pypi.org,files.pythonhosted.org "Update the dependencies"
+      engine run --accept-command "make test" --accept "each new function has a test" "Add the option --quiet"
       engine run --yolo --max-turns 40 --max-seconds 900 --condense-ratio 0.75 "Make the tests pass"
 
     \b
     Exit codes:
-      0 answered, 1 failed, 2 usage, 3 cannot be done, 4 aborted, 5 too large, 6 waits for a decision
+      0 answered, 1 failed or not accepted, 2 usage, 3 cannot be done, 4 aborted, 5 too large, 6 waits for a decision
     """
     from engine.contract import Options
     from engine.effects.kept_output import opened as output_file
@@ -171,6 +190,10 @@ def run(
         overwrite_unseen=overwrite_unseen,
         sandbox=sandbox,
         network=_network(network, domains),
+        accept=accept,
+        accept_command=accept_command,
+        accept_attempts=accept_attempts,
+        accept_model=None if accept_model is None else absolute_model(accept_model),
         fork=parent,
         at=at,
     )

@@ -74,6 +74,7 @@ class Performer:
             "search": partial(pages.perform, db, stopped),
             "function": self._functions.perform,
             "find": partial(finding.perform, db),
+            "verify": self._judge,
             **self._of_plugins,
         }
 
@@ -216,6 +217,12 @@ class Performer:
             return process_row(result, refused, place.told, self._kept)
         result = replace(result, message=f"stopped by {asked.by}")
         return process_row(result, refused, place.told, self._kept) | {"outcome": "cancelled"}
+
+    def _judge(self, effect: Row) -> Mapping[str, Any]:
+        from . import judging
+
+        assert self._children is not None, "a result is verified while its run is driven"
+        return judging.perform(self._db, self._children, effect)
 
     def _job(self, effect: Row) -> Mapping[str, Any]:
         """Start an accepted shell command in the background. Its effect is over then; how it ends is told by `Jobs`."""

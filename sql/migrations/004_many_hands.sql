@@ -57,6 +57,36 @@ create table write_claims (
 
 -- acceptance
 
+-- The checks of results, one row each time a command ran or a judge was asked.
+create table acceptance_checks (
+    id integer primary key,
+    run_id integer not null constraint acceptance_checks_run references runs (id) on delete cascade,
+    loop_id integer not null,
+    -- the turn whose result is checked; it is open until then
+    turn_id integer not null constraint acceptance_checks_turn references turns (id) on delete cascade,
+    -- counts the results of the loop that were checked, from 1
+    attempt integer not null,
+    kind text not null constraint acceptance_checks_kind check (kind in ('command', 'judge')),
+    -- the command line that runs, or the command that has the judge asked
+    command_id integer not null constraint acceptance_checks_command references commands (id) on delete cascade,
+    -- the run of the judge
+    judge_run_id integer constraint acceptance_checks_judge references runs (id) on delete set null,
+    -- error: the check itself failed; interrupted: it is made again; null: not known yet
+    verdict text constraint acceptance_checks_verdict
+        check (verdict is null or verdict in ('pass', 'fail', 'error', 'interrupted')),
+    -- what the verdict counts as: that of an error is a matter of the setting judge_fail
+    counts text constraint acceptance_checks_counts check (counts is null or counts in ('pass', 'fail')),
+    reasons text,
+    started_at integer not null,
+    ended_at integer
+) strict;
+
+create index idx_acceptance_checks_turn_id on acceptance_checks (turn_id);
+
+create index idx_acceptance_checks_loop_id on acceptance_checks (loop_id);
+
+create unique index idx_acceptance_checks_command_id on acceptance_checks (command_id);
+
 -- relations and plans
 
 -- workflows

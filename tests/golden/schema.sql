@@ -95,6 +95,23 @@ CREATE TABLE _skills (
     constraint skills_once unique (scope, name)
 ) strict;
 
+CREATE TABLE acceptance_checks (
+    id integer primary key,
+    run_id integer not null constraint acceptance_checks_run references runs (id) on delete cascade,
+    loop_id integer not null,
+    turn_id integer not null constraint acceptance_checks_turn references turns (id) on delete cascade,
+    attempt integer not null,
+    kind text not null constraint acceptance_checks_kind check (kind in ('command', 'judge')),
+    command_id integer not null constraint acceptance_checks_command references commands (id) on delete cascade,
+    judge_run_id integer constraint acceptance_checks_judge references runs (id) on delete set null,
+    verdict text constraint acceptance_checks_verdict
+        check (verdict is null or verdict in ('pass', 'fail', 'error', 'interrupted')),
+    counts text constraint acceptance_checks_counts check (counts is null or counts in ('pass', 'fail')),
+    reasons text,
+    started_at integer not null,
+    ended_at integer
+) strict;
+
 CREATE TABLE bracket_rules (
     rule_set_id integer not null constraint bracket_rules_set references rule_sets (id) on delete cascade,
     bracket text not null constraint bracket_rules_bracket references brackets (name)
@@ -1053,6 +1070,12 @@ CREATE TABLE writer_tiers (
     rank integer not null constraint writer_tiers_rank_unique unique
 ) strict, without rowid;
 
+CREATE UNIQUE INDEX idx_acceptance_checks_command_id on acceptance_checks (command_id);
+
+CREATE INDEX idx_acceptance_checks_loop_id on acceptance_checks (loop_id);
+
+CREATE INDEX idx_acceptance_checks_turn_id on acceptance_checks (turn_id);
+
 CREATE INDEX idx_children_effect_id on children (effect_id);
 
 CREATE INDEX idx_children_parent_run_id on children (parent_run_id);
@@ -1154,6 +1177,10 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _abort_run (run_id, reason)
 -- view _aborting_commands (turn_id, ordinal, action)
 -- view _accept_all (command_id, decided_by)
+-- view _accept_turn (turn_id, loop_id, refused, vote, rank, status, reason, answer, told)
+-- view _acceptance_findings (turn_id, run_id, loop_id, sequence, lease, action, accept, accept_command, answer, attempts, attempt, refused, broken, reasons)
+-- view _acceptance_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, at)
+-- view _acceptance_votes (turn_id, loop_id, refused, vote, rank, status, reason, answer, told)
 -- view _add_workflow (project_id, syntax, text, source, read)
 -- view _added_prompts (turn_id, place, layer, source, text, room)
 -- view _answers (turn_id, run_id, model, at)
@@ -1162,6 +1189,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _archivable_entries (turn_id, step, entry_id, path, turn, tokens)
 -- view _archive_notes (turn_id, entries, tokens, told)
 -- view _atomic_commands (command_id)
+-- view _begin_check (turn_id, run_id, loop_id, sequence, attempt, kind)
 -- view _call_door (door, run, lease, path, body, attributes)
 -- view _call_function (command_id, reading)
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
@@ -1170,7 +1198,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
 -- view _check_body (command_id, path, body, whole)
 -- view _check_child (parent_run_id, role, attributes)
+-- view _check_ends (check_id, turn_id, verdict, reasons)
 -- view _check_options (run, attributes)
+-- view _check_outputs (command_id, said)
 -- view _check_setting (name, value)
 -- view _child_aliases (run_id, alias)
 -- view _child_patches (run_id, body)
@@ -1222,6 +1252,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _effect_leases (effect_id, token)
 -- view _effect_timeouts (effect_id, timeout_s)
 -- view _embeddable_texts (digest, text)
+-- view _end_check (check_id, verdict, reasons)
 -- view _end_command (command_id, state, outcome, message)
 -- view _end_turn (turn_id, loop_id, vote, voter, status, reason, answer)
 -- view _ensure_run (alias, attributes, role)
@@ -1257,6 +1288,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _handed_results (run_id, step, text)
 -- view _harmless_settings (name)
 -- view _heads_in_time (entry_id, began, ended, content_id)
+-- view _held_turns (turn_id, run_id, loop_id, sequence, lease, action, accept, accept_command, answer, attempts, attempt)
 -- view _immediate_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
 -- view _index_texts (id)
 -- view _instruction_files (project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
@@ -1269,7 +1301,10 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _job_reports (effect_id, report)
 -- view _job_texts (effect_id, channel, run_id, entry_id, printed, shown, text)
 -- view _jobs_to_end (effect_id, run_id, why)
+-- view _judge_ends (check_id, turn_id, verdict, reasons)
+-- view _judge_prompts (turn_id, prompt, attributes)
 -- view _judge_turn (turn_id)
+-- view _judged_texts (turn_id, accept, result, changes, model, room, shown_result, shown_changes)
 -- view _keep_pages (effect_id, pages)
 -- view _keep_texts (kind)
 -- view _kept_attributes (command_id, attributes)
@@ -1292,7 +1327,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _listed_folders (run_id, run, turn_id, project_id, root)
 -- view _listed_skills (turn_id, name, text, undescribed, unnamed)
 -- view _log_command (command_id)
+-- view _loop_acceptances (loop_id, turn_id, accepted)
 -- view _loop_ceilings (loop_id, run_id, chars_per_token, context_size, ceiling)
+-- view _loop_diffs (loop_id, proposal_id, diff)
 -- view _loop_folders (turn_id, loop_id, project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
 -- view _loop_grammars (loop_id, gbnf, json_schema)
 -- view _loop_rates (loop_id, chars_per_token)
@@ -1307,6 +1344,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
 -- view _newest_selection (id, loop_id, run_id, project_id, turn, prompts, context_left, rule_set_id, bracket, basis, devmode, room, chars, all_chars, tag)
+-- view _next_checks (turn_id, run_id, loop_id, sequence, attempt, kind)
 -- view _next_piped_text (path, most_tokens)
 -- view _offer_packet (turn_id, chars, lease)
 -- view _offer_tools (run, lease, tools)
@@ -1348,6 +1386,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _project_rule_sets (project_id, rule_set_id, is_global)
 -- view _proposal_ends (command_id, state, outcome, message)
 -- view _proposals_to_decide (resolution_id, proposal_id, kind)
+-- view _propose_check (command_id)
 -- view _propose_file (command_id, path, content_id, before, leads_to, diff)
 -- view _propose_patch (command_id, files)
 -- view _rank_texts (query, embedder, vector, near, kinds, scopes, pattern, run_id)
@@ -1457,6 +1496,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _write_skill_file (scope, path, body, content_id)
 -- view _written_contents (run_id, path, turn, content_id, began)
 -- view _yolo_proposals (proposal_id)
+-- view acceptances (run, loop, turn, attempt, check, criteria, verdict, counts, reasons, judge, path, seconds, started, ended, command_id, check_id)
 -- view answer_proposal (proposal_id, decision, body, reason, decided_by)
 -- view append_job_output (effect_id, channel, text, lease)
 -- view append_output (effect_id, channel, text, lease)
@@ -1502,7 +1542,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view known_entries (run, scope, path, scheme, category, body, attributes, visibility, state, outcome, status, writer, turn, tokens, lines, write_count, updated_at)
 -- view loop_flags (loop_id, run_id, flag)
 -- view loop_list (run, loop, mode, model, prompt, status, reason, answer, turns, strikes, created_at, started_at, ended_at)
--- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, created_at, ended_at)
+-- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, created_at, ended_at, accepted)
 -- view loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
 -- view model_choices (run, model)
 -- view model_sights (alias, images)
@@ -1583,6 +1623,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view verb_rm (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_set (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_update (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view verify_turn (run, lease)
 -- view wait_for_children (run_id)
 -- view workflow_list (name, project, description, version, steps, runs, syntax, source, created_at, workflow_id)
 -- view workflow_run_list (run, workflow, status, steps, completed, running, waiting, not_done, created_at, updated_at)
@@ -1593,9 +1634,12 @@ CREATE INDEX idx_workflows_name on workflows (name);
 
 -- trigger _abort_run__abort on _abort_run
 -- trigger _accept_all__accept on _accept_all
+-- trigger _accept_turn__accept on _accept_turn
 -- trigger _add_workflow__add on _add_workflow
 -- trigger _apply_patch__apply on _apply_patch
 -- trigger _apply_write__apply on _apply_write
+-- trigger _begin_check__begin_command on _begin_check
+-- trigger _begin_check__begin_judge on _begin_check
 -- trigger _call_door__call_begin_turn on _call_door
 -- trigger _call_door__call_dispatch on _call_door
 -- trigger _call_door__call_verb_set on _call_door
@@ -1605,12 +1649,14 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _check_child__check on _check_child
 -- trigger _check_options__check on _check_options
 -- trigger _check_setting__refuse on _check_setting
+-- trigger _check_setting__refuse_judge_fail on _check_setting
 -- trigger _condense__condense on _condense
 -- trigger _copy_views__copy on _copy_views
 -- trigger _decide_packet__decide on _decide_packet
 -- trigger _decide_proposal__decide on _decide_proposal
 -- trigger _decide_turn__decide on _decide_turn
 -- trigger _demote__demote on _demote
+-- trigger _end_check__end on _end_check
 -- trigger _end_command__end on _end_command
 -- trigger _end_turn__end on _end_turn
 -- trigger _ensure_run__ensure on _ensure_run
@@ -1635,6 +1681,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _offer_packet__offer on _offer_packet
 -- trigger _offer_tools__offer on _offer_tools
 -- trigger _perform_plain__perform on _perform_plain
+-- trigger _propose_check__propose on _propose_check
 -- trigger _propose_file__propose on _propose_file
 -- trigger _propose_patch__propose on _propose_patch
 -- trigger _purges__guard_begin on _purges
@@ -1674,6 +1721,11 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _write_job__write on _write_job
 -- trigger _write_rule__write on _write_rule
 -- trigger _write_skill_file__write on _write_skill_file
+-- trigger acceptance_checks__keep_fixed on acceptance_checks
+-- trigger acceptance_checks__keep_judge_run_id on acceptance_checks
+-- trigger acceptance_checks__keep_keys on acceptance_checks
+-- trigger acceptance_checks__keep_rows on acceptance_checks
+-- trigger acceptance_checks__keep_verdict on acceptance_checks
 -- trigger answer_proposal__answer on answer_proposal
 -- trigger append_job_output__append on append_job_output
 -- trigger append_output__append on append_output
@@ -1875,6 +1927,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger verb_rm__call on verb_rm
 -- trigger verb_set__call on verb_set
 -- trigger verb_update__call on verb_update
+-- trigger verify_turn__verify on verify_turn
 -- trigger vetoes__keep_fixed on vetoes
 -- trigger vetoes__keep_keys on vetoes
 -- trigger vetoes__keep_rows on vetoes

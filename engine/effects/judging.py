@@ -1,0 +1,24 @@
+"""Has a result judged: drives the run of the judge, which the file made with the effect. The file reads its verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.functions.limits import Stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from engine.children import Children
+    from engine.database import Row, Store
+
+_JUDGE = "select r.alias from children as c join runs as r on r.id = c.run_id where c.effect_id = ?"
+
+
+def perform(db: Store, children: Callable[[], Children], effect: Row) -> dict[str, Any]:
+    """Drive the judge of an effect to its end; raises `Stopped` where it is stopped before that: a resume goes on then."""
+    judge = str(db.value(_JUDGE, (effect["effect_id"],)))
+    children().drive([judge])
+    if db.value("select 1 from open_prompts where run = ?", (judge,)):
+        raise Stopped
+    return {"state": "resolved", "message": f"run {judge} has judged it"}

@@ -1,0 +1,50 @@
+"""Verdicts: what a judge says of a result.
+
+Only the first word of its response counts, so that nothing that it quotes of the result can be taken for its verdict.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from . import Function
+from .lazy import lazy_regex
+
+_MOST_REASONS = 4000
+"""Characters of the reasons that are kept."""
+
+# Thoughts may stand before it, and it may stand in an update.
+_OPENING = lazy_regex(
+    r"(?:\s*<(think|thinking|reasoning)\b[^<>]*>.*?</\1\s*>)*\s*(<update\b[^<>]*>)?\s*", re.IGNORECASE | re.DOTALL
+)
+_WORD = lazy_regex(r"[*_]{0,3}(PASS|FAIL)[*_]{0,3}(?=$|[\s.:,;!<–—-])[\s.:,;!–—-]*")
+_CLOSING = lazy_regex(r"</update\s*>\Z", re.IGNORECASE)
+
+
+def verdict_read(response: str | None, answer: str | None) -> str | None:
+    """The verdict in the response of a judge, as JSON: `verdict` is pass, fail or error, `reasons` says why.
+
+    The first word is PASS or FAIL, else it is an error. A PASS has to be that of its `answer` too, as the engine read it: a
+    response that is read in two ways accepts nothing.
+    """
+    if response is None or answer is None:
+        return None
+    opening = _OPENING.match(response)
+    assert opening is not None, "all of it is optional"
+    text = response[opening.end() :].rstrip()
+    text = _CLOSING.sub("", text) if opening[2] else text
+    word = _WORD.match(text)
+    if word is None:
+        start = text[:200].strip() or "nothing"
+        return _verdict("error", f"the first word of the judge is neither PASS nor FAIL: {start}")
+    if word[1] == "PASS" and not ((read := _WORD.match(answer.lstrip())) and read[1] == "PASS"):
+        return _verdict("error", f"the judge said PASS, and its answer is another: {answer[:200]}")
+    return _verdict(word[1].lower(), text[word.end() :].strip()[:_MOST_REASONS])
+
+
+def _verdict(verdict: str, reasons: str) -> str:
+    return json.dumps({"verdict": verdict, "reasons": reasons}, ensure_ascii=False)
+
+
+FUNCTIONS = (Function("verdict_read", 2, verdict_read),)
