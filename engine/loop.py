@@ -10,6 +10,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
+from .behaviour import join_threads
 from .dispatching import Dispatcher
 from .effects import files, pages
 from .effects.perform import Performer
@@ -84,6 +85,7 @@ class Driver:
         with self._db.driven(), self._lease:
             pages.offer_search(self._db, self._run, self._lease.token)
             self._db.offer_tools(self._run, self._lease.token)
+            join_threads(self._db, self._run)
             self._performer.recover_jobs(self._run)
             try:
                 with suppress(Stopped):
