@@ -46,8 +46,13 @@ def join_threads(db: Store, run: str) -> None:
     """
     for found in db.rows("select run from _runs_with_threads where run = ?", (run,)):
         db.insert("join_threads", **found)
-        db.execute(_BEFORE_A_COMMAND)
-        db.execute(_AT_THE_VOTE)
+        hang_in(db)
+
+
+def hang_in(db: Store) -> None:
+    """Have what this connection does with runs told to their threads; twice is harmless."""
+    db.execute(_BEFORE_A_COMMAND)
+    db.execute(_AT_THE_VOTE)
 
 
 def add_threads(

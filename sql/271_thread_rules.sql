@@ -29,7 +29,8 @@ from (
     union all
     select
         'finish_clean', 1, 'block', 'finish', '{"open":"[1-9]*"}',
-        'Not done yet: proposals of this run that wait for a decision: {open}.'
+        'Not done yet: {open} of what this run proposed waits for a person''s decision. Do what else is to be done, or say in '
+        || '<update status="422"> that it waits.'
     union all
     select 'finish_clean', 1, 'wait', 'ran', '{"test":"*","exit":"[^0]*"}', null
     union all
@@ -155,7 +156,7 @@ select p.thread_id, p.point, p.ordinal, 'a ' || p.part || ' of ' || p.event || '
 from thread_patterns as p
 join thread_events as e on e.name = p.event
 where trim(coalesce(p.message, ''), char(32, 9, 10, 13)) = ''
-    and (p.part = 'block' and e.origin = 'offered' or p.part = 'request')
+    and (p.part = 'block' and e.origin = 'offered' or p.part = 'request' and e.origin = 'request')
 union all
 select p.thread_id, p.point, p.ordinal, 'nobody reads the message of this ' || p.part
 from thread_patterns as p

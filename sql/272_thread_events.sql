@@ -67,7 +67,8 @@ where e.path = path_locate(s.value, o.roots)
             from json_each(l.reading, '$.programs') as d
             where d.key < j.key and json_extract(d.value, '$.program') in ('cd', 'pushd')
         )
-        and substr('/' || e.path, -length('/' || path_locate(s.value, o.roots))) = '/' || path_locate(s.value, o.roots)
+        and substr('/' || e.path, -length('/' || path_locate(replace(s.value, '../', ''), o.roots)))
+        = '/' || path_locate(replace(s.value, '../', ''), o.roots)
     );
 
 -- The first file that a command line runs and whose present text the run has neither seen nor written.

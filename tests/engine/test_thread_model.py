@@ -25,7 +25,10 @@ PATHS = ("known://a", "known://b")
 _numbers = count(1)
 
 of_commands = st.builds(
-    Pattern, st.just("wait"), st.sampled_from(("command", "done", "failed")), st.sampled_from((None, "known://*", *PATHS))
+    Pattern,
+    st.just("wait"),
+    st.sampled_from(("command", "done", "failed")),
+    st.sampled_from((None, "known://*", *PATHS)),
 )
 of_signals = st.builds(Pattern, st.just("wait"), st.sampled_from(SIGNALS))
 waits = (
