@@ -39,6 +39,7 @@ from .commands import (
     skills,
     sql,
     stream,
+    threads,
     trust,
     undo,
     verbs,
@@ -92,6 +93,7 @@ app.add_typer(files.app, name="files")
 app.add_typer(skills.app, name="skills")
 app.add_typer(personas.app, name="personas")
 app.add_typer(policy.app, name="policy")
+app.add_typer(threads.app, name="threads")
 app.add_typer(rules.app, name="rules")
 app.add_typer(workflow.app, name="workflow")
 app.command()(sql.sql)

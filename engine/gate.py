@@ -49,7 +49,7 @@ def add_policy(
     if decision == "refuse" and not (message or "").strip():
         raise ValidationError(f"policy {command!r}: says in a message what to do instead")
     with db.transaction():
-        owner = _owner(db, run, root)
+        owner = owner_of(db, run, root)
         number = db.value(
             "insert into command_policies (name, level, project_id, run_id, program, arguments, except_arguments, "
             "condition, decision, message, added_by, created_at) values (:name, :level, :project, :run, :program, "
@@ -100,7 +100,7 @@ def explain(db: Store, line: str, *, run: str | None = None, root: str | None = 
     with db.transaction():
         db.execute("savepoint explained")
         try:
-            owner = _owner(db, run, root)
+            owner = owner_of(db, run, root)
             db.insert("_explained_lines", run_id=owner["run_id"], project_id=owner["project_id"], line=line)
             decided = db.row("select * from _explained_decisions")
             programs = db.rows("select * from _explained_programs order by ordinal")
@@ -125,7 +125,7 @@ def give_grant(
     if whole_project and target is None:
         raise ValidationError("grant: for all runs of a project, name a file pattern or a command line")
     with db.transaction():
-        owner = _owner(db, run, None)
+        owner = owner_of(db, run, None)
         number = db.value(
             "insert into grants (project_id, run_id, kind, target, granted_by, created_at) "
             "values (?, ?, ?, ?, ?, now()) returning id",
@@ -147,7 +147,7 @@ def revoke_grant(db: Store, number: int) -> Row:
     return found
 
 
-def _owner(db: Store, run: str | None, root: str | None) -> Row:
+def owner_of(db: Store, run: str | None, root: str | None) -> Row:
     """`run_id` and `project_id` of a run, or null and the project at `root`, which is made where there is none."""
     if run is not None:
         found = db.row("select id as run_id, project_id from runs where alias = ?", (run,))

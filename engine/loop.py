@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
+from .behaviour import join_threads
 from .dispatching import Dispatcher
 from .effects import files, pages
 from .effects.perform import Performer
@@ -129,6 +130,7 @@ class Driver:
             self._db.offer_tools(self._run, self._lease.token)
             if self._db.value(_DELEGATES, (self._run,)):
                 self._db.insert("offer_delegation", run=self._run, lease=self._lease.token)
+            join_threads(self._db, self._run)
             self._performer.recover_jobs(self._run)
             try:
                 with suppress(Stopped):

@@ -44,19 +44,19 @@ def parsed(text: str, place: Path) -> dict[str, tuple[str | None, int]]:
     lines = _lines(text)
     return {
         name: (_text(name, value, f"{place}:{lines.get(name, 1)}"), lines.get(name, 1))
-        for name, value in _loaded(text, place).items()
+        for name, value in loaded(text, place).items()
     }
 
 
 def changed(text: str, place: Path, changes: Mapping[str, str | int | float | None]) -> str:
     """The text with other values; None takes a name out. Raises `ValidationError` (400) where a person has to do it."""
-    expected = _loaded(text, place)
+    expected = loaded(text, place)
     for name, value in changes.items():
         expected.pop(name, None)
         if value is not None:
             expected[name] = value
         text = _with(text, name, value)
-    if _loaded(text, place) != expected:
+    if loaded(text, place) != expected:
         raise ValidationError(f"{place}: is written in a way that is not understood here; change it by hand")
     return text
 
@@ -84,7 +84,8 @@ def _lines(text: str) -> dict[str, int]:
     return found
 
 
-def _loaded(text: str, place: Path) -> dict[str, object]:
+def loaded(text: str, place: Path) -> dict[str, object]:
+    """The values of a file. Raises `ValidationError` (400), with the line, for what is no TOML."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -15,6 +15,7 @@ from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.lazy import lazy_regex
 from engine.functions.limits import SHELL_LINE_CHARACTERS, SHELL_LINE_SECONDS
+from engine.functions.shell_scripts import scripts_of
 from engine.functions.shell_waits import waits
 from engine.functions.shell_words import (
     SHELLS,
@@ -64,6 +65,7 @@ def shell_read(line: str | None) -> str | None:
 
     `programs` are those that it starts, in order, those inside of substitutions, functions, ``sh -c`` and behind `sudo`,
     `env` and the like included: `program` (its name without its folder), `path` (with it; null where none is named),
+    `scripts` (the files that it runs: itself where it has a folder, and the script of a shell or an interpreter),
     `arguments` (joined by blanks), `behind` (those from its subcommand on, where these are others), `bare` (1: no arguments
     that give it something to do, and nothing on its standard input), `waits` (1: by them it waits for a person at a
     terminal). `writes` are the files that the text of a heredoc is written to. `readable` is 0 where a program or a script
@@ -143,6 +145,7 @@ class _Reading:
                 "bare": int(is_bare(words) and not around.fed),
                 "waits": int(waits(words, fed=around.fed, sets_editor=self._sets_editor)),
                 "path": program if "/" in program else None,
+                "scripts": scripts_of(words),
             }
         )
         if around.heredoc and name in _COPIERS:

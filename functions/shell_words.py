@@ -148,6 +148,12 @@ def has_script(words: Words) -> bool:
     return "-s" not in words and bool(_shell_words(words[1:])[1])
 
 
+def shell_script(words: Words) -> str | None:
+    """The file that a shell is told to run by its arguments; None where it gets a command line, or nothing."""
+    told, behind = _shell_words(words[1:])
+    return behind[0] if behind and not told and "-s" not in words else None
+
+
 def sets_variables(words: Words) -> bool:
     """Whether a program that runs another sets variables for it, such as PATH, as `env` does."""
     before = len(words) - len(next(run_by(words), ()))

@@ -145,6 +145,8 @@ insert into outcomes (name, status, strikes, meaning) values
     ('rejected', 403, 0, 'a person said no'),
     ('cancelled', 499, 0, 'the loop was aborted'),
     ('repeated', 409, 1, 'the same was done too often in this loop'),
+    ('blocked', 409, 0, 'a behavioural thread forbids it now'),
+    ('blocked_again', 409, 1, 'a behavioural thread forbade the same twice before in this loop'),
     ('readonly', 403, 1, 'the file may be read only'),
     ('permission', 403, 1, 'the writer may not do this'),
     ('validation', 400, 1, 'malformed'),

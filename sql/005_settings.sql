@@ -135,6 +135,10 @@ values
     ),
     ('kept_in_context', 'known://plan*', 'text', null, null, 0, 'a glob over paths that are never archived to make room'),
     ('lease_seconds', '30', 'whole', 1, null, 1, 'seconds after which a lease expires that its driver does not renew'),
+    (
+        'threads', null, 'text', null, null, 0,
+        'behavioural threads of the engine that are in force, separated by commas; all: every one; empty: none'
+    ),
     ('model_timeout', '300', 'number', 0.01, null, 1, 'seconds after which a model call is given up'),
     ('web_timeout', '30', 'number', 0.1, null, 1, 'seconds after which a page or a search is given up'),
     ('web_max_bytes', '5000000', 'whole', 1, null, 1, 'largest page that is read, in bytes, unpacked'),

@@ -75,7 +75,9 @@ where c.writer = 'model'
         where t.loop_id = c.loop_id
             and o.id < c.id
             and o.action in ('sh', 'env')
-            and coalesce(o.outcome, '') not in ('aborted', 'rejected', 'cancelled', 'permission', 'validation')
+            and coalesce(o.outcome, '') not in (
+                'aborted', 'rejected', 'cancelled', 'permission', 'validation', 'blocked', 'blocked_again'
+            )
             and trim((select b.body from command_bodies as b where b.command_id = o.id), char(32, 9, 10, 13))
             = trim(c.body, char(32, 9, 10, 13))
             and not exists (select 1 from _outdated_processes as u where u.command_id = o.id)

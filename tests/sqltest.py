@@ -4,7 +4,8 @@ A file is a header of ``# key: value`` lines (`description` and `spec` are requi
 parted by blank lines. A record is ``statement ok``, ``statement error`` or ``query``, then SQL on
 one or more lines, then, except for ``statement ok``, ``----`` and what is expected: text that the
 first line of the error contains, or one line a row, its values parted by two spaces. A lone
-``# stdlib`` in the header runs the file through Python's own `sqlite3` as well.
+``# stdlib`` in the header runs the file through Python's own `sqlite3` as well, a lone ``# threads`` has behavioural
+threads told of what happens.
 
 ``turn RUN [chars N] [STEP ...]`` takes the steps of a turn that it names (`begin`, `offer` a packet
 of N characters, `store` the response, `dispatch`), or all four; the lines below it are the response.
@@ -27,6 +28,7 @@ import pytest
 from audit import audit
 
 import engine
+from engine.behaviour import hang_in
 from engine.errors import EngineError
 
 KINDS = ("statement ok", "statement error", "query")
@@ -211,6 +213,8 @@ class SqlItem(pytest.Item):
 
     def _with_apsw(self, path: Path) -> None:
         db = engine.open(path)
+        if "threads" in self.script.header:
+            hang_in(db)
         try:
             self._run(lambda sql: db.connection.execute(sql).fetchall())
         finally:

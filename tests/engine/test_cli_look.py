@@ -27,6 +27,7 @@ LOOKING = [
     "proposals",
     "grants",
     "policy",
+    "threads",
     "sql",
     "shell",
 ]
@@ -62,6 +63,7 @@ MOST_MODULES = 260
 """There are 205 that `engine --help` imports over a bare Python 3.11."""
 SUBCOMMANDS += [["models", name] for name in ("install", "add", "rm")]
 SUBCOMMANDS += [["policy", name] for name in ("list", "add", "rm", "explain")]
+SUBCOMMANDS += [["threads", name] for name in ("list", "show", "add", "rm", "enable", "disable", "explain")]
 SUBCOMMANDS += [["skills", name] for name in ("list", "add", "rm", "show", "search")]
 SUBCOMMANDS += [["personas", name] for name in ("list", "add", "rm", "show")]
 SUBCOMMANDS += [["workflow", name] for name in ("validate", "run", "resume", "show", "graph", "list")]

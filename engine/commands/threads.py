@@ -1,0 +1,182 @@
+"""`engine threads`: behavioural threads, which block, ask and wait beside the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .printing import one_line, print_json, print_table, say
+from .shared import DbOption, JsonOption, open_to_read, open_to_write
+
+app = typer.Typer(rich_markup_mode=None)
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Its name in 'engine threads list'.")]
+RunOption = Annotated[
+    str | None, typer.Option("--run", metavar="RUN", help="For this run only; default: for this folder's project.")
+]
+RootOption = Annotated[
+    Path | None,
+    typer.Option("--root", metavar="FOLDER", readable=False, help="The project's folder; default: this one."),
+]
+
+
+@app.callback(invoke_without_command=True)
+def threads(context: typer.Context) -> None:
+    """Block, ask for and wait for events of runs, by small programs of rows.
+
+    Three come with the engine and are off: read_before_run, finish_clean, test_after_edit. A change holds from the next
+    prompt or resume on.
+
+    \b
+    Examples:
+      engine threads list
+      engine threads enable read_before_run
+      engine threads add review.toml
+      engine threads explain demo
+    """
+    if not context.invoked_subcommand:
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+@app.command("list")
+def list_(as_json: JsonOption = False, db: DbOption = None) -> None:
+    """List the threads: those of the engine, and those of projects and runs.
+
+    \b
+    Examples:
+      engine threads list
+      engine threads list --json
+    """
+    with open_to_read(db) as database:
+        rows = database.rows("select * from thread_list")
+    if as_json:
+        print_json(rows)
+        return
+    print_table(rows, ("name", "state", "level", "of", "priority", "purpose"), "no threads")
+
+
+@app.command()
+def show(name: NameArgument, as_json: JsonOption = False, db: DbOption = None) -> None:
+    """Show what a thread says at each of its points.
+
+    \b
+    Example:
+      engine threads show finish_clean
+    """
+    from engine.behaviour import show_thread
+
+    with open_to_read(db) as database:
+        found = show_thread(database, name)
+    if as_json:
+        print_json(found)
+        return
+    for row in found:
+        typer.echo(one_line(f"{row['name']} ({row['level']}, {row['state']}): {row['purpose']}", 500))
+        print_table(row["points"], ("point", "part", "event", "fields", "message"), "it has no points")
+
+
+@app.command()
+def add(
+    file: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="A TOML file of threads.")],
+    run: RunOption = None,
+    root: RootOption = None,
+    db: DbOption = None,
+) -> None:
+    """Add the threads of a file, for this folder's project or for one run. All of them are added, or none.
+
+    \b
+    Examples:
+      engine threads add review.toml
+      engine threads add review.toml --run demo
+    """
+    from engine.behaviour import add_threads
+
+    from .asking import user_name
+
+    with open_to_write(db) as database:
+        names = add_threads(database, file, run=run, root=_root(root), by=user_name())
+    say(f"added: {', '.join(names)}")
+
+
+@app.command()
+def rm(name: NameArgument, run: RunOption = None, root: RootOption = None, db: DbOption = None) -> None:
+    """Remove a thread that a person added.
+
+    \b
+    Example:
+      engine threads rm review
+    """
+    from engine.behaviour import remove_thread
+    from engine.locate import database_to_read
+
+    with open_to_write(database_to_read(db, Path.cwd())) as database:
+        remove_thread(database, name, run=run, root=_root(root))
+    say(f"removed: {name}")
+
+
+@app.command()
+def enable(name: NameArgument, run: RunOption = None, root: RootOption = None, db: DbOption = None) -> None:
+    """Let a thread take part in the runs of this folder's project, or in one run.
+
+    \b
+    Examples:
+      engine threads enable read_before_run
+      engine threads enable finish_clean --run demo
+    """
+    _switch(name, on=True, run=run, root=root, db=db)
+
+
+@app.command()
+def disable(name: NameArgument, run: RunOption = None, root: RootOption = None, db: DbOption = None) -> None:
+    """Take a thread out of the runs of this folder's project, or of one run.
+
+    \b
+    Example:
+      engine threads disable read_before_run
+    """
+    _switch(name, on=False, run=run, root=root, db=db)
+
+
+def _switch(name: str, *, on: bool, run: str | None, root: Path | None, db: Path | None) -> None:
+    from engine.behaviour import switch_thread
+
+    from .asking import user_name
+
+    with open_to_write(db) as database:
+        switch_thread(database, name, on=on, run=run, root=_root(root), by=user_name())
+    say(f"{'on' if on else 'off'}: {name}; it holds from the next prompt or resume on")
+
+
+@app.command()
+def explain(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Its alias in 'engine runs'.")],
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Say what threads did in a run: what was blocked, by which thread, at which point, and where each stands now.
+
+    \b
+    Examples:
+      engine threads explain demo
+      engine threads explain demo --json
+    """
+    from engine.behaviour import explain_threads
+
+    with open_to_read(db) as database:
+        found = explain_threads(database, run)
+    if as_json:
+        print_json(found)
+        return
+    columns = ("turn", "kind", "thread", "point", "to_point", "event", "fields", "told")
+    print_table(found["log"], columns, f"run {run}: no thread has blocked or taken anything")
+    typer.echo()
+    print_table(found["now"], ("thread", "point", "says"), f"run {run}: no thread takes part in it")
+
+
+def _root(given: Path | None) -> str:
+    from engine.workspace import Workspace
+
+    return str(Workspace(given or Path.cwd()).root)

@@ -1,0 +1,180 @@
+-- Rules for threads: those that come with the engine, and what is wrong with one that somebody wrote.
+-- spec: @threads @shipped_threads @thread_files
+
+-- seeds
+
+insert into threads (name, level, purpose, priority, repeat_from, each_prompt, tool, added_by) values
+    (
+        'read_before_run', 'shipped', 'a script of the project runs only after the run has seen its text', 10,
+        null, 0, 'get', 'engine'
+    ),
+    (
+        'finish_clean', 'shipped', 'a loop does not end as done while a proposal is open, or when its tests failed last', 20,
+        1, 1, 'sh', 'engine'
+    ),
+    ('test_after_edit', 'shipped', 'after an edit the model is asked for the tests, once', 30, 1, 1, 'sh', 'engine')
+on conflict (name, coalesce(project_id, 0), coalesce(run_id, 0)) where removed_at is null do update set
+    purpose = excluded.purpose, priority = excluded.priority, repeat_from = excluded.repeat_from,
+    each_prompt = excluded.each_prompt, tool = excluded.tool;
+
+delete from thread_patterns
+where thread_id in (select id from threads where level = 'shipped');
+
+insert into thread_patterns (thread_id, point, ordinal, part, event, fields, message)
+select t.id, s.point, row_number() over (partition by t.id, s.point), s.part, s.event, s.fields, s.message
+from (
+    select
+        'read_before_run' as name, 1 as point, 'block' as part, 'command' as event, '{"unread":"*"}' as fields,
+        'You have not read {unread}, which this runs. Read it with <get path="{unread}"/>; then run it again.' as message
+    union all
+    select
+        'finish_clean', 1, 'block', 'finish', '{"open":"[1-9]*"}',
+        'Not done yet: {open} of what this run proposed waits for a person''s decision. Do what else is to be done, or say in '
+        || '<update status="422"> that it waits.'
+    union all
+    select 'finish_clean', 1, 'wait', 'ran', '{"test":"*","exit":"[^0]*"}', null
+    union all
+    select
+        'finish_clean', 2, 'block', 'finish', '{}',
+        'The tests failed when they ran last. Make them pass and run them again, as the last program of the line and '
+        || 'without a pipe, so that their exit code is seen. If it cannot be done, say why in <update status="422">.'
+    union all
+    select 'finish_clean', 2, 'wait', 'ran', '{"test":"clear","exit":"0"}', null
+    union all
+    select 'test_after_edit', 1, 'wait', 'edit', '{}', null
+    union all
+    select
+        'test_after_edit', 2, 'request', 'ask', '{}',
+        'You changed files and have not run the tests since. Run them now, or say why there is nothing to run.'
+    union all
+    select 'test_after_edit', 2, 'wait', 'ran', '{"test":"*"}', null
+) as s
+join threads as t on t.name = s.name and t.level = 'shipped';
+
+-- views
+
+-- What is wrong with threads, all of it: point and ordinal are null where it is the thread itself.
+create view _thread_faults as
+select t.id as thread_id, null as point, null as ordinal, 'has no point' as fault
+from threads as t
+where not exists (select 1 from thread_patterns as p where p.thread_id = t.id)
+union all
+select t.id, null, null, 'repeats from point ' || t.repeat_from || ', which it does not have'
+from threads as t
+where t.repeat_from is not null
+    and not exists (select 1 from thread_patterns as p where p.thread_id = t.id and p.point = t.repeat_from)
+union all
+-- every point that it goes through again and again has a request
+select t.id, null, null, 'repeats without a point without a request, so it would never come to rest'
+from threads as t
+where t.repeat_from is not null
+    and exists (select 1 from thread_patterns as p where p.thread_id = t.id and p.point >= t.repeat_from)
+    and not exists (
+        select 1
+        from thread_patterns as p
+        where p.thread_id = t.id
+            and p.point >= t.repeat_from
+            and not exists (
+                select 1
+                from thread_patterns as o
+                where o.thread_id = p.thread_id and o.point = p.point and o.part = 'request'
+            )
+    )
+union all
+select t.id, null, null, 'needs the tool ' || quote(t.tool) || ', which there is not'
+from threads as t
+where t.tool not in (select name from tools)
+union all
+select p.thread_id, p.point, null, 'comes after a point that there is not'
+from thread_patterns as p
+where p.point > 1
+    and not exists (select 1 from thread_patterns as o where o.thread_id = p.thread_id and o.point = p.point - 1)
+group by p.thread_id, p.point
+union all
+select p.thread_id, p.point, null, 'neither requests nor waits, so the points after it are never reached'
+from thread_patterns as p
+where exists (select 1 from thread_patterns as o where o.thread_id = p.thread_id and o.point > p.point)
+group by p.thread_id, p.point
+having max(p.part in ('request', 'wait')) = 0
+union all
+select p.thread_id, p.point, p.ordinal, 'an event has a name of letters, digits and _, not ' || quote(p.event)
+from thread_patterns as p
+where p.event = '' or p.event glob '*[^a-z0-9_]*' or length(p.event) > 40
+union all
+select
+    p.thread_id, p.point, p.ordinal,
+    'only the engine says ' || p.event || '; a thread requests ask, tell, or an event of its own'
+from thread_patterns as p
+join thread_events as e on e.name = p.event and e.origin <> 'request'
+where p.part = 'request'
+union all
+select p.thread_id, p.point, p.ordinal, p.event || ' has happened when it is told; what can be blocked is '
+    || (select group_concat(name, ', ') from (select name from thread_events where origin <> 'fact' order by origin, name))
+    || ', or an event of threads'
+from thread_patterns as p
+join thread_events as e on e.name = p.event and e.origin = 'fact'
+where p.part = 'block'
+union all
+select p.thread_id, p.point, p.ordinal, 'no thread requests ' || p.event || '; the events of the engine are '
+    || (select group_concat(name, ', ') from (select name from thread_events order by name))
+from thread_patterns as p
+where p.part <> 'request'
+    and p.event not in (select name from thread_events)
+    and not exists (
+        select 1
+        from thread_patterns as o
+        join threads as t on t.id = o.thread_id and t.removed_at is null
+        where o.part = 'request' and o.event = p.event
+    )
+union all
+select p.thread_id, p.point, p.ordinal, p.event || ' has no field ' || f.key || coalesce(
+        '; it has ' || (select group_concat(value, ', ') from json_each(e.fields)), '; it has none'
+    )
+from thread_patterns as p
+cross join json_each(p.fields) as f
+left join thread_events as e on e.name = p.event
+where f.key not in (select value from json_each(coalesce(e.fields, '[]')))
+union all
+select p.thread_id, p.point, p.ordinal, f.key || ' is a text of 1 to 200 characters with at most 5 *'
+from thread_patterns as p
+cross join json_each(p.fields) as f
+where f.type <> 'text'
+    or length(f.value) not between 1 and 200
+    or length(f.value) - length(replace(f.value, '*', '')) > 5
+union all
+select p.thread_id, p.point, p.ordinal, f.key || ': what is not meant is written [^…], not [!…]'
+from thread_patterns as p
+cross join json_each(p.fields) as f
+where f.key <> 'path' and instr(f.value, '[!')
+union all
+select p.thread_id, p.point, p.ordinal, 'path: ' || pattern_error(f.value)
+from thread_patterns as p
+cross join json_each(p.fields) as f
+where f.key = 'path' and f.type = 'text' and pattern_error(f.value) is not null
+union all
+select p.thread_id, p.point, p.ordinal, 'a ' || p.part || ' of ' || p.event || ' has a message that says what to do'
+from thread_patterns as p
+join thread_events as e on e.name = p.event
+where trim(coalesce(p.message, ''), char(32, 9, 10, 13)) = ''
+    and (p.part = 'block' and e.origin = 'offered' or p.part = 'request' and e.origin = 'request')
+union all
+select p.thread_id, p.point, p.ordinal, 'nobody reads the message of this ' || p.part
+from thread_patterns as p
+left join thread_events as e on e.name = p.event
+where p.message is not null
+    and not (p.part = 'block' and e.origin = 'offered' or p.part = 'request' and e.origin = 'request')
+union all
+select p.thread_id, p.point, p.ordinal, 'a message has at most 500 characters'
+from thread_patterns as p
+where length(p.message) > 500
+union all
+select p.thread_id, null, null, 'has more than 20 points, or more than 20 patterns at one of them'
+from thread_patterns as p
+group by p.thread_id
+having max(p.point) > 20 or count(*) > 20 * max(p.point)
+union all
+select max(t.id), null, null, 'a project or run has more than 200 threads'
+from threads as t
+where t.level <> 'shipped' and t.removed_at is null
+group by t.project_id, t.run_id
+having count(*) > 200;
