@@ -34,6 +34,7 @@ class Options(TypedDict, total=False):
     max_turns: int | None
     max_seconds: float | None
     condense_ratio: float | None
+    narrow_tools: int | None
     yolo: bool
     no_repo: bool
     no_web: bool
@@ -64,7 +65,7 @@ _KINDS: dict[str, str] = {
         ),
         "True or False",
     ),
-    **dict.fromkeys(("context_limit", "max_turns", "at"), "a whole number or None"),
+    **dict.fromkeys(("context_limit", "max_turns", "narrow_tools", "at"), "a whole number or None"),
     **dict.fromkeys(("temperature", "max_seconds", "condense_ratio"), "a number or None"),
     "root": "a path or None",
     "mode": "a text",

@@ -15,6 +15,7 @@ from .effects import files, pages
 from .effects.perform import Performer
 from .errors import EngineError, LeaseLost
 from .functions.limits import Stopped
+from .knowledge import prepare_loop
 from .lease import Lease
 from .model_choice import keys_for
 from .models import protocol, resolve_model
@@ -148,9 +149,7 @@ class Driver:
         if self._performer.jobs:
             self._db.insert("show_job_output", run_id=step["run_id"])
         self._db.insert("prepare_packet", turn_id=step["turn_id"])
-        # most files have no rules: what selects them is compiled where there are some
-        for turn in self._db.rows("select turn_id from _loops_without_rules where turn_id = ?", (step["turn_id"],)):
-            self._db.insert("select_rules", **turn)
+        prepare_loop(self._db, step["turn_id"])
         self._renderer.offer(step["turn_id"], self._lease.token)
         self._open_call(step["turn_id"])
 

@@ -196,7 +196,7 @@ class Renderer:
             stamp = self._db.value(query, (turn_id,))
         made_at, made = self._system.get(name, (None, None))
         if made is None or made_at != stamp:
-            made = self._layers(turn_id, section) if stamps else self._system_text(turn_id, section)
+            made = self._system_text(turn_id, section) if name == "system" else self._layers(turn_id, section)
             self._system[name] = (stamp, made)
         return made
 
@@ -213,8 +213,8 @@ class Renderer:
         # a tool without a document is one whose plugin is gone
         documents = {row["name"]: row["doc"] or texts.tool_document(row["name"]) for row in rows}
         tools = [{"name": tool, "doc": document} for tool, document in documents.items() if document]
-        said = rows[0] if rows else {"persona_name": None, "persona": "", "native": 0, "anchors": 0}
-        marks = {name: said[name] for name in ("persona", "native", "anchors")}
+        said = rows[0] if rows else {"persona_name": None, "persona": "", "native": 0, "anchors": 0, "untold": None}
+        marks = {name: said[name] for name in ("persona", "native", "anchors", "untold")}
         text = texts.template(file).render(tools=tools, **marks)
         layers = [
             *(("tools", tool["name"], tool["doc"]) for tool in tools),

@@ -68,6 +68,14 @@ values
         'prompt_figures', '0', 'whole', 0, 1, 1,
         '1: the <prompt> carries token figures, at the price of the prefix cache'
     ),
+    (
+        'narrow_tools', '0', 'whole', 0, 100, 1,
+        'tools besides the core that a loop is told of, those that its prompt needs; 0: all'
+    ),
+    (
+        'core_tools', 'get,set,think,env,sh,update', 'text', null, null, 1,
+        'tools that a loop is always told of, separated by commas, where narrow_tools leaves some out'
+    ),
     ('process_timeout', '45', 'number', 0.01, null, 1, 'seconds after which a process is stopped'),
     ('job_timeout', '3600', 'number', 0.01, null, 1, 'seconds after which a background command is stopped'),
     ('max_jobs', '4', 'whole', 0, 64, 1, 'background commands that one run may have at once; 0: none'),
@@ -298,6 +306,8 @@ begin
             else '[]'
         end) as n
     where trim(n.value) not in ('AGENTS.md', 'CLAUDE.md', 'GEMINI.md', '.cursorrules');
+    select fail(400, 'setting core_tools: ' || quote(new.value) || ' are no names of tools, separated by commas')
+    where new.name = 'core_tools' and new.value glob '*[^a-zA-Z0-9_, -]*';
     select fail(400, 'setting skill_folders: ' || quote(new.value) || ' are no folders below the root, separated by commas')
     where new.name = 'skill_folders'
         and (

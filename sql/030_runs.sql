@@ -134,6 +134,10 @@ insert into run_options (name, scope, kind, least, most, meaning) values
         'sandbox of shell commands: auto, require (run none without), off, or the name of one'
     ),
     ('network', 'loop', 'text', null, null, 'what shell commands reach: all, or domains separated by commas'),
+    (
+        'narrow_tools', 'loop', 'whole', 0, 100,
+        'tools besides the core that it is told of, those that its prompt needs; 0: all'
+    ),
     ('model', 'run', 'text', null, null, 'alias of its model'),
     ('mode', 'run', 'text', null, null, 'ask or act'),
     ('persona', 'run', 'text', null, null, 'name of its persona, chosen when it starts'),

@@ -157,7 +157,8 @@ select
     o.meaning as description,
     o.schema
 from turns as t
-join loop_tools as o on o.loop_id = t.loop_id;
+join loop_tools as o on o.loop_id = t.loop_id
+where o.name not in (select u.name from _untold_tools as u where u.loop_id = t.loop_id);
 
 create view open_call as
 -- Say that the model is about to be asked: insert into open_call (turn_id). A turn that is not 'asking' opens no call.

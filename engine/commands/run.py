@@ -75,6 +75,12 @@ def run(
             help="Shorten old tool results where a packet takes more than this share of its ceiling; 0: never.",
         ),
     ] = None,
+    narrow_tools: Annotated[
+        int | None,
+        typer.Option(
+            "--narrow-tools", metavar="N", min=0, max=100, help="Tell of N tools besides the core that fit; 0: of all."
+        ),
+    ] = None,
     temperature: Annotated[
         float | None, typer.Option("--temperature", metavar="N", min=0, max=2, help="Sampling temperature, 0 to 2.")
     ] = None,
@@ -156,6 +162,7 @@ def run(
         max_turns=max_turns,
         max_seconds=max_seconds,
         condense_ratio=condense_ratio,
+        narrow_tools=narrow_tools,
         yolo=yolo,
         no_repo=no_repo,
         no_web=no_web,

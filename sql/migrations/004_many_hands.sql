@@ -19,4 +19,26 @@ alter table runs add column depth integer not null default 0 constraint runs_dep
 
 -- knowledge
 
+create table tool_narrowings (
+    loop_id integer primary key constraint tool_narrowings_loop references loops (id) on delete cascade,
+    -- 0: nothing was found for the prompt, so all are told
+    is_narrowed integer not null constraint tool_narrowings_is_narrowed_flag check (is_narrowed in (0, 1)),
+    -- how many tools were told besides the core at most
+    most integer not null,
+    -- what compared meanings; null: words alone were searched
+    embedder text
+) strict;
+
+create table _tool_choices (
+    loop_id integer not null
+        constraint tool_choices_loop references tool_narrowings (loop_id) on delete cascade,
+    name text not null,
+    -- core: by the setting; used: the run called it before; found: the prompt needs it; null: it is left out
+    why text constraint tool_choices_why check (why in ('core', 'used', 'found')),
+    -- how well it was found, and by which rankers
+    score real,
+    found_by text,
+    primary key (loop_id, name)
+) strict, without rowid;
+
 -- the outside world

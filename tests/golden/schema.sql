@@ -95,6 +95,16 @@ CREATE TABLE _skills (
     constraint skills_once unique (scope, name)
 ) strict;
 
+CREATE TABLE _tool_choices (
+    loop_id integer not null
+        constraint tool_choices_loop references tool_narrowings (loop_id) on delete cascade,
+    name text not null,
+    why text constraint tool_choices_why check (why in ('core', 'used', 'found')),
+    score real,
+    found_by text,
+    primary key (loop_id, name)
+) strict, without rowid;
+
 CREATE TABLE bracket_rules (
     rule_set_id integer not null constraint bracket_rules_set references rule_sets (id) on delete cascade,
     bracket text not null constraint bracket_rules_bracket references brackets (name)
@@ -818,6 +828,13 @@ CREATE TABLE text_vectors (
     constraint text_vectors_once unique (embedder, digest)
 ) strict;
 
+CREATE TABLE tool_narrowings (
+    loop_id integer primary key constraint tool_narrowings_loop references loops (id) on delete cascade,
+    is_narrowed integer not null constraint tool_narrowings_is_narrowed_flag check (is_narrowed in (0, 1)),
+    most integer not null,
+    embedder text
+) strict;
+
 CREATE TABLE tools (
     name text primary key,
     ordinal integer not null,
@@ -1060,6 +1077,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _context_texts (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, prefix_of, prefix_chars, content_id, chars, body, summary, opening, fence, version, summary_chars, is_task, chars_per_token)
 -- view _context_views (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, picture_chars, start, loop_id, chars_per_token)
 -- view _copy_views (run_id, parent_run_id, forked_at, clock)
+-- view _core_tools (name)
 -- view _counting_grants (id, project_id, run_id, kind, target, granted_by, created_at, revoked_at)
 -- view _counting_layers (name, layer, value, source, rank)
 -- view _cut_responses (turn_id, told, cuts_text, ending)
@@ -1155,6 +1173,8 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _metadata (id, attributes, head)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
+-- view _narrow_limits (loop_id, most)
+-- view _narrow_tools (turn_id, found, embedder)
 -- view _newest_selection (id, loop_id, run_id, project_id, turn, prompts, context_left, rule_set_id, bracket, basis, devmode, room, chars, all_chars, tag)
 -- view _next_piped_text (path, most_tokens)
 -- view _offer_packet (turn_id, chars, lease)
@@ -1176,7 +1196,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _packet_schemes (turn_id, kind, visible, summarized, expansion, floor)
 -- view _packet_sizes (turn_id, usage, free, system, system_share)
 -- view _packet_summary (turn_id, entry_id, version, text, content_id, body_chars)
--- view _packet_tools (turn_id, name, doc, persona_name, persona, native, anchors)
+-- view _packet_tools (turn_id, name, doc, persona_name, persona, native, anchors, untold)
 -- view _packet_unknowns (turn_id, entry_id, version, text)
 -- view _packet_visible (turn_id, entry_id, version, text, content_id, body_chars)
 -- view _page_reports (command_id, message)
@@ -1205,7 +1225,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _record_commands (turn_id, parsed)
 -- view _references (project_id, folder, source, ordinal, line, title, target, entry_id, shown_path, chars)
 -- view _refresh_entries (at)
--- view _refresh_search (at)
+-- view _refresh_search (entries)
 -- view _refusals (command_id, refusal)
 -- view _remove_entry (command_id, path)
 -- view _repeated_processes (command_id, refusal)
@@ -1259,6 +1279,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _take_ladder_step (turn_id, from_step)
 -- view _take_packet (turn_id, chars, lease, tokens)
 -- view _tell_undone (turn_id)
+-- view _tool_stamps (turn_id, stamp)
 -- view _turn_cycles (turn_id, period)
 -- view _turn_faults (turn_id)
 -- view _turn_findings (turn_id, loop_id, faulty, cycles, failed, rejected, commands, gathers, update_id, prose)
@@ -1271,10 +1292,14 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _undo_plans (run_id, way, turn, plan)
 -- view _undo_swaps (run_id, way, turn, loses, keeps)
 -- view _unfinished_processes (effect_id, run_id, door, identity, holder, token)
+-- view _unnarrowed_turns (turn_id)
+-- view _unprepared_turns (turn_id, what, prompt)
 -- view _unread_pictures (turn_id, project_id, root, path, size, sha256, format)
 -- view _unreadable_files (entry_id, outcome, message, is_picture, short)
 -- view _unseen_texts (command_id, path, fault)
 -- view _unstored_packets (turn_id)
+-- view _untold_names (loop_id, names)
+-- view _untold_tools (loop_id, name, ordinal)
 -- view _untold_undos (run_id, command_id, path, action, body)
 -- view _unused_chunk_lists (id)
 -- view _unused_chunks (id)
@@ -1391,6 +1416,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view submit_packet (turn_id, chars, lease)
 -- view sweep (due)
 -- view sync_files (run_id, turn_id)
+-- view tool_choices (run, loop, tool, why, found_by, score, most, embedder)
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase, created_at, ended_at)
 -- view turn_tools (turn_id, ordinal, name, description, schema)
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
@@ -1447,6 +1473,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _log_command__log on _log_command
 -- trigger _make_metadata__make on _make_metadata
 -- trigger _move_loop__move on _move_loop
+-- trigger _narrow_tools__narrow on _narrow_tools
 -- trigger _offer_packet__offer on _offer_packet
 -- trigger _offer_tools__offer on _offer_tools
 -- trigger _perform_plain__perform on _perform_plain
@@ -1481,6 +1508,9 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _take_ladder_step__take on _take_ladder_step
 -- trigger _take_packet__take on _take_packet
 -- trigger _tell_undone__tell on _tell_undone
+-- trigger _tool_choices__keep_fixed on _tool_choices
+-- trigger _tool_choices__keep_keys on _tool_choices
+-- trigger _tool_choices__keep_rows on _tool_choices
 -- trigger _write_batch__write on _write_batch
 -- trigger _write_body__write on _write_body
 -- trigger _write_job__write on _write_job
@@ -1637,6 +1667,9 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger submit_packet__submit on submit_packet
 -- trigger sweep__sweep on sweep
 -- trigger sync_files__sync on sync_files
+-- trigger tool_narrowings__keep_fixed on tool_narrowings
+-- trigger tool_narrowings__keep_keys on tool_narrowings
+-- trigger tool_narrowings__keep_rows on tool_narrowings
 -- trigger turn_errors__keep_fixed on turn_errors
 -- trigger turn_errors__keep_keys on turn_errors
 -- trigger turn_errors__keep_rows on turn_errors
