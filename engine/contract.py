@@ -35,6 +35,7 @@ class Options(TypedDict, total=False):
     max_seconds: float | None
     condense_ratio: float | None
     narrow_tools: int | None
+    answer_cache: Literal["on", "off"] | None
     yolo: bool
     no_repo: bool
     no_web: bool
@@ -51,7 +52,8 @@ class Options(TypedDict, total=False):
 _KINDS: dict[str, str] = {
     "model": "a text, or an object with a method complete() or None",
     **dict.fromkeys(
-        ("project", "persona", "system_prompt", "task_prompt", "sandbox", "network", "fork"), "a text or None"
+        ("project", "persona", "system_prompt", "task_prompt", "sandbox", "network", "answer_cache", "fork"),
+        "a text or None",
     ),
     **dict.fromkeys(
         (

@@ -76,6 +76,13 @@ values
         'core_tools', 'get,set,think,env,sh,update', 'text', null, null, 1,
         'tools that a loop is always told of, separated by commas, where narrow_tools leaves some out'
     ),
+    (
+        'answer_cache', '0', 'whole', 0, 1, 1,
+        '1: an answer that was given to nearly the same prompt in the same packet is given again'
+    ),
+    ('cache_similarity', '0.85', 'number', 0.5, 1, 1, 'cosine of two prompts from which on one has the answer of the other'),
+    ('cache_seconds', '86400', 'number', 0, null, 1, 'seconds for which an answer is given again'),
+    ('cache_answers', '1000', 'whole', 0, 100000, 1, 'answers that are kept to be given again; the oldest goes first'),
     ('process_timeout', '45', 'number', 0.01, null, 1, 'seconds after which a process is stopped'),
     ('job_timeout', '3600', 'number', 0.01, null, 1, 'seconds after which a background command is stopped'),
     ('max_jobs', '4', 'whole', 0, 64, 1, 'background commands that one run may have at once; 0: none'),

@@ -133,6 +133,10 @@ select
             then min(max(b.ceiling - coalesce(t.context_tokens, 0), 1024), coalesce(m.max_output, 9e9))
     end as max_tokens,
     r.responses as position,
+    -- 1: an answer of before may be given
+    coalesce(
+        l.config ->> '$.answer_cache', (select case value when '1' then 'on' end from settings where name = 'answer_cache')
+    ) is 'on' as answer_cache,
     -- not longer than the loop may last
     min(
         (select cast(value as real) from settings where name = 'model_timeout'),

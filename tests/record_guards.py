@@ -121,6 +121,7 @@ OF_PACKETS = (
     ),
     Kept("rule_findings", stays=OF_A_SELECTION),
     Kept("rule_lines", stays=OF_A_SELECTION),
+    Kept("_answer_hits", stays="exists (select 1 from turns where id = old.turn_id)"),
     Kept("tool_narrowings", stays="exists (select 1 from loops where id = old.loop_id)"),
     Kept("_tool_choices", stays=OF_A_NARROWING),
 )
@@ -264,6 +265,7 @@ FREE = {
     "content_search": "an index",
     "text_search": "an index",
     "_function_tools": "what an app that opens the file gives; a call stands in commands",
+    "_cached_answers": "what may be given again; the answers stand in turns",
     "search_texts": "what an index is of, made anew when somebody searches",
     "text_vectors": "the same",
     "_search_clock": "the same",

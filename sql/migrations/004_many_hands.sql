@@ -41,4 +41,24 @@ create table _tool_choices (
     primary key (loop_id, name)
 ) strict, without rowid;
 
+create table _cached_answers (
+    turn_id integer primary key constraint cached_answers_turn references turns (id) on delete cascade,
+    -- SHA-256 of its model and of its packet without the prompt
+    key blob not null,
+    -- what made the vector of its prompt, and that; null: it is found by the same prompt alone
+    embedder text,
+    vector blob,
+    hits integer not null default 0,
+    created_at integer not null
+) strict;
+
+create index idx_cached_answers_key on _cached_answers (key);
+
+create table _answer_hits (
+    turn_id integer primary key constraint answer_hits_turn references turns (id) on delete cascade,
+    from_run text not null,
+    from_turn integer not null,
+    similarity real not null
+) strict;
+
 -- the outside world

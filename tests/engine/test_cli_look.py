@@ -51,6 +51,7 @@ MOVING = [
     "stream",
     "init",
     "rules",
+    "cache",
     "skills",
     "personas",
     "keys",
@@ -63,6 +64,7 @@ SUBCOMMANDS += [["models", name] for name in ("install", "add", "rm")]
 SUBCOMMANDS += [["policy", name] for name in ("list", "add", "rm", "explain")]
 SUBCOMMANDS += [["skills", name] for name in ("list", "add", "rm", "show", "search")]
 SUBCOMMANDS += [["personas", name] for name in ("list", "add", "rm", "show")]
+SUBCOMMANDS += [["cache", name] for name in ("list", "stats", "clear")]
 SUBCOMMANDS += [["keys", name] for name in ("set", "list", "rm")]
 SUBCOMMANDS += [
     ["rules", name] for name in ("list", "new", "edit", "exclude", "brackets", "devmode", "explain", "stats")

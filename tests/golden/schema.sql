@@ -1,3 +1,19 @@
+CREATE TABLE _answer_hits (
+    turn_id integer primary key constraint answer_hits_turn references turns (id) on delete cascade,
+    from_run text not null,
+    from_turn integer not null,
+    similarity real not null
+) strict;
+
+CREATE TABLE _cached_answers (
+    turn_id integer primary key constraint cached_answers_turn references turns (id) on delete cascade,
+    key blob not null,
+    embedder text,
+    vector blob,
+    hits integer not null default 0,
+    created_at integer not null
+) strict;
+
 CREATE TABLE _entry_actions (
     action text primary key,
     needs text not null,
@@ -954,6 +970,8 @@ CREATE TABLE writer_tiers (
     rank integer not null constraint writer_tiers_rank_unique unique
 ) strict, without rowid;
 
+CREATE INDEX idx_cached_answers_key on _cached_answers (key);
+
 CREATE UNIQUE INDEX idx_command_policies_shipped on command_policies (program, arguments, condition)
 where level = 'shipped';
 
@@ -1046,6 +1064,8 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _archivable_entries (turn_id, step, entry_id, path, turn, tokens)
 -- view _archive_notes (turn_id, entries, tokens, told)
 -- view _atomic_commands (command_id)
+-- view _cache_horizons (since)
+-- view _cacheable_turns (turn_id, asked_of, prompt)
 -- view _call_door (door, run, lease, path, body, attributes)
 -- view _call_function (command_id, reading)
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
@@ -1122,6 +1142,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _found_texts (text_id, kind, name, scope, entry_id, score, found_by, beginning)
 -- view _function_timeouts (effect_id, timeout_s, left_s)
 -- view _give_tools (tools)
+-- view _given_answers (turn_id, response, reasoning, finish_reason, native)
 -- view _grant_rights (grant_id, right_text)
 -- view _granted_proposals (proposal_id, grant_id)
 -- view _harmless_settings (name)
@@ -1159,6 +1180,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _listed_folders (run_id, run, turn_id, project_id, root)
 -- view _listed_skills (turn_id, name, text, undescribed, unnamed)
 -- view _log_command (command_id)
+-- view _look_for_answer (turn_id, key, embedder, vector)
 -- view _loop_ceilings (loop_id, run_id, chars_per_token, context_size, ceiling)
 -- view _loop_folders (turn_id, loop_id, project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
 -- view _loop_grammars (loop_id, gbnf, json_schema)
@@ -1171,7 +1193,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _maps (command_id, message)
 -- view _matched_references (turn_id, entry_id, share)
 -- view _metadata (id, attributes, head)
--- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
+-- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, answer_cache, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
 -- view _narrow_limits (loop_id, most)
 -- view _narrow_tools (turn_id, found, embedder)
@@ -1257,6 +1279,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _selection_lines (selection_id, part_order, place, step, part, label, number, text, content_id, chars)
 -- view _selection_star_commands (selection_id, star_command_id, name, description)
 -- view _sent_packets (run_id, seen_at, turn)
+-- view _servable_answers (turn_id, key, embedder, vector, created_at, run_id, sequence, prompt)
 -- view _setting_defaults (name, value, kind, least, most, needed, meaning)
 -- view _setting_outcomes (name, origin, value, source, default)
 -- view _settle_proposal (proposal_id)
@@ -1297,6 +1320,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _unread_pictures (turn_id, project_id, root, path, size, sha256, format)
 -- view _unreadable_files (entry_id, outcome, message, is_picture, short)
 -- view _unseen_texts (command_id, path, fault)
+-- view _unservable_answers (turn_id)
 -- view _unstored_packets (turn_id)
 -- view _untold_names (loop_id, names)
 -- view _untold_tools (loop_id, name, ordinal)
@@ -1317,6 +1341,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _write_skill_file (scope, path, body, content_id)
 -- view _written_contents (run_id, path, turn, content_id, began)
 -- view _yolo_proposals (proposal_id)
+-- view answer_hits (run, turn, from_run, from_turn, similarity)
 -- view answer_proposal (proposal_id, decision, body, reason, decided_by)
 -- view append_job_output (effect_id, channel, text, lease)
 -- view append_output (effect_id, channel, text, lease)
@@ -1324,6 +1349,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view audit_entries (run, path, turn, body, status, at)
 -- view begin_turn (run, lease)
 -- view bracket_list (folder, bracket, after_prompts, below_percent, is_enabled, rules, basis, rule_set_id, ordinal)
+-- view cached_answers (run, turn, prompt, answer, hits, is_found_by, made_at, is_expired)
 -- view cancel_process (run, path, asked_by, reason)
 -- view choose_pictures (turn_id)
 -- view claim_lease (run, token, holder, replaces)
@@ -1340,6 +1366,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view file_changes (run, turn, path, change, cause, command, added, removed, decided_by, at, command_id)
 -- view finish_effect (effect_id, state, outcome, message, detail, lease, pages)
 -- view finish_job (effect_id, outcome, exit_code, detail, lease)
+-- view forget_answers (run)
 -- view forget_skill (scope, name)
 -- view granted (grant_id, run, folder, kind, target, granted_by, granted)
 -- view instruction_files (project, folder, path, chars, links)
@@ -1437,6 +1464,9 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 
 -- trigger _abort_run__abort on _abort_run
 -- trigger _accept_all__accept on _accept_all
+-- trigger _answer_hits__keep_fixed on _answer_hits
+-- trigger _answer_hits__keep_keys on _answer_hits
+-- trigger _answer_hits__keep_rows on _answer_hits
 -- trigger _apply_patch__apply on _apply_patch
 -- trigger _apply_write__apply on _apply_write
 -- trigger _call_door__call_begin_turn on _call_door
@@ -1471,6 +1501,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _lay_rules__lay on _lay_rules
 -- trigger _list_entries__list on _list_entries
 -- trigger _log_command__log on _log_command
+-- trigger _look_for_answer__look on _look_for_answer
 -- trigger _make_metadata__make on _make_metadata
 -- trigger _move_loop__move on _move_loop
 -- trigger _narrow_tools__narrow on _narrow_tools
@@ -1570,6 +1601,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger fail_call__fail on fail_call
 -- trigger finish_effect__finish on finish_effect
 -- trigger finish_job__finish on finish_job
+-- trigger forget_answers__forget on forget_answers
 -- trigger forget_skill__forget on forget_skill
 -- trigger jobs__keep_ended_at on jobs
 -- trigger jobs__keep_fixed on jobs
