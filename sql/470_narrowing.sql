@@ -46,28 +46,15 @@ from settings as s
 cross join json_each('["' || replace(replace(s.value, ' ', ''), ',', '","') || '"]') as n
 where s.name = 'core_tools';
 
--- Turns whose loop is to be narrowed: the first one, with a packet that tells of tools.
+-- Turns whose loop is to be narrowed, with its prompt: the first one, with a packet that tells of tools.
 create view _unnarrowed_turns as
-select t.id as turn_id
+select t.id as turn_id, l.prompt
 from turns as t
-cross join _narrow_limits as n on n.loop_id = t.loop_id
--- case, so that the rest is only looked at where a limit was found
-where case
-        when n.most > 0
-            then not exists (select 1 from tool_narrowings as d where d.loop_id = t.loop_id)
-                and not exists (select 1 from turns as o where o.loop_id = t.loop_id and o.sequence < t.sequence)
-                and exists (select 1 from _turn_sections as s where s.turn_id = t.id and s.source = '_packet_tools')
-    end;
-
--- What is left to prepare for the packet of a turn: rules, tools; and the prompt of its loop.
-create view _unprepared_turns as
-select turn_id, 'rules' as what, null as prompt
-from _loops_without_rules
-union all
-select n.turn_id, 'tools', l.prompt
-from _unnarrowed_turns as n
-join turns as t on t.id = n.turn_id
-join loops as l on l.id = t.loop_id;
+join loops as l on l.id = t.loop_id
+where not exists (select 1 from tool_narrowings as d where d.loop_id = t.loop_id)
+    and exists (select 1 from _narrow_limits as n where n.loop_id = t.loop_id)
+    and not exists (select 1 from turns as o where o.loop_id = t.loop_id and o.sequence < t.sequence)
+    and exists (select 1 from _turn_sections as s where s.turn_id = t.id and s.source = '_packet_tools');
 
 -- The tools that are open in a loop and that it is not told of: those that were left out and that it has not called.
 create view _untold_tools as

@@ -123,7 +123,7 @@ def test_a_looked_at_turn_writes_nothing_where_there_are_no_rules(
     db.connection.trace_v2(1, lambda event: seen.append(event["sql"]))
     db.run("a test", run="a", model=script(tmp_path, DONE), root=root)
     db.connection.trace_v2(0, None)
-    assert [sql for sql in seen if "_unprepared_turns" in sql]
+    assert [sql for sql in seen if "_preparations" in sql]
     assert [sql for sql in seen if "rule" in sql and ("insert" in sql or "update" in sql)] == []
 
 

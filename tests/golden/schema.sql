@@ -1064,6 +1064,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _archivable_entries (turn_id, step, entry_id, path, turn, tokens)
 -- view _archive_notes (turn_id, entries, tokens, told)
 -- view _atomic_commands (command_id)
+-- view _bring_references (turn_id, found)
 -- view _cache_horizons (since)
 -- view _cacheable_turns (turn_id, asked_of, prompt)
 -- view _call_door (door, run, lease, path, body, attributes)
@@ -1230,6 +1231,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _perform_plain (command_id)
 -- view _plain_commands (command_id)
 -- view _policy_rights (policy_id, right_text)
+-- view _preparations (turn_id, what)
 -- view _process_outputs (effect_id, channel, path, run_id, entry_id, body)
 -- view _process_paths (effect_id, run_id, path, channel)
 -- view _process_reports (effect_id, report)
@@ -1315,8 +1317,8 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _undo_plans (run_id, way, turn, plan)
 -- view _undo_swaps (run_id, way, turn, loses, keeps)
 -- view _unfinished_processes (effect_id, run_id, door, identity, holder, token)
--- view _unnarrowed_turns (turn_id)
--- view _unprepared_turns (turn_id, what, prompt)
+-- view _unmatched_references (turn_id, scope, prompt)
+-- view _unnarrowed_turns (turn_id, prompt)
 -- view _unread_pictures (turn_id, project_id, root, path, size, sha256, format)
 -- view _unreadable_files (entry_id, outcome, message, is_picture, short)
 -- view _unseen_texts (command_id, path, fault)
@@ -1469,6 +1471,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _answer_hits__keep_rows on _answer_hits
 -- trigger _apply_patch__apply on _apply_patch
 -- trigger _apply_write__apply on _apply_write
+-- trigger _bring_references__bring on _bring_references
 -- trigger _call_door__call_begin_turn on _call_door
 -- trigger _call_door__call_dispatch on _call_door
 -- trigger _call_door__call_verb_set on _call_door
