@@ -138,7 +138,7 @@ insert into run_options (name, scope, kind, least, most, meaning) values
         'narrow_tools', 'loop', 'whole', 0, 100,
         'tools besides the core that it is told of, those that its prompt needs; 0: all'
     ),
-    ('answer_cache', 'loop', 'text', null, null, 'on or off: whether answers that were given before are given again'),
+    ('answer_cache', 'loop', 'whole', 0, 1, '1: an answer that was given before may be given again; 0: none is'),
     ('model', 'run', 'text', null, null, 'alias of its model'),
     ('mode', 'run', 'text', null, null, 'ask or act'),
     ('persona', 'run', 'text', null, null, 'name of its persona, chosen when it starts'),
@@ -223,9 +223,6 @@ begin
     select fail(400, 'run ' || new.run || ': sandbox is auto, require, off or the name of one, not ' || quote(g.value))
     from json_each(new.attributes) as g
     where g.key = 'sandbox' and (g.value = '' or g.value glob '*[^a-z0-9_-]*');
-    select fail(400, 'run ' || new.run || ': answer_cache is on or off, not ' || quote(g.value))
-    from json_each(new.attributes) as g
-    where g.key = 'answer_cache' and g.value not in ('on', 'off');
 end;
 
 -- A run changes its status only along run_transitions.

@@ -169,7 +169,7 @@ def run(
         max_seconds=max_seconds,
         condense_ratio=condense_ratio,
         narrow_tools=narrow_tools,
-        answer_cache=None if cache is None else "on" if cache else "off",
+        answer_cache=cache,
         yolo=yolo,
         no_repo=no_repo,
         no_web=no_web,

@@ -14,13 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from driving import DONE, GO_ON, Clock, fresh, script
+from driving import GO_ON, Clock, fresh, script
 from engine_cli import engine as cli
 from test_discovery import _Letters, _Plugin
 
 import engine
 from engine import embedders, plugins
-from engine.errors import ValidationError
 from engine.functions.agreement import prompts_agree
 
 ASKED, NEAR = "Which rent do we pay?", "Which rent do we pay, pal?"
@@ -38,7 +37,7 @@ def letters() -> Iterator[None]:
 
 
 def ask(db: engine.Database, model: str, prompt: str, **options: object) -> str:
-    return db.run(prompt, model=model, answer_cache="on", **options).answer  # type: ignore[arg-type]
+    return db.run(prompt, model=model, answer_cache=True, **options).answer  # type: ignore[arg-type]
 
 
 def test_nothing_is_kept_unasked(db: engine.Database, tmp_path: Path, letters: None) -> None:
@@ -55,7 +54,7 @@ def test_nearly_the_same_prompt_has_the_answer_of_before(db: engine.Database, tm
     model = f"scripted:{path}"
     ask(db, model, ASKED, run="one")
     path.write_text(json.dumps({"text": SECOND}) + "\n", encoding="utf-8")
-    result = db.run(NEAR, model=model, run="two", answer_cache="on")
+    result = db.run(NEAR, model=model, run="two", answer_cache=True)
     assert (result.answer, result.cost, result.usage["prompt_tokens"]) == ("1,850 EUR", 0.0, 0)
     hit = db.rows("select * from answer_hits")[0]
     assert (hit["run"], hit["from_run"], hit["from_turn"]) == ("two", "one", 1)
@@ -66,7 +65,7 @@ def test_nearly_the_same_prompt_has_the_answer_of_before(db: engine.Database, tm
         "the packet is its own"
     )
     assert db.value("select hits from cached_answers") == 1
-    assert db.run(NEAR, model=model, answer_cache="off").answer == "asked again"
+    assert db.run(NEAR, model=model, answer_cache=False).answer == "asked again"
 
 
 @pytest.mark.parametrize(
@@ -151,8 +150,3 @@ def test_answers_are_listed_counted_and_forgotten(tmp_path: Path) -> None:
     assert "1 answers forgotten" in cli(tmp_path, "cache", "clear").stderr
     assert cli(tmp_path, "cache", "list").stdout == ""
     assert cli(tmp_path, "cache", "clear", "--run", "none").returncode == 2
-
-
-def test_a_wrong_word_is_refused(db: engine.Database, tmp_path: Path) -> None:
-    with pytest.raises(ValidationError, match="answer_cache is on or off"):
-        db.run(ASKED, model=script(tmp_path, DONE), answer_cache="yes")  # type: ignore[typeddict-item]

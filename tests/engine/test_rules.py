@@ -139,6 +139,16 @@ def test_a_fork_counts_the_prompts_of_its_parent(db: engine.Database, root: Path
     assert [row["prompts"] for row in db.rows(query, ("b",))] == [3]
 
 
+def test_a_fork_begins_with_the_overrides_of_its_parent(db: engine.Database, root: Path, tmp_path: Path) -> None:
+    store.add(db, str(root), RULES)
+    db.run("go", run="a", model=script(tmp_path, DONE), root=root)
+    store.override(db, "a", "devmode", "", True)
+    db.fork("a", "b", at=1)
+    store.override(db, "a", "devmode", "", None)
+    query = "select r.alias, o.kind, o.is_on from rule_overrides as o join runs as r on r.id = o.run_id"
+    assert [tuple(row.values()) for row in db.rows(query)] == [("b", "devmode", 1)]
+
+
 def test_explaining_stores_nothing_and_tells_the_next_prompt(db: engine.Database, root: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="engine init"):
         store.explain(db, "a test", run=None, root=str(root))
