@@ -64,6 +64,8 @@ class Database(Outputs, Past, WorkflowRuns):
             max_turns        turns after which the prompt ends at 499, at least 1 (default: setting max_loop_turns)
             max_seconds      seconds after which it ends at 499; 0: no limit (default: setting max_loop_seconds)
             condense_ratio   share of the context at which old results are shown in short; 0: never (default: the setting)
+            narrow_tools     tools besides the core that the model is told of; 0: all (default: the setting)
+            answer_cache     give an answer of before to nearly the same prompt (default: the setting)
             yolo             accept every proposal except questions (default: False)
             no_repo          the files of the project are not shown or read (default: False)
             no_web           tools that search or fetch are closed (default: False)

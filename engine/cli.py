@@ -17,6 +17,7 @@ import typer
 
 from . import secrets
 from .commands import (
+    answers,
     config,
     doctor,
     files,
@@ -94,6 +95,7 @@ app.add_typer(skills.app, name="skills")
 app.add_typer(personas.app, name="personas")
 app.add_typer(policy.app, name="policy")
 app.add_typer(threads.app, name="threads")
+app.add_typer(answers.app, name="cache")
 app.add_typer(rules.app, name="rules")
 app.add_typer(workflow.app, name="workflow")
 app.command()(sql.sql)

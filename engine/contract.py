@@ -34,6 +34,8 @@ class Options(TypedDict, total=False):
     max_turns: int | None
     max_seconds: float | None
     condense_ratio: float | None
+    narrow_tools: int | None
+    answer_cache: bool | None
     yolo: bool
     no_repo: bool
     no_web: bool
@@ -80,8 +82,11 @@ _KINDS: dict[str, str] = {
         ),
         "True or False",
     ),
-    **dict.fromkeys(("context_limit", "max_turns", "max_depth", "accept_attempts", "at"), "a whole number or None"),
+    **dict.fromkeys(
+        ("context_limit", "max_turns", "max_depth", "accept_attempts", "narrow_tools", "at"), "a whole number or None"
+    ),
     **dict.fromkeys(("temperature", "max_seconds", "condense_ratio"), "a number or None"),
+    "answer_cache": "True or False or None",
     "root": "a path or None",
     "mode": "a text",
 }
@@ -95,14 +100,15 @@ def check_options(options: Options) -> None:
 
 
 def attributes_of(options: Options) -> dict[str, Any]:
-    """The options as attributes of a `set run://…`; those that are None or False are left out."""
+    """The options as attributes of a `set run://…`; those that are None, or False by default, are left out."""
     given: dict[str, Any] = {"mode": "act", **options}
     if given.get("root") is not None:
         given["root"] = str(Path(given["root"]).resolve())
     return {
-        key: int(value) if value is True else value
+        key: int(value) if isinstance(value, bool) else value
         for key, value in given.items()
-        if value is not None and value is not False
+        # False is the default of all but one, which has a setting too
+        if value is not None and (value is not False or key == "answer_cache")
     }
 
 

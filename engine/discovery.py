@@ -76,7 +76,7 @@ def discover(
     only entries that the run sees, as it sees them. Writes to the file. Raises `EngineError` (500) where an embedder fails.
     """
     text = query[:QUERY_CHARACTERS].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
-    refresh(db, progress)
+    refresh(db, progress, kinds)
     wanted = {
         "kinds": None if kinds is None else json.dumps(list(kinds)),
         "scopes": None if scopes is None else json.dumps(list(scopes)),
@@ -126,25 +126,26 @@ def _load_sqlite_vec(connection: apsw.Connection) -> bool:
     return True
 
 
-def refresh(db: Store, progress: Progress | None = None) -> None:
-    """Read what can be found anew where it has changed, and make the vectors that are missing."""
+def refresh(db: Store, progress: Progress | None = None, kinds: Iterable[str] | None = None) -> None:
+    """Read what can be found anew where it has changed, and make the vectors that are missing; entries only if wanted."""
+    entries = kinds is None or "entry" in kinds
     with db.transaction():
-        db.insert("_refresh_search", at=None)
+        db.insert("_refresh_search", entries=entries)
     chosen = embedder()
     if chosen is not None:
-        _embed(db, chosen, progress)
+        _embed(db, chosen, entries, progress)
 
 
-def _embed(db: Store, chosen: Embedder, progress: Progress | None) -> None:
+def _embed(db: Store, chosen: Embedder, entries: bool, progress: Progress | None) -> None:
     """Make vectors for the texts that have none; each batch is kept at once, so that what is done is not done again."""
     if db.value("select 1 from _search_clock where embedder = ?", (chosen.name,)):
         return
     missing = [
         row["digest"]
         for row in db.rows(
-            "select distinct digest from search_texts as t where not exists "
+            "select distinct digest from search_texts as t where (? or t.kind <> 'entry') and not exists "
             "(select 1 from text_vectors as v where v.embedder = ? and v.digest = t.digest)",
-            (chosen.name,),
+            (entries, chosen.name),
         )
     ]
     for begin in range(0, len(missing), _BATCH):

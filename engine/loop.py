@@ -18,6 +18,7 @@ from .effects import files, pages
 from .effects.perform import Performer
 from .errors import EngineError, LeaseLost
 from .functions.limits import Stopped
+from .knowledge import prepare_loop
 from .lease import Lease
 from .model_choice import keys_for
 from .models import protocol, resolve_model
@@ -195,9 +196,7 @@ class Driver:
         if self._performer.jobs:
             self._db.insert("show_job_output", run_id=step["run_id"])
         self._db.insert("prepare_packet", turn_id=step["turn_id"])
-        # most files have no rules: what selects them is compiled where there are some
-        for turn in self._db.rows("select turn_id from _loops_without_rules where turn_id = ?", (step["turn_id"],)):
-            self._db.insert("select_rules", **turn)
+        prepare_loop(self._db, step["turn_id"])
         self._renderer.offer(step["turn_id"], self._lease.token)
         self._open_call(step["turn_id"])
 
@@ -215,6 +214,8 @@ class Driver:
         self._asked_turn = None
         row = self._db.row("select * from _model_requests where turn_id = ?", (step["turn_id"],))
         assert row is not None, "an asking turn has a request"
+        if row["answer_cache"] and self._answer_from_cache(step, row):
+            return
         began = time.monotonic()
         listener = Listener(self._lease.stopped, self._progress.delta)
         try:
@@ -247,6 +248,19 @@ class Driver:
             self._store(step["turn_id"], completion, ms_model)  # it was paid for
             raise
         self._progress.answered(step["turn_id"])
+
+    def _answer_from_cache(self, step: Row, row: Row) -> bool:
+        """Store an answer of before, if there is one that fits."""
+        from .answer_cache import given_answer
+
+        with self._progress.answering(step["turn"]), self._db.transaction():
+            packet = self._renderer.beside_prompt(step["turn_id"])
+            given = given_answer(self._db, step["turn_id"], packet, self._tools(row))
+            if given:
+                self._store(step["turn_id"], given, 0)
+        if given:
+            self._progress.answered(step["turn_id"])
+        return given is not None
 
     def _request(self, row: Row) -> protocol.Request:
         messages, grammar = self._renderer.messages(row["turn_id"]), row["grammar"]

@@ -50,6 +50,8 @@ class Renderer:
         self._beside_chars = 0
         self._by_role: list[tuple[str, list[Section]]] = []
         self._sent: tuple[int | None, tuple[Message, ...]] = (None, ())
+        # of the turn that was rendered last, the texts of its sections
+        self._texts: dict[str, str] = {}
         # for each role the packet that was stored last, and the one that this turn's is cut after
         self._stored: tuple[int | None, _Packets] = (None, {})
         self._before: tuple[int | None, _Packets] = (None, {})
@@ -58,6 +60,15 @@ class Renderer:
         """The messages of a turn's stored packet: the ones just rendered, or read back from the file."""
         sent, messages = self._sent
         return messages if sent == turn_id else messages_of(self._db, turn_id)
+
+    def beside_prompt(self, turn_id: int) -> str | None:
+        """What the packet of a turn says besides its prompt and its own size; None where it was not just rendered, or its
+        prompt is no section.
+        """
+        if self._sent[0] != turn_id or "prompt" not in self._texts:
+            return None
+        left_out = {"prompt", *(each["name"] for each in self._sections if each["live"])}
+        return json.dumps({name: text for name, text in self._texts.items() if name not in left_out})
 
     def offer(self, turn_id: int, lease: str | None) -> None:
         """Render the packet of a turn in 'assembling' and submit it; one that is taken is stored as it was rendered.
@@ -87,6 +98,7 @@ class Renderer:
             size = self._size(turn_id, sections, [sections[each["name"]] for each in live])
             sections |= {each["name"]: self._lay_out(each, sections[each["name"]].rows, size) for each in live}
         messages = self._messages(turn_id, sections)
+        self._texts = {name: section.text for name, section in sections.items()}
         self._sent = (turn_id, messages)
         return messages
 
@@ -196,7 +208,7 @@ class Renderer:
             stamp = self._db.value(query, (turn_id,))
         made_at, made = self._system.get(name, (None, None))
         if made is None or made_at != stamp:
-            made = self._layers(turn_id, section) if stamps else self._system_text(turn_id, section)
+            made = self._system_text(turn_id, section) if name == "system" else self._layers(turn_id, section)
             self._system[name] = (stamp, made)
         return made
 
@@ -213,8 +225,8 @@ class Renderer:
         # a tool without a document is one whose plugin is gone
         documents = {row["name"]: row["doc"] or texts.tool_document(row["name"]) for row in rows}
         tools = [{"name": tool, "doc": document} for tool, document in documents.items() if document]
-        said = rows[0] if rows else {"persona_name": None, "persona": "", "native": 0, "anchors": 0}
-        marks = {name: said[name] for name in ("persona", "native", "anchors")}
+        said = rows[0] if rows else {"persona_name": None, "persona": "", "native": 0, "anchors": 0, "untold": None}
+        marks = {name: said[name] for name in ("persona", "native", "anchors", "untold")}
         text = texts.template(file).render(tools=tools, **marks)
         layers = [
             *(("tools", tool["name"], tool["doc"]) for tool in tools),

@@ -33,6 +33,7 @@ def system_clock() -> int:
 def pure_functions() -> tuple[Function, ...]:
     """All pure functions of the engine, module by module."""
     from .functions import (
+        agreement,
         anchors,
         comparison,
         edits,
@@ -92,6 +93,7 @@ def pure_functions() -> tuple[Function, ...]:
         vectors,
         verdicts,
         workflow_texts,
+        agreement,
     )
     own = (function for module in modules for function in module.FUNCTIONS)
     return (*own, *plugins.functions())

@@ -68,6 +68,21 @@ values
         'prompt_figures', '0', 'whole', 0, 1, 1,
         '1: the <prompt> carries token figures, at the price of the prefix cache'
     ),
+    (
+        'narrow_tools', '0', 'whole', 0, 100, 1,
+        'tools besides the core that a loop is told of, those that its prompt needs; 0: all'
+    ),
+    (
+        'core_tools', 'get,set,think,env,sh,update', 'text', null, null, 1,
+        'tools that a loop is always told of, separated by commas, where narrow_tools leaves some out'
+    ),
+    (
+        'answer_cache', '0', 'whole', 0, 1, 1,
+        '1: an answer that was given to nearly the same prompt in the same packet is given again'
+    ),
+    ('cache_similarity', '0.85', 'number', 0.5, 1, 1, 'cosine of two prompts from which on one has the answer of the other'),
+    ('cache_seconds', '86400', 'number', 0, null, 1, 'seconds for which an answer is given again'),
+    ('cache_answers', '1000', 'whole', 0, 100000, 1, 'answers that are kept to be given again; the oldest goes first'),
     ('process_timeout', '45', 'number', 0.01, null, 1, 'seconds after which a process is stopped'),
     ('job_timeout', '3600', 'number', 0.01, null, 1, 'seconds after which a background command is stopped'),
     (
@@ -323,6 +338,8 @@ begin
             else '[]'
         end) as n
     where trim(n.value) not in ('AGENTS.md', 'CLAUDE.md', 'GEMINI.md', '.cursorrules');
+    select fail(400, 'setting core_tools: ' || quote(new.value) || ' are no names of tools, separated by commas')
+    where new.name = 'core_tools' and new.value glob '*[^a-zA-Z0-9_, -]*';
     select fail(400, 'setting skill_folders: ' || quote(new.value) || ' are no folders below the root, separated by commas')
     where new.name = 'skill_folders'
         and (

@@ -136,6 +136,11 @@ insert into run_options (name, scope, kind, least, most, meaning) values
     ),
     ('network', 'loop', 'text', null, null, 'what shell commands reach: all, or domains separated by commas'),
     ('tools', 'loop', 'text', null, null, 'the tools that are open, separated by commas; the others are closed, update excepted'),
+    (
+        'narrow_tools', 'loop', 'whole', 0, 100,
+        'tools besides the core that it is told of, those that its prompt needs; 0: all'
+    ),
+    ('answer_cache', 'loop', 'whole', 0, 1, '1: an answer that was given before may be given again; 0: none is'),
     ('model', 'run', 'text', null, null, 'alias of its model'),
     ('mode', 'run', 'text', null, null, 'ask or act'),
     ('persona', 'run', 'text', null, null, 'name of its persona, chosen when it starts'),

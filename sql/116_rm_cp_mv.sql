@@ -14,7 +14,7 @@ insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema,
             "body": {"type": "string", "description": "keep those whose text holds these words"},
             "manifest": {"type": "boolean", "description": "only list what the path finds, with its tokens"}
         }, "required": ["path"]}'),
-        'remove entries'),
+        'remove or delete entries and files'),
     ('cp', 70, 0, 1, '["ask","act"]', '[]',
         json('{"type": "object", "properties": {
             "path": {"type": "string", "description": "the source, named exactly; a glob with manifest"},
@@ -24,7 +24,7 @@ insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema,
                 "description": "of the copy"},
             "manifest": {"type": "boolean", "description": "only list what the path finds, with its tokens"}
         }, "required": ["path", "to"]}'),
-        'copy an entry'),
+        'copy an entry or a file'),
     ('mv', 80, 0, 1, '["ask","act"]', '[]',
         json('{"type": "object", "properties": {
             "path": {"type": "string", "description": "the source, named exactly; a glob with manifest or visibility"},
@@ -34,7 +34,7 @@ insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema,
                 "description": "of what was moved"},
             "manifest": {"type": "boolean", "description": "only list what the path finds, with its tokens"}
         }, "required": ["path"]}'),
-        'move an entry')
+        'move or rename an entry or a file')
 on conflict (name) do update
     set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised,
         modes = excluded.modes, hidden_by = excluded.hidden_by, schema = excluded.schema, meaning = excluded.meaning;

@@ -24,7 +24,7 @@ insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, 
             "body": {"type": "string", "description": "the words to look for"},
             "results": {"type": "integer", "description": "how many pages to list"}
         }, "required": ["body"]}'),
-        'search the web')
+        'search the web for pages')
 on conflict (name) do update
     set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised, reads = excluded.reads,
         modes = excluded.modes, hidden_by = excluded.hidden_by, schema = excluded.schema, meaning = excluded.meaning;

@@ -202,6 +202,10 @@ begin
     select run_id, entry_id
     from run_views
     where run_id = new.run_id and state = 'cancelled' and outcome = 'interrupted';
+    insert into rule_overrides (run_id, kind, name, is_on)
+    select new.run_id, kind, name, is_on
+    from rule_overrides
+    where run_id = new.parent_run_id and new.forked_at is not null;
 end;
 
 -- Cancel the open proposals, commands and effects of the run, then end its open turn and its active loop at 499.

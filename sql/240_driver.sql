@@ -142,6 +142,8 @@ select
             then min(max(b.ceiling - coalesce(t.context_tokens, 0), 1024), coalesce(m.max_output, 9e9))
     end as max_tokens,
     r.responses as position,
+    -- 1: an answer of before may be given
+    coalesce(l.config ->> '$.answer_cache', (select value from settings where name = 'answer_cache')) in (1, '1') as answer_cache,
     -- not longer than the loop may last
     min(
         (select cast(value as real) from settings where name = 'model_timeout'),
@@ -166,7 +168,8 @@ select
     o.meaning as description,
     o.schema
 from turns as t
-join loop_tools as o on o.loop_id = t.loop_id;
+join loop_tools as o on o.loop_id = t.loop_id
+where o.name not in (select u.name from _untold_tools as u where u.loop_id = t.loop_id);
 
 create view open_call as
 -- Say that the model is about to be asked: insert into open_call (turn_id). A turn that is not 'asking' opens no call.

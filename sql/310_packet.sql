@@ -70,7 +70,7 @@ create table if not exists packets (
 
 -- the views of the engine's own sections may be renamed with the engine
 insert into packet_sections (name, profile, role, ordinal, source, template, live, cached, stamps) values
-    ('system', 'full', 'system', 10, '_packet_tools', 'system', 0, 0, null),
+    ('system', 'full', 'system', 10, '_packet_tools', 'system', 0, 0, '_tool_stamps'),
     ('layers', 'full', 'system', 20, '_packet_layers', 'layers', 0, 0, '_layer_stamps'),
     ('prompt', 'full', 'user', 30, '_packet_prompt', 'prompt', 0, 0, null),
     ('summary', 'full', 'user', 50, '_packet_summary', 'rows', 0, 1, null),
@@ -100,12 +100,15 @@ select
         select 1 from models as m where m.alias = coalesce(l.model, r.model) and m.tool_calling = 'native'
     ) as native,
     -- 1: files are shown with line anchors
-    (select value = '1' from settings where name = 'line_anchors') as anchors
+    (select value = '1' from settings where name = 'line_anchors') as anchors,
+    -- the tools that are open besides, where the loop is told of few
+    (select u.names from _untold_names as u where u.loop_id = t.loop_id) as untold
 from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id
 join loop_tools as o on o.loop_id = t.loop_id
 left join personas as p on p.name = r.persona
+where o.name not in (select u.name from _untold_tools as u where u.loop_id = t.loop_id)
 order by o.ordinal;
 
 -- The sections to render for a turn, in order; one whose plugin is not installed any more is passed over.

@@ -208,7 +208,6 @@ from (
 order by length(folder), folder;
 
 -- The referred files that the prompt of a turn's loop is about, by the words of their titles; up to three are brought.
--- What finds them by meaning adds its own here.
 create view _matched_references as
 select turn_id, entry_id, share
 from (

@@ -76,7 +76,6 @@ select
         ), ''
     ) as text
 from tools
-where advertised or name = 'search'
 union all
 select
     'skill', s.scope, s.name, f.entry_id, f.content_id, s.description || char(10) || substr(c.body, 1, 4000)
@@ -130,11 +129,13 @@ select t.id, t.words, t.text
 from search_texts as t
 where t.kind = 'entry' and (t.entry_id, t.content_id) not in (select k.entry_id, k.content_id from _known_entries as k);
 
--- What of each text is embedded: its name in words and its first paragraph, or more where that is short.
+-- What of each text is embedded: its name in words and its first paragraph, or more where that is short; of a tool what it
+-- is for, without its arguments.
 create view _embeddable_texts as
 select
     digest,
     words || char(10) || case
+        when kind = 'tool' then substr(text, 1, instr(text || char(10), char(10)) - 1)
         when instr(text, char(10) || char(10)) between 40 and 500 then substr(text, 1, instr(text, char(10) || char(10)))
         else substr(text, 1, 500)
     end as text
@@ -142,10 +143,9 @@ from search_texts;
 
 -- doors
 
--- Bring search_texts up to date: insert into _refresh_search (at) values (null).
+-- Bring search_texts up to date: insert into _refresh_search (entries). Entries are read where that is 1.
 create view _refresh_search as
-select at
-from _search_clock
+select null as entries
 where false;
 
 create view _refresh_entries as
@@ -187,7 +187,7 @@ begin
     insert into _refresh_entries (at)
     select e.at
     from (select coalesce(max(id), 0) as at from events) as e
-    where e.at is not (select c.at from _search_clock as c);
+    where new.entries and e.at is not (select c.at from _search_clock as c);
 end;
 
 -- Entries are read where anything has happened since they were.

@@ -202,4 +202,64 @@ after update of selection_id, ordinal, part, label, number, text, content_id on 
 begin
     select raise(abort, '405 rule_lines: the record is append-only; this value never changes');
 end;
+
+create trigger _answer_hits__keep_rows
+before delete on _answer_hits
+when exists (select 1 from turns where id = old.turn_id)
+begin
+    select raise(abort, '405 _answer_hits: the record is append-only; only the purge of a whole run removes rows');
+end;
+
+create trigger _answer_hits__keep_keys
+before insert on _answer_hits
+when exists (select 1 from _answer_hits where turn_id = new.turn_id)
+begin
+    select raise(abort, '405 _answer_hits: the record is append-only; no row is replaced or numbered by hand');
+end;
+
+create trigger _answer_hits__keep_fixed
+after update of turn_id, from_run, from_turn, similarity, rowid, _rowid_, oid on _answer_hits
+begin
+    select raise(abort, '405 _answer_hits: the record is append-only; this value never changes');
+end;
+
+create trigger tool_narrowings__keep_rows
+before delete on tool_narrowings
+when exists (select 1 from loops where id = old.loop_id)
+begin
+    select raise(abort, '405 tool_narrowings: the record is append-only; only the purge of a whole run removes rows');
+end;
+
+create trigger tool_narrowings__keep_keys
+before insert on tool_narrowings
+when exists (select 1 from tool_narrowings where loop_id = new.loop_id)
+begin
+    select raise(abort, '405 tool_narrowings: the record is append-only; no row is replaced or numbered by hand');
+end;
+
+create trigger tool_narrowings__keep_fixed
+after update of loop_id, is_narrowed, most, embedder, rowid, _rowid_, oid on tool_narrowings
+begin
+    select raise(abort, '405 tool_narrowings: the record is append-only; this value never changes');
+end;
+
+create trigger _tool_choices__keep_rows
+before delete on _tool_choices
+when exists (select 1 from tool_narrowings where loop_id = old.loop_id)
+begin
+    select raise(abort, '405 _tool_choices: the record is append-only; only the purge of a whole run removes rows');
+end;
+
+create trigger _tool_choices__keep_keys
+before insert on _tool_choices
+when exists (select 1 from _tool_choices where loop_id = new.loop_id and name = new.name)
+begin
+    select raise(abort, '405 _tool_choices: the record is append-only; no row is replaced or numbered by hand');
+end;
+
+create trigger _tool_choices__keep_fixed
+after update of loop_id, name, why, score, found_by on _tool_choices
+begin
+    select raise(abort, '405 _tool_choices: the record is append-only; this value never changes');
+end;
 -- [[[end]]]

@@ -28,6 +28,7 @@ OF_A_JUDGED_TURN = "exists (select 1 from turns where id = old.turn_id and phase
 USAGE = "response finish_reason prompt_tokens cached_tokens completion_tokens reasoning_tokens cost"
 OF_AN_OPEN_TURN = "exists (select 1 from turns where id = old.turn_id and phase <> 'judged')"
 OF_A_SELECTION = "exists (select 1 from rule_selections where id = old.selection_id)"
+OF_A_NARROWING = "exists (select 1 from tool_narrowings where loop_id = old.loop_id)"
 OF_A_COMMAND = "exists (select 1 from commands where id = old.command_id)"
 WITH_THE_CLOCK = "new.since - (select coalesce(max(id), 0) from events) in (0, 1)"
 SEEN = "content_id visibility state outcome context_order turn"
@@ -145,6 +146,9 @@ OF_PACKETS = (
     ),
     Kept("rule_findings", stays=OF_A_SELECTION),
     Kept("rule_lines", stays=OF_A_SELECTION),
+    Kept("_answer_hits", stays="exists (select 1 from turns where id = old.turn_id)"),
+    Kept("tool_narrowings", stays="exists (select 1 from loops where id = old.loop_id)"),
+    Kept("_tool_choices", stays=OF_A_NARROWING),
 )
 OF_COMMANDS = (
     Kept(
@@ -295,6 +299,7 @@ FREE = {
     "content_search": "an index",
     "text_search": "an index",
     "_function_tools": "what an app that opens the file gives; a call stands in commands",
+    "_cached_answers": "what may be given again; the answers stand in turns",
     "search_texts": "what an index is of, made anew when somebody searches",
     "text_vectors": "the same",
     "_search_clock": "the same",

@@ -81,6 +81,18 @@ def run(
             help="Shorten old tool results where a packet takes more than this share of its ceiling; 0: never.",
         ),
     ] = None,
+    narrow_tools: Annotated[
+        int | None,
+        typer.Option(
+            "--narrow-tools", metavar="N", min=0, max=100, help="Tell of N tools besides the core that fit; 0: of all."
+        ),
+    ] = None,
+    cache: Annotated[
+        bool | None,
+        typer.Option(
+            "--cache/--no-cache", help="Give an answer of before to nearly the same prompt; see 'engine cache'."
+        ),
+    ] = None,
     temperature: Annotated[
         float | None, typer.Option("--temperature", metavar="N", min=0, max=2, help="Sampling temperature, 0 to 2.")
     ] = None,
@@ -182,6 +194,8 @@ def run(
         max_depth=max_depth,
         max_seconds=max_seconds,
         condense_ratio=condense_ratio,
+        narrow_tools=narrow_tools,
+        answer_cache=cache,
         yolo=yolo,
         no_repo=no_repo,
         no_web=no_web,

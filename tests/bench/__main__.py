@@ -1,7 +1,8 @@
 """Runs the measurements: `python -m tests.bench`, all of them or those named; one table comes out.
 
 With --profile, --statements or --sizes it says where the time or the bytes of a turn go instead. `against [REV]` compares
-this checkout with an older revision; `local` asks the local model about the sources of four packages.
+this checkout with an older revision; `local` asks the local model about the sources of four packages, `knowledge` asks it
+with rules that are called up, with all of them, and with none.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from . import against, local, profiling
+from . import against, knowledge, local, profiling
 from .table import Line, text
 
 
@@ -24,6 +25,9 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["local"]:
         local.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["knowledge"]:
+        knowledge.main(sys.argv[2:])
         return
     benchmarks = found()
     arguments = _arguments(list(benchmarks))

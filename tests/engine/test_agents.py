@@ -4,7 +4,7 @@
 3. Which names count. 4. References are listed, and brought where the prompt is about them. 5. Texts of others forge
 nothing, are cut where there is no room, and lead nowhere else. 6. The prefix stays. 7. The layers of what was sent.
 
-spec: @agents @references @prompt_layers
+spec: @agents @references @references_by_meaning @prompt_layers
 """
 
 from __future__ import annotations
@@ -243,3 +243,24 @@ def test_a_run_and_a_prompt_add_to_the_message(db: engine.Database, root: Path) 
     assert sent(db, 3, "system").startswith(sent(db, 2, "system").removesuffix("\n# Session\n\ne\n"))
     db.run("Fork", run="child", fork="demo", at=1, model=script(root.parent, DONE, DONE), system_prompt="x" * 99_999)
     assert "Cut after 14745 of 99999 characters." in sent(db, 1, "system", "child")
+
+
+def test_a_reference_is_brought_by_its_meaning_where_no_words_bring_one(db: engine.Database, tmp_path: Path) -> None:
+    pytest.importorskip("wordllama")
+    root = project.make(
+        tmp_path / "shop",
+        {
+            "AGENTS.md": "# Shop\n\nSee the [refund policy](docs/refunds.md) and the [house style](docs/style.md).\n",
+            "docs/refunds.md": "# Refunds\n\nMoney goes back to customers within 14 days.\n",
+            "docs/style.md": "# Style\n\nFour spaces.\n",
+        },
+    )
+    for run, prompt in {"a": "A customer wants his money back", "b": "Write a haiku", "c": "Fix the style"}.items():
+        db.run(prompt, run=run, model=script(tmp_path, GO_ON, DONE), root=root)
+    query = "select path from known_entries where run = ? and visibility = 'visible' and scheme is null"
+    assert [[row["path"] for row in db.rows(query, (run,))] for run in "abc"] == [
+        ["docs/refunds.md"],
+        [],
+        ["docs/style.md"],
+    ]
+    assert not db.rows("select 1 from search_texts where kind = 'entry'"), "files are not read for it"

@@ -52,6 +52,7 @@ MOVING = [
     "stream",
     "init",
     "rules",
+    "cache",
     "skills",
     "personas",
     "keys",
@@ -67,6 +68,7 @@ SUBCOMMANDS += [["threads", name] for name in ("list", "show", "add", "rm", "ena
 SUBCOMMANDS += [["skills", name] for name in ("list", "add", "rm", "show", "search")]
 SUBCOMMANDS += [["personas", name] for name in ("list", "add", "rm", "show")]
 SUBCOMMANDS += [["workflow", name] for name in ("validate", "run", "resume", "show", "graph", "list")]
+SUBCOMMANDS += [["cache", name] for name in ("list", "stats", "clear")]
 SUBCOMMANDS += [["keys", name] for name in ("set", "list", "rm")]
 SUBCOMMANDS += [
     ["rules", name] for name in ("list", "new", "edit", "exclude", "brackets", "devmode", "explain", "stats")

@@ -123,7 +123,7 @@ def test_a_looked_at_turn_writes_nothing_where_there_are_no_rules(
     db.connection.trace_v2(1, lambda event: seen.append(event["sql"]))
     db.run("a test", run="a", model=script(tmp_path, DONE), root=root)
     db.connection.trace_v2(0, None)
-    assert [sql for sql in seen if "_loops_without_rules" in sql]
+    assert [sql for sql in seen if "_preparations" in sql]
     assert [sql for sql in seen if "rule" in sql and ("insert" in sql or "update" in sql)] == []
 
 
@@ -137,6 +137,16 @@ def test_a_fork_counts_the_prompts_of_its_parent(db: engine.Database, root: Path
     query = "select prompts from rule_matches where run = ? group by loop order by loop"
     assert [row["prompts"] for row in db.rows(query, ("a",))] == [1, 2, 3]
     assert [row["prompts"] for row in db.rows(query, ("b",))] == [3]
+
+
+def test_a_fork_begins_with_the_overrides_of_its_parent(db: engine.Database, root: Path, tmp_path: Path) -> None:
+    store.add(db, str(root), RULES)
+    db.run("go", run="a", model=script(tmp_path, DONE), root=root)
+    store.override(db, "a", "devmode", "", True)
+    db.fork("a", "b", at=1)
+    store.override(db, "a", "devmode", "", None)
+    query = "select r.alias, o.kind, o.is_on from rule_overrides as o join runs as r on r.id = o.run_id"
+    assert [tuple(row.values()) for row in db.rows(query)] == [("b", "devmode", 1)]
 
 
 def test_explaining_stores_nothing_and_tells_the_next_prompt(db: engine.Database, root: Path, tmp_path: Path) -> None:

@@ -1,3 +1,19 @@
+CREATE TABLE _answer_hits (
+    turn_id integer primary key constraint answer_hits_turn references turns (id) on delete cascade,
+    from_run text not null,
+    from_turn integer not null,
+    similarity real not null
+) strict;
+
+CREATE TABLE _cached_answers (
+    turn_id integer primary key constraint cached_answers_turn references turns (id) on delete cascade,
+    key blob not null,
+    embedder text,
+    vector blob,
+    hits integer not null default 0,
+    created_at integer not null
+) strict;
+
 CREATE TABLE _entry_actions (
     action text primary key,
     needs text not null,
@@ -110,6 +126,16 @@ CREATE TABLE _thread_offers (
     event text not null,
     fields text not null
 ) strict;
+
+CREATE TABLE _tool_choices (
+    loop_id integer not null
+        constraint tool_choices_loop references tool_narrowings (loop_id) on delete cascade,
+    name text not null,
+    why text constraint tool_choices_why check (why in ('core', 'used', 'found')),
+    score real,
+    found_by text,
+    primary key (loop_id, name)
+) strict, without rowid;
 
 CREATE TABLE acceptance_checks (
     id integer primary key,
@@ -957,6 +983,13 @@ CREATE TABLE threads (
     )
 ) strict;
 
+CREATE TABLE tool_narrowings (
+    loop_id integer primary key constraint tool_narrowings_loop references loops (id) on delete cascade,
+    is_narrowed integer not null constraint tool_narrowings_is_narrowed_flag check (is_narrowed in (0, 1)),
+    most integer not null,
+    embedder text
+) strict;
+
 CREATE TABLE tools (
     name text primary key,
     ordinal integer not null,
@@ -1156,6 +1189,8 @@ CREATE INDEX idx_acceptance_checks_loop_id on acceptance_checks (loop_id);
 
 CREATE INDEX idx_acceptance_checks_turn_id on acceptance_checks (turn_id);
 
+CREATE INDEX idx_cached_answers_key on _cached_answers (key);
+
 CREATE INDEX idx_children_effect_id on children (effect_id);
 
 CREATE INDEX idx_children_parent_run_id on children (parent_run_id);
@@ -1273,6 +1308,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _archive_notes (turn_id, entries, tokens, told)
 -- view _atomic_commands (command_id)
 -- view _begin_check (turn_id, run_id, loop_id, sequence, attempt, kind)
+-- view _bring_references (turn_id, found)
+-- view _cache_horizons (since)
+-- view _cacheable_turns (turn_id, asked_of, prompt)
 -- view _call_door (door, run, lease, path, body, attributes)
 -- view _call_function (command_id, reading)
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
@@ -1311,6 +1349,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _context_texts (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, prefix_of, prefix_chars, content_id, chars, body, summary, opening, fence, version, summary_chars, is_task, chars_per_token)
 -- view _context_views (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, picture_chars, start, loop_id, chars_per_token)
 -- view _copy_views (run_id, parent_run_id, forked_at, clock)
+-- view _core_tools (name)
 -- view _counting_grants (id, project_id, run_id, kind, target, granted_by, created_at, revoked_at)
 -- view _counting_layers (name, layer, value, source, rank)
 -- view _cut_responses (turn_id, told, cuts_text, ending)
@@ -1364,6 +1403,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _free_steps (run_id, free)
 -- view _function_timeouts (effect_id, timeout_s, left_s)
 -- view _give_tools (tools)
+-- view _given_answers (turn_id, response, reasoning, finish_reason, native)
 -- view _giving_loops (run_id, loop_id)
 -- view _grant_rights (grant_id, right_text)
 -- view _granted_proposals (proposal_id, grant_id)
@@ -1412,6 +1452,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _listed_folders (run_id, run, turn_id, project_id, root)
 -- view _listed_skills (turn_id, name, text, undescribed, unnamed)
 -- view _log_command (command_id)
+-- view _look_for_answer (turn_id, key, embedder, vector)
 -- view _loop_acceptances (loop_id, turn_id, accepted)
 -- view _loop_ceilings (loop_id, run_id, chars_per_token, context_size, ceiling)
 -- view _loop_diffs (loop_id, proposal_id, diff)
@@ -1426,9 +1467,11 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _maps (command_id, message)
 -- view _matched_references (turn_id, entry_id, share)
 -- view _metadata (id, attributes, head)
--- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
+-- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, answer_cache, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
 -- view _named_threads (name)
+-- view _narrow_limits (loop_id, most)
+-- view _narrow_tools (turn_id, found, embedder)
 -- view _newest_selection (id, loop_id, run_id, project_id, turn, prompts, context_left, rule_set_id, bracket, basis, devmode, room, chars, all_chars, tag)
 -- view _next_checks (turn_id, run_id, loop_id, sequence, attempt, kind)
 -- view _next_piped_text (path, most_tokens)
@@ -1456,7 +1499,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _packet_schemes (turn_id, kind, visible, summarized, expansion, floor)
 -- view _packet_sizes (turn_id, usage, free, system, system_share)
 -- view _packet_summary (turn_id, entry_id, version, text, content_id, body_chars)
--- view _packet_tools (turn_id, name, doc, persona_name, persona, native, anchors)
+-- view _packet_tools (turn_id, name, doc, persona_name, persona, native, anchors, untold)
 -- view _packet_unknowns (turn_id, entry_id, version, text)
 -- view _packet_visible (turn_id, entry_id, version, text, content_id, body_chars)
 -- view _page_reports (command_id, message)
@@ -1469,6 +1512,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _perform_plain (command_id)
 -- view _plain_commands (command_id)
 -- view _policy_rights (policy_id, right_text)
+-- view _preparations (turn_id, what)
 -- view _process_outputs (effect_id, channel, path, run_id, entry_id, body)
 -- view _process_paths (effect_id, run_id, path, channel)
 -- view _process_reports (effect_id, report)
@@ -1487,7 +1531,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _record_commands (turn_id, parsed)
 -- view _references (project_id, folder, source, ordinal, line, title, target, entry_id, shown_path, chars)
 -- view _refresh_entries (at)
--- view _refresh_search (at)
+-- view _refresh_search (entries)
 -- view _refusals (command_id, refusal)
 -- view _remove_entry (command_id, path)
 -- view _repeated_processes (command_id, refusal)
@@ -1523,6 +1567,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _selection_lines (selection_id, part_order, place, step, part, label, number, text, content_id, chars)
 -- view _selection_star_commands (selection_id, star_command_id, name, description)
 -- view _sent_packets (run_id, seen_at, turn)
+-- view _servable_answers (turn_id, key, embedder, vector, created_at, run_id, sequence, prompt)
 -- view _setting_defaults (name, value, kind, least, most, needed, meaning)
 -- view _setting_outcomes (name, origin, value, source, default)
 -- view _settle_proposal (proposal_id)
@@ -1564,6 +1609,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _thread_faults (thread_id, point, ordinal, fault)
 -- view _thread_matches (run_id, thread_id, name, priority, point, ordinal, part, message, turn_id, loop_id, command_id, event, fields)
 -- view _thread_moves (run_id, thread_id, name, from_point, to_point, why)
+-- view _tool_stamps (turn_id, stamp)
 -- view _tree_limits (root_loop_id, run, turns, max_turns, seconds, max_seconds)
 -- view _turn_cycles (turn_id, period)
 -- view _turn_faults (turn_id)
@@ -1577,12 +1623,17 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _undo_plans (run_id, way, turn, plan)
 -- view _undo_swaps (run_id, way, turn, loses, keeps)
 -- view _unfinished_processes (effect_id, run_id, door, identity, holder, token)
+-- view _unmatched_references (turn_id, scope, prompt)
+-- view _unnarrowed_turns (turn_id, prompt)
 -- view _unread_pictures (turn_id, project_id, root, path, size, sha256, format)
 -- view _unread_scripts (command_id, path)
 -- view _unreadable_files (entry_id, outcome, message, is_picture, short)
 -- view _unseen_texts (command_id, path, fault)
+-- view _unservable_answers (turn_id)
 -- view _unstored_packets (turn_id)
 -- view _untold_facts (run_id, command_id, result_id, event, fields)
+-- view _untold_names (loop_id, names)
+-- view _untold_tools (loop_id, name, ordinal)
 -- view _untold_undos (run_id, command_id, path, action, body)
 -- view _unused_chunk_lists (id)
 -- view _unused_chunks (id)
@@ -1603,6 +1654,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _written_contents (run_id, path, turn, content_id, began)
 -- view _yolo_proposals (proposal_id)
 -- view acceptances (run, loop, turn, attempt, check, criteria, verdict, counts, reasons, judge, path, seconds, started, ended, command_id, check_id)
+-- view answer_hits (run, turn, from_run, from_turn, similarity)
 -- view answer_proposal (proposal_id, decision, body, reason, decided_by)
 -- view append_job_output (effect_id, channel, text, lease)
 -- view append_output (effect_id, channel, text, lease)
@@ -1610,6 +1662,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view audit_entries (run, path, turn, body, status, at)
 -- view begin_turn (run, lease)
 -- view bracket_list (folder, bracket, after_prompts, below_percent, is_enabled, rules, basis, rule_set_id, ordinal)
+-- view cached_answers (run, turn, prompt, answer, hits, is_found_by, made_at, is_expired)
 -- view cancel_process (run, path, asked_by, reason)
 -- view choose_pictures (turn_id)
 -- view claim_files (effect_id)
@@ -1630,6 +1683,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view finish_delegation (effect_id, lease)
 -- view finish_effect (effect_id, state, outcome, message, detail, lease, pages)
 -- view finish_job (effect_id, outcome, exit_code, detail, lease)
+-- view forget_answers (run)
 -- view forget_skill (scope, name)
 -- view granted (grant_id, run, folder, kind, target, granted_by, granted)
 -- view instruction_files (project, folder, path, chars, links)
@@ -1721,6 +1775,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view thread_points (thread, point, part, event, fields, message, thread_id)
 -- view thread_positions (run, thread, point, says, run_id, thread_id)
 -- view threads_in_force (run_id, run, thread_id, name, level, priority, purpose)
+-- view tool_choices (run, loop, tool, why, found_by, score, most, embedder)
 -- view tree_runs (top, run, level, tree, run_id)
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase, created_at, ended_at)
 -- view turn_tools (turn_id, ordinal, name, description, schema)
@@ -1749,10 +1804,14 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _accept_all__accept on _accept_all
 -- trigger _accept_turn__accept on _accept_turn
 -- trigger _add_workflow__add on _add_workflow
+-- trigger _answer_hits__keep_fixed on _answer_hits
+-- trigger _answer_hits__keep_keys on _answer_hits
+-- trigger _answer_hits__keep_rows on _answer_hits
 -- trigger _apply_patch__apply on _apply_patch
 -- trigger _apply_write__apply on _apply_write
 -- trigger _begin_check__begin_command on _begin_check
 -- trigger _begin_check__begin_judge on _begin_check
+-- trigger _bring_references__bring on _bring_references
 -- trigger _call_door__call_begin_turn on _call_door
 -- trigger _call_door__call_dispatch on _call_door
 -- trigger _call_door__call_verb_set on _call_door
@@ -1789,8 +1848,10 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _lay_rules__lay on _lay_rules
 -- trigger _list_entries__list on _list_entries
 -- trigger _log_command__log on _log_command
+-- trigger _look_for_answer__look on _look_for_answer
 -- trigger _make_metadata__make on _make_metadata
 -- trigger _move_loop__move on _move_loop
+-- trigger _narrow_tools__narrow on _narrow_tools
 -- trigger _offer_command__offer on _offer_command
 -- trigger _offer_event__offer on _offer_event
 -- trigger _offer_packet__offer on _offer_packet
@@ -1837,6 +1898,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _tell_fact__tell on _tell_fact
 -- trigger _tell_facts__tell on _tell_facts
 -- trigger _tell_undone__tell on _tell_undone
+-- trigger _tool_choices__keep_fixed on _tool_choices
+-- trigger _tool_choices__keep_keys on _tool_choices
+-- trigger _tool_choices__keep_rows on _tool_choices
 -- trigger _write_batch__write on _write_batch
 -- trigger _write_body__write on _write_body
 -- trigger _write_job__write on _write_job
@@ -1909,6 +1973,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger finish_delegation__finish on finish_delegation
 -- trigger finish_effect__finish on finish_effect
 -- trigger finish_job__finish on finish_job
+-- trigger forget_answers__forget on forget_answers
 -- trigger forget_skill__forget on forget_skill
 -- trigger jobs__keep_ended_at on jobs
 -- trigger jobs__keep_fixed on jobs
@@ -2019,6 +2084,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger sweep__sweep on sweep
 -- trigger sync_files__sync on sync_files
 -- trigger take_up_workflow__take_up on take_up_workflow
+-- trigger tool_narrowings__keep_fixed on tool_narrowings
+-- trigger tool_narrowings__keep_keys on tool_narrowings
+-- trigger tool_narrowings__keep_rows on tool_narrowings
 -- trigger turn_errors__keep_fixed on turn_errors
 -- trigger turn_errors__keep_keys on turn_errors
 -- trigger turn_errors__keep_rows on turn_errors

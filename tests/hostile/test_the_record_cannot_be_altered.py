@@ -91,6 +91,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         db.execute("insert into rule_findings values (1, 1, 'matched', 'testing', '*.py', 'a.py', 1)")
         db.execute("insert into rule_lines select 1, 1, 'rule', 'testing', 1, 'text', min(id) from contents")
+        db.execute("insert into _answer_hits select max(id), 'demo', 1, 0.9 from turns")
+        db.execute("insert into tool_narrowings select id, 1, 3, null from loops where status = 200 limit 1")
+        db.execute("insert into _tool_choices select loop_id, 'rm', 'found', 0.1, 'words' from tool_narrowings")
         db.execute("pragma journal_mode = delete")
     return path
 

@@ -1,0 +1,104 @@
+"""`engine cache`: answers that are given again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .completing import complete_run
+from .printing import print_json, print_table, say
+from .shared import DbOption, JsonOption, database_or_fresh, open_existing
+
+app = typer.Typer(rich_markup_mode=None)
+
+_STATS = """
+select
+    count(*) as answers,
+    (select count(*) from answer_hits) as hits,
+    coalesce(sum(is_expired), 0) as expired,
+    (select value from settings where name = 'answer_cache') as answer_cache,
+    (select value from settings where name = 'cache_similarity') as cache_similarity
+from cached_answers
+"""
+
+
+@app.callback(invoke_without_command=True)
+def cache(context: typer.Context) -> None:
+    """List and clear the answers that are given again.
+
+    Where the setting answer_cache is 1, or 'engine run --cache' says so, a prompt that means nearly the same as one before,
+    in a packet that is else the same, gets the answer of that one at no cost. Answers of turns that did anything but
+    answer are not kept.
+
+    \b
+    Examples:
+      engine cache list
+      engine cache stats
+      engine cache clear
+    """
+    if not context.invoked_subcommand:
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+@app.command("list")
+def list_(as_json: JsonOption = False, db: DbOption = None) -> None:
+    """List the answers that may be given again, the latest first.
+
+    \b
+    Examples:
+      engine cache list
+      engine cache list --json
+    """
+    with database_or_fresh(db) as database:
+        rows = database.rows("select * from cached_answers")
+    if as_json:
+        print_json(rows)
+        return
+    columns = ("run", "turn", "prompt", "answer", "hits", "is_found_by", "made_at", "is_expired")
+    print_table(
+        rows, columns, "no answers; 'engine config answer_cache=1' keeps them, or 'engine run --cache' for one prompt"
+    )
+
+
+@app.command()
+def stats(as_json: JsonOption = False, db: DbOption = None) -> None:
+    """Say how many answers are kept, and how many turns were answered with one.
+
+    \b
+    Examples:
+      engine cache stats
+      engine cache stats --json
+    """
+    from engine.embedders import MISSING, embedder
+
+    if embedder() is None:
+        say(f"only the same prompt is found; {MISSING}")
+    with database_or_fresh(db) as database:
+        rows = database.rows(_STATS)
+    if as_json:
+        print_json(rows[0])
+    else:
+        print_table(rows, rows[0], "")
+
+
+@app.command()
+def clear(
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="NAME", help="Only those of this run.", autocompletion=complete_run)
+    ] = None,
+    db: DbOption = None,
+) -> None:
+    """Forget the answers, so that none is given again. Runs keep what they were answered.
+
+    \b
+    Examples:
+      engine cache clear
+      engine cache clear --run demo
+    """
+    with open_existing(db) as database:
+        before = database.value("select count(*) from cached_answers")
+        database.insert("forget_answers", run=run)
+        after = database.value("select count(*) from cached_answers")
+    say(f"{before - after} answers forgotten")
