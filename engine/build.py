@@ -127,6 +127,7 @@ class Build:
         with closing(_in_memory()) as connection:
             self.write_rules(connection)
             note_rules(connection, objects_of(connection))
+            connection.execute("insert into engine_meta (key, value) values ('mark', ?)", (images.NO_MARK,)).fetchall()
             connection.execute(f"pragma application_id = {APPLICATION_ID}").fetchall()
             connection.execute(f"pragma user_version = {self.version}").fetchall()
             objects = tuple(sorted(objects_of(connection)))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import time
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
 import apsw
 
+from . import known_files
 from . import schema as schemas
 from .build import installed
 from .errors import EngineError, NotFound
@@ -28,18 +30,24 @@ _RETRY_S = 0.01
 
 
 def connect_to_write(
-    path: Path, clock: Clock, synchronous: str, trust: schemas.Trust, rights: Rights, *, private: bool = False
+    path: Path,
+    clock: Clock,
+    synchronous: str,
+    trust: schemas.Trust,
+    rights: Rights,
+    *,
+    private: bool = False,
+    admit: schemas.Admit | None = None,
 ) -> apsw.Connection:
     """A connection that writes to the file at `path`, which is created or brought up to date with this build first.
 
-    With `private`, and in a folder `.engine`, a new file has mode 0600.
+    With `private`, and in a folder `.engine`, a new file has mode 0600. `admit` raises where the file must not be written,
+    by default where this user does not know it and it would act (`known_files`).
     """
     if str(path) != MEMORY and not path.exists():
-        private = private or path.parent.name == FOLDER
-        # where this fails, SQLite makes the file below
-        if not installed().fresh.write(path, private=private) and private:
-            with suppress(OSError):
-                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        _make(path, private=private or path.parent.name == FOLDER)
+    if admit is None and trust is not True and str(path) != MEMORY:
+        admit = partial(known_files.admit, path=path)
     logged = bool(_log_size(path))
     connection = _connected(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     # a file that is refused is left as it was: its log, which may be that of another database, is not written into it
@@ -48,8 +56,8 @@ def connect_to_write(
         connection.set_busy_timeout(OPENING_TIMEOUT_MS)
         if str(path) == MEMORY:
             installed().fresh.copy_to(connection)
-        register(connection, clock, rights.confirmed)
-        schemas.prepare(connection, trust)
+        register(connection, clock, rights.confirmed, partial(known_files.is_beside, path))
+        schemas.prepare(connection, trust, admit=admit)
         _use_wal(connection)
         for pragma in (
             f"synchronous = {synchronous}",
@@ -63,6 +71,16 @@ def connect_to_write(
         connection.close()
         raise
     return connection
+
+
+def _make(path: Path, *, private: bool) -> None:
+    """Make a new file, which this user knows. Where that fails, SQLite makes it when it is opened."""
+    mark = known_files.new_mark()
+    if installed().fresh.write(path, mark, private=private):
+        known_files.note_new(path, mark)
+    elif private:
+        with suppress(OSError):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
 
 
 def connect_to_read(path: Path, clock: Clock) -> apsw.Connection:

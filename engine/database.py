@@ -74,6 +74,7 @@ class Store:
         clock: Clock,
         trust: schemas.Trust = False,
         config: bool = False,
+        admit: schemas.Admit | None = None,
     ) -> None:
         if not is_name(str(path)):
             raise ValidationError(f"{str(path)!r}: is no path of a database; it holds a NUL or is not UTF-8")
@@ -104,7 +105,9 @@ class Store:
                     self.close()
                     raise
             else:
-                self.connection = connect_to_write(self.path, clock, synchronous, trust, self.rights, private=config)
+                self.connection = connect_to_write(
+                    self.path, clock, synchronous, trust, self.rights, private=config, admit=admit
+                )
         self.identity = identity(self.place)
         if not read_only:
             self._configure()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -20,6 +21,7 @@ State = Literal["alive", "dead", "unknown"]
 
 _PROC = Path("/proc")
 _GONE = frozenset("ZX")
+_MOST_PID = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,18 @@ class ProcessIdentity:
         """The identity that `to_json` wrote; `ValidationError` (400) for anything else."""
         try:
             identity = cls(**json.loads(text))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise ValidationError(f"not the identity of a process: {text!r}; expected what to_json wrote") from error
-        if type(identity.pid) is not int or identity.pid < 1:
+        if type(identity.pid) is not int or not 1 <= identity.pid <= _MOST_PID:
             raise ValidationError(f"not the identity of a process: pid {identity.pid!r} is no process id")
         return identity
+
+
+def read_identity(text: str | None) -> ProcessIdentity | None:
+    """The identity in a column of a file; None for what is none, which a file from elsewhere may hold."""
+    with suppress(ValidationError):
+        return ProcessIdentity.from_json(text or "")
+    return None
 
 
 class ProcessStat(NamedTuple):

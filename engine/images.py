@@ -20,11 +20,15 @@ from .durable import held_folder, sync, temporary_beside
 from .objects import Object
 from .places import cache_folder, read_cached, write_cached
 
-_FORM = 2
+_FORM = 3
 """The format of an image in the cache. It is part of the name, so an image of another format is not found."""
 _KEPT = 8
 """How many images stay in the cache; each build with each set of plugins has one."""
 _LENGTH_BYTES = 8
+
+
+NO_MARK = "~" * 32
+"""What stands in an image in the place of the mark that each new file gets; as long as that."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +52,17 @@ class Fresh:
             with connection.backup("main", source, "main") as copying:
                 copying.step()
 
-    def write(self, path: Path, *, private: bool) -> bool:
+    def write(self, path: Path, mark: str, *, private: bool) -> bool:
         """Make a new file at `path` atomically; False where a file is there already, or the file system has no links.
 
-        With `private` the file has mode 0600 from the start.
+        With `private` the file has mode 0600 from the start. It bears `mark`, 32 characters of ASCII.
         """
         try:
             mode = 0o600 if private else None
+            image = self.image.replace(NO_MARK.encode(), mark.encode(), 1)
             with (
                 held_folder(Path(os.path.realpath(path.parent))) as folder,
-                temporary_beside(path.name, folder, self.image, mode) as temporary,
+                temporary_beside(path.name, folder, image, mode) as temporary,
             ):
                 os.link(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
                 sync(folder)

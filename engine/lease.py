@@ -55,6 +55,7 @@ class Lease:
 
     def _token_of_the_dead(self) -> str | None:
         held = self.db.row("select token, holder from run_leases where run = ?", (self.run,))
-        if held and identity.state(identity.ProcessIdentity.from_json(held["holder"])) == "dead":
+        holder = identity.read_identity(held["holder"]) if held else None
+        if held and holder and identity.state(holder) == "dead":
             return str(held["token"])
         return None

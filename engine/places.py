@@ -1,4 +1,4 @@
-"""The user's own folders: the cache, the configuration, and that of temporary files."""
+"""The user's own folders: the cache, the configuration, the state, and that of temporary files."""
 
 from __future__ import annotations
 
@@ -49,6 +49,13 @@ def config_folder() -> Path:
     if folder := os.environ.get("XDG_CONFIG_HOME"):
         return Path(folder) / "engine"
     return home_folder() / ".config" / "engine"
+
+
+def state_folder() -> Path:
+    """The folder of what this user's engine notes by itself: `$XDG_STATE_HOME/engine` or `~/.local/state/engine`."""
+    if folder := os.environ.get("XDG_STATE_HOME"):
+        return Path(folder) / "engine"
+    return home_folder() / ".local" / "state" / "engine"
 
 
 def is_own(found: os.stat_result) -> bool:

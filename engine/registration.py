@@ -114,20 +114,21 @@ class _LastError:
         return self.text
 
 
-def _confirms_nothing(_: str) -> bool:
+def _denies(_: str) -> bool:
     return False
 
 
 def register(
     connection: apsw.Connection | sqlite3.Connection,
     clock: Clock = system_clock,
-    confirmed: Callable[[str], bool] = _confirms_nothing,
+    confirmed: Callable[[str], bool] = _denies,
+    beside: Callable[[str], bool] = _denies,
 ) -> None:
     """Prepare `connection` to write to an engine file: functions, foreign keys and recursive triggers.
 
     `clock` returns the Unix time in milliseconds. `confirmed` says whether the user's own store confirms a right that the
-    file holds; by default none is. The standard library does not pass on the text of an error that a rule
-    raised; there `select last_error()` returns it.
+    file holds; by default none is. `beside` says whether a folder is the one that the file came with, or below it. The
+    standard library does not pass on the text of an error that a rule raised; there `select last_error()` returns it.
     """
     if not (isinstance(connection, apsw.Connection) or hasattr(connection, "create_function")):
         raise TypeError(f"connection is a connection of apsw or sqlite3, not {connection!r}")
@@ -137,6 +138,7 @@ def register(
         Function("now", 0, clock),
         Function("last_error", 0, errors.last_error),
         Function("is_confirmed", 1, lambda text: int(text is not None and confirmed(str(text)))),
+        Function("is_beside", 1, lambda folder: int(folder is not None and beside(str(folder)))),
     )
     if isinstance(connection, apsw.Connection):
         _register_apsw(connection, impure)

@@ -7,7 +7,7 @@ are compared with those of the installed build. Objects of others on the engine'
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,9 @@ _NAMED = 4
 
 Trust = bool | str
 """Whether objects of others are trusted: all (True), none (False), or those with this digest."""
+
+Admit = Callable[[apsw.Connection], None]
+"""Raises where a file must not be written."""
 
 
 @dataclass(frozen=True)
@@ -48,18 +51,23 @@ class Standing:
         return digest(self.unknown)
 
 
-def prepare(connection: apsw.Connection, trust: Trust = False, build: Build | None = None) -> None:
+def prepare(
+    connection: apsw.Connection, trust: Trust = False, build: Build | None = None, admit: Admit | None = None
+) -> None:
     """Bring an open database to the version of `build`, by default the installed one, with its views and triggers.
 
-    Raises `Conflict` (409) for a file of a newer engine, and for one that must be rebuilt while a driver holds a lease in
-    it; `PermissionDenied` (403) for objects of others on the engine's tables that `trust` does not cover.
+    `admit` is asked when the rules of the file are those of `build`; what it raises leaves the file as it was. Raises
+    `Conflict` (409) for a file of a newer engine, and for one that must be rebuilt while a driver holds a lease in it;
+    `PermissionDenied` (403) for objects of others on the engine's tables that `trust` does not cover.
     """
-    build = build or installed()
+    build, admit = build or installed(), admit or _admit_all
     if _is_fresh(connection, build):
+        admit(connection)
         return
     standing = inspect(connection, build)
     if standing.is_current:
         _refuse_unknown(connection, standing.unknown, trust)
+        admit(connection)
         return
     with _transaction(connection, foreign_keys=standing.version == build.version):
         # another process may have done it in between
@@ -71,6 +79,11 @@ def prepare(connection: apsw.Connection, trust: Trust = False, build: Build | No
         else:
             connection.execute(f"pragma application_id = {APPLICATION_ID}").fetchall()
             _make(connection, build)
+        admit(connection)
+
+
+def _admit_all(_: apsw.Connection) -> None:
+    """Let every file be written."""
 
 
 def _is_fresh(connection: apsw.Connection, build: Build) -> bool:

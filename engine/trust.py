@@ -1,17 +1,30 @@
-"""Which objects of others this user trusts in which file.
+"""What this user trusts: objects of others in a file, and a whole file that would act.
 
-That is kept in `trust.json` in the user's configuration folder, not in the file: for the real path of each file, the digest
-of its trusted objects. A file that is moved, or whose objects change, has to be trusted anew.
+Objects are kept in `trust.json` in the user's configuration folder, not in the file: for the real path of each file, the
+digest of its trusted objects. A file that is moved, or whose objects change, has to be trusted anew. Files are kept by
+`engine.known_files`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import apsw
+
+from . import known_files
+from .database import Store
 from .errors import EngineError
 from .places import config_folder, own_lock, read_own, write_own
+from .registration import system_clock
+
+if TYPE_CHECKING:
+    from .schema import Admit, Trust
 
 
 def store() -> Path:
@@ -38,6 +51,45 @@ def remember(path: Path, digest: str | None) -> None:
             write_own(store(), (json.dumps(known, indent=2, sort_keys=True) + "\n").encode())
     except OSError as error:
         raise EngineError(f"{store()}: cannot be written ({error.strerror or error}); nothing was changed") from error
+
+
+def acts_of(path: Path, trust: Trust) -> list[known_files.Act]:
+    """What the file at `path` would do if it were driven; nothing of one that is known. The file stays as it is.
+
+    `trust` is that of `engine.open`; raises like it.
+    """
+    found: list[known_files.Act] = []
+
+    def look(connection: apsw.Connection) -> None:
+        found.extend(known_files.acts_of_unknown(connection, path))
+        raise _Looked
+
+    with suppress(_Looked):
+        _opened(path, trust, look)
+    return found
+
+
+def know(path: Path, trust: Trust, agreed: Sequence[known_files.Act]) -> None:
+    """Let the file at `path` act, if what it would do is what was agreed to.
+
+    Raises `Conflict` (409) where it is something else, and like `engine.open`.
+    """
+    _opened(path, trust, partial(known_files.admit_agreed, path=path, agreed=agreed))
+
+
+def forget(path: Path) -> None:
+    """Trust nothing in the file at `path` any more."""
+    with Store(path, synchronous="FULL", read_only=True, clock=system_clock) as db:
+        known_files.forget(db.connection, path)
+    remember(path, None)
+
+
+class _Looked(BaseException):
+    """Nothing is to be written."""
+
+
+def _opened(path: Path, trust: Trust, admit: Admit) -> None:
+    Store(path, synchronous="FULL", read_only=False, clock=system_clock, trust=trust, admit=admit).close()
 
 
 def _read() -> dict[str, object]:

@@ -27,6 +27,10 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and os.access(MEMORY, os.W_OK)
     if _memory.f_bavail * _memory.f_frsize > ROOM and not _memory.f_flag & os.ST_NOEXEC:
         os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
+# What the engine notes of the files that it made is of one user for all tests, and thrown away with them.
+_state = tempfile.TemporaryDirectory(prefix="engine-state-")
+os.environ["XDG_STATE_HOME"] = _state.name
+
 # Processes that tests start keep what they compile, which takes longer than most of what they do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from audit import audit
 from sqltest import STEPS
 
 import engine
+from engine import known_files
 
 _numbers = count(1)
 
@@ -42,6 +44,15 @@ def script(folder: Path, *answers: str | dict[str, Any]) -> str:
     path = folder / f"script{next(_numbers)}.jsonl"
     path.write_text("".join(json.dumps(answer) + "\n" for answer in answers), encoding="utf-8")
     return f"scripted:{path}"
+
+
+def make_known(path: Path) -> Path:
+    """Let a file that another build made be one of the user who tests; returns its path."""
+    mark = known_files.new_mark()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("insert or replace into engine_meta (key, value) values ('mark', ?)", (mark,))
+    known_files.note_new(path, mark)
+    return path
 
 
 @contextmanager

@@ -94,11 +94,12 @@ def look_at(path: Path) -> Database:
 
 
 def open_to_write(given: Path | None) -> Database:
-    """The database, created with its folder where there is none; objects in it that the user trusts are allowed."""
-    import engine
+    """The database, created with its folder where there is none; objects in it that the user trusts are allowed.
+
+    At a terminal a person is asked about a file that he does not know and that would act.
+    """
     from engine.errors import Conflict, ValidationError
     from engine.locate import database_to_write, make_folder, passed_over
-    from engine.trust import trusted
 
     from .printing import say, visible
 
@@ -108,12 +109,29 @@ def open_to_write(given: Path | None) -> Database:
             say(f"engine: {visible(reason)}; --db names a file to use", "yellow")
     make_folder(path)
     try:
-        database = engine.open(path, trust=trusted(path) or False, config=True)
+        database = _open_known(path)
     except ValidationError as error:
         raise Conflict(error.message) from error
     if waiting := [str(row["name"]) for row in database.rows("select name from unconfirmed_settings")]:
         say(f"engine.toml: not counted until 'engine config --confirm': {visible(', '.join(waiting))}", "yellow")
     return database
+
+
+def _open_known(path: Path) -> Database:
+    import engine
+    from engine.known_files import ForeignFile
+    from engine.trust import know, trusted
+
+    trust = trusted(path) or False
+    try:
+        return engine.open(path, trust=trust, config=True)
+    except ForeignFile as error:
+        from .trust import agrees
+
+        if not agrees(path, error.acts):
+            raise
+        know(path, trust, error.acts)
+        return engine.open(path, trust=trust, config=True)
 
 
 def use_keys(db: Database, key_from: Iterable[str] | None) -> None:

@@ -1,54 +1,99 @@
-"""`engine trust`: shows and trusts objects of others in a file."""
+"""`engine trust`: shows what would act in a file from elsewhere, and trusts it."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .printing import print_json, print_text, say
+from .printing import print_json, print_text, say, visible
 from .shared import DbOption, JsonOption, look_at
+
+if TYPE_CHECKING:
+    from engine.known_files import Act
+
+_MOST_ACTS = 20
+"""Acts that are shown before a question."""
 
 
 def trust(
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Trust them without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Trust what is shown without asking.")] = False,
     forget: Annotated[bool, typer.Option("--forget", help="Trust nothing in the file any more.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show and trust objects of others in the file.
+    """Show what would act in a file from elsewhere, and trust it.
 
-    These are objects on the engine's tables, such as triggers, that neither the engine nor an installed plugin made. Your
-    decision is stored in your configuration folder, for this file and these objects only.
+    First objects on the engine's tables, such as triggers, that neither the engine nor an installed plugin made; then,
+    of a file that your engine has not made, what it would do if it were driven. Your decision is kept in your own folders,
+    for this file only.
 
     \b
     Examples:
       engine trust
       engine trust --db agent.db --yes
     """
+    from engine import trust as trusting
     from engine.locate import database_to_read
-    from engine.trust import remember
-
-    from .asking import at_terminal
 
     path = database_to_read(db, Path.cwd())
     if forget:
-        remember(path, None)
+        trusting.forget(path)
         say(f"{path}: nothing of it is trusted")
         return
     with look_at(path) as database:
         unknown, digest = database.unknown, database.unknown_digest
+    allowed = not unknown or trusting.trusted(path) == digest
+    acts = trusting.acts_of(path, digest) if allowed else []
     if as_json:
-        print_json([each._asdict() for each in unknown])
+        print_json([*(each._asdict() for each in unknown), *(dict(zip(_COLUMNS, act, strict=True)) for act in acts)])
     else:
         for each in unknown:
             print_text(f"{each}:\n{each.sql}\n")
-    if not unknown:
-        say(f"{path}: holds only what the engine, its plugins and apps on tables of their own made")
-    elif yes or (at_terminal() and sys.stdin.isatty() and typer.confirm("Let this act?", err=True)):
-        remember(path, digest)
+    if unknown and not allowed:
+        if not _confirms("Let this act?", yes=yes):
+            say(f"{path}: not trusted; --yes trusts what is shown")
+            return
+        trusting.remember(path, digest)
+        acts = trusting.acts_of(path, digest)
+    if acts:
+        _show(path, acts, len(acts))
+        if not _confirms("Let it do so?", yes=yes):
+            say(f"{path}: not trusted; --yes trusts what is shown")
+            return
+        trusting.know(path, digest if unknown else False, acts)
+    if unknown or acts:
         say(f"{path}: trusted")
     else:
-        say(f"{path}: not trusted; --yes trusts what is shown")
+        say(f"{path}: is yours, or would do nothing by itself")
+
+
+_COLUMNS = ("kind", "run", "what")
+
+
+def agrees(path: Path, acts: Sequence[Act]) -> bool:
+    """Whether the person at the terminal lets a file act that he does not know; False where nobody can be asked."""
+    from .asking import at_terminal
+
+    if not at_terminal():
+        return False
+    _show(path, acts, _MOST_ACTS)
+    return typer.confirm("Let it do so?", err=True)
+
+
+def _show(path: Path, acts: Sequence[Act], most: int) -> None:
+    from engine.known_files import told
+
+    say(f"{visible(str(path))}: is not known to be yours. It", "yellow")
+    for act in acts[:most]:
+        say(f"  {visible(told(act))}")
+    if len(acts) > most:
+        say(f"  … {len(acts) - most} more; 'engine trust' shows all", "yellow")
+
+
+def _confirms(question: str, *, yes: bool) -> bool:
+    from .asking import at_terminal
+
+    return yes or (at_terminal() and typer.confirm(question, err=True))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine import plugins
 from engine.errors import EngineError, PermissionDenied
-from engine.identity import ProcessIdentity
+from engine.identity import read_identity
 from engine.secrets import scrubbed
 
 from . import files, finding, pages
@@ -125,8 +125,7 @@ class Performer:
     def recover(self, run_id: int) -> None:
         """Kill the processes of a driver that died and record them as interrupted, functions too; none is started again."""
         for process in self._db.rows("select * from _leftover_processes where run_id = ?", (run_id,)):
-            if process["identity"]:
-                kill_leftover(ProcessIdentity.from_json(process["identity"]))
+            kill_leftover(read_identity(process["identity"]))
             interrupted = {"state": "failed", "outcome": "interrupted", "message": process["message"]}
             self._report(process["effect_id"], interrupted)
 
@@ -135,7 +134,7 @@ class Performer:
         for job in self._db.rows(
             "select j.* from _leftover_jobs as j join runs as r on r.id = j.run_id where r.alias = ?", (run,)
         ):
-            kill_leftover(ProcessIdentity.from_json(job["identity"]))
+            kill_leftover(read_identity(job["identity"]))
             self._db.insert("finish_job", effect_id=job["effect_id"], outcome="interrupted", lease=self._token)
 
     @property

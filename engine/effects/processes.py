@@ -101,10 +101,10 @@ def run_process(
         running.close()
 
 
-def kill_leftover(identity: ProcessIdentity) -> bool:
-    """Kill the process group of a command whose engine died; False, without a signal, where it is gone."""
-    stat = process_stat(identity.pid)
-    if stat is None or stat.group != identity.pid or not is_same_process(identity):
+def kill_leftover(identity: ProcessIdentity | None) -> bool:
+    """Kill the process group of a command whose engine died; False, without a signal, where it is gone or not known."""
+    stat = process_stat(identity.pid) if identity else None
+    if identity is None or stat is None or stat.group != identity.pid or not is_same_process(identity):
         return False
     return signal_group(identity.pid, signal.SIGKILL)
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineError
-from engine.identity import ProcessIdentity, state
+from engine.identity import read_identity, state
 
 from .processes import kill_leftover
 
@@ -20,8 +20,7 @@ def heal(db: Store) -> None:
     """End what is left of processes that no engine watches any more, and record it, as the next driver would."""
     for process in db.rows("select * from _unfinished_processes"):
         if is_left(process):
-            if process["identity"]:
-                kill_leftover(ProcessIdentity.from_json(process["identity"]))
+            kill_leftover(read_identity(process["identity"]))
             with suppress(
                 EngineError
             ):  # somebody else drives the run by now, or it cannot be written: then the next one does it
@@ -32,4 +31,5 @@ def heal(db: Store) -> None:
 
 def is_left(process: Row) -> bool:
     """Whether the engine that started a process is provably dead: one that ends by itself ends its processes first."""
-    return process["holder"] is not None and state(ProcessIdentity.from_json(process["holder"])) == "dead"
+    holder = read_identity(process["holder"])
+    return holder is not None and state(holder) == "dead"

@@ -29,7 +29,9 @@ def environment(home: Path, **extra: str) -> dict[str, str]:
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(_OWN) and not name.endswith("_API_KEY")
     }
-    return kept | {"HOME": str(home), "ENGINE_CACHE": str(home / "cache"), "COLUMNS": "120"} | extra
+    own = {"HOME": str(home), "ENGINE_CACHE": str(home / "cache"), "COLUMNS": "120"}
+    # the files that a test has made are known to the processes that it starts
+    return kept | own | {"XDG_STATE_HOME": os.environ["XDG_STATE_HOME"]} | extra
 
 
 def engine(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from driving import make_known
 from engine_cli import READ_AND_ANSWER, database, engine, script
 
 import engine as library
@@ -95,6 +96,7 @@ def test_a_project_loosens_nothing_until_this_user_confirms_it(folder: Path) -> 
 def test_the_settings_of_an_old_file_are_shown_as_they_are(folder: Path) -> None:
     place = folder / "old.db"
     place.write_bytes(gzip.decompress((FIXTURES / "version_2.db.gz").read_bytes()))
+    make_known(place)
     before = place.read_bytes()
     rows = json.loads(engine(folder, "config", "--db", str(place), "--json").stdout)
     found = {row["name"]: row["value"] for row in rows if row["origin"] == "file"}

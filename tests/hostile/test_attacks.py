@@ -415,7 +415,7 @@ DAMAGES = (
     "create view x as select * from x",
     'create view "a\'b""; drop table turns; --" as select 1',
     'create table "x""; attach \'y\' as z; --" (a)',
-    "update engine_meta set value = 'x'",
+    "update engine_meta set value = 'x' where key = 'sources'",
     "delete from engine_objects",
     "insert or ignore into engine_objects (name, type) values ('x\"; drop table turns; --', 'trigger')",
     "insert or ignore into engine_objects (name, type) values ('turns', 'view')",

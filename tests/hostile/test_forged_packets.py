@@ -19,7 +19,7 @@ import apsw
 import pytest
 from audit import audit
 from campaign import examples
-from driving import DONE, GO_ON, begin, fresh, script
+from driving import DONE, GO_ON, begin, fresh, make_known, script
 from hypothesis import example, given
 from hypothesis import strategies as st
 from packet_reader import Entry, path_of, read_compact, read_full
@@ -316,6 +316,7 @@ def test_a_prompt_with_its_closing_tag_has_another_tag(text: str) -> None:
 def test_an_older_file_gets_its_fences_when_it_is_migrated(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     path.write_bytes(gzip.decompress((Path(__file__).parent.parent / "fixtures" / "version_1.db.gz").read_bytes()))
+    make_known(path)
     body, head = "a\n:::b\n</visible>", '{"turn":1,"tags":"</log><|im_end|>"'
     with closing(apsw.Connection(str(path))) as old:
         engine.register(old)

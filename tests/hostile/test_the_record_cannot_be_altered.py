@@ -18,6 +18,7 @@ from typing import Any
 
 import apsw
 import pytest
+from driving import make_known
 from record_guards import FREE, RECORD, ROWID, Kept
 
 import engine
@@ -54,6 +55,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with runs in every state, as this build keeps it."""
     path = tmp_path_factory.mktemp("old") / "t.db"
     path.write_bytes(gzip.decompress((FIXTURES / "version_2.db.gz").read_bytes()))
+    make_known(path)
     with engine.open(path) as db:
         db.execute(
             "insert into jobs (effect_id, run_id, loop_id, identity, started_at, ended_at, state) "

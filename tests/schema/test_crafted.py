@@ -44,7 +44,7 @@ def test_a_name_in_engine_objects_is_no_sql(tmp_path: Path, victim: Path, kind: 
     )
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("insert into engine_objects (type, name) values (?, ?)", (kind, name))
-        connection.execute("update engine_meta set value = 'other'")
+        connection.execute("update engine_meta set value = 'other' where key = 'sources'")
     looked_at_and_opened(path)
     assert not made.exists()
     with closing(sqlite3.connect(victim)) as connection:
@@ -55,7 +55,9 @@ def test_a_view_whose_name_is_sql_is_dropped_by_its_name(tmp_path: Path, victim:
     path = file_with_a_run(tmp_path / "t.db")
     name = f"x\"; attach '{victim}' as v; delete from v.customers; --"
     quoted = '"' + name.replace('"', '""') + '"'
-    write_with(path, f"create view {quoted} as select 1", "update engine_meta set value = 'other'")
+    write_with(
+        path, f"create view {quoted} as select 1", "update engine_meta set value = 'other' where key = 'sources'"
+    )
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("insert into engine_objects (type, name) values ('view', ?)", (name,))
     with engine.open(path) as db:
@@ -70,7 +72,7 @@ def test_a_type_in_engine_objects_is_no_sql(tmp_path: Path, kind: str) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("pragma ignore_check_constraints = on")
         connection.execute("insert into engine_objects (type, name) values (?, 'settings')", (kind,))
-        connection.execute("update engine_meta set value = 'other'")
+        connection.execute("update engine_meta set value = 'other' where key = 'sources'")
     with engine.open(path) as db:
         assert db.value("select run from run_overview") == "demo"
         assert db.value("select count(*) from settings") > 0

@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 from audit import audit
+from driving import make_known
 from recording import changes_of, rows_of
 
 import engine
@@ -45,7 +46,7 @@ def unpack(version: int, folder: Path) -> Path:
         path.write_text(text, encoding="utf-8")
     path = folder / "t.db"
     path.write_bytes(gzip.decompress((FIXTURES / f"version_{version}.db.gz").read_bytes()))
-    return path
+    return make_known(path)
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +90,7 @@ def old(version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.chdir(tmp_path)
     path = unpack(version, tmp_path)
     path.write_bytes(as_migrated(version))
+    make_known(path)
     with engine.open(path) as db:
         db.execute("update projects set root = ? where root = 'project'", (str(tmp_path / "project"),))
         yield db

@@ -1,0 +1,102 @@
+-- Acts: what a file would do that its user did not ask for.
+-- A file may come from anybody. Before one that this user does not know is written or driven, he is told what is in it that
+-- would act: what was decided and not performed, prompts and answers that wait, processes that would be ended, folders that
+-- lie elsewhere, models that are files, and settings and rules that open something.
+-- spec: @foreign_files
+
+-- views
+
+-- The models of runs that are files, which answer or are loaded.
+create view _models_from_files as
+select distinct q.run_id, coalesce(m.actual, q.model) as actual
+from (
+    select id as run_id, model
+    from runs
+    union
+    select run_id, model
+    from loops
+) as q
+left join models as m on m.alias = q.model
+where substr(coalesce(m.actual, q.model), 1, 9) = 'scripted:'
+    or substr(coalesce(m.actual, q.model), 1, 7) = 'replay:'
+    or substr(coalesce(m.actual, q.model), 1, 5) = 'gguf:';
+
+-- What the file would do, the gravest first. 'run' is null for what concerns all of them.
+create view _acts as
+select
+    1 as rank,
+    'effect' as kind,
+    r.alias as run,
+    case f.state when 'started' then 'had begun to perform ' else 'would perform ' end
+    || case
+        when f.detail ->> '$.command' is not null then 'the command ' || quote(substr(f.detail ->> '$.command', 1, 200))
+        else f.kind || ' ' || coalesce(quote(substr(coalesce(p.target, f.detail ->> '$.path', f.detail), 1, 200)), '')
+    end as what
+from effects as f
+join runs as r on r.id = f.run_id
+left join proposals as p on p.id = f.proposal_id
+where f.state in ('pending', 'started')
+union all
+select 2, 'process', r.alias, 'would end processes that it names'
+from (
+    select run_id from jobs where ended_at is null
+    union
+    select run_id from effects where state = 'started' and identity is not null
+) as j
+join runs as r on r.id = j.run_id
+union all
+select
+    3,
+    'answer',
+    r.alias,
+    'would go on with its turn ' || t.sequence || coalesce(
+        ', in which ' || nullif((
+            select count(*)
+            from commands as c
+            where c.turn_id = t.id and c.state in ('queued', 'performing', 'proposed', 'accepting', 'accepted')
+        ), 0) || ' commands wait', ''
+    )
+from turns as t
+join runs as r on r.id = t.run_id
+where t.phase <> 'judged'
+union all
+select
+    4,
+    'prompt',
+    r.alias,
+    'would answer the prompt ' || quote(substr(l.prompt, 1, 100)) || coalesce(' with ' || quote(l.model), '')
+    || case
+        when exists (select 1 from loop_flags as f where f.loop_id = l.id and f.flag = 'yolo')
+            then ', accepting everything'
+        else ''
+    end
+from loops as l
+join runs as r on r.id = l.run_id
+where l.status in (100, 102)
+union all
+select
+    5,
+    'folder',
+    null,
+    'works in the folder ' || quote(p.root)
+from projects as p
+where p.root is not null and not is_beside(p.root)
+union all
+select 6, 'model', r.alias, 'asks the model ' || quote(substr(h.actual, 1, 200))
+from _models_from_files as h
+join runs as r on r.id = h.run_id
+union all
+select 6, 'model', null, 'asks ' || quote(m.actual) || ' under the name ' || quote(m.alias)
+from models as m
+-- a name that says what it is, and leads to another model
+where m.actual <> m.alias and (m.alias = 'local' or instr(m.alias, '/') > 0)
+union all
+select 7, 'setting', null, 'sets ' || s.name || ' to ' || coalesce(quote(substr(s.value, 1, 100)), 'nothing')
+from setting_list as s
+where s.value is not s."default"
+    and s.origin not in ('user', 'project')
+    and s.name not in (select h.name from _harmless_settings as h)
+union all
+select 8, 'files', null, 'takes files into its project that git does not track: ' || quote(substr(c.pattern, 1, 100))
+from file_constraints as c
+where c.rule = 'add';
