@@ -6,12 +6,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import engine
 from engine.packet import Renderer
 
 from .bench_context import BYTES, bare_ms
+from .metering import opened
 from .table import Line
 
 ENTRIES = (100, 1000, 5000)
@@ -79,7 +79,7 @@ def _run(count: int, limit: int) -> Iterator[engine.Database]:
     """A database with a run of `count` visible entries whose first turn waits for its packet."""
     with (
         tempfile.TemporaryDirectory(prefix="bench-") as folder,
-        closing(engine.open(Path(folder) / "bench.db", synchronous="OFF")) as db,
+        closing(opened(folder)) as db,
     ):
         attributes = f'{{"model":"none","context_limit":{limit}}}'
         db.insert("verb_set", run="bench", path="run://bench", body="Read all.", attributes=attributes)

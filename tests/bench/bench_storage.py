@@ -12,6 +12,7 @@ from typing import Any
 
 import engine
 
+from .metering import opened
 from .scenario import LOG_TURNS, body
 from .table import Line
 
@@ -61,7 +62,7 @@ def _response(turn: int, turns: int) -> str:
 def _sizes(turns: int) -> dict[int, int]:
     """The bytes of the file when the packet of each turn is sent."""
     sizes: dict[int, int] = {}
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(_open(folder)) as db:
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(opened(folder)) as db:
         script = Path(folder) / "script.jsonl"
         script.write_text("".join(json.dumps({"text": _response(turn, turns)}) + "\n" for turn in range(1, turns + 1)))
         _start(db, f"scripted:{script}")
@@ -89,7 +90,7 @@ def _forks(entries: int) -> list[Line]:
 
     All of them have attributes, of which each fork must take a reference and no copy.
     """
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(_open(folder)) as db:
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(opened(folder)) as db:
         script = Path(folder) / "script.jsonl"
         script.write_text('"<update status=\\"200\\">done</update>"\n' * 3)
         _start(db, f"scripted:{script}")
@@ -116,10 +117,6 @@ def _fork(db: engine.Database, at: int | None) -> list[Line]:
         Line(what, min(spent), "ms", FORK_TARGET_MS, "CPU"),
         Line(f"{what}: bytes", max(grown), "KB", FORK_TARGET_KB),
     ]
-
-
-def _open(folder: str) -> engine.Database:
-    return engine.open(Path(folder) / "bench.db", synchronous="OFF")
 
 
 def _start(db: engine.Database, model: str) -> None:
