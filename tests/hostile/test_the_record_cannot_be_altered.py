@@ -35,6 +35,7 @@ COMPLETE = {
     "proposals": "state in ('resolved', 'failed', 'cancelled')",
     "effects": "state not in ('pending', 'started')",
     "resolutions": "created_at > 0",
+    "file_modes": "began > 0",
     "entries": "scope like 'run:%' or since is not null",
 }
 """Which rows are complete; `{0}` is the column. Where a table is missing, all are."""
@@ -81,6 +82,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         db.execute("insert into rule_findings values (1, 1, 'matched', 'testing', '*.py', 'a.py', 1)")
         db.execute("insert into rule_lines select 1, 1, 'rule', 'testing', 1, 'text', min(id) from contents")
+        db.execute("insert into file_modes select min(id), 9, 1, (select min(id) from commands) from entries")
         db.execute("pragma journal_mode = delete")
     return path
 
