@@ -29,7 +29,7 @@ FORK_TARGET_KB = 500.0
 _ROUNDS = 7
 
 
-def bench_storage(turns: int = TURNS) -> list[Line]:
+def bench_storage(turns: int = TURNS, forked: int = FORKED_ENTRIES) -> list[Line]:
     """Bytes a turn beyond the new text, how they grow along the run, and milliseconds and kilobytes of forks."""
     sizes = _sizes(turns)
     window = min(_WINDOW, turns // 3)
@@ -46,7 +46,7 @@ def bench_storage(turns: int = TURNS) -> list[Line]:
             FLAT_TARGET,
             f"{last:,.0f} B : {first:,.0f} B",
         ),
-        *_forks(FORKED_ENTRIES),
+        *_forks(forked),
     ]
 
 
@@ -102,17 +102,17 @@ def _forks(entries: int) -> list[Line]:
                     attributes = json.dumps({"summary": f"{said} of {path}", "tags": "bench,fork"})
                     _write(db, path, f"{said} {path}".ljust(200, "."), attributes, visibility)
             db.run(f"Take note of the {said}.", run="bench")
-        return [line for at in (None, 3, 2, 1) for line in _fork(db, at)]
+        return [line for at in (None, 3, 2, 1) for line in _fork(db, entries, at)]
 
 
-def _fork(db: engine.Database, at: int | None) -> list[Line]:
+def _fork(db: engine.Database, entries: int, at: int | None) -> list[Line]:
     spent, grown = [], []
     for _ in range(_ROUNDS):
         before, began = _bytes(db), time.process_time()
         db.fork("bench", at=at)
         spent.append(1000 * (time.process_time() - began))
         grown.append((_bytes(db) - before) / 1000)
-    what = f"fork of {FORKED_ENTRIES} entries, " + (f"from turn {at}" if at else "from now")
+    what = f"fork of {entries} entries, " + (f"from turn {at}" if at else "from now")
     return [
         Line(what, min(spent), "ms", FORK_TARGET_MS, "CPU"),
         Line(f"{what}: bytes", max(grown), "KB", FORK_TARGET_KB),
