@@ -195,6 +195,17 @@ class Store:
         if tools:
             tools.attach(self)
 
+    def tools(self, name: str | None = None) -> list[dict[str, Any]]:
+        """The functions that this handle was opened with, or the one of that name, as models are told of them.
+
+        Keys: `name`, `meaning`, `document` (what a model reads), `schema` (a JSON Schema of its arguments), and `ask`,
+        `idempotent`, `reads`, `timeout` (seconds; None: the setting process_timeout) as `engine.tool` has them.
+        Raises `NotFound` (404) for a name that none of them has.
+        """
+        from .tools.given import GivenTools
+
+        return (self.given_tools or GivenTools(())).told(name)
+
     def offer_tools(self, run: str, lease: str) -> None:
         """Tell models of the functions of this handle, for as long as it drives the run."""
         if self.given_tools:

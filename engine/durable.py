@@ -78,21 +78,25 @@ def text_of(data: bytes) -> str | None:
 
 
 @contextmanager
-def temporary_beside(name: str, folder: int, data: bytes, mode: int | None = None) -> Iterator[str]:
+def temporary_beside(
+    name: str, folder: int, data: bytes, mode: int | None = None, *, executable: bool | None = None
+) -> Iterator[str]:
     """The name of a file beside `name` in a held folder that holds `data`, synced to disk; removed at the end.
 
-    It has the permissions of `name`, where that exists, without its set-uid and set-gid bits; `mode` overrides them.
+    It has the permissions of `name`, where that exists, without its set-uid and set-gid bits; `mode` overrides them, and
+    `executable` says whether who may read it may execute it.
     """
     _remove_leftovers(folder)
     with suppress(FileNotFoundError):
         found = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode) & 0o777
-        mode = found if mode is None else mode
+        mode = _switched(found, executable) if mode is None else mode
         if not os.access(name, os.W_OK, dir_fd=folder, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(errno.EACCES, "the file is read-only")
     place = f".engine-{secrets.token_hex(8)}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        with open(os.open(place, flags, 0o666 if mode is None else mode, dir_fd=folder), "wb") as file:
+        ordinary = _switched(0o666, executable) if mode is None else mode
+        with open(os.open(place, flags, ordinary, dir_fd=folder), "wb") as file:
             _try_lock(file.fileno())
             file.write(data)
             file.flush()
@@ -103,6 +107,22 @@ def temporary_beside(name: str, folder: int, data: bytes, mode: int | None = Non
     finally:
         with suppress(FileNotFoundError):
             os.unlink(place, dir_fd=folder)
+
+
+def has_mode(name: str, folder: int, executable: bool | None) -> bool:
+    """Whether the owner of a file may execute it as `executable` says; True where that says nothing."""
+    if executable is None:
+        return True
+    with suppress(FileNotFoundError):
+        return bool(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode & stat.S_IXUSR) == executable
+    return False
+
+
+def _switched(mode: int, executable: bool | None) -> int:
+    """Permissions with the right to execute for whoever may read, or for nobody; the same where `executable` is None."""
+    if executable is None:
+        return mode
+    return mode | (mode & 0o444) >> 2 if executable else mode & ~0o111
 
 
 def _remove_leftovers(folder: int) -> None:

@@ -29,6 +29,12 @@ class Member:
     path: str
     size: int
     mtime_ns: int
+    is_executable: bool = False
+
+    @property
+    def stamp(self) -> tuple[int, ...]:
+        """What tells without reading it that it has changed."""
+        return (self.size, self.mtime_ns, 1) if self.is_executable else (self.size, self.mtime_ns)
 
 
 class Listing:
@@ -50,7 +56,8 @@ class Listing:
             return None
         try:
             status = os.lstat(f"{self._root}/{name}")
-            if stat.S_ISLNK(status.st_mode):
+            is_link = stat.S_ISLNK(status.st_mode)
+            if is_link:
                 self._workspace.expect_no_keys(name, self._added)
                 status = os.stat(self._workspace.resolve(name))
         except (OSError, PermissionDenied):
@@ -60,7 +67,7 @@ class Listing:
             return None
         if status.st_nlink > 1 and identity in self._keys:
             return None
-        return Member(name, status.st_size, status.st_mtime_ns)
+        return Member(name, status.st_size, status.st_mtime_ns, is_executable(status) and not is_link)
 
     def _is_open(self, folder: str) -> bool:
         """Whether a folder and those above it are real ones and not protected."""
@@ -80,6 +87,11 @@ class Listing:
     @cached_property
     def _keys(self) -> frozenset[Identity]:
         return key_identities(self._workspace.root, self._added)
+
+
+def is_executable(status: os.stat_result) -> bool:
+    """Whether the owner of a file may execute it."""
+    return bool(status.st_mode & stat.S_IXUSR)
 
 
 def is_protected(parts: Sequence[str]) -> bool:

@@ -32,7 +32,7 @@ _UNDO_PLAN = """
 """
 _UNDO_FILES = """
     select
-        f.path, f.change, f.hash_now, f.leads_to, a.body as text, f.obstacle as stays,
+        f.path, f.change, f.hash_now, f.leads_to, a.body as text, f.executable, f.obstacle as stays,
         case when f.obstacle is null then edit_diff(f.path, b.body, a.body) end as diff,
         case
             when f.obstacle is not null and (f.hash_now is null or f.content_now is not null)
@@ -48,7 +48,7 @@ _UNDO_FILES = """
 """
 _REWIND_FILES = """
     select
-        f.path, f.change, f.hash_now, f.leads_to, a.body as text, f.stays,
+        f.path, f.change, f.hash_now, f.leads_to, a.body as text, f.executable, f.stays,
         case when f.stays is null then edit_diff(f.path, b.body, a.body) end as diff,
         null as since
     from runs as r
@@ -103,6 +103,7 @@ _DONE_FILES = """
             else 'changed'
         end as change,
         json_extract(detail, '$.diff') as diff,
+        json_extract(detail, '$.executable') as executable,
         case state when 'failed' then coalesce(reason, outcome) when 'cancelled' then 'was not touched' end as stays,
         null as since
     from proposals
@@ -211,7 +212,14 @@ def _result(db: Store, command: int, edits: list[str]) -> Undone:
 
 def _changes(rows: list[Row]) -> list[FileChange]:
     names = ("path", "change", "diff", "stays", "since")
-    return [cast("FileChange", {name: row[name] for name in names}) for row in rows]
+    return [
+        cast(
+            "FileChange",
+            {name: row[name] for name in names}
+            | {"executable": None if row["executable"] is None else bool(row["executable"])},
+        )
+        for row in rows
+    ]
 
 
 def _look_at(db: Store, run: str, paths: list[str]) -> None:
@@ -246,8 +254,9 @@ def _left_out(db: Store, which: dict[str, Any]) -> list[Row]:
     rows = []
     for name in left_out(workspace.root, files.ignored(db, project["project_id"])):
         found = None if is_protected(PurePosixPath(name).parts) else files.stat(workspace, name)
-        if found and found[1] // 1_000_000 > since:
-            rows.append({"path": name, "change": "changed", "diff": None, "stays": "is ignored", "since": None})
+        if found and found.mtime_ns // 1_000_000 > since:
+            row = {"path": name, "change": "changed", "diff": None, "stays": "is ignored", "since": None}
+            rows.append({**row, "executable": None})
     return rows[:_MOST_LEFT]
 
 

@@ -10,6 +10,8 @@ from typing import TypedDict
 class FileChange(TypedDict):
     """What an undo or a rewind does to a file: `change` is changed, removed or brought back, `diff` a unified diff.
 
+    `executable` is whether it may be executed then, None where that stays as it is.
+
     Where the file is not touched, `stays` says why, and `since` is the diff of what has become of it since; else None.
     """
 
@@ -18,6 +20,7 @@ class FileChange(TypedDict):
     diff: str | None
     stays: str | None
     since: str | None
+    executable: bool | None
 
 
 @dataclass(frozen=True)

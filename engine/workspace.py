@@ -17,6 +17,7 @@ from typing import Literal
 
 from engine.durable import (
     file_hash,
+    has_mode,
     held_folder,
     open_regular,
     real_path,
@@ -27,7 +28,7 @@ from engine.durable import (
 )
 from engine.errors import Conflict, NotFound, Overflow, PermissionDenied, ValidationError
 from engine.functions.pictures import HEAD_BYTES, picture_facts, picture_format
-from engine.listing import Listing, Member, is_protected, is_unicode
+from engine.listing import Listing, Member, is_executable, is_protected, is_unicode
 from engine.membership import candidates, holds_keys, is_named, key_identities
 from engine.own_files import OwnFiles
 
@@ -40,7 +41,7 @@ class FileRead:
 
     `size` is in bytes, `mtime_ns` in nanoseconds; both are 0 for a file that is missing or unreadable. `leads_to` is the
     file that a symbolic link leads to, relative to the root; None for a file that is none. `picture` is what
-    `picture_facts` says of a binary file.
+    `picture_facts` says of a binary file. `is_executable` is None for a file that is unreadable or missing.
     """
 
     kind: Kind
@@ -50,6 +51,7 @@ class FileRead:
     mtime_ns: int = 0
     leads_to: str | None = None
     picture: str | None = None
+    is_executable: bool | None = None
 
 
 class Workspace:
@@ -84,13 +86,16 @@ class Workspace:
             raise PermissionDenied("a run without a folder has no files; start one with root=, or --root")
         return _checked(os.path.abspath(root), database)
 
-    def stat(self, path: str) -> tuple[int, int] | None:
-        """Size in bytes and modification time in nanoseconds of a file; None where there is none."""
+    def stat(self, path: str) -> Member | None:
+        """A file without its text; None where there is none. A link is not executable, what it leads to may be."""
+        place = self.resolve(path)
         try:
-            found = self.resolve(path).stat()
+            found = place.stat()
         except OSError:
             return None
-        return found.st_size, found.st_mtime_ns
+        return Member(
+            path, found.st_size, found.st_mtime_ns, is_executable(found) and self._leads_to(path, place) is None
+        )
 
     def resolve(self, path: str) -> Path:
         """The real path of `path`, which need not exist; raises `PermissionDenied` (403) for a path that is refused."""
@@ -166,16 +171,21 @@ class Workspace:
         if found is None:
             return FileRead("unreadable")
         data, status = found
-        real = place.relative_to(self.root).as_posix()
-        leads_to = None if real == _plain(path) else real
+        leads_to = self._leads_to(path, place)
+        mode = is_executable(status) and leads_to is None
         if data is None:
-            return FileRead("too_large", None, None, status.st_size, status.st_mtime_ns, leads_to)
+            return FileRead("too_large", None, None, status.st_size, status.st_mtime_ns, leads_to, None, mode)
         text = text_of(data)
         digest, facts = hashlib.sha256(data).hexdigest(), None if text is not None else picture_facts(data)
         if text is None and facts is None and len(data) > max_bytes:
-            return FileRead("too_large", None, None, len(data), status.st_mtime_ns, leads_to)
+            return FileRead("too_large", None, None, len(data), status.st_mtime_ns, leads_to, None, mode)
         kind: Kind = "binary" if text is None else "text"
-        return FileRead(kind, text, digest, len(data), status.st_mtime_ns, leads_to, facts)
+        return FileRead(kind, text, digest, len(data), status.st_mtime_ns, leads_to, facts, mode)
+
+    def _leads_to(self, path: str, place: Path) -> str | None:
+        """The real `place` of `path` relative to the root; None where it is the path itself."""
+        real = place.relative_to(self.root).as_posix()
+        return None if real == _plain(path) else real
 
     def picture(self, path: str, sha256: str, max_bytes: int, *, added: Sequence[str]) -> bytes | None:
         """The bytes of the picture in a file; None where the file has other bytes, or cannot be read.
@@ -203,12 +213,20 @@ class Workspace:
         return (None if data is None or len(data) > most else data), status
 
     def write(
-        self, path: str, text: str, *, before: str | None, leads_to: str | None = None, after_ok: bool = True
+        self,
+        path: str,
+        text: str,
+        *,
+        before: str | None,
+        leads_to: str | None = None,
+        executable: bool | None = None,
+        after_ok: bool = True,
     ) -> str:
         """Write a file atomically, with the folders it needs; return the SHA-256 (hex) of its new bytes.
 
         `before` is the SHA-256 that the file must have now, None where there must be no file. With `after_ok` a file that
         already holds `text` is a success. `leads_to` names the file that is written where `path` is a symbolic link to it.
+        With `executable` whoever may read the file may execute it then, or nobody; without it keeps its mode.
         Raises `Conflict` (409) where the file has changed or links lead to another one, `PermissionDenied` (403) for a path
         that is refused, `ValidationError` (400) for a text that is no UTF-8.
         """
@@ -222,11 +240,12 @@ class Workspace:
         after = hashlib.sha256(data).hexdigest()
         with system_errors("write", path), self._held(target, make=True) as (folder, name):
             now = file_hash(name, folder)
-            if not after_ok or now != after:
-                _expect(now, before, path)
-                with temporary_beside(name, folder, data) as prepared:
+            if not after_ok or now != after or not has_mode(name, folder, executable):
+                expected = after if after_ok and now == after else before
+                _expect(now, expected, path)
+                with temporary_beside(name, folder, data, executable=executable) as prepared:
                     # Another program may have written the file in the meantime.
-                    _expect(file_hash(name, folder), before, path)
+                    _expect(file_hash(name, folder), expected, path)
                     os.replace(prepared, name, src_dir_fd=folder, dst_dir_fd=folder)
             sync(folder)
         return after

@@ -34,6 +34,8 @@ select
     json_extract(x.detail, '$.sha256') as hash_after,
     p.content_id,
     json_extract(p.detail, '$.leads_to') as leads_to,
+    -- the mode that it gave the file; null: it left the mode as it was
+    json_extract(p.detail, '$.executable') as executable,
     p.path as log_path
 from proposals as p
 cross join effects as f on f.command_id = p.command_id and f.proposal_id = p.id
@@ -161,6 +163,11 @@ select
     v.content_id as content_then,
     z.content_id as content_left,
     case
+        when a.hash_before is null then null
+        when e.hash is null then nullif(n.is_executable, 0)
+        when a.executable is not null and n.is_executable = a.executable then 1 - a.executable
+    end as executable,
+    case
         when s.gaps > 0 then 'was changed by others between these edits'
         when e.hash is not z.hash_after and json_extract(e.attributes, '$.kind') = 'missing' then 'is gone'
         when e.hash is not z.hash_after then 'has changed since'
@@ -198,7 +205,10 @@ left join entry_versions as v
         from entry_versions as o
         where o.entry_id = s.entry_id and o.hash = a.hash_before and o.content_id is not null
     )
-where e.hash is not a.hash_before or s.gaps > 0;
+left join _modes_now as n on n.entry_id = s.entry_id
+where e.hash is not a.hash_before
+    or s.gaps > 0
+    or a.executable is not null and a.hash_before is not null and n.is_executable = a.executable;
 
 -- The names that an undo or a redo of a rewind swaps: 'keeps' has the name of the run after it.
 create view _undo_swaps as
@@ -221,7 +231,7 @@ select
     c.turn,
     json_group_array(c.command_id) || coalesce(
         (
-            select group_concat(json_array(f.path, f.hash_now, f.hash_then), char(10))
+            select group_concat(json_array(f.path, f.hash_now, f.hash_then, f.executable), char(10))
             from (
                 select *
                 from _undo_files as o

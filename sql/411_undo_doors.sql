@@ -20,10 +20,10 @@ select
 where false;
 
 -- Propose what a command from outside a turn does to a file, and leave it undecided: insert into _propose_file
--- (command_id, path, content_id, before, leads_to, diff). Without a content the file is removed. What it writes is not
--- known to the model.
+-- (command_id, path, content_id, before, leads_to, executable, diff). Without a content the file is removed; without
+-- 'executable' it keeps its mode. What it writes is not known to the model.
 create view _propose_file as
-select command_id, target as path, content_id, null as before, null as leads_to, null as diff
+select command_id, target as path, content_id, null as before, null as leads_to, null as executable, null as diff
 from proposals
 where false;
 
@@ -161,9 +161,9 @@ begin
     left join _undo_swaps as s
         on s.run_id = r.id and s.way = case when coalesce(new.redo, 0) then 'redo' else 'undo' end and s.turn is new.turn
     where r.alias = new.run;
-    insert into _propose_file (command_id, path, content_id, before, leads_to, diff)
+    insert into _propose_file (command_id, path, content_id, before, leads_to, executable, diff)
     select
-        (select max(id) from commands), f.path, f.content_then, f.hash_now, f.leads_to,
+        (select max(id) from commands), f.path, f.content_then, f.hash_now, f.leads_to, f.executable,
         edit_diff(f.path || coalesce(' -> ' || coalesce(fence_path(f.leads_to), f.leads_to), ''), b.body, a.body)
     from runs as r
     join _undo_files as f on f.run_id = r.id
@@ -204,12 +204,16 @@ begin
             -- a file that is brought back needs no constraint to belong to the project
             'exists', 1,
             'leads_to', new.leads_to,
+            'executable', new.executable,
             'diff', new.diff,
             'known', 0
         ),
         'proposed', now()
     from commands as c
     where c.id = new.command_id;
+    insert into _decide_mode (command_id, path, is_executable)
+    select new.command_id, new.path, new.executable
+    where new.executable is not null;
     insert into events (at, run_id, kind, detail)
     select
         p.created_at, p.run_id, 'proposal.opened', json_object('path', p.path, 'action', p.action, 'target', p.target)

@@ -76,28 +76,16 @@ join (
 where f.kind = 'process' and f.started_at is not null
 group by f.turn_id, o.run_id;
 
--- Each state that a project's file has had, with the clock when it began. No two rows are alike; 'union' keeps SQLite from
--- taking a query over it apart into two that share a part.
-create view _file_states as
-select e.scope, e.id as entry_id, v.began, v.content_id, v.hash, v.attributes, 0 as is_present
-from entries as e
-join entry_versions as v on v.entry_id = e.id
-where e.kind = 'file'
-union
-select scope, id, since, content_id, hash, attributes, 1
-from entries
-where kind = 'file' and since is not null;
-
 -- The states that commands made. A removal has no text to know it by: the event that follows settles its proposal.
 create view _made_states as
 select f.entry_id, s.began, f.command_id
 from _edit_files as f
-join _file_states as s on s.entry_id = f.entry_id and s.content_id = f.content_id
+join _file_texts as s on s.entry_id = f.entry_id and s.content_id = f.content_id
 where f.kind = 'file_write'
 union all
 select f.entry_id, s.began, f.command_id
 from _edit_files as f
-join _file_states as s on s.entry_id = f.entry_id and s.hash is null
+join _file_texts as s on s.entry_id = f.entry_id and s.hash is null
 join events as v
     on v.id > s.began
     and v.id <= s.began + 4
@@ -117,8 +105,12 @@ select
     h.began,
     h.before,
     case
-        when m.command_id is not null
-            then exists (select 1 from _own_edits as o where o.run_id = h.run_id and o.command_id = m.command_id)
+        when coalesce(m.command_id, h.decided) is not null
+            then exists (
+                select 1
+                from _own_edits as o
+                where o.run_id = h.run_id and o.command_id = coalesce(m.command_id, h.decided)
+            )
         else exists (
             select 1
             from _command_turns as c
@@ -159,6 +151,8 @@ from (
         s.began,
         s.hash,
         s.is_present,
+        s.is_mode,
+        s.decided,
         f.mtime_ns / 1000000 as mtime,
         -- the clock of the state before; null: there was no file
         case
@@ -170,15 +164,24 @@ from (
         is not coalesce(
             lag(json_extract(s.attributes, '$.kind')) over heads,
             case when lag(s.began) over heads is null then 'missing' else 'text' end
-        ) as is_change
+        )
+        or s.is_executable <> lag(s.is_executable) over heads
+        or json_extract(s.attributes, '$.leads_to')
+        is not lag(json_extract(s.attributes, '$.leads_to')) over heads as is_change
     from past_turns as t
     join runs as r on r.id = t.run_id
-    join entries as e on e.scope = 'project:' || r.project_id and e.kind = 'file' and e.since > t.seen_at
+    join entries as e
+        on e.scope = 'project:' || r.project_id
+        and e.kind = 'file'
+        and (
+            e.since > t.seen_at
+            or exists (select 1 from file_modes as m where m.entry_id = e.id and m.began > t.seen_at)
+        )
     join _file_states as s on s.entry_id = e.id
     left join file_stats as f on f.project_id = r.project_id and f.path = e.path
     window heads as (partition by t.run_id, t.turn, s.entry_id order by s.began)
 ) as h
-left join _made_states as m on m.entry_id = h.entry_id and m.began = h.began
+left join _made_states as m on m.entry_id = h.entry_id and m.began = h.began and not h.is_mode
 where h.began > h.seen_at and h.is_change;
 
 -- What a rewind with files does to each file that changed since its turn was sent; 'stays' is why it is left as it is.
@@ -197,13 +200,19 @@ select
     leads_to,
     hash_then,
     content_then,
+    -- the mode that the file is to have; null: the one that it has, or an ordinary one
+    case
+        when kind_then = 'missing' then null
+        when kind_now = 'missing' then nullif(executable_then, 0)
+        when executable_then <> executable_now then executable_then
+    end as executable,
     case
         when not is_own then 'was changed by others'
         when others then 'was changed by others, too'
         when kind_now not in ('text', 'missing') then 'is ' || replace(kind_now, '_', ' ')
         when kind_then not in ('text', 'missing') then 'was ' || replace(kind_then, '_', ' ')
-        when leads_to is not led_to and kind_now = 'text' then 'is a symbolic link, or was one'
-        when led_to is not null and kind_now = 'missing' then 'was a symbolic link'
+        when led_to is not null and leads_to is not led_to then 'was a symbolic link to ' || led_to
+        when leads_to is not led_to and kind_now = 'text' then 'is a symbolic link by now'
         when is_readonly then 'is readonly'
     end as stays
 from (
@@ -218,6 +227,8 @@ from (
         e.hash as hash_now,
         e.content_id as content_now,
         json_extract(e.attributes, '$.leads_to') as leads_to,
+        coalesce((select m.is_executable from _modes_now as m where m.entry_id = e.id), 0) as executable_now,
+        coalesce(v.is_executable, 0) as executable_then,
         case
             when v.entry_id is null then 'missing' else coalesce(json_extract(v.attributes, '$.kind'), 'text')
         end as kind_then,
@@ -242,13 +253,16 @@ from (
     join entries as e on e.id = c.entry_id
     left join _changes_since as b
         on b.run_id = c.run_id and b.turn = c.turn and b.entry_id = c.entry_id and b.began = c.first_own
-    left join entry_versions as v on v.entry_id = c.entry_id and v.began = b.before
+    left join _file_states as v on v.entry_id = c.entry_id and v.began = b.before
 )
 where not is_own
     or (kind_now, hash_now) is not (kind_then, hash_then)
+    -- of a file that was never there nothing else is left to tell
+    or kind_now <> 'missing'
+    and (leads_to, executable_now) is not (led_to, executable_then)
 union all
 -- of these there is neither text nor hash: only their time tells that they were written since
-select t.run_id, t.turn, f.path, 'changed', null, null, null, null, null, 'is too large'
+select t.run_id, t.turn, f.path, 'changed', null, null, null, null, null, null, 'is too large'
 from past_turns as t
 join events as v on v.id = t.seen_at
 join runs as r on r.id = t.run_id
@@ -257,7 +271,7 @@ join entries as e on e.scope = 'project:' || f.project_id and e.path = f.path an
 
 -- The plan of a rewind's files as one text, by which it is known again.
 create view _rewind_plans as
-select run_id, turn, group_concat(json_array(path, hash_now, hash_then, stays), char(10)) as plan
+select run_id, turn, group_concat(json_array(path, hash_now, hash_then, executable, stays), char(10)) as plan
 from (select * from _rewind_files order by path)
 group by run_id, turn;
 

@@ -58,9 +58,9 @@ begin
         new.request_id, max(id), 'client', 'rewind', 'performing',
         json_object('together', 1, 'turn', new.turn, 'files', coalesce(new.files, 0), 'by', new.decided_by), now()
     from runs;
-    insert into _propose_file (command_id, path, content_id, before, leads_to, diff)
+    insert into _propose_file (command_id, path, content_id, before, leads_to, executable, diff)
     select
-        (select max(id) from commands), f.path, f.content_then, f.hash_now, f.leads_to,
+        (select max(id) from commands), f.path, f.content_then, f.hash_now, f.leads_to, f.executable,
         edit_diff(f.path || coalesce(' -> ' || coalesce(fence_path(f.leads_to), f.leads_to), ''), b.body, a.body)
     from runs as r
     join _rewind_files as f on f.run_id = r.id

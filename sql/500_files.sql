@@ -71,8 +71,8 @@ where e.kind = 'file' and f.kind <> 'text';
 
 create view report_listing as
 -- Report which files of a project are on disk: insert into report_listing (project_id, listing, is_partial). 'listing'
--- is a JSON object from path to [size, mtime_ns], or to null for a file that is gone. New and changed files are then in
--- unread_files. What is not listed is missing, unless is_partial is 1.
+-- is a JSON object from path to [size, mtime_ns], to [size, mtime_ns, 1] for one that may be executed, or to null for a
+-- file that is gone. New and changed files are then in unread_files. What is not listed is missing, unless is_partial is 1.
 select id as project_id, null as listing, 0 as is_partial
 from projects
 where false;
@@ -85,9 +85,9 @@ where mtime_ns = -1;
 
 create view report_file as
 -- Report a file as it is on disk: insert into report_file (project_id, path, kind, size, mtime_ns, sha256, text,
--- leads_to, picture). 'leads_to' is the file that a symbolic link leads to, null for a file that is none; 'picture' is
--- what picture_facts says of its bytes.
-select project_id, path, kind, size, mtime_ns, sha256, null as text, null as leads_to, picture
+-- leads_to, picture, is_executable). 'leads_to' is the file that a symbolic link leads to, null for a file that is none;
+-- 'picture' is what picture_facts says of its bytes; 'is_executable' is 1 where its owner may execute it.
+select project_id, path, kind, size, mtime_ns, sha256, null as text, null as leads_to, picture, null as is_executable
 from file_stats
 where false;
 
@@ -172,7 +172,12 @@ begin
     select new.project_id, d.key, 'missing', 0, -1
     from json_each(new.listing) as d
     left join file_stats as s on s.project_id = new.project_id and s.path = d.key and s.kind <> 'missing'
-    where case when s.path is null then d.value is not null else json_array(s.size, s.mtime_ns) is not d.value end
+    where case
+            when s.path is null then d.value is not null
+            when d.key in (select x.path from _executable_files as x where x.scope = 'project:' || new.project_id)
+                then json_array(s.size, s.mtime_ns, 1) is not d.value
+            else json_array(s.size, s.mtime_ns) is not d.value
+        end
     on conflict (project_id, path) do update set mtime_ns = -1;
 end;
 
@@ -182,6 +187,9 @@ begin
     insert into entries (scope, path, scheme, kind, shown_path)
     select 'project:' || new.project_id, new.path, null, 'file', fence_path(new.path)
     where not exists (select 1 from entries where scope = 'project:' || new.project_id and path = new.path);
+    insert into _note_mode (project_id, path, is_executable)
+    select new.project_id, new.path, new.is_executable
+    where new.is_executable is not null and new.kind <> 'missing';
     insert into store_content (path, body)
     select new.path, new.text
     from entries as e

@@ -163,6 +163,40 @@ begin
     select raise(abort, '405 rule_selections: the record is append-only; this value does not change any more');
 end;
 
+create trigger file_modes__keep_rows
+before delete on file_modes
+when exists (select 1 from entries where id = old.entry_id and scope not like 'purged:%')
+begin
+    select raise(abort, '405 file_modes: the record is append-only; only the purge of a whole run removes rows');
+end;
+
+create trigger file_modes__keep_keys
+before insert on file_modes
+when exists (select 1 from file_modes where entry_id = new.entry_id and began = new.began)
+begin
+    select raise(abort, '405 file_modes: the record is append-only; no row is replaced or numbered by hand');
+end;
+
+create trigger file_modes__keep_fixed
+after update of entry_id, began on file_modes
+begin
+    select raise(abort, '405 file_modes: the record is append-only; this value never changes');
+end;
+
+create trigger file_modes__keep_command_id
+after update of command_id on file_modes
+when (not exists (select 1 from commands where id = old.command_id)) is not true
+begin
+    select raise(abort, '405 file_modes: the record is append-only; this value does not change any more');
+end;
+
+create trigger file_modes__keep_is_executable
+after update of is_executable on file_modes
+when (old.is_executable is null) is not true
+begin
+    select raise(abort, '405 file_modes: the record is append-only; this value does not change any more');
+end;
+
 create trigger rule_findings__keep_rows
 before delete on rule_findings
 when exists (select 1 from rule_selections where id = old.selection_id)

@@ -144,6 +144,12 @@ OF_PACKETS = (
             ),
         ),
     ),
+    Kept(
+        "file_modes",
+        stays="exists (select 1 from entries where id = old.entry_id and scope not like 'purged:%')",
+        # the command goes with its run
+        may=(("command_id", f"not {OF_A_COMMAND}"), ("is_executable", "old.is_executable is null")),
+    ),
     Kept("rule_findings", stays=OF_A_SELECTION),
     Kept("rule_lines", stays=OF_A_SELECTION),
     Kept("_answer_hits", stays="exists (select 1 from turns where id = old.turn_id)"),

@@ -41,10 +41,10 @@ def keys(context: typer.Context) -> None:
         raise typer.Exit
 
 
-@app.command("set")
+@app.command("set", context_settings={"allow_extra_args": True})
 def set_(
+    context: typer.Context,
     provider: ProviderArgument,
-    given: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     project: ProjectOption = False,
     stdin: Annotated[bool, typer.Option("--stdin", help="Read the key from stdin, one line.")] = False,
 ) -> None:
@@ -60,7 +60,7 @@ def set_(
     from engine.key_stores import store_to_write
     from engine.keys import check_key
 
-    if given:
+    if context.args:
         raise ValidationError(
             "a key is not given on the command line, which the shell's history keeps; it is asked for, or --stdin reads it"
         )

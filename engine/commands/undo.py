@@ -182,8 +182,14 @@ def _lines(files: Sequence[FileChange]) -> Iterator[str]:
     for each in files:
         if each["stays"]:
             yield f"! {visible(each['path'])} {visible(each['stays'])}"
+        elif each["executable"] is not None:
+            yield f"! {visible(each['path'])} {_mode(each)}"
         if text := each["diff"] or each["since"]:
             yield from drawn_diff(text.removesuffix("\n"))
+
+
+def _mode(change: FileChange) -> str:
+    return "is executable again" if change["executable"] else "is not executable any more"
 
 
 def _tell(done: Undone, as_json: bool) -> None:
@@ -194,8 +200,11 @@ def _tell(done: Undone, as_json: bool) -> None:
         if done.old:
             typer.echo(f"{done.run} is the new line; the old one is {done.old}")
         for each in done.files:
-            what = f": {each['path']} {each['stays']}" if each["stays"] else f" {each['path']}"
-            typer.echo(visible(("left as it is" if each["stays"] else each["change"]) + what))
+            if each["stays"]:
+                typer.echo(visible(f"left as it is: {each['path']} {each['stays']}"))
+            else:
+                mode = f", {_mode(each)}" if each["executable"] is not None else ""
+                typer.echo(visible(f"{each['change']} {each['path']}{mode}"))
         if not done.files and not done.old:
             typer.echo(f"{done.run}: {visible(', '.join(done.edits))}: no file had to change")
     if done.status != 200:

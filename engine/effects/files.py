@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError, PermissionDenied
 from engine.functions.compact import to_json
+from engine.listing import Member
 from engine.workspace import FileRead, Workspace
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def scan(db: Store, request: Row) -> None:
         limit=int(_setting(db, "scan_max_files")),
         untracked=_setting(db, "untracked_files") == "1",
     )
-    listing = to_json({member.path: (member.size, member.mtime_ns) for member in members})
+    listing = to_json({member.path: member.stamp for member in members})
     db.insert("report_listing", project_id=project, listing=listing)
     reads = _read_changed(db, project, workspace)
     with db.transaction():
@@ -67,7 +68,8 @@ def bring_pictures(db: Store, turn_id: int) -> None:
 def look_at(db: Store, project: int, root: str, paths: Iterable[str]) -> None:
     """Report how some files of a project are on disk, and read those that have changed."""
     workspace = Workspace.at(root, db.place)
-    listing = to_json({path: stat(workspace, path) for path in paths})
+    found = {path: stat(workspace, path) for path in paths}
+    listing = to_json({path: member.stamp if member else None for path, member in found.items()})
     db.insert("report_listing", project_id=project, listing=listing, is_partial=1)
     for path, read in _read_changed(db, project, workspace):
         _report(db, project, path, read)
@@ -94,7 +96,7 @@ def look_at_skills(db: Store, project: int, root: Path) -> None:
         limit=int(_setting(db, "scan_max_files")),
     )
     known = dict.fromkeys(row["path"] for row in listed if row["path"].startswith(tuple(folders)))
-    found = {each.path: (each.size, each.mtime_ns) for each in members if each.path.startswith(tuple(folders))}
+    found = {each.path: each.stamp for each in members if each.path.startswith(tuple(folders))}
     db.insert("report_listing", project_id=project, listing=to_json(known | found), is_partial=1)
     reads = _read_changed(db, project, workspace)
     with db.transaction():
@@ -103,8 +105,8 @@ def look_at_skills(db: Store, project: int, root: Path) -> None:
         db.insert("_read_skills", project_id=project)
 
 
-def stat(workspace: Workspace, path: str) -> tuple[int, int] | None:
-    """Size and time of a file; None where there is none, or something that is refused has taken its place."""
+def stat(workspace: Workspace, path: str) -> Member | None:
+    """A file without its text; None where there is none, or something that is refused has taken its place."""
     try:
         return workspace.stat(path)
     except PermissionDenied:
@@ -129,8 +131,11 @@ def write(db: Store, effect: Row) -> dict[str, Any]:
     try:
         workspace = _workspace(db, effect, detail["path"])
         expected = {"before": detail.get("before"), "leads_to": detail.get("leads_to")}
-        digest = workspace.write(detail["path"], effect["text"], **expected)
-        size, mtime_ns = workspace.stat(detail["path"]) or (0, 0)
+        mode = detail.get("executable")
+        executable = None if mode is None else bool(mode)
+        digest = workspace.write(detail["path"], effect["text"], executable=executable, **expected)
+        written = workspace.stat(detail["path"])
+        size, mtime_ns = (written.size, written.mtime_ns) if written else (0, 0)
     except EngineError as error:
         return failure(error)
     return {"state": "resolved", "detail": json.dumps({"sha256": digest, "size": size, "mtime_ns": mtime_ns})}
@@ -197,6 +202,7 @@ def _report(db: Store, project_id: int, path: str, read: FileRead) -> None:
         text=read.text,
         leads_to=read.leads_to,
         picture=read.picture,
+        is_executable=read.is_executable,
     )
 
 

@@ -95,6 +95,19 @@ class FunctionTool:
             }
         )
 
+    def told(self) -> dict[str, Any]:
+        """The same for people, with its time-out."""
+        return {
+            "name": self.name,
+            "meaning": self.meaning,
+            "document": self.document(),
+            "schema": self.schema(),
+            "ask": self.choices.ask,
+            "idempotent": self.choices.idempotent,
+            "reads": self.choices.reads,
+            "timeout": self.choices.timeout,
+        }
+
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of its arguments."""
         properties = {each.name: _described(each) for each in self.parameters.values()}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from engine.errors import ValidationError
+from engine.errors import NotFound, ValidationError
 
 from .functions import FunctionTool, made
 from .reading import read_call
@@ -48,6 +48,13 @@ class GivenTools:
     def find(self, name: str) -> FunctionTool | None:
         """The tool of a name; None for one that this handle does not have."""
         return self._tools.get(name)
+
+    def told(self, name: str | None = None) -> list[dict[str, Any]]:
+        """Each tool, or the one of that name, as models are told of it; raises `NotFound` (404)."""
+        if name is not None and name not in self._tools:
+            raise NotFound(f"there is no tool {name!r}; there are {', '.join(self._tools) or 'none'}")
+        chosen = self._tools.values() if name is None else [self._tools[name]]
+        return [tool.told() for tool in chosen]
 
     def attach(self, db: Store) -> None:
         """Tell the file of the tools, and perform their commands on this connection.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Annotated, Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
-from . import kinds
+from . import checked, kinds
 from .kinds import Kind
 
 _PLAIN: dict[object, Kind] = {
@@ -35,7 +35,7 @@ _LISTS: dict[object, Callable[[Any], object]] = {
 }
 _SUPPORTED = (
     "str, int, float, bool, list[T], set[T], tuple[T, ...], dict[str, T], Literal, Enum, T | None, unions, TypedDict, "
-    "dataclasses and Annotated[T, 'description']"
+    "dataclasses, Annotated[T, 'description'] and models of pydantic"
 )
 
 
@@ -45,6 +45,8 @@ class UnsupportedHint(TypeError):  # noqa: N818 - an outcome, not a defect
 
 def kind_of(hint: object, inside: tuple[object, ...] = ()) -> Kind:
     """The kind of an argument with this hint; raises `UnsupportedHint`. `inside` are the classes that it is part of."""
+    if checked.is_checked(hint):
+        return _checked(hint, inside)
     if get_origin(hint) is Annotated:
         kind, described = kind_of(get_args(hint)[0], inside), description_of(hint)
         told = {"description": described} if described else {}
@@ -76,10 +78,18 @@ def kind_of(hint: object, inside: tuple[object, ...] = ()) -> Kind:
 
 
 def description_of(hint: object) -> str | None:
-    """The first text in the `Annotated` of a hint; None without one."""
+    """The first text in the `Annotated` of a hint, or the description of a field of pydantic; None without one."""
     if get_origin(hint) is not Annotated:
         return None
-    return next((each for each in get_args(hint)[1:] if isinstance(each, str)), None)
+    said = (each if isinstance(each, str) else getattr(each, "description", None) for each in get_args(hint)[1:])
+    return next((each for each in said if isinstance(each, str)), None)
+
+
+def _checked(hint: object, inside: tuple[object, ...]) -> Kind:
+    try:
+        return checked.checked(hint, lambda: kind_of(get_args(hint)[0], inside))
+    except ValueError as error:
+        raise UnsupportedHint(str(error)) from None
 
 
 def _of_class(hint: type, inside: tuple[object, ...]) -> Kind:

@@ -237,8 +237,8 @@ def record(fields: dict[str, Kind], required: Collection[str], build: Callable[[
                 given[key] = None
         try:
             return build(given)
-        except (ValueError, TypeError) as error:
-            raise WrongArgument(f"{place}: {error}") from error
+        except Exception as error:  # whatever a class of the app raises
+            raise WrongArgument(f"{place}: {str(error) or type(error).__name__}") from error
 
     schema: Schema = {
         "type": "object",

@@ -41,6 +41,8 @@ def result_text(value: object, most_bytes: int) -> str:
 def _as_json(value: object) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if hasattr(value, "__pydantic_serializer__") and hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, set | frozenset):

@@ -6,12 +6,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import engine
 from engine.packet import Renderer
 
 from .bench_context import BYTES, bare_ms
+from .metering import opened
 from .table import Line
 
 ENTRIES = (100, 1000, 5000)
@@ -19,25 +19,25 @@ CHANGED = (0.01, 0.1, 1.0)
 LADDER_TARGET = 3.0
 _ROUNDS = 5
 _ROOM = 100_000_000
-_TOO_LITTLE = 2_500_000
-"""A context limit in tokens that 5,000 entries exceed while they are visible, and that they are within in short."""
+_TOO_LITTLE = 500
+"""Tokens for each entry that all of them exceed while they are visible, and that they are within in short."""
 
 
-def bench_assembly(entries: tuple[int, ...] = ENTRIES) -> list[Line]:
+def bench_assembly(entries: tuple[int, ...] = ENTRIES, rounds: int = _ROUNDS) -> list[Line]:
     """CPU milliseconds to render, offer and store a packet of so many visible entries of 1 KB, by the share of them that is
     new since the packet before, in times of the bare join; and the ladder for the most of them in times of one assembly.
     """
-    lines = [line for count in entries for line in _assemblies(count)]
-    return [*lines, _ladder(entries[-1])]
+    lines = [line for count in entries for line in _assemblies(count, rounds)]
+    return [*lines, _ladder(entries[-1], rounds)]
 
 
-def _assemblies(count: int) -> Iterator[Line]:
+def _assemblies(count: int, rounds: int) -> Iterator[Line]:
     with _run(count, _ROOM) as db:
         renderer = Renderer(db)
         _offer(db, renderer)
         for share in CHANGED:
             spent = []
-            for step in range(_ROUNDS):
+            for step in range(rounds):
                 _answer(db)
                 _write(db, range(max(1, round(share * count))), f"{share} {step}")
                 spent.append(_cpu_ms(lambda: _offer(db, renderer)))
@@ -51,9 +51,9 @@ def _assemblies(count: int) -> Iterator[Line]:
             )
 
 
-def _ladder(count: int) -> Line:
+def _ladder(count: int, rounds: int) -> Line:
     """Render, find it too long, demote all, tell it, render again, store; against a packet that fits at once."""
-    once, steps = (min(_first_packet(count, limit) for _ in range(_ROUNDS)) for limit in (_ROOM, _TOO_LITTLE))
+    once, steps = (min(_first_packet(count, limit) for _ in range(rounds)) for limit in (_ROOM, count * _TOO_LITTLE))
     note = f"{steps:.0f} ms : {once:.0f} ms"
     return Line(f"ladder of {count} entries : one assembly", steps / once, "×", LADDER_TARGET, note)
 
@@ -62,7 +62,7 @@ def _first_packet(count: int, limit: int) -> float:
     with _run(count, limit) as db:
         spent = _cpu_ms(lambda: _offer(db, Renderer(db)))
         demoted = db.value("select count(*) from demotions")
-        assert (demoted >= count) == (limit == _TOO_LITTLE), demoted
+        assert (demoted >= count) == (limit < _ROOM), demoted
         assert db.value("select phase from turns") == "asking"
         return spent
 
@@ -79,7 +79,7 @@ def _run(count: int, limit: int) -> Iterator[engine.Database]:
     """A database with a run of `count` visible entries whose first turn waits for its packet."""
     with (
         tempfile.TemporaryDirectory(prefix="bench-") as folder,
-        closing(engine.open(Path(folder) / "bench.db", synchronous="OFF")) as db,
+        closing(opened(folder)) as db,
     ):
         attributes = f'{{"model":"none","context_limit":{limit}}}'
         db.insert("verb_set", run="bench", path="run://bench", body="Read all.", attributes=attributes)

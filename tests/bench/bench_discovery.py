@@ -34,16 +34,21 @@ Places = list[int | None]
 """The place (from 1) at which each query finds its item; None: not among the first ten."""
 
 
-def bench_discovery() -> list[Line]:
-    """Recall at 1, 3 and 10 of each ranker and of their fusion, and milliseconds of CPU of a search."""
+def bench_discovery(
+    modules: str = MODULES, texts: tuple[tuple[int, float], ...] = ((10_000, 15), (100_000, 100))
+) -> list[Line]:
+    """Recall at 1, 3 and 10 of each ranker and of their fusion over `modules`, and milliseconds of CPU of a search among so
+    many `texts`, each with its target.
+    """
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        return [*_recall(Path(folder)), *_speed(Path(folder), 10_000, 15), *_speed(Path(folder), 100_000, 100)]
+        lines = _recall(Path(folder), modules)
+        return lines + [line for count, most in texts for line in _speed(Path(folder), count, most)]
 
 
-def items() -> dict[str, str]:
+def items(modules: str = MODULES) -> dict[str, str]:
     """The documentation of each item, by its name."""
     found = {}
-    for module in MODULES.split():
+    for module in modules.split():
         loaded = importlib.import_module(module)
         for name in getattr(loaded, "__all__", None) or dir(loaded):
             value = getattr(loaded, name, None)
@@ -73,12 +78,12 @@ def _is_error(value: object) -> bool:
     return inspect.isclass(value) and issubclass(value, BaseException)
 
 
-def _recall(folder: Path) -> list[Line]:
+def _recall(folder: Path, modules: str) -> list[Line]:
     root = folder / "documents"
     root.mkdir()
     with closing(engine.open(folder / "recall.db")) as db:
         settings = {row["name"]: row["meaning"] for row in db.rows("select name, meaning from settings")}
-        texts = items() | {f"setting.{name}": meaning for name, meaning in settings.items()}
+        texts = items(modules) | {f"setting.{name}": meaning for name, meaning in settings.items()}
         for name, text in texts.items():
             (root / name).write_text(text, encoding="utf-8")
         known = {*texts, *(f"tool.{row['name']}" for row in db.rows("select name from tools"))}

@@ -26,14 +26,14 @@ print(1000 * (time.process_time() - before))
 """
 
 
-def bench_open() -> list[Line]:
+def bench_open(rounds: int = _ROUNDS) -> list[Line]:
     """Milliseconds of processor time of `engine.open`, the import not counted; the least of some rounds."""
     with tempfile.TemporaryDirectory(prefix="open-") as folder:
         root = Path(folder)
-        cold = [_in_a_process(root / f"cold-{number}.db") for number in range(_ROUNDS)]
-        again = [_in_a_process(root / "cold-0.db") for _ in range(_ROUNDS)]
-        new = [_here(root / f"warm-{number}.db") for number in range(_ROUNDS)]
-        there = [_here(root / "warm-0.db") for _ in range(_ROUNDS)]
+        cold = [_in_a_process(root / f"cold-{number}.db") for number in range(rounds)]
+        again = [_in_a_process(root / "cold-0.db") for _ in range(rounds)]
+        new = [_here(root / f"warm-{number}.db") for number in range(rounds)]
+        there = [_here(root / "warm-0.db") for _ in range(rounds)]
     return [
         Line("open a new file, warm", min(new), "ms", NEW_WARM_TARGET_MS, "CPU"),
         Line("open a new file, cold", min(cold), "ms", NEW_COLD_TARGET_MS, "CPU; fresh process, image in the cache"),

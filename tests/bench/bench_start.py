@@ -15,14 +15,14 @@ HELP_TARGET_MS = 250.0
 _ROUNDS = 10
 
 
-def bench_start() -> list[Line]:
+def bench_start(rounds: int = _ROUNDS) -> list[Line]:
     """Milliseconds of `import engine` and of `engine --help`, less those of a Python that does nothing.
 
     They are processor time: neither of the two waits for anything, and a busy machine does not count.
     """
     command = Path(sys.executable).with_name("engine")
     bare, imported, helped = _fastest(
-        [sys.executable, "-c", "pass"], [sys.executable, "-c", "import engine"], [str(command), "--help"]
+        rounds, [sys.executable, "-c", "pass"], [sys.executable, "-c", "import engine"], [str(command), "--help"]
     )
     note = f"CPU; bare Python: {bare:.0f} ms"
     return [
@@ -31,10 +31,10 @@ def bench_start() -> list[Line]:
     ]
 
 
-def _fastest(*commands: list[str]) -> list[float]:
-    """The least processor milliseconds of each command, their rounds interleaved."""
+def _fastest(rounds: int, *commands: list[str]) -> list[float]:
+    """The least processor milliseconds of each command, the rounds of all interleaved."""
     spent: list[list[float]] = [[] for _ in commands]
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         for times, command in zip(spent, commands, strict=True):
             before = _children_ms()
             subprocess.run(command, env=compiled_once(), check=True, stdout=subprocess.DEVNULL)

@@ -12,6 +12,7 @@ from typing import Any
 
 import engine
 
+from .metering import opened
 from .scenario import LOG_TURNS, body
 from .table import Line
 
@@ -28,7 +29,7 @@ FORK_TARGET_KB = 500.0
 _ROUNDS = 7
 
 
-def bench_storage(turns: int = TURNS) -> list[Line]:
+def bench_storage(turns: int = TURNS, forked: int = FORKED_ENTRIES) -> list[Line]:
     """Bytes a turn beyond the new text, how they grow along the run, and milliseconds and kilobytes of forks."""
     sizes = _sizes(turns)
     window = min(_WINDOW, turns // 3)
@@ -45,7 +46,7 @@ def bench_storage(turns: int = TURNS) -> list[Line]:
             FLAT_TARGET,
             f"{last:,.0f} B : {first:,.0f} B",
         ),
-        *_forks(FORKED_ENTRIES),
+        *_forks(forked),
     ]
 
 
@@ -61,7 +62,7 @@ def _response(turn: int, turns: int) -> str:
 def _sizes(turns: int) -> dict[int, int]:
     """The bytes of the file when the packet of each turn is sent."""
     sizes: dict[int, int] = {}
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(_open(folder)) as db:
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(opened(folder)) as db:
         script = Path(folder) / "script.jsonl"
         script.write_text("".join(json.dumps({"text": _response(turn, turns)}) + "\n" for turn in range(1, turns + 1)))
         _start(db, f"scripted:{script}")
@@ -89,7 +90,7 @@ def _forks(entries: int) -> list[Line]:
 
     All of them have attributes, of which each fork must take a reference and no copy.
     """
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(_open(folder)) as db:
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(opened(folder)) as db:
         script = Path(folder) / "script.jsonl"
         script.write_text('"<update status=\\"200\\">done</update>"\n' * 3)
         _start(db, f"scripted:{script}")
@@ -101,25 +102,21 @@ def _forks(entries: int) -> list[Line]:
                     attributes = json.dumps({"summary": f"{said} of {path}", "tags": "bench,fork"})
                     _write(db, path, f"{said} {path}".ljust(200, "."), attributes, visibility)
             db.run(f"Take note of the {said}.", run="bench")
-        return [line for at in (None, 3, 2, 1) for line in _fork(db, at)]
+        return [line for at in (None, 3, 2, 1) for line in _fork(db, entries, at)]
 
 
-def _fork(db: engine.Database, at: int | None) -> list[Line]:
+def _fork(db: engine.Database, entries: int, at: int | None) -> list[Line]:
     spent, grown = [], []
     for _ in range(_ROUNDS):
         before, began = _bytes(db), time.process_time()
         db.fork("bench", at=at)
         spent.append(1000 * (time.process_time() - began))
         grown.append((_bytes(db) - before) / 1000)
-    what = f"fork of {FORKED_ENTRIES} entries, " + (f"from turn {at}" if at else "from now")
+    what = f"fork of {entries} entries, " + (f"from turn {at}" if at else "from now")
     return [
         Line(what, min(spent), "ms", FORK_TARGET_MS, "CPU"),
         Line(f"{what}: bytes", max(grown), "KB", FORK_TARGET_KB),
     ]
-
-
-def _open(folder: str) -> engine.Database:
-    return engine.open(Path(folder) / "bench.db", synchronous="OFF")
 
 
 def _start(db: engine.Database, model: str) -> None:

@@ -17,21 +17,21 @@ _MODEL_S = 1.5
 _TARGET_S = 2.5
 
 
-def bench_together() -> list[Line]:
+def bench_together(runs: int = _RUNS, model_s: float = _MODEL_S) -> list[Line]:
     """Seconds until all of some runs have ended, in one file and in a file each."""
-    note = f"{_RUNS} runs, each model takes {_MODEL_S} s; two cores"
+    note = f"{runs} runs, each model takes {model_s} s; two cores"
     return [
-        Line("runs at once, in one file", _seconds(one_file=True), "s", _TARGET_S, note),
-        Line("runs at once, in a file each", _seconds(one_file=False), "s", _TARGET_S, note),
+        Line("runs at once, in one file", _seconds(runs, model_s, one_file=True), "s", _TARGET_S, note),
+        Line("runs at once, in a file each", _seconds(runs, model_s, one_file=False), "s", _TARGET_S, note),
     ]
 
 
-def _seconds(*, one_file: bool) -> float:
+def _seconds(runs: int, model_s: float, *, one_file: bool) -> float:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         script = folder / "script.jsonl"
-        script.write_text(json.dumps({"text": '<update status="200">Done.</update>', "delay_s": _MODEL_S}) + "\n")
-        paths = [folder / ("a.db" if one_file else f"{number}.db") for number in range(_RUNS)]
+        script.write_text(json.dumps({"text": '<update status="200">Done.</update>', "delay_s": model_s}) + "\n")
+        paths = [folder / ("a.db" if one_file else f"{number}.db") for number in range(runs)]
         return asyncio.run(_timed(paths, f"scripted:{script}"))
 
 

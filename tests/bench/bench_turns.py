@@ -47,7 +47,7 @@ class Driven:
     resume_ms: float
 
 
-def bench_turns(turns: tuple[int, ...] = TURNS) -> list[Line]:
+def bench_turns(turns: tuple[int, ...] = TURNS, traced: int = FSYNC_TURNS) -> list[Line]:
     """CPU a turn for each number of turns; growth, bytes and size are those of the longest run.
 
     A run is repeated and the least disturbed one counts.
@@ -66,7 +66,7 @@ def bench_turns(turns: tuple[int, ...] = TURNS) -> list[Line]:
     growth = Line(
         f"turn, T = {last.turns} : T = {first.turns}", last.mean_ms / first.mean_ms, "×", GROWTH_TARGET, "", _WHY_GROWTH
     )
-    return [*lines, growth, *_sizes(last), _fsyncs()]
+    return [*lines, growth, *_sizes(last), _fsyncs(traced)]
 
 
 def warm_up() -> None:
@@ -144,12 +144,12 @@ def _size(folder: Path) -> int:
     return int(sizes[0][0])
 
 
-def _fsyncs() -> Line:
+def _fsyncs(turns: int) -> Line:
     """The fsyncs of a turn, counted by strace in a process of its own: two runs, the difference is the turns'."""
     if shutil.which("strace") is None:
         return Line("fsyncs a turn", None, "", None, "not counted: there is no strace here")
-    few, many = (_traced(turns) for turns in (FSYNC_TURNS, 2 * FSYNC_TURNS))
-    return Line("fsyncs a turn", (many - few) / FSYNC_TURNS, "", None, "raw rows: 1")
+    few, many = (_traced(each) for each in (turns, 2 * turns))
+    return Line("fsyncs a turn", (many - few) / turns, "", None, "raw rows: 1")
 
 
 def _traced(turns: int) -> int:

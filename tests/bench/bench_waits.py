@@ -16,14 +16,14 @@ COMMAND_TARGET_MS = 150.0
 _ROUNDS = 5
 
 
-def bench_waits() -> list[Line]:
+def bench_waits(rounds: int = _ROUNDS) -> list[Line]:
     """Milliseconds from a cancellation to the end of a model call, and of a command that does nothing; the median."""
     with tempfile.TemporaryDirectory() as folder:
-        cancelled = sorted(_cancelled_ms(Path(folder)) for _ in range(_ROUNDS))
-        commands = sorted(_command_ms(Path(folder)) for _ in range(_ROUNDS))
+        cancelled = sorted(_cancelled_ms(Path(folder)) for _ in range(rounds))
+        commands = sorted(_command_ms(Path(folder)) for _ in range(rounds))
     return [
-        Line("model call, cancelled", cancelled[_ROUNDS // 2], "ms", CANCEL_TARGET_MS, "on the wall"),
-        Line("command 'true'", commands[_ROUNDS // 2], "ms", COMMAND_TARGET_MS, "on the wall"),
+        Line("model call, cancelled", cancelled[rounds // 2], "ms", CANCEL_TARGET_MS, "on the wall"),
+        Line("command 'true'", commands[rounds // 2], "ms", COMMAND_TARGET_MS, "on the wall"),
     ]
 
 

@@ -13,40 +13,39 @@ import engine
 from .table import Line
 
 WRITES = 1000
-PATHS = 500
 BYTES = 1000
 
 
-def bench_writes() -> list[Line]:
+def bench_writes(writes: int = WRITES) -> list[Line]:
     """Milliseconds for all of them, in one transaction and each in its own."""
     return [
-        Line(f"{WRITES} upserts, one transaction", *_fastest(together), note="CPU; Rummy 0.5.0: 200-230 ms"),
-        Line(f"{WRITES} upserts, one each, FULL", *_fastest(apart), note="CPU, kernel included"),
+        Line(f"{writes} upserts, one transaction", *_fastest(together, writes), note="CPU; Rummy 0.5.0: 200-230 ms"),
+        Line(f"{writes} upserts, one each, FULL", *_fastest(apart, writes), note="CPU, kernel included"),
     ]
 
 
-def together(db: engine.Database) -> None:
+def together(db: engine.Database, writes: int = WRITES) -> None:
     """All writes in one transaction."""
     with db.transaction():
-        apart(db)
+        apart(db, writes)
 
 
-def apart(db: engine.Database) -> None:
+def apart(db: engine.Database, writes: int = WRITES) -> None:
     """Every write in a transaction of its own, unless one is open."""
-    for number in range(WRITES):
+    for number in range(writes):
         body = f"{number} ".ljust(BYTES, "x")
-        db.insert("verb_set", run="bench", path=f"known://entry/{number % PATHS}", body=body)
+        db.insert("verb_set", run="bench", path=f"known://entry/{number % (writes // 2)}", body=body)
 
 
-def _fastest(write: Callable[[engine.Database], None]) -> tuple[float, str]:
-    return min(_once(write) for _ in range(3)), "ms"
+def _fastest(write: Callable[[engine.Database, int], None], writes: int) -> tuple[float, str]:
+    return min(_once(write, writes) for _ in range(3)), "ms"
 
 
-def _once(write: Callable[[engine.Database], None]) -> float:
+def _once(write: Callable[[engine.Database, int], None], writes: int) -> float:
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(engine.open(Path(folder) / "bench.db")) as db:
         db.insert("verb_set", run="bench", path="run://bench", attributes='{"model":"none"}')
         began = time.process_time()
-        write(db)
+        write(db, writes)
         spent = time.process_time() - began
-        assert db.value("select count(*) from known_entries where write_count = 2") == PATHS
+        assert db.value("select count(*) from known_entries where write_count = 2") == writes // 2
         return 1000 * spent

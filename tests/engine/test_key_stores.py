@@ -113,6 +113,11 @@ def test_a_key_that_is_typed_is_not_shown(folder: Path) -> None:
     assert user_store_of(folder.parent).read() == {"openai": HINT}
 
 
+def test_no_usage_asks_for_a_key(folder: Path) -> None:
+    told = engine(folder, "keys", "set", "-h").stdout.splitlines()[0]
+    assert told.endswith("{PROVIDER}")
+
+
 def user_store_of(home: Path) -> Store:
     """The user's store in that home."""
     return Store("user", home / ".config" / "engine" / "keys.toml")

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import datetime
 import enum
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+import pydantic
 import pytest
 from driving import DONE, script
 from function_tools import driven, opened
@@ -414,3 +416,84 @@ def test_a_result_that_is_no_json_is_a_failure(tmp_path: Path) -> None:
     assert [status for _, status, _ in log] == [500] * 7
     assert "was called, and returned what is no JSON (object: " in log[0][2]
     assert log[6][2] == "give()\nRuntimeError: no text"
+
+
+class Leg(pydantic.BaseModel):
+    """A part of a journey."""
+
+    town: str = pydantic.Field(min_length=2, description="Where it ends.")
+    on: datetime.date
+    unit: Unit = Unit.METRE
+
+
+class Journey(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+    legs: list[Leg]
+    back: Leg | None = None
+
+
+class Tree(pydantic.BaseModel):
+    below: list[Tree] = []
+
+
+def test_models_of_pydantic_are_told_checked_and_given(tmp_path: Path) -> None:
+    got: list[object] = []
+
+    @engine.tool(reads=True)
+    def plan(journey: Journey, seats: Annotated[int, pydantic.Field(ge=1, le=9, description="How many.")] = 1) -> Leg:
+        """Plan a journey."""
+        got.append((journey, seats))
+        return journey.legs[0]
+
+    schema = made(plan).schema()
+    leg = schema["properties"]["journey"]["properties"]["legs"]["items"]
+    assert leg["properties"]["town"] == {"type": "string", "minLength": 2, "description": "Where it ends."}
+    assert leg["properties"]["on"] == {"type": "string", "format": "date"}
+    assert schema["properties"]["seats"] == {
+        "type": "integer", "minimum": 1, "maximum": 9, "description": "How many.", "default": 1,
+    }  # fmt: skip
+    assert "$ref" not in json.dumps(schema)
+
+    good = {"legs": [{"town": "Bern", "on": "2026-05-01", "unit": "mi"}]}
+    calls = [
+        {"journey": good, "seats": 2},
+        {"journey": {"legs": [{"town": "B", "on": "May", "unit": "m"}]}},
+        {"journey": good | {"more": 1}},
+        {"journey": good, "seats": 10},
+    ]
+    said = [f"<plan>{json.dumps(call)}</plan>" for call in calls]
+    log = driven(tmp_path, [plan], "".join(said))
+    assert [status for _, status, _ in log] == [200, 400, 400, 400]
+    expected = Leg(town="Bern", on=datetime.date(2026, 5, 1), unit=Unit.MILE)
+    assert got == [(Journey(legs=[expected]), 2)]
+    told = [body for *_, body in log]
+    assert '{"town": "Bern", "on": "2026-05-01", "unit": "mi"}' in told[0]
+    assert "journey.legs[0].town: " in told[1]
+    assert "journey.legs[0].on: " in told[1]
+    assert "journey.more: " in told[2]
+    assert "seats: " in told[3]
+
+
+def test_a_model_that_holds_itself_is_refused() -> None:
+    def grow(tree: Tree) -> None: ...
+
+    with pytest.raises(TypeError, match="parameter 'tree': Tree holds itself"):
+        made(grow)
+
+
+def test_an_app_sees_what_its_tools_are(tmp_path: Path) -> None:
+    @engine.tool(ask=True, timeout=3)
+    def book(train: str) -> None:
+        """Book a seat."""
+
+    with opened(tmp_path / "t.db", book) as db:
+        (told,) = db.tools()
+        with pytest.raises(engine.NotFound, match="no tool 'bok'; there are book"):
+            db.tools("bok")
+        assert db.tools("book") == [told]
+    assert (told["name"], told["meaning"], told["ask"], told["timeout"]) == ("book", "Book a seat.", True, 3)
+    assert told["schema"]["properties"] == {"train": {"type": "string"}}
+    assert told["document"].startswith("## <book>train</book> - Book a seat.")
+    with opened(tmp_path / "other.db") as db:
+        assert db.tools() == []

@@ -3,7 +3,7 @@
 1. A fork takes the name over; nothing is lost. 2. What the run and its shell commands changed goes back, what others changed
 does not. 3. What cannot go back is listed. 4. A rewind is taken back and done again. 5. Kills and drivers.
 
-spec: @rewind
+spec: @rewind @file_modes
 """
 
 from __future__ import annotations
@@ -240,3 +240,89 @@ def test_at_the_command_line(folder: Path) -> None:
     assert (done.returncode, found["status"], found["old"]) == (0, 200, "demo.1")
     assert {each["path"]: each["stays"] for each in found["files"]}["made.bin"] == "is binary"
     assert texts(folder) == before
+
+
+def is_executable(path: Path) -> bool:
+    return bool(path.stat().st_mode & 0o100)
+
+
+def test_the_executable_bit_goes_back_and_forth(db: engine.Database, workspace_dir: Path, tmp_path: Path) -> None:
+    tool, plain = workspace_dir / "tool.sh", workspace_dir / "plain.sh"
+    tool.write_text("true\n")
+    tool.chmod(0o750)
+    plain.write_text("true\n")
+    plain.chmod(0o640)
+    model = script(tmp_path, '<get path="*"/>', "<sh>chmod +x plain.sh; chmod -x tool.sh; rm notes.md</sh>", DONE, DONE)
+    db.run("Work", run="demo", model=model, root=workspace_dir, yolo=True, sandbox="off")
+    assert (is_executable(tool), is_executable(plain)) == (False, True)
+
+    planned = {each["path"]: each["executable"] for each in db.rewind("demo", 2, files=True, dry_run=True).files}
+    assert planned == {"notes.md": None, "plain.sh": False, "tool.sh": True}
+    assert left(db.rewind("demo", 2, files=True)) == {}
+    assert (tool.stat().st_mode & 0o777, plain.stat().st_mode & 0o777) == (0o750, 0o640)
+
+    db.undo("demo")
+    assert (is_executable(tool), is_executable(plain)) == (False, True)
+    db.undo("demo", redo=True)
+    assert (is_executable(tool), is_executable(plain)) == (True, False)
+
+
+def test_a_later_rewind_goes_over_the_modes_of_an_earlier_one(
+    db: engine.Database, workspace_dir: Path, tmp_path: Path
+) -> None:
+    notes = workspace_dir / "notes.md"
+    answers = ('<get path="*"/>', "<sh>chmod +x notes.md</sh>", DONE)
+    for last in (2, 1):
+        model = script(tmp_path, *answers)
+        db.run("Work", run="demo", model=model, root=workspace_dir, yolo=True, sandbox="off")
+        assert is_executable(notes)
+        assert left(db.rewind("demo", last, files=True)) == {}
+        assert not is_executable(notes)
+
+
+def test_a_chmod_by_others_stays_and_is_listed(db: engine.Database, workspace_dir: Path, tmp_path: Path) -> None:
+    model = script(tmp_path, '<get path="*"/>', GO_ON, DONE)
+    db.run("Work", run="demo", model=model, root=workspace_dir, yolo=True, sandbox="off")
+    (workspace_dir / "notes.md").chmod(0o755)
+    assert left(db.rewind("demo", 2, files=True)) == {"notes.md": "was changed by others"}
+    assert is_executable(workspace_dir / "notes.md")
+
+
+def test_a_chmod_is_no_new_text(db: engine.Database, workspace_dir: Path, tmp_path: Path) -> None:
+    # what the model has read it still knows, so that it may write it
+    write = '<set path="notes.md">New.\n</set>'
+    model = script(tmp_path, '<get path="notes.md"/>', "<sh>chmod +x notes.md</sh>", write + DONE)
+    db.run("Work", run="demo", model=model, root=workspace_dir, yolo=True, sandbox="off")
+    assert (workspace_dir / "notes.md").read_text() == "New.\n"
+    assert is_executable(workspace_dir / "notes.md")
+
+
+def test_a_removed_executable_comes_back_as_one(db: engine.Database, workspace_dir: Path, tmp_path: Path) -> None:
+    (workspace_dir / "notes.md").chmod(0o755)
+    model = script(tmp_path, '<get path="*"/>', '<rm path="notes.md"/>' + GO_ON, "<sh>rm -f src/util.py</sh>", DONE)
+    db.run("Work", run="demo", model=model, root=workspace_dir, yolo=True, sandbox="off")
+    db.undo("demo")
+    assert is_executable(workspace_dir / "notes.md")
+    db.undo("demo", redo=True)
+    db.rewind("demo", 2, files=True)
+    assert is_executable(workspace_dir / "notes.md")
+    assert not is_executable(workspace_dir / "src" / "util.py")
+
+
+@pytest.mark.parametrize(
+    ("command", "stays"),
+    [
+        ("rm link.md", "was a symbolic link to notes.md"),
+        ("cp --remove-destination notes.md link.md", "was a symbolic link to notes.md"),
+        ("cp notes.md other.md; ln -sf other.md link.md", "was a symbolic link to notes.md"),
+        ("ln -sf notes.md settings.ini", None),
+    ],
+)
+def test_links_that_came_or_went_are_listed(
+    db: engine.Database, workspace_dir: Path, tmp_path: Path, command: str, stays: str | None
+) -> None:
+    (workspace_dir / "link.md").symlink_to("notes.md")
+    model = script(tmp_path, '<get path="*"/>', f"<sh>{command}</sh>", DONE)
+    db.run("Work", run="demo", model=model, root=workspace_dir, yolo=True, sandbox="off")
+    expected = {"link.md": stays} if stays else {"settings.ini": "is a symbolic link by now"}
+    assert left(db.rewind("demo", 2, files=True)) == expected

@@ -376,6 +376,14 @@ CREATE TABLE file_constraints (
     constraint file_constraints_once unique (project_id, pattern)
 ) strict;
 
+CREATE TABLE file_modes (
+    entry_id integer not null,
+    began integer not null,
+    is_executable integer constraint file_modes_flag check (is_executable in (0, 1)),
+    command_id integer constraint file_modes_command references commands (id) on delete set null,
+    primary key (entry_id, began)
+) strict, without rowid;
+
 CREATE TABLE file_stats (
     project_id integer not null constraint file_stats_project references projects (id) on delete cascade,
     path text not null,
@@ -1212,6 +1220,8 @@ CREATE INDEX idx_effects_open on effects (run_id) where state in ('pending', 'st
 
 CREATE INDEX idx_entry_chunks_run_id_entry_id on entry_chunks (run_id, entry_id, id);
 
+CREATE INDEX idx_file_modes_command_id on file_modes (command_id) where command_id is not null;
+
 CREATE INDEX idx_file_stats_instructions on file_stats (project_id, path)
 where path glob '*[A-Zr][A-Zu][.l][me][ds]';
 
@@ -1354,6 +1364,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _counting_grants (id, project_id, run_id, kind, target, granted_by, created_at, revoked_at)
 -- view _counting_layers (name, layer, value, source, rank)
 -- view _cut_responses (turn_id, told, cuts_text, ending)
+-- view _decide_mode (command_id, path, is_executable)
 -- view _decide_packet (turn_id, chars, lease, tokens, decision)
 -- view _decide_proposal (proposal_id, decision, body, reason)
 -- view _decide_turn (turn_id, loop_id, faulty, cycles, failed, rejected, commands, gathers, update_id, prose)
@@ -1368,7 +1379,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _domain_findings (part, place, kind, name, word, path, domain_id)
 -- view _driven_children (run_id, lineage)
 -- view _due_effects (run_id, turn_id, command_id, proposal_id, kind, ordinal, detail)
--- view _edit_files (command_id, run_id, proposal_id, kind, path, entry_id, hash_before, hash_after, content_id, leads_to, log_path)
+-- view _edit_files (command_id, run_id, proposal_id, kind, path, entry_id, hash_before, hash_after, content_id, leads_to, executable, log_path)
 -- view _edits (command_id, entry_id, path, attributes, is_pattern, visibility, edit)
 -- view _effect_channels (effect_id, run_id, turn_id, channel, path)
 -- view _effect_confinements (effect_id, choice, required, writable, network, memory, file_size, processes, home, shown)
@@ -1382,6 +1393,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _entry_bodies (run_id, entry_id, scope, path, scheme, kind, hash, content_id, body, chars, attributes, visibility, state, outcome)
 -- view _entry_heads (run_id, entry_id, head)
 -- view _entry_lines (command_id, path, line)
+-- view _executable_files (scope, path)
 -- view _explain_rules (run_id, project_id, prompt)
 -- view _explained_decisions (explained_id, readable, plain, policy_id, level, name, decision, message, grant_id)
 -- view _explained_programs (explained_id, ordinal, program, arguments, policy_id, level, name, decision, message)
@@ -1389,7 +1401,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _faults (command_id, fault)
 -- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _file_heads (project_id, path, began, content_id, content_before, change, is_first)
--- view _file_states (scope, entry_id, began, content_id, hash, attributes, is_present)
+-- view _file_states (scope, entry_id, began, ended, content_id, hash, attributes, is_present, is_executable, is_mode, decided)
+-- view _file_texts (scope, entry_id, began, ended, content_id, hash, attributes, is_present)
 -- view _fill_workflow (run_id, workflow_id, variables, models)
 -- view _find_lines (effect_id, text_id, line)
 -- view _find_requests (effect_id, run_id, pattern, query)
@@ -1470,6 +1483,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _metadata (id, attributes, head)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, answer_cache, timeout_s, deadline_s)
 -- view _models_from_files (run_id, actual)
+-- view _modes_now (entry_id, is_executable)
 -- view _move_loop (loop_id, status, reason)
 -- view _named_threads (name)
 -- view _narrow_limits (loop_id, most)
@@ -1477,6 +1491,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _newest_selection (id, loop_id, run_id, project_id, turn, prompts, context_left, rule_set_id, bracket, basis, devmode, room, chars, all_chars, tag)
 -- view _next_checks (turn_id, run_id, loop_id, sequence, attempt, kind)
 -- view _next_piped_text (path, most_tokens)
+-- view _note_mode (project_id, path, is_executable)
 -- view _offer_command (command_id)
 -- view _offer_event (run_id, turn_id, loop_id, command_id, event, fields)
 -- view _offer_packet (turn_id, chars, lease)
@@ -1523,7 +1538,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _proposal_ends (command_id, state, outcome, message)
 -- view _proposals_to_decide (resolution_id, proposal_id, kind)
 -- view _propose_check (command_id)
--- view _propose_file (command_id, path, content_id, before, leads_to, diff)
+-- view _propose_file (command_id, path, content_id, before, leads_to, executable, diff)
 -- view _propose_patch (command_id, files)
 -- view _rank_texts (query, embedder, vector, near, kinds, scopes, pattern, run_id)
 -- view _read_instructions (turn_id, project_id)
@@ -1543,7 +1558,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _resolve_command (command_id, message)
 -- view _response_prose (turn_id, prose)
 -- view _resting_workflows (run_id)
--- view _rewind_files (run_id, turn, path, change, hash_now, content_now, leads_to, hash_then, content_then, stays)
+-- view _rewind_files (run_id, turn, path, change, hash_now, content_now, leads_to, hash_then, content_then, executable, stays)
 -- view _rewind_plans (run_id, turn, plan)
 -- view _root_instructions (turn_id, path, text, cut, refers_to)
 -- view _rule_scopes (rule_set_id, project_id, scope)
@@ -1621,7 +1636,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _turn_sections (turn_id, name, role, source, template, live, cached, stamps)
 -- view _turn_steps (turn_id, step, steps, steps_left)
 -- view _undo_choices (run_id, way, turn, command_id)
--- view _undo_files (run_id, way, turn, path, change, hash_now, content_now, leads_to, hash_then, content_then, content_left, obstacle)
+-- view _undo_files (run_id, way, turn, path, change, hash_now, content_now, leads_to, hash_then, content_then, content_left, executable, obstacle)
 -- view _undo_plans (run_id, way, turn, plan)
 -- view _undo_swaps (run_id, way, turn, loses, keeps)
 -- view _unfinished_processes (effect_id, run_id, door, identity, holder, token)
@@ -1735,7 +1750,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view ready_steps (run, step, layer, position, workflow_id, run_id)
 -- view record_crash (command_id, message, lease)
 -- view release_lease (token)
--- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to, picture)
+-- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to, picture, is_executable)
 -- view report_listing (project_id, listing, is_partial)
 -- view resolve_tree (run, path, decision, body, reason, decided_by)
 -- view resumable_runs (run_id, run, status, step)
@@ -1826,6 +1841,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _check_setting__refuse_judge_fail on _check_setting
 -- trigger _condense__condense on _condense
 -- trigger _copy_views__copy on _copy_views
+-- trigger _decide_mode__keep on _decide_mode
 -- trigger _decide_packet__decide on _decide_packet
 -- trigger _decide_proposal__decide on _decide_proposal
 -- trigger _decide_turn__decide on _decide_turn
@@ -1854,6 +1870,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _make_metadata__make on _make_metadata
 -- trigger _move_loop__move on _move_loop
 -- trigger _narrow_tools__narrow on _narrow_tools
+-- trigger _note_mode__note on _note_mode
 -- trigger _offer_command__offer on _offer_command
 -- trigger _offer_event__offer on _offer_event
 -- trigger _offer_packet__offer on _offer_packet
@@ -1972,6 +1989,11 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger events__keep_keys on events
 -- trigger events__keep_rows on events
 -- trigger fail_call__fail on fail_call
+-- trigger file_modes__keep_command_id on file_modes
+-- trigger file_modes__keep_fixed on file_modes
+-- trigger file_modes__keep_is_executable on file_modes
+-- trigger file_modes__keep_keys on file_modes
+-- trigger file_modes__keep_rows on file_modes
 -- trigger finish_delegation__finish on finish_delegation
 -- trigger finish_effect__finish on finish_effect
 -- trigger finish_job__finish on finish_job

@@ -36,6 +36,7 @@ COMPLETE = {
     "proposals": "state in ('resolved', 'failed', 'cancelled')",
     "effects": "state not in ('pending', 'started')",
     "resolutions": "created_at > 0",
+    "file_modes": "began > 0",
     "entries": "scope like 'run:%' or since is not null",
 }
 """Which rows are complete; `{0}` is the column. Where a table is missing, all are."""
@@ -96,6 +97,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         db.execute("insert into _answer_hits select max(id), 'demo', 1, 0.9 from turns")
         db.execute("insert into tool_narrowings select id, 1, 3, null from loops where status = 200 limit 1")
         db.execute("insert into _tool_choices select loop_id, 'rm', 'found', 0.1, 'words' from tool_narrowings")
+        db.execute("insert into file_modes select min(id), 9, 1, (select min(id) from commands) from entries")
         db.execute("pragma journal_mode = delete")
     return path
 

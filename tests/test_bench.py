@@ -1,0 +1,33 @@
+"""Each measurement of `python -m tests.bench` runs, at the smallest size that it can have, and reports figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from bench.__main__ import found
+
+SMALLEST: dict[str, dict[str, Any]] = {
+    "assembly": {"entries": (100,), "rounds": 1},
+    "context": {"entries": (2,)},
+    "discovery": {"modules": "heapq shutil", "texts": ((20, 15),)},
+    "opcodes": {},
+    "open": {"rounds": 1},
+    "prefix": {"turns": 3},
+    "rules": {"domains": 2},
+    "search": {"entries": 90},
+    "start": {"rounds": 1},
+    "storage": {"turns": 6, "forked": 40},
+    "text": {"rounds": 1},
+    "together": {"runs": 2, "model_s": 0.01},
+    "turns": {"turns": (3,), "traced": 1},
+    "waits": {"rounds": 1},
+    "writes": {"writes": 2},
+}
+
+
+@pytest.mark.parametrize("name", found())
+def test_a_measurement_runs(name: str) -> None:
+    lines = found()[name](**SMALLEST[name])
+    assert lines
+    assert all(line.what for line in lines)
