@@ -1,4 +1,4 @@
-"""Verdicts: what a judge says of a result.
+"""Verdicts: what a model is told of the criteria for its result, and what a judge says of that.
 
 Only the first word of its response counts, so that nothing that it quotes of the result can be taken for its verdict.
 """
@@ -13,6 +13,11 @@ from .lazy import lazy_regex
 
 _MOST_REASONS = 4000
 """Characters of the reasons that are kept."""
+
+_TOLD = {
+    "accept": "It is accepted if: ",
+    "accept_command": "It is accepted if this command exits with 0: ",
+}
 
 # Thoughts may stand before it, and it may stand in an update.
 _OPENING = lazy_regex(
@@ -47,4 +52,15 @@ def _verdict(verdict: str, reasons: str) -> str:
     return json.dumps({"verdict": verdict, "reasons": reasons}, ensure_ascii=False)
 
 
-FUNCTIONS = (Function("verdict_read", 2, verdict_read),)
+def criteria_told(config: str | None) -> str | None:
+    """What stands behind the prompt of a loop with the options `config` (JSON) about criteria; '' where it has none."""
+    if config is None:
+        return None
+    if '"accept' not in config:
+        return ""
+    options = json.loads(config)
+    lines = ((said, str(options.get(name) or "").strip()) for name, said in _TOLD.items())
+    return "".join(f"\n\n{said}{text}" for said, text in lines if text)
+
+
+FUNCTIONS = (Function("criteria_told", 1, criteria_told), Function("verdict_read", 2, verdict_read))

@@ -79,12 +79,7 @@ begin
     select
         t.run_id,
         'prompt://' || t.sequence,
-        l.prompt
-        || coalesce(char(10) || char(10) || 'It is accepted if: ' || nullif(trim(l.config ->> '$.accept'), ''), '')
-        || coalesce(
-            char(10) || char(10) || 'It is accepted if this command exits with 0: '
-            || nullif(trim(l.config ->> '$.accept_command'), ''), ''
-        ),
+        l.prompt || criteria_told(l.config),
         json_object('mode', l.mode),
         'resolved',
         'plugin',

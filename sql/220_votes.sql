@@ -180,16 +180,12 @@ begin
     where id = new.turn_id;
     insert into _end_turn (turn_id, loop_id, vote, voter, status, reason, answer)
     select new.turn_id, new.loop_id, v.vote, v.voter, v.status, v.reason, v.answer
-    from (select new.turn_id as turn_id)
-    left join turn_verdicts as v using (turn_id)
-    -- a result with criteria is checked first; verify_turn (252) ends the turn
-    where (
-            v.vote = 'stop'
-            and v.status = 200
-            and v.voter <> 'rejection'
-            and (
-                select coalesce(config ->> '$.accept', config ->> '$.accept_command') from loops where id = new.loop_id
-            ) is not null
+    from loops as l
+    left join turn_verdicts as v on v.turn_id = new.turn_id
+    where l.id = new.loop_id
+        -- a result with criteria is checked first; verify_turn (252) ends the turn
+        and (
+            v.status = 200 and v.vote = 'stop' and v.voter <> 'rejection' and criteria_told(l.config) <> ''
         ) is not true;
 end;
 

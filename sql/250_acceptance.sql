@@ -12,14 +12,12 @@ create table if not exists acceptance_checks (
     run_id integer not null constraint acceptance_checks_run references runs (id) on delete cascade,
     loop_id integer not null,
     -- the turn whose result is checked; it is open until then
-    turn_id integer not null constraint acceptance_checks_turn references turns (id) on delete cascade,
+    turn_id integer not null,
     -- counts the results of the loop that were checked, from 1
     attempt integer not null,
     kind text not null constraint acceptance_checks_kind check (kind in ('command', 'judge')),
     -- the command line that runs, or the command that has the judge asked
-    command_id integer not null constraint acceptance_checks_command references commands (id) on delete cascade,
-    -- the run of the judge
-    judge_run_id integer constraint acceptance_checks_judge references runs (id) on delete set null,
+    command_id integer not null,
     -- error: the check itself failed; interrupted: it is made again; null: not known yet
     verdict text constraint acceptance_checks_verdict
         check (verdict is null or verdict in ('pass', 'fail', 'error', 'interrupted')),
@@ -218,6 +216,13 @@ where k.counts is not null
     )
 group by k.loop_id, k.turn_id;
 
+-- The runs that judge, each with the command of the check that it is for.
+create view _judges as
+select f.command_id, c.run_id, c.loop_id
+from effects as f
+cross join children as c on c.effect_id = f.id
+where f.kind = 'verify';
+
 create view acceptances as
 -- How results were verified, a row a check: select * from acceptances where run = 'demo'. 'check' is command or judge,
 -- 'criteria' the command line or what the judge was asked; 'verdict' is pass, fail, error (of the check itself),
@@ -245,7 +250,8 @@ join runs as r on r.id = k.run_id
 join loops as l on l.id = k.loop_id
 join turns as t on t.id = k.turn_id
 join commands as c on c.id = k.command_id
-left join runs as j on j.id = k.judge_run_id;
+left join _judges as g on g.command_id = k.command_id
+left join runs as j on j.id = g.run_id;
 
 -- The verdicts, in the words of run_log.
 create view _acceptance_log as

@@ -5,6 +5,15 @@
 
 -- views
 
+-- Each loop, and those of the runs below it that do a part of its work.
+create view _loops_below as
+select id as loop_id, id as below_id
+from loops
+union all
+select c.parent_loop_id, d.loop_id
+from children as c
+join children as d on d.run_id = c.run_id or instr(d.lineage, '/' || c.run_id || '/');
+
 -- The changes of files that a loop made, a diff each: the writes and removals that were accepted and done.
 create view _loop_diffs as
 select
@@ -47,7 +56,12 @@ from (
         coalesce(
             (
                 select group_concat(diff, char(10))
-                from (select d.diff from _loop_diffs as d where d.loop_id = h.loop_id order by d.proposal_id)
+                from (
+                    select d.diff
+                    from _loop_diffs as d
+                    where d.loop_id in (select b.below_id from _loops_below as b where b.loop_id = h.loop_id)
+                    order by d.proposal_id
+                )
             ), 'No file was changed.'
         ) as changes,
         m.model,
@@ -117,7 +131,8 @@ select
     end as reasons
 from acceptance_checks as k
 join commands as c on c.id = k.command_id and c.state in ('resolved', 'failed', 'cancelled')
-left join loops as l on l.run_id = k.judge_run_id and l.sequence = 1 and c.state = 'resolved'
+left join _judges as j on j.command_id = c.id
+left join loops as l on l.id = j.loop_id and c.state = 'resolved'
 left join turns as t on t.id = (select max(o.id) from turns as o where o.loop_id = l.id)
 where k.kind = 'judge' and k.verdict is null;
 
@@ -145,9 +160,8 @@ begin
     select new.run_id, 'judge', p.prompt, p.attributes, (select max(id) from effects)
     from _judge_prompts as p
     where p.turn_id = new.turn_id;
-    insert into acceptance_checks (run_id, loop_id, turn_id, attempt, kind, command_id, judge_run_id, started_at)
-    select new.run_id, new.loop_id, new.turn_id, new.attempt, 'judge', f.command_id, c.run_id, now()
-    from effects as f
-    join children as c on c.effect_id = f.id
-    where f.id = (select max(id) from effects);
+    insert into acceptance_checks (run_id, loop_id, turn_id, attempt, kind, command_id, started_at)
+    select new.run_id, new.loop_id, new.turn_id, new.attempt, 'judge', command_id, now()
+    from effects
+    where id = (select max(id) from effects);
 end;

@@ -421,12 +421,4 @@ when (old.verdict is null) is not true
 begin
     select raise(abort, '405 acceptance_checks: the record is append-only; this value does not change any more');
 end;
-
-create trigger acceptance_checks__keep_judge_run_id
-after update of judge_run_id on acceptance_checks
-when (old.judge_run_id is null
-    or (new.judge_run_id is null and not exists (select 1 from runs where id = old.judge_run_id))) is not true
-begin
-    select raise(abort, '405 acceptance_checks: the record is append-only; this value does not change any more');
-end;
 -- [[[end]]]

@@ -116,15 +116,7 @@ OF_RUNS = (
     Kept(
         "acceptance_checks",
         stays=OF_A_RUN,
-        may=(
-            ("verdict counts reasons ended_at", "old.verdict is null"),
-            # a judge may be purged
-            (
-                "judge_run_id",
-                "old.judge_run_id is null\n"
-                "    or (new.judge_run_id is null and not exists (select 1 from runs where id = old.judge_run_id))",
-            ),
-        ),
+        may=(("verdict counts reasons ended_at", "old.verdict is null"),),
     ),
 )
 OF_PACKETS = (

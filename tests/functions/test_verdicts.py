@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.functions.verdicts import verdict_read
+from engine.functions.verdicts import criteria_told, verdict_read
 
 PASSED = '<update status="200">PASS</update>'
 
@@ -50,7 +50,15 @@ def test_the_first_word_is_the_verdict(response: str, answer: str | None, verdic
     assert why == reasons if verdict != "error" else why.startswith(reasons)
 
 
+def test_criteria_are_told() -> None:
+    told = criteria_told('{"accept":" It works. ","accept_command":"make"}')
+    assert told == "\n\nIt is accepted if: It works.\n\nIt is accepted if this command exits with 0: make"
+    for config in ('{"accept":" "}', '{"accept_attempts":3}', '{"task_prompt":"say \\"accept\\""}', "{}"):
+        assert criteria_told(config) == ""
+
+
 def test_null_is_null() -> None:
+    assert criteria_told(None) is None
     assert verdict_read(None, "PASS") is None
     assert verdict_read("PASS", None) is None
 

@@ -141,11 +141,10 @@ CREATE TABLE acceptance_checks (
     id integer primary key,
     run_id integer not null constraint acceptance_checks_run references runs (id) on delete cascade,
     loop_id integer not null,
-    turn_id integer not null constraint acceptance_checks_turn references turns (id) on delete cascade,
+    turn_id integer not null,
     attempt integer not null,
     kind text not null constraint acceptance_checks_kind check (kind in ('command', 'judge')),
-    command_id integer not null constraint acceptance_checks_command references commands (id) on delete cascade,
-    judge_run_id integer constraint acceptance_checks_judge references runs (id) on delete set null,
+    command_id integer not null,
     verdict text constraint acceptance_checks_verdict
         check (verdict is null or verdict in ('pass', 'fail', 'error', 'interrupted')),
     counts text constraint acceptance_checks_counts check (counts is null or counts in ('pass', 'fail')),
@@ -1443,6 +1442,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _judge_prompts (turn_id, prompt, attributes)
 -- view _judge_turn (turn_id)
 -- view _judged_texts (turn_id, accept, result, changes, model, room, shown_result, shown_changes)
+-- view _judges (command_id, run_id, loop_id)
 -- view _keep_pages (effect_id, pages)
 -- view _keep_texts (kind)
 -- view _kept_attributes (command_id, attributes)
@@ -1475,6 +1475,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _loop_rates (loop_id, chars_per_token)
 -- view _loop_seconds (loop_id, max_seconds, seconds_left)
 -- view _loop_votes (turn_id, voter, rank, status, reason, answer)
+-- view _loops_below (loop_id, below_id)
 -- view _loops_without_rules (turn_id)
 -- view _made_states (entry_id, began, command_id)
 -- view _make_metadata (run_id, entry_id)
@@ -1926,7 +1927,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _write_rule__write on _write_rule
 -- trigger _write_skill_file__write on _write_skill_file
 -- trigger acceptance_checks__keep_fixed on acceptance_checks
--- trigger acceptance_checks__keep_judge_run_id on acceptance_checks
 -- trigger acceptance_checks__keep_keys on acceptance_checks
 -- trigger acceptance_checks__keep_rows on acceptance_checks
 -- trigger acceptance_checks__keep_verdict on acceptance_checks

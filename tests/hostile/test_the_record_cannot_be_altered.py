@@ -77,9 +77,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "select min(id), 1, 1, '/1/', 1, 1, 1 from runs"
         )
         db.execute(
-            "insert into acceptance_checks (run_id, loop_id, turn_id, attempt, kind, command_id, judge_run_id, verdict, counts, "
-            "reasons, started_at, ended_at) "
-            "select run_id, loop_id, turn_id, 1, 'judge', id, run_id, 'fail', 'fail', 'no', 1, 2 "
+            "insert into acceptance_checks (run_id, loop_id, turn_id, attempt, kind, command_id, verdict, counts, reasons, "
+            "started_at, ended_at) select run_id, loop_id, turn_id, 1, 'judge', id, 'fail', 'fail', 'no', 1, 2 "
             "from commands where turn_id is not null order by id limit 1"
         )
         db.execute("insert into pictures (sha256, format, body) values ('00', 'PNG', x'89')")
