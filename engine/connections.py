@@ -48,7 +48,7 @@ def connect_to_write(
         _make(path, private=private or path.parent.name == FOLDER)
     if admit is None and trust is not True and str(path) != MEMORY:
         admit = partial(known_files.admit, path=path)
-    logged = bool(_log_size(path))
+    logged = bool(log_size(path))
     connection = _connected(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     # a file that is refused is left as it was: its log, which may be that of another database, is not written into it
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(logged))
@@ -93,7 +93,7 @@ def connect_to_read(path: Path, clock: Clock) -> apsw.Connection:
     except (apsw.CantOpenError, apsw.ReadOnlyError):
         # a file in WAL mode in a folder that cannot be written: without a log it can be read as immutable
         connection.close()
-        if _log_size(path):
+        if log_size(path):
             raise EngineError(
                 f"{path}: has changes in its -wal file that cannot be read here; allow writing to its folder, or copy both",
                 403,
@@ -110,7 +110,7 @@ def connect_to_read(path: Path, clock: Clock) -> apsw.Connection:
 
 def remove_empty_log(path: Path) -> None:
     """Remove the empty -wal and -shm files that a reading connection made, unless another process uses them."""
-    if _log_size(path) == 0:
+    if log_size(path) == 0:
         with suppress(apsw.Error), closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
             connection.execute("pragma schema_version").fetchall()
 
@@ -122,7 +122,7 @@ def is_name(path: str) -> bool:
 
 def has_log(path: Path) -> bool:
     """Whether a -wal file stands beside a database."""
-    return _log_size(path) is not None
+    return log_size(path) is not None
 
 
 def _connected(name: str, flags: int) -> apsw.Connection:
@@ -148,7 +148,8 @@ def _use_wal(connection: apsw.Connection) -> None:
             time.sleep(_RETRY_S)
 
 
-def _log_size(path: Path) -> int | None:
+def log_size(path: Path) -> int | None:
+    """The bytes of the -wal file beside a database; None where there is none."""
     try:
         return os.stat(f"{os.path.realpath(path)}-wal").st_size
     except OSError:

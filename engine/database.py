@@ -15,13 +15,14 @@ import apsw
 from . import schema as schemas
 from .arguments import check
 from .clear_errors import ClearErrors
-from .connections import MEMORY, connect_to_read, connect_to_write, has_log, is_name, remove_empty_log
+from .connections import MEMORY, connect_to_read, connect_to_write, has_log, is_name, log_size, remove_empty_log
 from .errors import Conflict, EngineError, ValidationError
 from .functions.limits import Allowance
 from .given_models import GivenModels
 from .header import check_header
 from .keys import Keys
 from .lines import line_for
+from .locate import remove
 from .objects import Object
 from .own_files import identity
 from .registration import Clock
@@ -62,6 +63,8 @@ class Store:
     """What `trust` has to be for these, unless it is True."""
     connection: apsw.Connection
     """What the methods below use; called directly, it raises errors of apsw."""
+    _empty_log: int | None = None
+    """Of a file that is not kept where nothing is committed to it: the size of its log when that began, in bytes."""
     _drivers = 0
     """How many drivers drive runs through this connection."""
 
@@ -251,16 +254,28 @@ class Store:
         if self._drivers:
             raise Conflict(f"{self.path}: a run is being driven; close the file when it has ended")
         if hasattr(self, "connection") and not self.clear_errors.is_inherited:
-            self.connection.close()
+            # a function of an app that was given up may still be at work with it
+            with self.clear_errors:
+                self.connection.close()
         if not self._leaves_log:
             self._leaves_log = True
             remove_empty_log(self.path)
+
+    def keep_if_used(self) -> None:
+        """Remove the file, which was made just now, at the end of a `with` that fails and has committed nothing to it."""
+        self._empty_log = log_size(self.path) or 0
+
+    def _is_unused(self) -> bool:
+        return self._empty_log is not None and (log_size(self.path) or 0) == self._empty_log
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        unused = exception[0] is not None and self._is_unused()
         self.close()
+        if unused and log_size(self.path) is None:  # nobody else has it open
+            remove(self.path)
 
 
 __all__ = ["Bindings", "Row", "Store"]

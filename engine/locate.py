@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from .errors import EngineError, NotFound, PermissionDenied
@@ -91,6 +92,15 @@ def database_to_read(given: Path | None, start: Path) -> Path:
 def database_to_write(given: Path | None, start: Path) -> Path:
     """The file to write to: `given`, else the nearest one, else a new one in `start`, which `make_folder` prepares."""
     return given or find_database(start) or start.absolute() / FOLDER / FILE
+
+
+def remove(path: Path) -> None:
+    """Remove a closed database that holds nothing, and its folder `.engine` where nothing else is in it."""
+    with suppress(OSError):
+        path.unlink()
+        if path.parent.name == FOLDER and [each.name for each in path.parent.iterdir()] == [".gitignore"]:
+            (path.parent / ".gitignore").unlink()
+            path.parent.rmdir()
 
 
 def make_folder(path: Path) -> None:

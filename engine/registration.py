@@ -114,6 +114,12 @@ class _LastError:
         return self.text
 
 
+def _holds_keys(name: str | None) -> int:
+    from .membership import holds_keys  # only a file from elsewhere is asked for that
+
+    return int(name is not None and holds_keys(str(name)))
+
+
 def _denies(_: str) -> bool:
     return False
 
@@ -138,6 +144,7 @@ def register(
         Function("now", 0, clock),
         Function("last_error", 0, errors.last_error),
         Function("is_confirmed", 1, lambda text: int(text is not None and confirmed(str(text)))),
+        Function("holds_keys", 1, _holds_keys),
         Function("is_beside", 1, lambda folder: int(folder is not None and beside(str(folder)))),
     )
     if isinstance(connection, apsw.Connection):

@@ -271,6 +271,13 @@ begin
     select fail(400, 'setting ' || new.name || ': comes with a plugin and is set for a file only')
     where new.layer <> 'file' and not exists (select 1 from _setting_defaults as d where d.name = new.name);
     insert into _check_setting (name, value) values (new.name, nullif(new.value, ''));
+    -- a user's default may name a persona that other files have
+    select fail(
+        404, 'setting persona: there is no persona ' || quote(new.value) || '; there are '
+        || (select group_concat(p.name, ', ') from personas as p)
+    )
+    where new.name = 'persona' and new.layer = 'file' and new.value <> ''
+        and new.value not in (select p.name from personas as p);
     insert into setting_layers (name, layer, value, source, confirmed)
     values (new.name, new.layer, nullif(new.value, ''), new.source, coalesce(new.confirmed, 0))
     on conflict (name, layer) do update set

@@ -86,10 +86,10 @@ select 6, 'model', r.alias, 'asks the model ' || quote(substr(h.actual, 1, 200))
 from _models_from_files as h
 join runs as r on r.id = h.run_id
 union all
-select 6, 'model', null, 'asks ' || quote(m.actual) || ' under the name ' || quote(m.alias)
+select 6, 'model', null, 'asks ' || quote(substr(m.actual, 1, 200)) || ' under the name ' || quote(substr(m.alias, 1, 100))
 from models as m
--- a name that says what it is, and leads to another model
-where m.actual <> m.alias and (m.alias = 'local' or instr(m.alias, '/') > 0)
+-- where nobody names a model the only one of a file is taken
+where m.alias <> 'local' or m.actual <> 'local'
 union all
 select 7, 'setting', null, 'sets ' || s.name || ' to ' || coalesce(quote(substr(s.value, 1, 100)), 'nothing')
 from setting_list as s
@@ -97,6 +97,6 @@ where s.value is not s."default"
     and s.origin not in ('user', 'project')
     and s.name not in (select h.name from _harmless_settings as h)
 union all
-select 8, 'files', null, 'takes files into its project that git does not track: ' || quote(substr(c.pattern, 1, 100))
+select 8, 'files', null, 'shows its models a file that may hold keys: ' || quote(substr(c.pattern, 1, 100))
 from file_constraints as c
-where c.rule = 'add';
+where c.rule = 'add' and holds_keys(c.pattern);

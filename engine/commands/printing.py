@@ -23,8 +23,15 @@ def say(text: str = "", colour: str | None = None, *, dim: bool = False) -> None
     typer.echo(paint(text, colour, dim=dim, stream=sys.stderr), err=True)
 
 
+_MOST_OF_ERROR = 2_000
+"""Characters of an error that are printed."""
+
+
 def print_error(message: str) -> None:
-    """Print what went wrong as one line on stderr."""
+    """Print what went wrong as one line on stderr; of one that repeats a long argument the beginning and the end."""
+    if len(message) > _MOST_OF_ERROR:
+        half = _MOST_OF_ERROR // 2
+        message = f"{message[:half]} … {message[-half:]}"
     say(f"engine: {visible(message)}", "red")
 
 

@@ -11,7 +11,7 @@ from .asking import proposal_lines, proposal_notes, user_name
 from .completing import complete_proposal, complete_run
 from .driving import drive, say_how_to_resolve
 from .printing import one_line, print_json, say, visible
-from .shared import DbOption, JsonOption, db_flag, open_to_read, open_to_write, run_or_latest
+from .shared import DbOption, JsonOption, KeyFromOption, db_flag, open_to_read, open_to_write, run_or_latest, use_keys
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -71,6 +71,7 @@ def resolve(
     ] = None,
     go_on: Annotated[bool, typer.Option("--continue", help="Then go on with the run.")] = False,
     yolo: Annotated[bool, typer.Option("--yolo", help="With --continue: accept later proposals, too.")] = False,
+    key_from: KeyFromOption = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -89,6 +90,7 @@ def resolve(
 
     accept = _decision(accept, answer)
     with open_to_write(database_to_read(db, Path.cwd())) as database:
+        use_keys(database, key_from)
         alias = run_or_latest(database, run)
         rows = _chosen(database, alias, path, everything)
         if answer is not None and any(row["kind"] != "question" for row in rows):

@@ -96,7 +96,8 @@ def look_at(path: Path) -> Database:
 def open_to_write(given: Path | None) -> Database:
     """The database, created with its folder where there is none; objects in it that the user trusts are allowed.
 
-    At a terminal a person is asked about a file that he does not know and that would act.
+    At a terminal a person is asked about a file that he does not know and that would act. A command that fails before it has
+    changed anything leaves no new file.
     """
     from engine.errors import Conflict, ValidationError
     from engine.locate import database_to_write, make_folder, passed_over
@@ -108,10 +109,13 @@ def open_to_write(given: Path | None) -> Database:
         for reason in passed_over(Path.cwd()):
             say(f"engine: {visible(reason)}; --db names a file to use", "yellow")
     make_folder(path)
+    is_new = not path.exists()
     try:
         database = _open_known(path)
     except ValidationError as error:
         raise Conflict(error.message) from error
+    if is_new:
+        database.keep_if_used()
     if waiting := [str(row["name"]) for row in database.rows("select name from unconfirmed_settings")]:
         say(f"engine.toml: not counted until 'engine config --confirm': {visible(', '.join(waiting))}", "yellow")
     return database

@@ -24,6 +24,9 @@ _ABOUT_THE_ANSWER = re.compile(
     r"(max_(completion_|output_|new_)?tokens\W.{0,20}(too large|must be)|completion tokens, whereas)", re.I
 )
 
+_SHORTEST_KEY = 8
+"""A value in the query of an address that is shorter is no key: `api-version=1`."""
+
 
 def translated(error: Exception, who: str, at: Endpoint) -> EngineError:
     """The `ModelError` for an exception. One that the library does not know comes of an answer that is none of its API.
@@ -123,5 +126,8 @@ def _detail(error: Exception, at: Endpoint) -> str:
         body = inner.get("message") if isinstance(inner, dict) else inner
     text = " ".join(str(body or getattr(error, "message", "") or error or type(error).__name__).split())
     user = at.url.rpartition("//")[2].rpartition("@")[0]
-    text = masked(text.replace(at.url, _shown(at)), at.key, user, user.partition(":")[2])
+    query = at.url.partition("?")[2]
+    values = [word.partition("=")[2] for word in query.split("&")]
+    secrets = [user, user.partition(":")[2], query, *(value for value in values if len(value) >= _SHORTEST_KEY)]
+    text = masked(text.replace(at.url, _shown(at)), at.key, *secrets)
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

@@ -61,6 +61,23 @@ def assert_refused(done: subprocess.CompletedProcess[str], code: int, *said: str
 # --- the command line
 
 
+def test_a_long_argument_is_not_repeated_whole(folder: Path) -> None:
+    done = engine(folder, "run", "--model", "x" * 100_000, "Hi")
+    assert done.returncode == 2
+    assert len(done.stderr) < 3_000
+    assert "no such form" in done.stderr
+
+
+def test_a_refused_command_leaves_no_new_file(folder: Path) -> None:
+    for words in (("skills", "add", "/nope"), ("run", "--model", "nope", "Hi"), ("files", "add", "../x")):
+        assert engine(folder, *words).returncode == 2
+        assert not (folder / ".engine").exists()
+    (folder / ".engine").mkdir()
+    (folder / ".engine" / "mine").touch()
+    assert engine(folder, "skills", "add", "/nope").returncode == 2
+    assert [each.name for each in (folder / ".engine").iterdir()] == ["mine"]
+
+
 @pytest.mark.parametrize("prompt", ["", "  \n\t ", "-"])
 def test_an_empty_prompt_is_refused_and_makes_no_database(folder: Path, reading: str, prompt: str) -> None:
     assert_refused(engine(folder, "run", "--model", reading, prompt), 2, "prompt is empty")

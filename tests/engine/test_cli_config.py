@@ -50,6 +50,7 @@ def test_an_empty_value_means_none_where_that_is_allowed(folder: Path) -> None:
         (["max_strikes=0"], 2, "is a whole number from 1 on, not '0'"),
         (["max_strikes=4", "process_timeout=soon"], 2, "process_timeout"),
         (["nobody", "model=local"], 2, "no such run"),
+        (["persona=nope"], 2, "there is no persona 'nope'; there are "),
         (["--unset", "nope"], 2, "none of that name"),
         (["max_strikes", "4"], 2, "max_strikes=4"),
     ],

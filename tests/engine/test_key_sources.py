@@ -141,6 +141,20 @@ def noting(heard: list[str | None], text: str) -> Answer:
     return answer
 
 
+def test_resolve_takes_the_key_from_where_it_is_told(folder: Path) -> None:
+    pytest.importorskip("pydantic_ai")
+    keep(folder.parent, "k-mine")
+    heard: list[str | None] = []
+    asks = '<ask_user question="Which?"/>'
+    with serving(noting(heard, asks), noting(heard, '<update status="200">Hello.</update>')) as server:
+        address = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k-environment"}
+        engine(folder, "run", "--run", "demo", "--model", "openai/tiny", "Hi", env=address)
+        words = ("resolve", "demo", "--answer", "this", "--continue", "--key-from", "openai=user")
+        done = engine(folder, *words, env=address)
+    assert done.returncode == 0, done.stderr
+    assert heard == ["Bearer k-environment", "Bearer k-mine"]
+
+
 def test_a_planted_env_gives_a_key_that_is_named_and_no_address(folder: Path) -> None:
     pytest.importorskip("pydantic_ai")
     keep(folder.parent, "k-mine")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from driving import make_known
 from engine_cli import READ_AND_ANSWER, database, engine, script
 from test_bad_input import without_power
 from test_plugins import PLUGIN
@@ -49,7 +50,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def folder(ran: Path, tmp_path: Path) -> Path:
     """A folder with a database in which `demo` ran."""
-    return Path(shutil.copytree(ran, tmp_path / "workspace"))
+    copy = Path(shutil.copytree(ran, tmp_path / "workspace"))
+    make_known(database(copy))
+    return copy
 
 
 def change(path: Path, *statements: str) -> None:

@@ -293,7 +293,14 @@ def test_an_address_with_credentials_that_cannot_be_reached_is_shown_without_the
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     with engine.open(tmp_path / "a.db") as db:
         db.execute("update settings set value = '2' where name in ('model_timeout', 'model_deadline')")
-        for address in (f"http://ada:{CANARY}@127.0.0.1:9/v1", f"http://ada:{CANARY}@[bad/v1", f"ada:{CANARY}@host"):
+        for address in (
+            f"http://ada:{CANARY}@127.0.0.1:9/v1",
+            f"http://ada:{CANARY}@[bad/v1",
+            f"ada:{CANARY}@host",
+            f"http://127.0.0.1:9/v1?key={CANARY}",
+            f"http://[bad/v1?version=1&key={CANARY}",
+            f"host?key={CANARY}",
+        ):
             monkeypatch.setenv("OPENAI_BASE_URL", address)
             result = db.run("Hi", model="openai/tiny")
             assert result.status == 500

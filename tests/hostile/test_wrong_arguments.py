@@ -201,3 +201,26 @@ def test_strange_arguments_of_commands_are_one_line(workspace_dir: Path, argumen
     done = command_line(workspace_dir, *arguments)
     assert len(done.stderr.splitlines()) <= 2
     assert "shows where" not in done.stderr
+
+
+def test_closing_a_handle_that_another_thread_uses_is_a_conflict(tmp_path: Path) -> None:
+    """A function of an app that was given up after its time may still be at work with the handle."""
+    db = engine.open(tmp_path / "t.db")
+    inside, done = threading.Event(), threading.Event()
+
+    def wait() -> int:
+        inside.set()
+        done.wait()
+        return 1
+
+    db.connection.create_scalar_function("wait_here", wait, 0)
+    thread = threading.Thread(target=lambda: db.value("select wait_here()"))
+    thread.start()
+    try:
+        inside.wait()
+        with pytest.raises(engine.Conflict, match="is used by another thread"):
+            db.close()
+    finally:
+        done.set()
+        thread.join()
+    db.close()

@@ -15,7 +15,7 @@ import engine
 from engine.registration import pure_functions
 
 SPEC = Path(__file__).parent.parent.parent / "SPEC.md"
-IMPURE = ("fail", "now", "last_error", "is_confirmed", "is_beside")
+IMPURE = ("fail", "now", "last_error", "is_confirmed", "is_beside", "holds_keys")
 
 
 @pytest.fixture(scope="module")
