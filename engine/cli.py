@@ -31,8 +31,10 @@ from .commands import (
     packets,
     past,
     personas,
+    plan,
     policy,
     proposals,
+    relations,
     rules,
     run,
     shell,
@@ -65,6 +67,7 @@ for _each in (
     look.show,
     look.log,
     find.find,
+    plan.plan,
     packets.packet,
     past.context,
     past.diff,
@@ -92,6 +95,7 @@ app.add_typer(skills.app, name="skills")
 app.add_typer(personas.app, name="personas")
 app.add_typer(policy.app, name="policy")
 app.add_typer(rules.app, name="rules")
+app.add_typer(relations.app, name="relations")
 app.command()(sql.sql)
 app.command()(shell.shell)
 app.add_typer(models.app, name="models")

@@ -26,6 +26,7 @@ LOOKING = [
     "get",
     "proposals",
     "grants",
+    "plan",
     "policy",
     "sql",
     "shell",
@@ -51,6 +52,7 @@ MOVING = [
     "stream",
     "init",
     "rules",
+    "relations",
     "skills",
     "personas",
     "keys",
@@ -63,6 +65,7 @@ SUBCOMMANDS += [["models", name] for name in ("install", "add", "rm")]
 SUBCOMMANDS += [["policy", name] for name in ("list", "add", "rm", "explain")]
 SUBCOMMANDS += [["skills", name] for name in ("list", "add", "rm", "show", "search")]
 SUBCOMMANDS += [["personas", name] for name in ("list", "add", "rm", "show")]
+SUBCOMMANDS += [["relations", name] for name in ("list", "add", "rm", "show", "export", "import")]
 SUBCOMMANDS += [["keys", name] for name in ("set", "list", "rm")]
 SUBCOMMANDS += [
     ["rules", name] for name in ("list", "new", "edit", "exclude", "brackets", "devmode", "explain", "stats")
