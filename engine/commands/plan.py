@@ -32,7 +32,7 @@ def plan(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show the plan of a run: its steps as a tree, and how many of them are settled.
+    """Show the plan of a run as a tree of its steps.
 
     Without PATH it is the plan that stands in the packet, else the latest. A plan is an entry: 'engine set RUN plan://NAME'
     writes one.
