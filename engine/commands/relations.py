@@ -24,9 +24,9 @@ RunOption = Annotated[
 
 @app.callback(invoke_without_command=True)
 def relations(context: typer.Context) -> None:
-    """Relate things: a node is below any number of others, and never below itself.
+    """Keep a graph of what belongs together.
 
-    The plans of runs and their steps are nodes as well, under their paths.
+    A node is below any number of others, and never below itself. The plans of runs and their steps are nodes as well.
 
     \b
     Examples:
