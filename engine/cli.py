@@ -32,8 +32,10 @@ from .commands import (
     packets,
     past,
     personas,
+    plan,
     policy,
     proposals,
+    relations,
     rules,
     run,
     shell,
@@ -68,6 +70,7 @@ for _each in (
     look.show,
     look.log,
     find.find,
+    plan.plan,
     packets.packet,
     past.context,
     past.diff,
@@ -98,6 +101,7 @@ app.add_typer(threads.app, name="threads")
 app.add_typer(answers.app, name="cache")
 app.add_typer(rules.app, name="rules")
 app.add_typer(workflow.app, name="workflow")
+app.add_typer(relations.app, name="relations")
 app.command()(sql.sql)
 app.command()(shell.shell)
 app.add_typer(models.app, name="models")

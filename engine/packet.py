@@ -41,6 +41,8 @@ class Renderer:
         self._sections_by_role: list[tuple[str, list[Row]]] = []
         # the system sections, each with the stamp that it was made at
         self._system: dict[str, tuple[str | None, Section]] = {}
+        # of a section of the user message that has stamps, the last one and the rows that it was read with
+        self._stamped: dict[str, tuple[str | None, list[Row]]] = {}
         # for each section the rows of its last rendering by entry, and what they were laid out as
         self._known: dict[str, dict[int, Row]] = {}
         self._laid_out: dict[str, Section] = {}
@@ -175,7 +177,7 @@ class Renderer:
         loop = self._db.value("select loop_id from turns where id = ?", (turn_id,))
         if loop != self._loop:
             self._loop, self._tally = loop, tally_of(self._db, turn_id)
-            self._system, self._known = {}, {}
+            self._system, self._known, self._stamped = {}, {}, {}
             self._sections = self._db.rows(
                 "select name, role, source, template, live, cached, stamps from _turn_sections where turn_id = ?",
                 (turn_id,),
@@ -187,7 +189,22 @@ class Renderer:
     def _section(self, turn_id: int, section: Row) -> Section:
         if section["role"] == "system":
             return self._system_section(turn_id, section)
-        return self._lay_out(section, self._section_rows(turn_id, section), _UNKNOWN_SIZE)
+        rows = self._stamped_rows if section["stamps"] else self._section_rows
+        return self._lay_out(section, rows(turn_id, section), _UNKNOWN_SIZE)
+
+    def _stamped_rows(self, turn_id: int, section: Row) -> list[Row]:
+        """The rows of a section of the user message that has stamps: read where its stamp is another, none without one."""
+        stamp = self._stamp(turn_id, section["stamps"])
+        known, rows = self._stamped.get(section["name"], (None, []))
+        if stamp != known:
+            rows = [] if stamp is None else self._section_rows(turn_id, section)
+            self._stamped[section["name"]] = (stamp, rows)
+        return rows
+
+    def _stamp(self, turn_id: int, stamps: str) -> str | None:
+        query = f"select stamp from {quoted(stamps)} where turn_id = ?"  # noqa: S608 - as in _read
+        stamp: str | None = self._db.value(query, (turn_id,))
+        return stamp
 
     def _lay_out(self, section: Row, rows: list[Row], size: Row | None) -> Section:
         """A section's rows as its template lays them out; the section of the last packet where it has the same rows."""
@@ -202,10 +219,7 @@ class Renderer:
     def _system_section(self, turn_id: int, section: Row) -> Section:
         """A section of the system message: that of the turn before, unless it has stamps and another one now."""
         name, stamps = section["name"], section["stamps"]
-        stamp = None
-        if stamps:
-            query = f"select stamp from {quoted(stamps)} where turn_id = ?"  # noqa: S608 - as in _read
-            stamp = self._db.value(query, (turn_id,))
+        stamp = self._stamp(turn_id, stamps) if stamps else None
         made_at, made = self._system.get(name, (None, None))
         if made is None or made_at != stamp:
             made = self._system_text(turn_id, section) if name == "system" else self._layers(turn_id, section)

@@ -148,6 +148,7 @@ values
         'skill_chars', '8000', 'whole', 0, 200000, 1,
         'characters of the descriptions of skills that a system message has; 0: no skills'
     ),
+    ('max_plan_chars', '8000', 'whole', 200, 40000, 1, 'characters of a plan that a packet shows, at most an eighth of it'),
     ('kept_in_context', 'known://plan*', 'text', null, null, 0, 'a glob over paths that are never archived to make room'),
     ('lease_seconds', '30', 'whole', 1, null, 1, 'seconds after which a lease expires that its driver does not renew'),
     (

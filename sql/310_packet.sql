@@ -20,7 +20,8 @@ create table if not exists packet_sections (
     live integer not null default 0 constraint packet_sections_live_flag check (live in (0, 1, 2)),
     -- 1: up to its last row it is often what it was, so a provider may cache up to there
     cached integer not null default 0 constraint packet_sections_cached_flag check (cached in (0, 1)),
-    -- of a system section: a view (turn_id, stamp); the section is made anew in a loop when its stamp changes
+    -- a view (turn_id, stamp): the section is made anew in a loop when its stamp changes; one of the user message has no
+    -- rows where that is null
     stamps text,
     primary key (profile, role, name)
 ) strict, without rowid;

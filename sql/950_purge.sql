@@ -100,6 +100,8 @@ begin
     update entries
     set scope = 'purged:' || scope || ':' || (select max(id) from events)
     where scope in (select 'run:' || id from runs where alias = new.run);
+    delete from nodes
+    where scope in (select 'run:' || id from runs where alias = new.run);
     delete from runs
     where alias = new.run;
     -- what of a run's record names it without a foreign key goes once it is gone

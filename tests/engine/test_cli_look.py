@@ -26,6 +26,7 @@ LOOKING = [
     "get",
     "proposals",
     "grants",
+    "plan",
     "policy",
     "threads",
     "sql",
@@ -53,6 +54,7 @@ MOVING = [
     "init",
     "rules",
     "cache",
+    "relations",
     "skills",
     "personas",
     "keys",
@@ -69,6 +71,7 @@ SUBCOMMANDS += [["skills", name] for name in ("list", "add", "rm", "show", "sear
 SUBCOMMANDS += [["personas", name] for name in ("list", "add", "rm", "show")]
 SUBCOMMANDS += [["workflow", name] for name in ("validate", "run", "resume", "show", "graph", "list")]
 SUBCOMMANDS += [["cache", name] for name in ("list", "stats", "clear")]
+SUBCOMMANDS += [["relations", name] for name in ("list", "add", "rm", "show", "export", "import")]
 SUBCOMMANDS += [["keys", name] for name in ("set", "list", "rm")]
 SUBCOMMANDS += [
     ["rules", name] for name in ("list", "new", "edit", "exclude", "brackets", "devmode", "explain", "stats")

@@ -39,6 +39,11 @@ CREATE TABLE _function_tools (
     definition text not null constraint function_tools_definition_json check (json_valid(definition))
 ) strict, without rowid;
 
+CREATE TABLE _graph_changes (
+    id integer primary key constraint graph_changes_one_row check (id = 1),
+    changes integer not null
+) strict;
+
 CREATE TABLE _matched_entries (
     command_id integer not null,
     entry_id integer not null,
@@ -284,6 +289,12 @@ CREATE TABLE document_links (
     primary key (entry_id, content_id, ordinal)
 ) strict, without rowid;
 
+CREATE TABLE edges (
+    child_id integer not null constraint edges_child references nodes (id) on delete cascade,
+    parent_id integer not null constraint edges_parent references nodes (id) on delete cascade,
+    primary key (child_id, parent_id)
+) strict, without rowid;
+
 CREATE TABLE effect_results (
     id integer primary key,
     effect_id integer not null constraint effect_results_effect references effects (id) on delete cascade,
@@ -512,6 +523,26 @@ CREATE TABLE modes (
     name text primary key,
     meaning text not null
 ) strict, without rowid;
+
+CREATE TABLE node_statuses (
+    name text primary key,
+    is_settled integer not null constraint node_statuses_settled_flag check (is_settled in (0, 1)),
+    meaning text not null
+) strict, without rowid;
+
+CREATE TABLE nodes (
+    id integer primary key,
+    scope text not null constraint nodes_scope
+        check (scope = 'global' or scope glob 'run:[1-9]*' or scope glob 'project:[1-9]*'),
+    name text not null constraint nodes_name_length check (length(name) between 1 and 500),
+    type text not null constraint nodes_type_length check (length(type) between 1 and 100),
+    status text constraint nodes_status references node_statuses (name),
+    description text not null default '',
+    context text not null default '{}' constraint nodes_context_object
+        check (case when json_valid(context) then json_type(context) else '' end = 'object'),
+    created_at integer not null,
+    constraint nodes_name_once_per_scope unique (scope, name)
+) strict;
 
 CREATE TABLE outcomes (
     name text primary key,
@@ -1213,6 +1244,8 @@ CREATE UNIQUE INDEX idx_commands_request_id on commands (request_id) where reque
 
 CREATE INDEX idx_commands_turn_id_ordinal on commands (turn_id, ordinal);
 
+CREATE INDEX idx_edges_parent_id on edges (parent_id, child_id);
+
 CREATE INDEX idx_effects_command_id on effects (command_id);
 
 CREATE INDEX idx_effects_open on effects (run_id) where state in ('pending', 'started');
@@ -1501,6 +1534,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _offered_commands (command_id, run_id, turn_id, loop_id, event, fields)
 -- view _open_costs (turn_id, run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, expansion, chars_per_token, visible)
 -- view _open_delegations (run_id, effect_id, child, ended)
+-- view _open_plans (run_id, entry_id)
 -- view _open_undos (run_id, command_id)
 -- view _outdated_processes (command_id)
 -- view _outer_layers (layers)
@@ -1512,6 +1546,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _packet_limits (turn_id, loop_id, condensed, ceiling, chars_per_token)
 -- view _packet_log (turn_id, entry_id, version, text)
 -- view _packet_pictures (turn_id, ordinal, path, line, sha256, fault, beside_chars)
+-- view _packet_plan (turn_id, entry_id, text, cut, tag, related)
 -- view _packet_prompt (turn_id, mode, text, tag, warning, has_figures)
 -- view _packet_rules (turn_id, tag, part, label, number, text)
 -- view _packet_schemes (turn_id, kind, visible, summarized, expansion, floor)
@@ -1529,6 +1564,10 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _past_edits (run_id, command_id, action, path, turn)
 -- view _perform_plain (command_id)
 -- view _plain_commands (command_id)
+-- view _plan_boxes (run_id, entry_id, path, shown_path, content_id, visibility, turn, since, body, chars, fence, boxes)
+-- view _plan_stamps (turn_id, stamp)
+-- view _plan_states (run_id, entry_id, path, shown_path, content_id, visibility, turn, since, body, chars, fence, boxes, total, settled, status, next_line, title)
+-- view _plan_steps (run_id, entry_id, path, line, depth, number, parent, status, text)
 -- view _policy_rights (policy_id, right_text)
 -- view _preparations (turn_id, what)
 -- view _process_outputs (effect_id, channel, path, run_id, entry_id, body)
@@ -1551,7 +1590,10 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _refresh_entries (at)
 -- view _refresh_search (entries)
 -- view _refusals (command_id, refusal)
+-- view _refuse_cycle (child_id, parent_id)
+-- view _relation_texts (scope, node, body)
 -- view _remove_entry (command_id, path)
+-- view _remove_node (id, cascade)
 -- view _repeated_processes (command_id, refusal)
 -- view _requested_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, max_output)
 -- view _requested_files (request_id, path, change, diff)
@@ -1569,6 +1611,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _run_costs (run_id, cost)
 -- view _run_lines (run_id, source_id, depth, before_turn)
 -- view _run_paths (run_id, path, entry_id, kind, scheme)
+-- view _run_plans (run_id, entry_id, path, shown_path, content_id, visibility, turn, since)
 -- view _run_prompts (run_id, counted)
 -- view _run_roots (run_id, roots)
 -- view _run_scripts (command_id, run_id, entry_id, path, content_id)
@@ -1609,11 +1652,13 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _step_results (run_id, step, child_run_id, child, loop_id, status, answer, reason)
 -- view _step_states (run_id, step, layer, position, child_run_id, started_at, ended_at, workflow_id, state, reason)
 -- view _stop_steps (run_id, step)
+-- view _stored_below (top_id, scope, name, id)
 -- view _stranded_proposals (proposal_id, command_id)
 -- view _surplus_pieces (effect_id, channel, id, chars)
 -- view _swap_names (run_id, other_id, lease)
 -- view _take_file (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _take_ladder_step (turn_id, from_step)
+-- view _take_nodes (scope, nodes, merges)
 -- view _take_packet (turn_id, chars, lease, tokens)
 -- view _take_request (run_id, turn_id, loop_id, at_end)
 -- view _take_requests (run_id, turn_id, loop_id, at_end)
@@ -1663,6 +1708,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _watched_files (run_id, project_id, root, paths, has_pictures)
 -- view _web_answers (effect_id, answer)
 -- view _web_requests (effect_id, target, answer, etag, last_modified, seconds, size, redirects, hosts, search_engine, results)
+-- view _wider_scopes (scope, wider, distance)
 -- view _workflow_ends (run_id, effect_id, status, answer, reason)
 -- view _write_batch (command_id, run_id, edits)
 -- view _write_body (command_id, path, attributes, visibility, edit)
@@ -1704,6 +1750,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view forget_answers (run)
 -- view forget_skill (scope, name)
 -- view granted (grant_id, run, folder, kind, target, granted_by, granted)
+-- view graph_nodes (scope, node, type, status, description, context)
+-- view import_nodes (run, scope, body)
 -- view instruction_files (project, folder, path, chars, links)
 -- view invariant_content_figures (id)
 -- view invariant_history (run_id, entry_id)
@@ -1719,6 +1767,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view invariant_settled_effects (id)
 -- view join_threads (run)
 -- view known_entries (run, scope, path, scheme, category, body, attributes, visibility, state, outcome, status, writer, turn, tokens, lines, write_count, updated_at)
+-- view leaf_nodes (scope, node, type, status, description, context)
 -- view loop_flags (loop_id, run_id, flag)
 -- view loop_list (run, loop, mode, model, prompt, status, reason, answer, turns, strikes, created_at, started_at, ended_at)
 -- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, created_at, ended_at, accepted)
@@ -1729,6 +1778,12 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view next_demotions (run, step, becomes, path, visibility, turn, last_used_turn, tokens, freed)
 -- view next_steps (run_id, run, turn_id, turn, step)
 -- view next_thread_events (run, run_id, at_end, event, thread_id, thread, point)
+-- view node_ancestors (scope, node, ancestor_scope, ancestor)
+-- view node_children (scope, node, child_scope, child)
+-- view node_counts (scope, type, status, nodes)
+-- view node_descendants (scope, node, descendant_scope, descendant)
+-- view node_exports (scope, node, body)
+-- view node_parents (scope, node, parent_scope, parent)
 -- view offer_delegation (run, lease)
 -- view offer_search (run, lease)
 -- view open_call (turn_id)
@@ -1740,6 +1795,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view past_turns (run, turn, source, run_id, source_id, turn_id, seen_at, created_at)
 -- view pending_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, max_output)
 -- view perform_command (command_id)
+-- view plan_steps (run, plan, line, depth, number, status, text)
+-- view plans (run, plan, title, status, settled, steps, next_line, next_step, is_shown, visibility, chars, turn)
 -- view policies (policy_id, level, of, name, decision, command, except_arguments, condition, message, added_by, added)
 -- view prepare_packet (turn_id)
 -- view processes (run, turn, path, command, sandbox, project, network, exit_code, seconds, state, outcome, started, effect_id, background)
@@ -1751,11 +1808,13 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view ready_steps (run, step, layer, position, workflow_id, run_id)
 -- view record_crash (command_id, message, lease)
 -- view release_lease (token)
+-- view remove_node (run, scope, node, cascade)
 -- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to, picture, is_executable)
 -- view report_listing (project_id, listing, is_partial)
 -- view resolve_tree (run, path, decision, body, reason, decided_by)
 -- view resumable_runs (run_id, run, status, step)
 -- view rewind_run (run, turn, files, leave, decided_by, plan, request_id, lease)
+-- view root_nodes (scope, node, type, status, description, context)
 -- view rule_domain_list (folder, domain, is_active, always_on, whole_words, recall, exclude, paths, rules, file, domain_id, rule_set_id)
 -- view rule_list (folder, domain, number, rule, path, domain_id, rule_set_id)
 -- view rule_loads (run, loop, turn, bracket, domains, star_commands, turns, tokens, saved_tokens)
@@ -1773,6 +1832,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view seeing_models (pattern)
 -- view select_rules (turn_id)
 -- view set_layer (name, layer, value, source, confirmed)
+-- view set_node (run, scope, node, type, parents, status, description, context)
 -- view setting_list (name, value, default, is_set, origin, source, kind, least, most, needed, meaning)
 -- view show_job_output (run_id)
 -- view skills (name, project, description, origin, kind, source, files, chars, left_out, problem, added_by, changed_at)
@@ -1889,7 +1949,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _record_commands__record on _record_commands
 -- trigger _refresh_entries__refresh on _refresh_entries
 -- trigger _refresh_search__refresh on _refresh_search
+-- trigger _refuse_cycle__refuse on _refuse_cycle
 -- trigger _remove_entry__remove on _remove_entry
+-- trigger _remove_node__remove on _remove_node
 -- trigger _resolve_command__resolve on _resolve_command
 -- trigger _run_command__cp_mv on _run_command
 -- trigger _run_command__get on _run_command
@@ -1912,6 +1974,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _take_file__delete on _take_file
 -- trigger _take_file__write on _take_file
 -- trigger _take_ladder_step__take on _take_ladder_step
+-- trigger _take_nodes__take on _take_nodes
 -- trigger _take_packet__take on _take_packet
 -- trigger _take_request__take on _take_request
 -- trigger _take_requests__take on _take_requests
@@ -1963,6 +2026,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger demotions__keep_keys on demotions
 -- trigger demotions__keep_rows on demotions
 -- trigger dispatch__dispatch on dispatch
+-- trigger edges__refuse_changed_cycle on edges
+-- trigger edges__refuse_cycle on edges
+-- trigger edges__refuse_narrower_scope on edges
 -- trigger effect_results__guard on effect_results
 -- trigger effect_results__keep_fixed on effect_results
 -- trigger effect_results__keep_keys on effect_results
@@ -1999,6 +2065,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger finish_job__finish on finish_job
 -- trigger forget_answers__forget on forget_answers
 -- trigger forget_skill__forget on forget_skill
+-- trigger import_nodes__import on import_nodes
 -- trigger jobs__keep_ended_at on jobs
 -- trigger jobs__keep_fixed on jobs
 -- trigger jobs__keep_keys on jobs
@@ -2015,6 +2082,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger model_calls__keep_keys on model_calls
 -- trigger model_calls__keep_rows on model_calls
 -- trigger model_calls__keep_state on model_calls
+-- trigger nodes__keep_place on nodes
 -- trigger offer_delegation__offer on offer_delegation
 -- trigger offer_search__offer on offer_search
 -- trigger open_call__open on open_call
@@ -2042,6 +2110,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger purge_run__purge on purge_run
 -- trigger record_crash__record on record_crash
 -- trigger release_lease__release on release_lease
+-- trigger remove_node__remove on remove_node
 -- trigger report_file__take on report_file
 -- trigger report_listing__compare on report_listing
 -- trigger resolutions__decide on resolutions
@@ -2089,6 +2158,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger runs__record_status on runs
 -- trigger select_rules__select on select_rules
 -- trigger set_layer__keep on set_layer
+-- trigger set_node__set on set_node
 -- trigger settings__guard_value on settings
 -- trigger settings__keep_layer on settings
 -- trigger show_job_output__show on show_job_output

@@ -1,0 +1,248 @@
+"""`engine relations`: a graph of what belongs together: plans, steps, files, runs and what an app relates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .printing import one_line, print_json, print_json_text, print_table, print_text, say
+from .shared import DbOption, JsonOption, open_to_read, open_to_write
+
+if TYPE_CHECKING:
+    from engine.api import Database
+
+app = typer.Typer(rich_markup_mode=None)
+
+NodeArgument = Annotated[str, typer.Argument(metavar="NODE", help="The name of the node.")]
+RunOption = Annotated[
+    str | None, typer.Option("--run", metavar="RUN", help="Of this run; default: of the whole database.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def relations(context: typer.Context) -> None:
+    """Keep a graph of what belongs together.
+
+    A node is below any number of others, and never below itself. The plans of runs and their steps are nodes as well.
+
+    \b
+    Examples:
+      engine relations add auth --type feature --description "Sign in with a key"
+      engine relations add src/auth.py --type file --below auth
+      engine relations show auth
+      engine relations export > relations.json
+    """
+    if not context.invoked_subcommand:
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+@app.command("list")
+def list_(
+    run: RunOption = None,
+    kind: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Only nodes of this type.")] = None,
+    status: Annotated[str | None, typer.Option("--status", metavar="STATUS", help="Only nodes of this status.")] = None,
+    roots: Annotated[bool, typer.Option("--roots", help="Only nodes that are below nothing.")] = False,
+    leaves: Annotated[bool, typer.Option("--leaves", help="Only nodes that have nothing below them.")] = False,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """List the nodes: of one run, or all of them.
+
+    \b
+    Examples:
+      engine relations list --roots
+      engine relations list --run demo --status pending
+    """
+    view = "root_nodes" if roots else "leaf_nodes" if leaves else "graph_nodes"
+    with open_to_read(db) as database:
+        rows = database.rows(
+            f"select * from {view} where (:scope is null or scope = :scope) "  # noqa: S608 - one of three
+            "and (:type is null or type = :type) and (:status is null or status = :status) order by scope, node",
+            {"scope": _scope(database, run), "type": kind, "status": status},
+        )
+        if leaves and roots:
+            ends = {(row["scope"], row["node"]) for row in database.rows("select scope, node from leaf_nodes")}
+            rows = [row for row in rows if (row["scope"], row["node"]) in ends]
+    if as_json:
+        print_json([{**row, "context": json.loads(row["context"])} for row in rows])
+        return
+    print_table(rows, ("scope", "node", "type", "status", "description"), "no nodes; 'engine relations add' makes one")
+
+
+@app.command()
+def add(
+    node: NodeArgument,
+    kind: Annotated[
+        str | None,
+        typer.Option("--type", metavar="TYPE", help="What it is: plan, step, file, run, or a word of yours."),
+    ] = None,
+    below: Annotated[
+        list[str] | None, typer.Option("--below", metavar="NODE", help="A node that it is below; once for each.")
+    ] = None,
+    status: Annotated[
+        str | None,
+        typer.Option("--status", metavar="STATUS", help="pending, in_progress, done, failed or skipped."),
+    ] = None,
+    description: Annotated[str | None, typer.Option("--description", metavar="TEXT", help="What it is about.")] = None,
+    context: Annotated[
+        str | None, typer.Option("--context", metavar="JSON", help="A JSON object with whatever else is known.")
+    ] = None,
+    run: RunOption = None,
+    db: DbOption = None,
+) -> None:
+    """Add a node, or change one that is there: what is not said stays as it is.
+
+    \b
+    Examples:
+      engine relations add auth --type feature --status in_progress
+      engine relations add src/auth.py --type file --below auth --below plan://task --run demo
+    """
+    with open_to_write(db) as database:
+        database.insert(
+            "set_node",
+            run=run,
+            node=node,
+            type=kind,
+            parents=None if below is None else json.dumps(below),
+            status=status,
+            description=description,
+            context=context,
+        )
+    say(f"set: {one_line(node, 80)}")
+
+
+@app.command()
+def rm(
+    node: NodeArgument,
+    cascade: Annotated[
+        bool, typer.Option("--cascade", help="With all that is below it and below nothing else.")
+    ] = False,
+    run: RunOption = None,
+    db: DbOption = None,
+) -> None:
+    """Remove a node. What is below it stays, unless --cascade is given.
+
+    \b
+    Example:
+      engine relations rm auth --cascade
+    """
+    from engine.locate import database_to_read
+
+    with open_to_write(database_to_read(db, Path.cwd())) as database:
+        before = database.value("select count(*) from nodes")
+        database.insert("remove_node", run=run, node=node, cascade=int(cascade))
+        gone = before - database.value("select count(*) from nodes")
+    say(f"removed: {one_line(node, 80)}" + (f" and {gone - 1} below it" if gone > 1 else ""))
+
+
+@app.command()
+def show(
+    node: NodeArgument,
+    depth: Annotated[int, typer.Option("--depth", metavar="N", min=0, help="Levels below it.")] = 5,
+    run: RunOption = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Print what is below a node as a tree, each node once; with --json its parents, children and all above and below.
+
+    \b
+    Examples:
+      engine relations show auth
+      engine relations show plan://task --run demo --json
+    """
+    from engine.errors import NotFound
+
+    with open_to_read(db) as database:
+        scope = _scope(database, run) or "global"
+        found = database.row("select * from graph_nodes where scope = ? and node = ?", (scope, node))
+        if found is None:
+            raise NotFound(f"there is no node {node!r} in {scope}; 'engine relations list' lists them")
+        if as_json:
+            print_json(_json_of(database, found))
+            return
+        text = database.value(
+            "select relations_text(body, ?) from _relation_texts where scope = ? and node = ?", (depth, scope, node)
+        )
+    if text:
+        print_text(text)
+    if found["type"] in ("plan", "step") and node.startswith("plan://"):
+        say(f"its steps: engine plan {run} {node.partition('#')[0]}")
+
+
+@app.command("export")
+def export_(run: RunOption = None, db: DbOption = None) -> None:
+    """Print the nodes that were added, of the whole database or of a run, as JSON that 'import' takes.
+
+    \b
+    Example:
+      engine relations export > relations.json
+    """
+    with open_to_read(db) as database:
+        bodies = database.tuples(
+            "select body from node_exports where scope = ? order by node", (_scope(database, run) or "global",)
+        )
+    print_json_text("[\n" + ",\n".join(f"  {body}" for (body,) in bodies) + "\n]")
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file with JSON, or - for stdin.")],
+    run: RunOption = None,
+    db: DbOption = None,
+) -> None:
+    """Add nodes from JSON, all or none: an array of {"id", "type", "parents", "context"}. Those that are there are replaced.
+
+    \b
+    Examples:
+      engine relations import relations.json
+      engine relations export --run demo | engine relations import - --run again
+    """
+    from engine.errors import NotFound, ValidationError
+
+    try:
+        body = typer.get_binary_stream("stdin").read() if str(file) == "-" else file.read_bytes()
+    except OSError as error:
+        raise NotFound(f"{file}: cannot be read: {error.strerror}") from error
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValidationError(f"{file}: is not UTF-8 text") from error
+    with open_to_write(db) as database:
+        database.insert("import_nodes", run=run, body=text)
+    say(f"imported: {file}")
+
+
+def _scope(database: Database, run: str | None) -> str | None:
+    """The scope of a run, None without one; raises `NotFound` (404) for an unknown run."""
+    from engine.errors import NotFound
+
+    if run is None:
+        return None
+    found = database.value("select 'run:' || id from runs where alias = ?", (run,))
+    if found is None:
+        raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
+    return str(found)
+
+
+def _json_of(database: Database, found: dict[str, Any]) -> dict[str, Any]:
+    where = (found["scope"], found["node"])
+    return {
+        **found,
+        "context": json.loads(found["context"]),
+        **{
+            what: database.rows(
+                f"select {one}_scope as scope, {one} as node from node_{what} where scope = ? and node = ?",  # noqa: S608
+                where,
+            )
+            for what, one in (
+                ("parents", "parent"),
+                ("children", "child"),
+                ("ancestors", "ancestor"),
+                ("descendants", "descendant"),
+            )
+        },
+    }
