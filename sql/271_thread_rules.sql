@@ -29,8 +29,8 @@ from (
     union all
     select
         'finish_clean', 1, 'block', 'finish', '{"open":"[1-9]*"}',
-        'Not done yet: {open} of what this run proposed waits for a person''s decision. Do what else is to be done, or say in '
-        || '<update status="422"> that it waits.'
+        'Not done yet: {open} of what this run proposed waits for a person''s decision. Do what else is to be done, or '
+        || 'say in <update status="422"> that it waits.'
     union all
     select 'finish_clean', 1, 'wait', 'ran', '{"test":"*","exit":"[^0]*"}', null
     union all

@@ -95,6 +95,22 @@ CREATE TABLE _skills (
     constraint skills_once unique (scope, name)
 ) strict;
 
+CREATE TABLE _thread_clocks (
+    run_id integer primary key constraint _thread_clocks_run references runs (id) on delete cascade,
+    turn_id integer,
+    ordinal integer not null default -1,
+    result_id integer not null default 0
+) strict;
+
+CREATE TABLE _thread_offers (
+    run_id integer primary key constraint _thread_offers_run references runs (id) on delete cascade,
+    turn_id integer not null,
+    loop_id integer not null,
+    command_id integer,
+    event text not null,
+    fields text not null
+) strict;
+
 CREATE TABLE bracket_rules (
     rule_set_id integer not null constraint bracket_rules_set references rule_sets (id) on delete cascade,
     bracket text not null constraint bracket_rules_bracket references brackets (name)
@@ -797,6 +813,12 @@ CREATE TABLE statuses (
     meaning text not null
 ) strict;
 
+CREATE TABLE test_programs (
+    program text not null,
+    arguments text not null default '*',
+    constraint test_programs_once primary key (program, arguments)
+) strict, without rowid;
+
 CREATE VIRTUAL TABLE text_search using fts5 (
     words, text, content = 'search_texts', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
 );
@@ -816,6 +838,64 @@ CREATE TABLE text_vectors (
     bits blob not null,
     vector blob not null,
     constraint text_vectors_once unique (embedder, digest)
+) strict;
+
+CREATE TABLE thread_events (
+    name text primary key,
+    origin text not null constraint thread_events_origin check (origin in ('offered', 'fact', 'request')),
+    fields text not null,
+    meaning text not null
+) strict, without rowid;
+
+CREATE TABLE thread_patterns (
+    thread_id integer not null constraint thread_patterns_thread references threads (id) on delete cascade,
+    point integer not null constraint thread_patterns_point check (point > 0),
+    ordinal integer not null,
+    part text not null constraint thread_patterns_part check (part in ('request', 'wait', 'block', 'interrupt')),
+    event text not null,
+    fields text not null default '{}'
+        constraint thread_patterns_fields check (json_valid(fields) and json_type(fields) = 'object'),
+    message text,
+    constraint thread_patterns_place primary key (thread_id, point, ordinal)
+) strict, without rowid;
+
+CREATE TABLE thread_states (
+    run_id integer not null constraint thread_states_run references runs (id) on delete cascade,
+    thread_id integer not null constraint thread_states_thread references threads (id) on delete cascade,
+    point integer,
+    loop_id integer,
+    active integer not null default 1 constraint thread_states_active_flag check (active in (0, 1)),
+    constraint thread_states_once primary key (run_id, thread_id)
+) strict, without rowid;
+
+CREATE TABLE thread_uses (
+    thread_id integer not null constraint thread_uses_thread references threads (id) on delete cascade,
+    project_id integer constraint thread_uses_project references projects (id) on delete cascade,
+    run_id integer constraint thread_uses_run references runs (id) on delete cascade,
+    added_by text not null default 'client',
+    constraint thread_uses_owner check ((project_id is null) <> (run_id is null)),
+    constraint thread_uses_once unique (thread_id, project_id, run_id)
+) strict;
+
+CREATE TABLE threads (
+    id integer primary key,
+    name text not null
+        constraint threads_name_form check (name <> '' and name not glob '*[^a-z0-9_-]*' and length(name) <= 40),
+    level text not null constraint threads_level check (level in ('shipped', 'project', 'run')),
+    project_id integer constraint threads_project references projects (id) on delete cascade,
+    run_id integer constraint threads_run references runs (id) on delete cascade,
+    purpose text not null,
+    priority integer not null default 100 constraint threads_priority check (priority between 1 and 1000),
+    repeat_from integer,
+    each_prompt integer not null default 0 constraint threads_each_prompt_flag check (each_prompt in (0, 1)),
+    tool text,
+    disabled integer not null default 0 constraint threads_disabled_flag check (disabled in (0, 1)),
+    added_by text not null default 'client',
+    created_at integer not null default 0,
+    removed_at integer,
+    constraint threads_owner check (
+        (level = 'project') = (project_id is not null) and (level = 'run') = (run_id is not null)
+    )
 ) strict;
 
 CREATE TABLE tools (
@@ -1002,6 +1082,9 @@ CREATE INDEX idx_search_texts_entry on search_texts (kind, entry_id, content_id)
 
 CREATE INDEX idx_text_vectors_bits on text_vectors (embedder, digest, bits);
 
+CREATE UNIQUE INDEX idx_threads_name on threads (name, coalesce(project_id, 0), coalesce(run_id, 0))
+where removed_at is null;
+
 CREATE INDEX idx_turn_errors_turn_id on turn_errors (turn_id);
 
 CREATE INDEX idx_turns_costs on turns (run_id, cost) where cost is not null;
@@ -1110,6 +1193,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _heads_in_time (entry_id, began, ended, content_id)
 -- view _immediate_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
 -- view _index_texts (id)
+-- view _inherited_points (run_id, thread_id, point, at_event)
 -- view _instruction_files (project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
 -- view _instruction_names (project_id, path, kind)
 -- view _instruction_notes (project_id, folder, refers_to)
@@ -1129,6 +1213,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _known_texts (kind, scope, name, entry_id, content_id, text)
 -- view _ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
 -- view _ladder_reports (turn_id, soft, message)
+-- view _last_turns (turn_id, is_last)
 -- view _lay_rules (selection_id)
 -- view _layer_stamps (turn_id, stamp)
 -- view _leading_rule_sets (project_id, rule_set_id, brackets, bracket_basis, devmode)
@@ -1155,10 +1240,15 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _metadata (id, attributes, head)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, timeout_s, deadline_s)
 -- view _move_loop (loop_id, status, reason)
+-- view _named_threads (name)
 -- view _newest_selection (id, loop_id, run_id, project_id, turn, prompts, context_left, rule_set_id, bracket, basis, devmode, room, chars, all_chars, tag)
 -- view _next_piped_text (path, most_tokens)
+-- view _offer_command (command_id)
+-- view _offer_event (run_id, turn_id, loop_id, command_id, event, fields)
 -- view _offer_packet (turn_id, chars, lease)
 -- view _offer_tools (run, lease, tools)
+-- view _offer_turn (turn_id)
+-- view _offered_commands (command_id, run_id, turn_id, loop_id, event, fields)
 -- view _open_costs (turn_id, run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, expansion, chars_per_token, visible)
 -- view _open_undos (run_id, command_id)
 -- view _outdated_processes (command_id)
@@ -1226,12 +1316,15 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _run_paths (run_id, path, entry_id, kind, scheme)
 -- view _run_prompts (run_id, counted)
 -- view _run_roots (run_id, roots)
+-- view _run_scripts (command_id, run_id, entry_id, path, content_id)
 -- view _run_skills (run_id, id, scope, name, description, kind, origin, source, made_of, problem, left_out, added_by, changed_at)
 -- view _run_status_after_loop (loop_status, run_status)
+-- view _runs_with_threads (run)
 -- view _sandbox_choices (command_id, choice, network, reads)
 -- view _sandbox_questions (run_id, choice)
 -- view _sandboxes_told (run_id, token, choice, sandbox)
 -- view _scan_requests (turn_id, run_id, project_id, root)
+-- view _select_event (run_id, thread)
 -- view _select_rules (loop_id, run_id, project_id, turn, prompt, prompts, context_left, room)
 -- view _selection_domains (selection_id, domain_id, name, always_on, file, is_active)
 -- view _selection_lines (selection_id, part_order, place, step, part, label, number, text, content_id, chars)
@@ -1258,7 +1351,18 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _take_file (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _take_ladder_step (turn_id, from_step)
 -- view _take_packet (turn_id, chars, lease, tokens)
+-- view _take_request (run_id, turn_id, loop_id, at_end)
+-- view _take_requests (run_id, turn_id, loop_id, at_end)
+-- view _tell_fact (run_id, turn_id, loop_id, command_id, event, fields)
+-- view _tell_facts (run_id, turn_id, loop_id)
 -- view _tell_undone (turn_id)
+-- view _test_lines (command_id, test)
+-- view _thread_bids (run_id, thread_id, name, priority, point, ordinal, part, event, fields, message)
+-- view _thread_blocks (run_id, thread_id, name, priority, point, ordinal, part, message, turn_id, loop_id, command_id, event, fields, times, told)
+-- view _thread_command_lines (command_id, run_id, line, reading)
+-- view _thread_faults (thread_id, point, ordinal, fault)
+-- view _thread_matches (run_id, thread_id, name, priority, point, ordinal, part, message, turn_id, loop_id, command_id, event, fields)
+-- view _thread_moves (run_id, thread_id, name, from_point, to_point, why)
 -- view _turn_cycles (turn_id, period)
 -- view _turn_faults (turn_id)
 -- view _turn_findings (turn_id, loop_id, faulty, cycles, failed, rejected, commands, gathers, update_id, prose)
@@ -1272,9 +1376,11 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _undo_swaps (run_id, way, turn, loses, keeps)
 -- view _unfinished_processes (effect_id, run_id, door, identity, holder, token)
 -- view _unread_pictures (turn_id, project_id, root, path, size, sha256, format)
+-- view _unread_scripts (command_id, path)
 -- view _unreadable_files (entry_id, outcome, message, is_picture, short)
 -- view _unseen_texts (command_id, path, fault)
 -- view _unstored_packets (turn_id)
+-- view _untold_facts (run_id, command_id, result_id, event, fields)
 -- view _untold_undos (run_id, command_id, path, action, body)
 -- view _unused_chunk_lists (id)
 -- view _unused_chunks (id)
@@ -1330,6 +1436,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view invariant_scratch (command_id)
 -- view invariant_settled_commands (id)
 -- view invariant_settled_effects (id)
+-- view join_threads (run)
 -- view known_entries (run, scope, path, scheme, category, body, attributes, visibility, state, outcome, status, writer, turn, tokens, lines, write_count, updated_at)
 -- view loop_flags (loop_id, run_id, flag)
 -- view loop_list (run, loop, mode, model, prompt, status, reason, answer, turns, strikes, created_at, started_at, ended_at)
@@ -1340,6 +1447,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view next_commands (run, turn_id, ordinal, command_id)
 -- view next_demotions (run, step, becomes, path, visibility, turn, last_used_turn, tokens, freed)
 -- view next_steps (run_id, run, turn_id, turn, step)
+-- view next_thread_events (run, run_id, at_end, event, thread_id, thread, point)
 -- view offer_search (run, lease)
 -- view open_call (turn_id)
 -- view open_prompts (run, loop, status, prompt, created_at)
@@ -1391,6 +1499,11 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view submit_packet (turn_id, chars, lease)
 -- view sweep (due)
 -- view sync_files (run_id, turn_id)
+-- view thread_list (thread_id, name, level, of, state, priority, purpose, added_by, added)
+-- view thread_log (run, turn, event_id, kind, thread, point, to_point, event, fields, by, told)
+-- view thread_points (thread, point, part, event, fields, message, thread_id)
+-- view thread_positions (run, thread, point, says, run_id, thread_id)
+-- view threads_in_force (run_id, run, thread_id, name, level, priority, purpose)
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase, created_at, ended_at)
 -- view turn_tools (turn_id, ordinal, name, description, schema)
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
@@ -1447,8 +1560,11 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _log_command__log on _log_command
 -- trigger _make_metadata__make on _make_metadata
 -- trigger _move_loop__move on _move_loop
+-- trigger _offer_command__offer on _offer_command
+-- trigger _offer_event__offer on _offer_event
 -- trigger _offer_packet__offer on _offer_packet
 -- trigger _offer_tools__offer on _offer_tools
+-- trigger _offer_turn__offer on _offer_turn
 -- trigger _perform_plain__perform on _perform_plain
 -- trigger _propose_file__propose on _propose_file
 -- trigger _propose_patch__propose on _propose_patch
@@ -1471,6 +1587,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _run_command__think on _run_command
 -- trigger _run_command__update on _run_command
 -- trigger _run_command__web on _run_command
+-- trigger _select_event__select on _select_event
 -- trigger _select_rules__select on _select_rules
 -- trigger _settle_proposal__settle on _settle_proposal
 -- trigger _show_entry__show on _show_entry
@@ -1480,6 +1597,10 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _take_file__write on _take_file
 -- trigger _take_ladder_step__take on _take_ladder_step
 -- trigger _take_packet__take on _take_packet
+-- trigger _take_request__take on _take_request
+-- trigger _take_requests__take on _take_requests
+-- trigger _tell_fact__tell on _tell_fact
+-- trigger _tell_facts__tell on _tell_facts
 -- trigger _tell_undone__tell on _tell_undone
 -- trigger _write_batch__write on _write_batch
 -- trigger _write_body__write on _write_body
@@ -1545,6 +1666,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger jobs__keep_fixed on jobs
 -- trigger jobs__keep_keys on jobs
 -- trigger jobs__keep_rows on jobs
+-- trigger join_threads__join on join_threads
 -- trigger loops__guard_prompt on loops
 -- trigger loops__guard_transition on loops
 -- trigger loops__keep_fixed on loops
