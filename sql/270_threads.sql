@@ -154,8 +154,8 @@ cross join json_each(s.value, '$[1]') as a;
 create view _named_threads as
 select distinct trim(j.value, char(32, 9, 10, 13)) as name
 from setting_layers as l
--- a text of a setting as a JSON array: its quotes are doubled away, its commas part it
-cross join json_each('["' || replace(replace(replace(l.value, '\', ''), '"', ''), ',', '","') || '"]') as j
+-- the text as a JSON array: its commas part it
+cross join json_each('[' || replace(json_quote(l.value), ',', '","') || ']') as j
 where l.name = 'threads' and l.value is not null and trim(j.value, char(32, 9, 10, 13)) <> '';
 
 create view threads_in_force as

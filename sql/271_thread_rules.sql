@@ -29,8 +29,8 @@ from (
     union all
     select
         'finish_clean', 1, 'block', 'finish', '{"open":"[1-9]*"}',
-        'Not done yet: {open} of what this run proposed waits for a person''s decision. Do what else is to be done, or say in '
-        || '<update status="422"> that it waits.'
+        'Not done yet: {open} of what this run proposed waits for a person''s decision. Do what else is to be done, or '
+        || 'say in <update status="422"> that it waits.'
     union all
     select 'finish_clean', 1, 'wait', 'ran', '{"test":"*","exit":"[^0]*"}', null
     union all
@@ -83,7 +83,7 @@ where t.repeat_from is not null
 union all
 select t.id, null, null, 'needs the tool ' || quote(t.tool) || ', which there is not'
 from threads as t
-where t.tool not in (select name from tools)
+where t.tool not in (select all name from tools)
 union all
 select p.thread_id, p.point, null, 'comes after a point that there is not'
 from thread_patterns as p
@@ -119,7 +119,7 @@ select p.thread_id, p.point, p.ordinal, 'no thread requests ' || p.event || '; t
     || (select group_concat(name, ', ') from (select name from thread_events order by name))
 from thread_patterns as p
 where p.part <> 'request'
-    and p.event not in (select name from thread_events)
+    and p.event not in (select all name from thread_events)
     and not exists (
         select 1
         from thread_patterns as o
@@ -133,7 +133,7 @@ select p.thread_id, p.point, p.ordinal, p.event || ' has no field ' || f.key || 
 from thread_patterns as p
 cross join json_each(p.fields) as f
 left join thread_events as e on e.name = p.event
-where f.key not in (select value from json_each(coalesce(e.fields, '[]')))
+where f.key not in (select all value from json_each(coalesce(e.fields, '[]')))
 union all
 select p.thread_id, p.point, p.ordinal, f.key || ' is a text of 1 to 200 characters with at most 5 *'
 from thread_patterns as p

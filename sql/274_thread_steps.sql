@@ -246,7 +246,7 @@ begin
         select m.to_point from _thread_moves as m where m.run_id = new.run_id and m.thread_id = thread_states.thread_id
     )
     where run_id = new.run_id
-        and thread_id in (select m.thread_id from _thread_moves as m where m.run_id = new.run_id);
+        and thread_id in (select all m.thread_id from _thread_moves as m where m.run_id = new.run_id);
 end;
 
 create trigger _take_requests__take

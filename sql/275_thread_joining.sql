@@ -45,7 +45,7 @@ begin
         || ', and all'
     )
     from _named_threads as n
-    where n.name <> 'all' and n.name not in (select t.name from threads as t where t.level = 'shipped');
+    where n.name <> 'all' and n.name not in (select all t.name from threads as t where t.level = 'shipped');
     select fail(
         400,
         'thread ' || quote(f.name) || coalesce(', point ' || x.point, '') || ': ' || x.fault
@@ -55,7 +55,7 @@ begin
     join _thread_faults as x on x.thread_id = f.thread_id
     where f.run = new.run;
     update thread_states
-    set active = thread_id in (select f.thread_id from threads_in_force as f where f.run = new.run)
+    set active = thread_id in (select all f.thread_id from threads_in_force as f where f.run = new.run)
     where run_id = (select id from runs where alias = new.run);
     insert into thread_states (run_id, thread_id, point)
     select f.run_id, f.thread_id, case when i.thread_id is null then 1 else i.point end

@@ -24,7 +24,7 @@ RootOption = Annotated[
 
 @app.callback(invoke_without_command=True)
 def threads(context: typer.Context) -> None:
-    """Block, ask for and wait for events of runs, by small programs of rows.
+    """Block events of runs, or ask for some, by rules.
 
     Three come with the engine and are off: read_before_run, finish_clean, test_after_edit. A change holds from the next
     prompt or resume on.

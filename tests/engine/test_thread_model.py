@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
 
 import pytest
 from campaign import examples

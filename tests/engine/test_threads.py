@@ -115,7 +115,8 @@ def test_no_loop_ends_as_done_while_a_proposal_is_open(folder: Path, tmp_path: P
         use(db, "finish_clean")
         db.execute(
             "create trigger app_asks after update of phase on turns when new.phase = 'answered' and new.sequence = 1 begin "
-            "insert into commands (run_id, writer, action, body) values (new.run_id, 'plugin', 'ask_user', 'Which port?'); end"
+            "insert into commands (run_id, writer, action, body) "
+            "values (new.run_id, 'plugin', 'ask_user', 'Which port?'); end"
         )
         assert drive(db, folder, DONE, '<update status="422">It waits.</update>').status == 422
         assert "1 of what this run proposed waits for a person's decision" in packets(db, 2)
