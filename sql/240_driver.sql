@@ -143,7 +143,8 @@ select
     end as max_tokens,
     r.responses as position,
     -- 1: an answer of before may be given
-    coalesce(l.config ->> '$.answer_cache', (select value from settings where name = 'answer_cache')) in (1, '1') as answer_cache,
+    coalesce(l.config ->> '$.answer_cache', (select value from settings where name = 'answer_cache')) in (1, '1')
+    as answer_cache,
     -- not longer than the loop may last
     min(
         (select cast(value as real) from settings where name = 'model_timeout'),

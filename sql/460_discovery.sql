@@ -7,7 +7,7 @@
 
 -- tables
 
--- The texts in which is searched.
+-- The texts in which is searched: a long one is several pieces, one row each.
 create table if not exists search_texts (
     id integer primary key,
     kind text not null
@@ -23,7 +23,9 @@ create table if not exists search_texts (
     words text not null,
     text text not null,
     -- of what is embedded: the name and the beginning of the text
-    digest text not null
+    digest text not null,
+    -- the line of the content in which it begins
+    line integer not null default 1
 ) strict;
 
 create index if not exists idx_search_texts_entry on search_texts (kind, entry_id, content_id);
@@ -120,8 +122,10 @@ create view _stale_texts as
 select t.id, t.words, t.text
 from search_texts as t
 where t.kind in ('tool', 'skill', 'rule', 'reference')
-    and (t.kind, t.scope, t.name, t.text, coalesce(t.content_id, 0)) not in (
+    and (t.kind, t.scope, t.name, case t.line when 1 then t.text else '' end, coalesce(t.content_id, 0)) not in (
         select k.kind, k.scope, k.name, k.text, coalesce(k.content_id, 0) from _known_texts as k
+        union all
+        select k.kind, k.scope, k.name, '', k.content_id from _known_texts as k where k.content_id is not null
     );
 
 create view _stale_entries as
@@ -219,7 +223,20 @@ begin
     where (k.kind, k.scope, k.name) not in (
             select all t.kind, t.scope, t.name
             from search_texts as t
-            where t.kind in ('tool', 'skill', 'rule', 'reference')
+            where t.kind in ('tool', 'skill', 'rule', 'reference') and t.line = 1
+        );
+    -- what comes behind the first piece of a long skill or reference
+    insert into search_texts (kind, scope, name, entry_id, content_id, words, text, digest, line)
+    select
+        k.kind, k.scope, k.name, k.entry_id, k.content_id, name_words(k.name), j.value ->> 1,
+        text_digest(name_words(k.name) || char(10) || substr(j.value ->> 1, 1, 500)), j.value ->> 0
+    from _known_texts as k
+    cross join contents as c on c.id = k.content_id and c.chars > 4000
+    cross join json_each(text_pieces(c.body)) as j on j.key > 0
+    where (k.kind, k.scope, k.name) not in (
+            select all t.kind, t.scope, t.name
+            from search_texts as t
+            where t.kind in ('skill', 'reference') and t.line > 1
         );
     insert into _index_texts (id)
     values (null);
@@ -229,12 +246,18 @@ create trigger _keep_texts__entries
 instead of insert on _keep_texts
 when new.kind = 'entry'
 begin
-    insert into search_texts (kind, scope, name, entry_id, content_id, words, text, digest)
+    -- most are one piece, which needs no JSON
+    insert into search_texts (kind, scope, name, entry_id, content_id, words, text, digest, line)
     select
-        'entry', k.scope, k.path, k.entry_id, k.content_id, name_words(k.path), substr(c.body, 1, 4000),
-        text_digest(name_words(k.path) || char(10) || substr(c.body, 1, 500))
+        'entry', k.scope, k.path, k.entry_id, k.content_id, name_words(k.path),
+        case when c.chars > 4000 then j.value ->> 1 else c.body end,
+        text_digest(
+            name_words(k.path) || char(10) || substr(case when c.chars > 4000 then j.value ->> 1 else c.body end, 1, 500)
+        ),
+        case when c.chars > 4000 then j.value ->> 0 else 1 end
     from _known_entries as k
     cross join contents as c on c.id = k.content_id
+    cross join json_each(case when c.chars > 4000 then text_pieces(c.body) else '[0]' end) as j
     where not exists (
             select 1
             from search_texts as t

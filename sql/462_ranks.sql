@@ -32,7 +32,10 @@ on conflict (name) do update set meaning = excluded.meaning;
 -- What the search that works found, best first: the sum of weight / (60 + place) over the rankers that found it.
 create view _found_texts as
 select
+    -- of the pieces that the rankers found, the one with the best place
     t.id as text_id,
+    min(r.place) as place,
+    t.line,
     t.kind,
     t.name,
     t.scope,
@@ -41,10 +44,9 @@ select
     group_concat(r.ranker) as found_by,
     substr(t.text, 1, 400) as beginning
 from _search_ranks as r
-join search_rankers as w on w.name = r.ranker
+join search_rankers as w on w.name = r.ranker and w.weight > 0
 join search_texts as t on t.id = r.text_id
-group by t.id
-having sum(w.weight) > 0
+group by t.kind, t.scope, t.name, t.content_id
 order by score desc, t.id;
 
 -- What a get with like asks for, an effect of kind 'find'.
@@ -59,7 +61,8 @@ create view _find_lines as
 select
     f.id as effect_id,
     t.id as text_id,
-    '* ' || coalesce(e.shown_path, e.path) || ' - ' || token_estimate(b.chars, l.chars_per_token) || ' tokens' as line
+    '* ' || coalesce(e.shown_path, e.path) || ' - ' || token_estimate(b.chars, l.chars_per_token) || ' tokens'
+    || case when t.line > 1 then ', line ' || t.line else '' end as line
 from effects as f
 join commands as c on c.id = f.command_id
 join loops as l on l.id = c.loop_id
@@ -81,8 +84,8 @@ where false;
 
 -- triggers
 
--- The places of the 50 best by each ranker. Whose cosine is below 0.2 has no
--- place, nor what is no vector of the query's kind.
+-- The places of the texts that have the 50 best pieces by each ranker. Whose cosine is below 0.2 has no place, nor what is
+-- no vector of the query's kind.
 create trigger _rank_texts__rank
 instead of insert on _rank_texts
 begin
@@ -90,30 +93,39 @@ begin
     insert into _search_ranks (ranker, text_id, place)
     select 'words', id, row_number() over (order by rank, id)
     from (
-        select t.id, s.rank
-        from text_search (find_query(new.query), 'bm25(2.0, 1.0)') as s
-        cross join search_texts as t on t.id = s.rowid
-        where (new.kinds is null or t.kind in (select value from json_each(new.kinds)))
-            and (new.scopes is null or t.scope in (select value from json_each(new.scopes)))
-            and (new.pattern is null or pattern_match(new.pattern, t.name))
-            and (new.run_id is null or exists (
-                select 1 from _run_contents as o
-                where o.run_id = new.run_id and o.entry_id = t.entry_id and o.content_id = t.content_id
-            ))
-        order by s.rank
-        limit 50
-    );
+        -- of each text its best piece
+        select id, rank, row_number() over (partition by kind, scope, name, content_id order by rank, id) as piece
+        from (
+            select t.id, t.kind, t.scope, t.name, t.content_id, s.rank
+            from text_search (find_query(new.query), 'bm25(2.0, 1.0)') as s
+            cross join search_texts as t on t.id = s.rowid
+            where (new.kinds is null or t.kind in (select value from json_each(new.kinds)))
+                and (new.scopes is null or t.scope in (select value from json_each(new.scopes)))
+                and (new.pattern is null or pattern_match(new.pattern, t.name))
+                and (new.run_id is null or exists (
+                    select 1 from _run_contents as o
+                    where o.run_id = new.run_id and o.entry_id = t.entry_id and o.content_id = t.content_id
+                ))
+            order by s.rank
+            limit 50
+        )
+    )
+    where piece = 1;
     insert into _search_ranks (ranker, text_id, place)
     select 'meaning', id, row_number() over (order by cosine desc, id)
     from (
-        select t.id, vectors_cosine(v.vector, new.vector) as cosine
-        from json_each(new.near) as n
-        cross join search_texts as t on t.id = n.value
-        cross join text_vectors as v on v.embedder = new.embedder and v.digest = t.digest
-        -- a limit keeps SQLite from calling the function more than once
-        limit 1000
+        select id, cosine, row_number() over (partition by kind, scope, name, content_id order by cosine desc, id) as piece
+        from (
+            select t.id, t.kind, t.scope, t.name, t.content_id, vectors_cosine(v.vector, new.vector) as cosine
+            from json_each(new.near) as n
+            cross join search_texts as t on t.id = n.value
+            cross join text_vectors as v on v.embedder = new.embedder and v.digest = t.digest
+            -- a limit keeps SQLite from calling the function more than once
+            limit 1000
+        )
+        where cosine >= 0.2
     )
-    where cosine >= 0.2
+    where piece = 1
     order by cosine desc
     limit 50;
 end;

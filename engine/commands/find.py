@@ -109,7 +109,7 @@ def _known(database: Database, text: str, alias: str | None, limit: int) -> list
             "turn": None,
             "at": None,
             "kind": row["kind"],
-            "path": row["name"],
+            "path": row["name"] if row["line"] == 1 else f"{row['name']}:{row['line']}",
             "snippet": " ".join(row["beginning"].split())[: _BEFORE + _AROUND],
         }
         for row in found

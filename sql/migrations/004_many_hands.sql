@@ -392,6 +392,17 @@ create table _answer_hits (
     similarity real not null
 ) strict;
 
+-- texts that were read before have one piece each: they are read anew
+alter table search_texts add column line integer not null default 1;
+
+insert into text_search (text_search) values ('delete-all');
+
+delete from search_texts;
+
+delete from text_vectors;
+
+update _search_clock set at = -1, embedder = null;
+
 -- the outside world
 create table file_modes (
     entry_id integer not null,

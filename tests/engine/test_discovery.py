@@ -3,6 +3,7 @@
 1. Tools, skills and entries are found by words and by meaning. 2. Texts that change or go are found anew or no more.
 3. Vectors of another embedder, of another length or not finite count as none. 4. Without an embedder words are searched, and
 it is said. 5. A query is no syntax. 6. A get with like lists, and shows nothing. 7. The commands.
+8. Long texts are found by each of their pieces. 9. Rules, references and skills.
 
 spec: @discovery @discovery_ranks @get_like
 """
@@ -25,6 +26,8 @@ from engine import discovery, embedders, plugins
 from engine.errors import EngineError
 from engine.functions.listings import find_query, name_words
 from engine.functions.vectors import packed, signs, vectors_apart, vectors_cosine
+from engine.rules import store
+from engine.rules.found import Domain, Found
 
 FILES = {
     "docs/refunds.md": "# Refunds\n\nMoney goes back to customers within 14 days; above 500 EUR two people approve.",
@@ -100,6 +103,57 @@ def test_ranks_are_joined_by_their_reciprocals(read: engine.Database, letters: _
     assert both["score"] <= 1 / 61
     read.execute("update search_rankers set weight = 0 where name = 'meaning'")
     assert discovery.discover(read, "refunds")[0]["score"] == pytest.approx(0.6 / 61)
+
+
+@pytest.mark.parametrize("by_meaning", [False, True])
+def test_a_long_text_is_found_by_each_of_its_pieces(
+    db: engine.Database, tmp_path: Path, letters: _Letters, by_meaning: bool
+) -> None:
+    filler = "".join(f"line {number} says nothing\n" for number in range(1, 601))
+    long = filler + "the harbour master approves moorings\n" + filler
+    root = project.make(tmp_path / "port", {"long.md": long, "short.md": "moorings\n"})
+    if not by_meaning:
+        db.execute("update search_rankers set weight = 0 where name = 'meaning'")
+    db.run(
+        "read", model=script(tmp_path, '<get path="**" like="harbour master"/>', DONE), root=root, run="demo", yolo=True
+    )
+    found = [row for row in discovery.discover(db, "harbour master", kinds=("entry",)) if row["name"] == "long.md"]
+    assert len(found) == 1, "a text once, however many of its pieces are found"
+    line = found[0]["line"]
+    piece = "".join(long.splitlines(keepends=True)[line - 1 :])[:4_000]
+    assert by_meaning or "harbour master" in piece
+    pieces = db.rows("select line, text from search_texts where name = 'long.md' order by line")
+    assert "".join(row["text"] for row in pieces) == long
+    assert all(len(row["text"]) <= 4_000 for row in pieces)
+    body = db.value("select body from known_entries where run = 'demo' and path like 'log://turn_1/get/%'")
+    assert ", line " in body
+
+
+def test_rules_references_and_long_skills_are_found(db: engine.Database, tmp_path: Path, letters: _Letters) -> None:
+    db.execute("update search_rankers set weight = 0 where name = 'meaning'")
+    root = project.make(
+        tmp_path / "shop",
+        {
+            "AGENTS.md": "# Shop\n\nSee the [house style](docs/style.md).\n",
+            "docs/style.md": "# Style\n\n" + "x\n" * 3_000 + "Quokka indentation.\n",
+            ".agents/skills/sign/SKILL.md": project.skill("sign", "Sign it.", "step\n" * 1_000 + "Wombat seal.\n"),
+        },
+    )
+    db.run("read", model=script(tmp_path, DONE), root=root)
+    store.add(db, str(root), Found("x", [Domain("taste", recall=["t"], rules=["Prefer platypus names."])]))
+    found = {
+        word: [(row["kind"], row["name"]) for row in discovery.discover(db, word, kinds=("rule", "reference", "skill"))]
+        for word in ("platypus", "quokka", "wombat")
+    }
+    assert found == {
+        "platypus": [("rule", "rule://taste/01")],
+        "quokka": [("reference", "docs/style.md")],
+        "wombat": [("skill", "sign")],
+    }
+    assert discovery.discover(db, "wombat", kinds=("skill",))[0]["line"] > 700
+    (root / ".agents/skills/sign/SKILL.md").write_text(project.skill("sign", "Sign it.", "gone"), encoding="utf-8")
+    db.run("again", model=script(tmp_path, DONE), root=root)
+    assert discovery.discover(db, "wombat", kinds=("skill",)) == []
 
 
 def test_a_text_that_changes_or_goes_is_found_anew_or_no_more(

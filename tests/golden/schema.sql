@@ -864,7 +864,8 @@ CREATE TABLE search_texts (
     content_id integer,
     words text not null,
     text text not null,
-    digest text not null
+    digest text not null,
+    line integer not null default 1
 ) strict;
 
 CREATE TABLE setting_layers (
@@ -1445,7 +1446,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _found_changes (project_id, path, content_id, content_before, change, is_first, at, turn_id)
 -- view _found_entries (command_id, entry_id, path)
 -- view _found_skills (project_id, name, path, folder, content_id, place, files, files_there)
--- view _found_texts (text_id, kind, name, scope, entry_id, score, found_by, beginning)
+-- view _found_texts (text_id, place, line, kind, name, scope, entry_id, score, found_by, beginning)
 -- view _free_steps (run_id, free)
 -- view _function_timeouts (effect_id, timeout_s, left_s)
 -- view _give_tools (tools)
