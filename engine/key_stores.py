@@ -71,8 +71,9 @@ class Store:
                 if self.kind == PROJECT:
                     _keep_out_of_git(self.place.parent)
         except OSError as error:
+            advice = "" if self.kind == PROJECT else "; --project keeps a key in the folder of the project"
             raise EngineError(
-                f"{self.place}: cannot be written ({error.strerror or error}); nothing was changed"
+                f"{self.place}: cannot be written ({error.strerror or error}); nothing was changed{advice}"
             ) from None
 
     def _read(self) -> tuple[dict[str, str], str | None]:

@@ -151,13 +151,14 @@ def _is_usable(db: Store, actual: str, keys: Keys) -> bool:
 def _how_to_get_one(configured: list[Row]) -> str:
     from importlib.util import find_spec
 
+    from .installing import how_to_install
     from .models.providers import PROVIDERS
 
     if configured:
         names = ", ".join(row["alias"] for row in configured)
         return f"no model: none of {names} can be used here; 'engine models' says what each lacks"
     keys = [name for provider in PROVIDERS.values() if provider.needs_key for name in provider.keys]
-    runtime = "" if find_spec("xllamacpp") else "pip install 'engine[local]' && "
+    runtime = "" if find_spec("xllamacpp") else f"{how_to_install('local')} && "
     return (
         f"no model: set {', '.join(keys[:-1])} or {keys[-1]}, or use a small model on this machine: "
         f"{runtime}engine models install local"

@@ -88,8 +88,8 @@ class Workspace:
 
     def stat(self, path: str) -> Member | None:
         """A file without its text; None where there is none. A link is not executable, what it leads to may be."""
-        place = self.resolve(path)
         try:
+            place = self.resolve(path)
             found = place.stat()
         except OSError:
             return None

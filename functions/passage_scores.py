@@ -51,14 +51,23 @@ LONGEST = 300
 _NONE: set[int] = set()
 # bounds on the work that a file can make
 _ROUGH = 150
+"""Lines, the best by a rough score, that are scored exactly."""
 _LINE = 2000
+"""Characters of a line that are looked at."""
 _HITS = 2000
+"""Places of a word in a file that are looked at."""
+# the share that a word of the question counts where it is not in the text itself
 _IN_PATH = 0.4
 _ABOVE = 0.7
 _NEAR = ((3, 0.15), (2, 0.25), (1, 0.5))
+"""So many lines before or behind the text, and the share there."""
+# factors of the score
 _UNLIKE = 0.6
+"""Of markup, and of a text that tells no default where one is asked for."""
 _MISSES = 0.4
+"""Of a text that lacks what the question asks for, such as a number."""
 _FITS = 1.3
+"""Of a text with the date, or a value of the name, that is asked for."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +126,7 @@ def _weigh(terms: list[Term], files: list[File]) -> None:
 
 
 class _Scorer:
-    """Scores lines and sentences: by how much of the question they, what they stand under and what is near them has."""
+    """Scores lines and sentences by the words of the question in them, in the lines that they stand under, and near them."""
 
     def __init__(self, terms: list[Term], total: float, wanted: list[re.Pattern[str]]) -> None:
         self._terms = terms
@@ -197,7 +206,7 @@ class _Scorer:
 
 
 def _defining(text: str) -> str:
-    """A line of code without what a call passes on, which gives no name its value."""
+    """A line of code up to its first bracket: the `port=80` of `serve(port=80)` gives no name of this file a value."""
     return text if _SIGNATURE.match(text) or is_prose(text) else "".join(text.partition("(")[:2])
 
 

@@ -80,9 +80,11 @@ SHELLS = frozenset(("bash", "sh", "dash", "zsh", "ksh", "ash", "mksh", "fish", "
 _SHELL_OPTIONS = "-o -O --rcfile --init-file"
 """Options of shells that take a value."""
 _FINDS = ("-exec", "-execdir", "-ok", "-okdir")
+"""Options of `find` behind which a command stands."""
 _IDLE = frozenset(
     ("-i", "-q", "-u", "-l", "-s", "-b", "-B", "-E", "-I", "-O", "--login", "--interactive", "--quiet", "-")
 )
+"""Options with which a shell or an interpreter still reads what to do from its standard input."""
 
 
 def name_of(program: str) -> str:
@@ -91,10 +93,11 @@ def name_of(program: str) -> str:
 
 
 _STAY = frozenset(("nohup", "nice", "ionice", "time", "timeout", "stdbuf", "setsid", "xargs", "command", "exec"))
-"""Programs that run another one where they were started themselves."""
+"""Programs that run another one in the folder that they were started in."""
 _MOVE = (
     frozenset(("cd", "pushd", "popd", ".", "source", "trap", "find")) | _JOINS.keys() | _SPLITS.keys() | _RUNS.keys()
 )
+"""Programs that change the folder, or run others in a folder that their arguments tell."""
 
 
 def may_move(name: str) -> bool:
@@ -108,7 +111,7 @@ def behind_options(name: str, arguments: Words) -> Words:
 
 
 def is_bare(words: Words) -> bool:
-    """Whether a program has no arguments but such as leave an interpreter waiting for input."""
+    """Whether the arguments of a program name nothing to run, so that an interpreter would read that from its input."""
     return all(word in _IDLE for word in words[1:])
 
 
@@ -230,7 +233,7 @@ def _is_assignment(word: str) -> bool:
 
 
 def joined(words: Words) -> str:
-    """Words with a blank between them; one that is not known is a sign that stands for nothing."""
+    """Words with a blank between them; U+FFFD stands for one that only the shell knows."""
     return " ".join("\ufffd" if word is None else word for word in words)
 
 

@@ -21,7 +21,8 @@ select null as path, body
 from contents
 where false;
 
--- Make the view of a run what it is to become, all values being known: the second half of write_entry.
+-- The second half of write_entry: change the run's view, or the head of a shared entry, to the values that the first half
+-- has found.
 create view _apply_write as
 select
     run_id, entry_id, null as path, null as category, 0 as shared, null as old_content_id, null as old_body, null as body,
@@ -29,7 +30,8 @@ select
 from run_views
 where false;
 
--- Give a view of run scope the metadata that its state makes: insert into _make_metadata (run_id, entry_id).
+-- Make the header that packets show of a run's own entry anew from the state of its view: insert into _make_metadata
+-- (run_id, entry_id).
 create view _make_metadata as
 select run_id, entry_id
 from run_views
@@ -147,7 +149,7 @@ begin
                 new.attributes
             ) as head
         where not new.shared and (new.attributes is not null or new.state <> 'resolved' or new.outcome is not null)
-        -- one: the function is called once
+        -- the limit keeps SQLite from calling the function more than once
         limit 1
     );
     -- no UPSERT: the guard of run_views refuses an insert under a key that is there, because REPLACE is one
@@ -229,9 +231,9 @@ begin
         s.body,
         fence_suffix(s.body, s.summary)
     from (
-        -- materialized: each function is called once
+        -- 'materialized' keeps SQLite from calling each function more than once
         with clean as materialized (
-            -- lengths end at a NUL
+            -- length() and substr() stop at a NUL, so there must be none
             select case when instr(new.body, char(0)) then text_clean(new.body) else new.body end as body
         ),
         short as materialized (
@@ -261,8 +263,8 @@ begin
     where run_id = new.run_id and entry_id = new.entry_id;
 end;
 
--- It is no write: an entry keeps its turn, and its place as long as it is in context. To be asked for counts as a use
--- even where nothing changes.
+-- A change of visibility is no write: the entry keeps its turn, and its place in packets unless it was archived. It counts
+-- as a use in the turn that asked for it, even where nothing changes.
 create trigger _show_entry__show
 instead of insert on _show_entry
 begin

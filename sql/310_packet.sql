@@ -14,11 +14,11 @@ create table if not exists packet_sections (
     -- the view that gives its rows: turn_id and whatever the template names; null: a fixed text
     source text,
     template text not null,
-    -- 1, 2: tells the size of the whole packet, itself included, so it is rendered once to be measured and again with the
-    -- size, and must be as long both times; 1: after the others, at the rate that their tokens were counted at; 2: with
-    -- them
+    -- 1 or 2: the section tells the size of the whole packet, itself included. It is laid out twice, once to be measured and
+    -- once with the size, and must be as long both times. The rows of 2 are read with those of the other sections; those of
+    -- 1 after all others, when the tokens of these are known
     live integer not null default 0 constraint packet_sections_live_flag check (live in (0, 1, 2)),
-    -- 1: up to its last row it is often what it was, so a provider may cache up to there
+    -- 1: mostly only its end changes, so a provider may cache the packet up to its last row
     cached integer not null default 0 constraint packet_sections_cached_flag check (cached in (0, 1)),
     -- a view (turn_id, stamp): the section is made anew in a loop when its stamp changes; one of the user message has no
     -- rows where that is null

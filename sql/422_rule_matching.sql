@@ -1,6 +1,6 @@
 -- Rule matching: what the prompt of a loop calls up, found once a loop and kept as rows, so that it can be explained.
 -- All words are looked for in one pass. A domain is called up by a word or a file of its own, kept away by a word that
--- excludes it, and all but those that are always on by a word that excludes all; star-commands are found in any case.
+-- excludes it, and all but those that are always on by a word that excludes all; star-commands count whatever is excluded.
 -- 423 has the doors.
 -- spec: @rule_domains @rule_brackets @rule_explanation
 
@@ -9,7 +9,7 @@
 -- What was selected for a prompt, one row a loop that has rules.
 create table if not exists rule_selections (
     id integer primary key,
-    -- null: of a prompt that is only to be explained, within a transaction that is rolled back
+    -- null: the prompt is only explained ('engine rules explain'), in a transaction that is rolled back
     loop_id integer constraint rule_selections_loop references loops (id) on delete cascade,
     run_id integer constraint rule_selections_run references runs (id) on delete cascade,
     project_id integer not null constraint rule_selections_project references projects (id),
@@ -24,11 +24,11 @@ create table if not exists rule_selections (
     bracket text constraint rule_selections_bracket references brackets (name),
     basis text not null,
     devmode integer not null,
-    -- characters of rules that its packets have room for; that they show; and of all active domains
+    -- in characters of rules: what its packets have room for, what they show, and what all active domains have
     room integer not null,
     chars integer not null default 0,
     all_chars integer not null default 0,
-    -- the tag of the section, which no text in it closes
+    -- the tag around the section in packets, one that no text in the section closes
     tag text not null default 'rules'
 ) strict;
 
@@ -44,12 +44,12 @@ create table if not exists rule_findings (
     kind text not null constraint rule_findings_kind check (
         kind in ('always_on', 'matched', 'excluded', 'global_exclude', 'available', 'star_command')
     ),
-    -- of the domain or the star-command; null: of all
+    -- the domain or the star-command that it is about; null: all of them
     name text,
     word text,
     -- the file that matched a glob, which then is the word
     path text,
-    -- where its rules stand
+    -- the domain whose rules are meant; null: none of one domain
     domain_id integer,
     primary key (selection_id, ordinal)
 ) strict, without rowid;

@@ -7,22 +7,22 @@
 
 -- tables
 
--- The texts in which is searched: a long one is several pieces, one row each.
+-- The texts that searches look into, as they were when somebody last searched: a long one is several pieces, one row each.
 create table if not exists search_texts (
     id integer primary key,
     kind text not null
         constraint search_texts_kind check (kind in ('tool', 'skill', 'rule', 'reference', 'entry')),
     -- run:N, project:N or global
     scope text not null,
-    -- the path or the name by which it is got
+    -- the path of an entry, else the name of the tool, skill, rule or reference
     name text not null,
-    -- the entry that it is, and its content; null: it is none
+    -- the entry that the text is of, and its content; null: it is of no entry
     entry_id integer,
     content_id integer,
     -- the name in words, as full-text search reads it
     words text not null,
     text text not null,
-    -- of what is embedded: the name and the beginning of the text
+    -- the digest of what is embedded, which is the name and the beginning of the text
     digest text not null,
     -- the line of the content in which it begins
     line integer not null default 1
@@ -111,13 +111,13 @@ join entries as e on e.id = v.entry_id
 join schemes as k on k.name = e.kind and k.model_visible and k.category = 'data' and k.name not in ('skill', 'rule')
 where v.content_id is not null;
 
--- What each run sees of its entries.
+-- The content that each run sees of each of its entries.
 create view _run_contents as
 select v.run_id, v.entry_id, coalesce(v.content_id, e.content_id) as content_id
 from run_views as v
 join entries as e on e.id = v.entry_id;
 
--- The texts that are no longer what they were made of.
+-- Kept texts whose tool, skill, rule or reference is gone or has changed since; they are removed before a search.
 create view _stale_texts as
 select t.id, t.words, t.text
 from search_texts as t
@@ -128,6 +128,7 @@ where t.kind in ('tool', 'skill', 'rule', 'reference')
         select k.kind, k.scope, k.name, '', k.content_id from _known_texts as k where k.content_id is not null
     );
 
+-- Kept texts of entries that are gone or have another content by now.
 create view _stale_entries as
 select t.id, t.words, t.text
 from search_texts as t
@@ -152,12 +153,14 @@ create view _refresh_search as
 select null as entries
 where false;
 
+-- The same for entries alone, up to the clock 'at': insert into _refresh_entries (at).
 create view _refresh_entries as
 select at
 from _search_clock
 where false;
 
--- Read what is not kept yet: insert into _keep_texts (kind) values ('known') or ('entry').
+-- Keep the texts that are missing: insert into _keep_texts (kind) values ('known') for tools, skills, rules and references,
+-- ('entry') for entries.
 create view _keep_texts as
 select kind
 from search_texts
@@ -194,7 +197,7 @@ begin
     where new.entries and e.at is not (select c.at from _search_clock as c);
 end;
 
--- Entries are read where anything has happened since they were.
+-- _refresh_search calls it only where an event has come since the entries were last read.
 create trigger _refresh_entries__refresh
 instead of insert on _refresh_entries
 begin
@@ -267,7 +270,7 @@ begin
     values (null);
 end;
 
--- New texts have higher ids than those that are indexed.
+-- A text with a higher id than any in the index is new; with a new one, not all texts have a vector any more.
 create trigger _index_texts__index
 instead of insert on _index_texts
 begin

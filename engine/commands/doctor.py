@@ -87,7 +87,9 @@ def _version(package: str) -> str | None:
 
 def _extra(name: str, module: str, package: str, purpose: str) -> Check:
     if find_spec(module) is None:
-        return Check(f"extra {name}", "optional", f"{purpose}: not installed", f"pip install 'engine[{name}]'")
+        from engine.installing import how_to_install
+
+        return Check(f"extra {name}", "optional", f"{purpose}: not installed", how_to_install(name))
     return Check(f"extra {name}", "ok", f"{package} {_version(package) or ''}".strip())
 
 

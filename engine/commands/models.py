@@ -236,7 +236,9 @@ def _problem_of_local() -> str | None:
 def _problem_of_runtime() -> str | None:
     from importlib.util import find_spec
 
-    return None if find_spec("xllamacpp") else "its runtime is not installed; run: pip install 'engine[local]'"
+    from engine.installing import how_to_install
+
+    return None if find_spec("xllamacpp") else f"its runtime is not installed; run: {how_to_install('local')}"
 
 
 @contextmanager

@@ -188,7 +188,9 @@ def _load(weights: Path, window: int) -> Any:
     try:
         import xllamacpp  # type: ignore[import-untyped]
     except ImportError as error:
-        raise EngineError("the local runtime is not installed; run: pip install 'engine[local]'") from error
+        from engine.installing import how_to_install
+
+        raise EngineError(f"the local runtime is not installed; run: {how_to_install('local')}") from error
     if not weights.is_file():
         raise ModelError(
             "not_found", f"the local model's weights are not at {weights}; run: engine models install local"

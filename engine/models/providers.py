@@ -84,7 +84,9 @@ def _how_to_give_one(provider: Provider, keys: Keys) -> str:
 
 def missing_library() -> EngineError:
     """The error where the provider libraries are not installed."""
-    return EngineError("the provider libraries are not installed; run: pip install 'engine[models]'")
+    from engine.installing import how_to_install
+
+    return EngineError(f"the provider libraries are not installed; run: {how_to_install('models')}")
 
 
 def library_model(at: Endpoint, name: str, http: httpx2.AsyncClient) -> LibraryModel[Any]:

@@ -113,6 +113,13 @@ def test_a_key_that_is_typed_is_not_shown(folder: Path) -> None:
     assert user_store_of(folder.parent).read() == {"openai": HINT}
 
 
+def test_a_home_that_cannot_be_written_names_the_other_store(folder: Path) -> None:
+    (folder.parent / ".config").write_text("a file where a folder is to be")
+    done = engine(folder, "keys", "set", "openai", "--stdin", stdin=f"{HINT}\n")
+    assert done.returncode != 0
+    assert "nothing was changed; --project keeps a key in the folder of the project" in done.stderr
+
+
 def test_no_usage_asks_for_a_key(folder: Path) -> None:
     told = engine(folder, "keys", "set", "-h").stdout.splitlines()[0]
     assert told.endswith("{PROVIDER}")

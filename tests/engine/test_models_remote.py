@@ -25,6 +25,7 @@ from timing import check_delay, delay_of_cancelling
 
 pytest.importorskip("pydantic_ai")
 
+from engine.installing import how_to_install
 from engine.keys import Keys
 from engine.models import resolve_model
 from engine.models.protocol import Message, ModelError, Request, Usage
@@ -380,4 +381,4 @@ def test_a_missing_library_says_what_to_install() -> None:
     )
     environment = {**os.environ, "OPENAI_API_KEY": KEY}
     result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert "pip install 'engine[models]'" in result.stdout
+    assert how_to_install("models") in result.stdout

@@ -1,0 +1,24 @@
+"""Where the engine was installed from, for those who are to install an extra of it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+
+def how_to_install(extra: str) -> str:
+    """The command that adds an extra: from the folder that the engine was installed from, where that is still there.
+
+    A name alone would ask the package index, which may know another project by it.
+    """
+    with suppress(PackageNotFoundError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        origin = json.loads(distribution("engine").read_text("direct_url.json") or "null")
+        folder = Path(unquote(urlsplit(origin["url"]).path))
+        if origin["url"].startswith("file:") and (folder / "pyproject.toml").is_file():
+            editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
+            return f"pip install {editable}{shlex.quote(f'{folder}[{extra}]')}"
+    return f"pip install 'engine[{extra}]'"
