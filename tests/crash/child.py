@@ -1,6 +1,6 @@
 """Drives one run to its end: started here, or taken up where another process left it.
 
-`python child.py DATABASE ROOT MODEL` prints `ready` when only the work itself is left to do, and at the end one line of
+`python child.py DATABASE ROOT MODEL [DEPTH]` prints `ready` when only the work itself is left to do, and at the end one line of
 JSON: the result, or the error.
 """
 
@@ -17,8 +17,8 @@ RUN = "crash"
 PROMPT = "Bring the files up to date."
 
 
-def main(database: str, root: str, model: str) -> None:
-    """Start or resume the run and print how it ended."""
+def main(database: str, root: str, model: str, depth: str = "0") -> None:
+    """Start or resume the run, which may delegate so deep, and print how it ended."""
     texts.environment()
     print("ready", flush=True)
     try:
@@ -26,7 +26,7 @@ def main(database: str, root: str, model: str) -> None:
             if db.value("select 1 from runs where alias = ?", (RUN,)):
                 result = db.resume(RUN)
             else:
-                result = db.run(PROMPT, run=RUN, model=model, root=root, yolo=True)
+                result = db.run(PROMPT, run=RUN, model=model, root=root, yolo=True, max_depth=int(depth))
     except engine.EngineError as error:
         print(json.dumps({"error": str(error), "status": error.status}))
         sys.exit(1)
