@@ -71,14 +71,13 @@ end;
 create trigger children__keep_keys
 before insert on children
 when exists (select 1 from children where run_id = new.run_id)
-    or exists (select 1 from children where effect_id = new.effect_id)
 begin
     select raise(abort, '405 children: the record is append-only; no row is replaced or numbered by hand');
 end;
 
 create trigger children__keep_fixed
-after update of run_id, parent_run_id, root_run_id, lineage, parent_loop_id, loop_id, effect_id,
-    rowid, _rowid_, oid on children
+after update of run_id, parent_run_id, root_run_id, root_loop_id, lineage, parent_loop_id, loop_id,
+    effect_id, rowid, _rowid_, oid on children
 begin
     select raise(abort, '405 children: the record is append-only; this value never changes');
 end;

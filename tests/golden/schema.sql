@@ -121,6 +121,7 @@ CREATE TABLE children (
     run_id integer primary key constraint children_run references runs (id) on delete cascade,
     parent_run_id integer not null,
     root_run_id integer not null,
+    root_loop_id integer,
     lineage text not null,
     parent_loop_id integer,
     loop_id integer not null,
@@ -301,6 +302,11 @@ CREATE TABLE events (
     detail text constraint events_detail_json check (detail is null or json_valid(detail))
 ) strict;
 
+CREATE TABLE executor_models (
+    pattern text primary key,
+    model text not null constraint executor_models_model_not_empty check (trim(model) <> '')
+) strict, without rowid;
+
 CREATE TABLE file_constraints (
     id integer primary key,
     project_id integer not null
@@ -412,6 +418,13 @@ CREATE TABLE model_failures (
     loop_status integer constraint model_failures_loop_status references statuses (code),
     meaning text not null
 ) strict;
+
+CREATE TABLE model_tiers (
+    pattern text not null,
+    effort text not null default '',
+    tier integer not null constraint model_tiers_tier check (tier between 1 and 9),
+    primary key (pattern, effort)
+) strict, without rowid;
 
 CREATE TABLE models (
     id integer primary key,
@@ -942,12 +955,19 @@ CREATE TABLE votes (
     primary key (turn_id, voter)
 ) strict, without rowid;
 
+CREATE TABLE write_claims (
+    turn_id integer not null constraint write_claims_turn references turns (id) on delete cascade,
+    path text not null,
+    run_id integer not null constraint write_claims_run references runs (id) on delete cascade,
+    primary key (turn_id, path)
+) strict, without rowid;
+
 CREATE TABLE writer_tiers (
     name text primary key,
     rank integer not null constraint writer_tiers_rank_unique unique
 ) strict, without rowid;
 
-CREATE UNIQUE INDEX idx_children_effect_id on children (effect_id);
+CREATE INDEX idx_children_effect_id on children (effect_id);
 
 CREATE INDEX idx_children_parent_run_id on children (parent_run_id);
 
@@ -1056,8 +1076,11 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _check_options (run, attributes)
 -- view _check_setting (name, value)
 -- view _child_aliases (run_id, alias)
+-- view _child_patches (run_id, body)
 -- view _chosen_pictures (turn_id, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, picture_id, fault)
 -- view _chunk_texts (id, text)
+-- view _claim_refusals (effect_id, refusal)
+-- view _claims_ahead (effect_id, turn_id, owner_id, path)
 -- view _command_changes (command_id, changes)
 -- view _command_entries (command_id, entry_id, path, kind)
 -- view _command_filters (command_id, filter)
@@ -1085,9 +1108,15 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _decide_proposal (proposal_id, decision, body, reason)
 -- view _decide_turn (turn_id, loop_id, faulty, cycles, failed, rejected, commands, gathers, update_id, prose)
 -- view _deciding_commands (command_id, decision)
+-- view _delegating_runs (run)
+-- view _delegation_ends (effect_id, run_id, parent_run_id, alias, status, answer, reason, turns, cost, path, turn, loop_id)
+-- view _delegation_refusals (effect_id, refusal)
+-- view _delegation_reports (effect_id, report)
+-- view _delegations_ahead (effect_id, run_id, command_id, action, objective, attributes, run, role, depth, loop_id, max_depth, own_name, provider, asked, model, name, own_tier, tier)
 -- view _demote (turn_id, step)
 -- view _demotion_notes (turn_id, step, entries, tokens, lines)
 -- view _domain_findings (part, place, kind, name, word, path, domain_id)
+-- view _driven_children (run_id, lineage)
 -- view _due_effects (run_id, turn_id, command_id, proposal_id, kind, ordinal, detail)
 -- view _edit_files (command_id, run_id, proposal_id, kind, path, entry_id, hash_before, hash_after, content_id, leads_to, log_path)
 -- view _edits (command_id, entry_id, path, attributes, is_pattern, visibility, edit)
@@ -1144,6 +1173,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _keep_pages (effect_id, pages)
 -- view _keep_texts (kind)
 -- view _kept_attributes (command_id, attributes)
+-- view _kept_facts (run_id, entry_id, place, chars)
 -- view _kept_pages (effect_id, note)
 -- view _known_entries (entry_id, content_id, scope, path)
 -- view _known_texts (kind, scope, name, entry_id, content_id, text)
@@ -1152,6 +1182,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _lay_rules (selection_id)
 -- view _layer_stamps (turn_id, stamp)
 -- view _leading_rule_sets (project_id, rule_set_id, brackets, bracket_basis, devmode)
+-- view _learned_facts (run_id, parent_run_id, content_id, path, parent_path, parent_content_id)
 -- view _leases_in_force (run_id, token)
 -- view _leftover_jobs (effect_id, run_id, identity)
 -- view _leftover_processes (effect_id, run_id, identity, message)
@@ -1180,6 +1211,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _offer_packet (turn_id, chars, lease)
 -- view _offer_tools (run, lease, tools)
 -- view _open_costs (turn_id, run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, expansion, chars_per_token, visible)
+-- view _open_delegations (run_id, effect_id, child, ended)
 -- view _open_undos (run_id, command_id)
 -- view _outdated_processes (command_id)
 -- view _outer_layers (layers)
@@ -1261,6 +1293,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _setting_defaults (name, value, kind, least, most, needed, meaning)
 -- view _setting_outcomes (name, origin, value, source, default)
 -- view _settle_proposal (proposal_id)
+-- view _share_known (run_id)
 -- view _show_entry (run_id, entry_id, visibility, turn)
 -- view _shown_entries (run_id, entry_id, path, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
 -- view _shown_files (run_id, entry_id, present)
@@ -1269,6 +1302,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _skill_rooms (loop_id, chars)
 -- view _skill_writes (turn_id, command_id, path)
 -- view _slices (command_id, message)
+-- view _spent_trees (root_loop_id, reason)
 -- view _stale_entries (id, words, text)
 -- view _stale_texts (id, words, text)
 -- view _standing_edits (run_id, command_id, action, path, turn)
@@ -1281,6 +1315,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _take_ladder_step (turn_id, from_step)
 -- view _take_packet (turn_id, chars, lease, tokens)
 -- view _tell_undone (turn_id)
+-- view _tree_limits (root_loop_id, run, turns, max_turns, seconds, max_seconds)
 -- view _turn_cycles (turn_id, period)
 -- view _turn_faults (turn_id)
 -- view _turn_findings (turn_id, loop_id, faulty, cycles, failed, rejected, commands, gathers, update_id, prose)
@@ -1304,6 +1339,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view _unused_metadata (id)
 -- view _view_statuses (run_id, entry_id, status)
 -- view _visible_pictures (turn_id, project_id, root, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, fault)
+-- view _waiting_effects (effect_id, run_id)
 -- view _watched_files (run_id, project_id, root, paths, has_pictures)
 -- view _web_answers (effect_id, answer)
 -- view _web_requests (effect_id, target, answer, etag, last_modified, seconds, size, redirects, hosts, search_engine, results)
@@ -1323,6 +1359,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view bracket_list (folder, bracket, after_prompts, below_percent, is_enabled, rules, basis, rule_set_id, ordinal)
 -- view cancel_process (run, path, asked_by, reason)
 -- view choose_pictures (turn_id)
+-- view claim_files (effect_id)
 -- view claim_lease (run, token, holder, replaces)
 -- view command_bodies (command_id, body)
 -- view command_results (run, command_id, request_id, turn, ordinal, writer, action, path, destination, state, outcome, status, message, created_at)
@@ -1335,6 +1372,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view document_references (project, source, line, title, target, chars)
 -- view fail_call (turn_id, status, message)
 -- view file_changes (run, turn, path, change, cause, command, added, removed, decided_by, at, command_id)
+-- view finish_delegation (effect_id, lease)
 -- view finish_effect (effect_id, state, outcome, message, detail, lease, pages)
 -- view finish_job (effect_id, outcome, exit_code, detail, lease)
 -- view forget_skill (scope, name)
@@ -1362,11 +1400,12 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view next_commands (run, turn_id, ordinal, command_id)
 -- view next_demotions (run, step, becomes, path, visibility, turn, last_used_turn, tokens, freed)
 -- view next_steps (run_id, run, turn_id, turn, step)
+-- view offer_delegation (run, lease)
 -- view offer_search (run, lease)
 -- view open_call (turn_id)
 -- view open_prompts (run, loop, status, prompt, created_at)
 -- view open_proposal (command_id, kind, target, body, detail)
--- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id, background)
+-- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id, background, tree)
 -- view packet_pictures (run, turn, ordinal, path, line, sha256, tokens, is_sent, fault)
 -- view packet_texts (run, turn, role, sha256, text, ordinal, sent_at)
 -- view past_turns (run, turn, source, run_id, source_id, turn_id, seen_at, created_at)
@@ -1384,6 +1423,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view release_lease (token)
 -- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to, picture)
 -- view report_listing (project_id, listing, is_partial)
+-- view resolve_tree (run, path, decision, body, reason, decided_by)
 -- view resumable_runs (run_id, run, status, step)
 -- view rewind_run (run, turn, files, leave, decided_by, plan, request_id, lease)
 -- view rule_domain_list (folder, domain, is_active, always_on, whole_words, recall, exclude, paths, rules, file, domain_id, rule_set_id)
@@ -1407,12 +1447,14 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view show_job_output (run_id)
 -- view skills (name, project, description, origin, kind, source, files, chars, left_out, problem, added_by, changed_at)
 -- view star_command_list (folder, star_command, description, rules, star_command_id, rule_set_id)
+-- view start_delegation (effect_id, lease)
 -- view start_effect (effect_id, identity, lease)
 -- view start_job (effect_id, identity, lease)
 -- view store_content (path, body)
 -- view submit_packet (turn_id, chars, lease)
 -- view sweep (due)
 -- view sync_files (run_id, turn_id)
+-- view tree_runs (top, run, level, tree, run_id)
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase, created_at, ended_at)
 -- view turn_tools (turn_id, ordinal, name, description, schema)
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
@@ -1427,6 +1469,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- view verb_rm (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_set (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_update (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view wait_for_children (run_id)
 -- view write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
 -- view write_rules (domain_id, rules)
 -- view write_skill (scope, name, description, kind, origin, source, made_of, problem, left_out, body, files, added_by)
@@ -1496,6 +1539,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger _run_command__web on _run_command
 -- trigger _select_rules__select on _select_rules
 -- trigger _settle_proposal__settle on _settle_proposal
+-- trigger _share_known__share on _share_known
 -- trigger _show_entry__show on _show_entry
 -- trigger _start_child__start on _start_child
 -- trigger _steer_run__steer on _steer_run
@@ -1525,6 +1569,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger chunks__keep_fixed on chunks
 -- trigger chunks__keep_keys on chunks
 -- trigger chunks__keep_rows on chunks
+-- trigger claim_files__claim on claim_files
 -- trigger claim_lease__claim on claim_lease
 -- trigger commands__ignore_repeats on commands
 -- trigger commands__keep_attributes on commands
@@ -1565,6 +1610,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger events__keep_keys on events
 -- trigger events__keep_rows on events
 -- trigger fail_call__fail on fail_call
+-- trigger finish_delegation__finish on finish_delegation
 -- trigger finish_effect__finish on finish_effect
 -- trigger finish_job__finish on finish_job
 -- trigger forget_skill__forget on forget_skill
@@ -1583,6 +1629,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger model_calls__keep_keys on model_calls
 -- trigger model_calls__keep_rows on model_calls
 -- trigger model_calls__keep_state on model_calls
+-- trigger offer_delegation__offer on offer_delegation
 -- trigger offer_search__offer on offer_search
 -- trigger open_call__open on open_call
 -- trigger open_proposal__open on open_proposal
@@ -1616,6 +1663,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger resolutions__keep_fixed on resolutions
 -- trigger resolutions__keep_keys on resolutions
 -- trigger resolutions__keep_rows on resolutions
+-- trigger resolve_tree__resolve on resolve_tree
 -- trigger rewind_run__rewind on rewind_run
 -- trigger rewinds__keep_fixed on rewinds
 -- trigger rewinds__keep_keys on rewinds
@@ -1658,6 +1706,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger settings__guard_value on settings
 -- trigger settings__keep_layer on settings
 -- trigger show_job_output__show on show_job_output
+-- trigger start_delegation__start on start_delegation
 -- trigger start_effect__start on start_effect
 -- trigger start_job__start on start_job
 -- trigger store_content__store on store_content
@@ -1701,6 +1750,7 @@ CREATE INDEX idx_undone_edits_undone_id on undone_edits (undone_id);
 -- trigger votes__keep_fixed on votes
 -- trigger votes__keep_keys on votes
 -- trigger votes__keep_rows on votes
+-- trigger wait_for_children__wait on wait_for_children
 -- trigger write_entry__find on write_entry
 -- trigger write_rules__write on write_rules
 -- trigger write_skill__write on write_skill
