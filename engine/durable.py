@@ -11,7 +11,7 @@ import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from io import BufferedReader
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
 
 from engine.errors import Conflict, EngineError, PermissionDenied
@@ -92,12 +92,10 @@ def temporary_beside(
         mode = _switched(found, executable) if mode is None else mode
         if not os.access(name, os.W_OK, dir_fd=folder, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(errno.EACCES, "the file is read-only")
-    place = f".engine-{secrets.token_hex(8)}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    ordinary = _switched(0o666, executable) if mode is None else mode
+    place, file = _new_temporary(folder, ordinary)
     try:
-        ordinary = _switched(0o666, executable) if mode is None else mode
-        with open(os.open(place, flags, ordinary, dir_fd=folder), "wb") as file:
-            _try_lock(file.fileno())
+        with file:
             file.write(data)
             file.flush()
             if mode is not None:
@@ -123,6 +121,19 @@ def _switched(mode: int, executable: bool | None) -> int:
     if executable is None:
         return mode
     return mode | (mode & 0o444) >> 2 if executable else mode & ~0o111
+
+
+def _new_temporary(folder: int, mode: int) -> tuple[str, BufferedWriter]:
+    """The name of a new temporary file in a held folder, and the file, which is locked until it is closed."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    while True:
+        place = f".engine-{secrets.token_hex(8)}.tmp"
+        file = open(os.open(place, flags, mode, dir_fd=folder), "wb")  # noqa: SIM115 - the caller closes it
+        with suppress(OSError):  # there are file systems without locks
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX)
+        if os.fstat(file.fileno()).st_nlink:
+            return place, file
+        file.close()  # before it was locked, another thread or process took it for a leftover
 
 
 def _remove_leftovers(folder: int) -> None:
