@@ -258,7 +258,7 @@ select
                 (select j.value from json_each(w.models) as j where j.key = d.accept_model), d.accept_model
             )
         )) as o
-        where o.value is not null and o.key in (select name from run_options)
+        where o.value is not null and (o.key = 'tools' or o.key in (select name from run_options))
     ) as options
 from workflow_runs as w
 join (
