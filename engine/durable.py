@@ -11,7 +11,7 @@ import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from io import BufferedReader
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
 
 from engine.errors import Conflict, EngineError, PermissionDenied
@@ -89,11 +89,9 @@ def temporary_beside(name: str, folder: int, data: bytes, mode: int | None = Non
         mode = found if mode is None else mode
         if not os.access(name, os.W_OK, dir_fd=folder, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(errno.EACCES, "the file is read-only")
-    place = f".engine-{secrets.token_hex(8)}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    place, file = _new_temporary(folder, 0o666 if mode is None else mode)
     try:
-        with open(os.open(place, flags, 0o666 if mode is None else mode, dir_fd=folder), "wb") as file:
-            _try_lock(file.fileno())
+        with file:
             file.write(data)
             file.flush()
             if mode is not None:
@@ -103,6 +101,19 @@ def temporary_beside(name: str, folder: int, data: bytes, mode: int | None = Non
     finally:
         with suppress(FileNotFoundError):
             os.unlink(place, dir_fd=folder)
+
+
+def _new_temporary(folder: int, mode: int) -> tuple[str, BufferedWriter]:
+    """The name of a new temporary file in a held folder, and the file, which is locked until it is closed."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    while True:
+        place = f".engine-{secrets.token_hex(8)}.tmp"
+        file = open(os.open(place, flags, mode, dir_fd=folder), "wb")  # noqa: SIM115 - the caller closes it
+        with suppress(OSError):  # there are file systems without locks
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX)
+        if os.fstat(file.fileno()).st_nlink:
+            return place, file
+        file.close()  # before it was locked, another thread or process took it for a leftover
 
 
 def _remove_leftovers(folder: int) -> None:

@@ -1,7 +1,7 @@
 """Drives one run to its end: started here, or taken up where another process left it.
 
-`python child.py DATABASE ROOT MODEL [WORKFLOW]` prints `ready` when only the work itself is left to do, and at the end one
-line of JSON: the result, or the error.
+`python child.py DATABASE ROOT MODEL [DEPTH [WORKFLOW]]` prints `ready` when only the work itself is left to do, and at the
+end one line of JSON: the result, or the error.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ RUN = "crash"
 PROMPT = "Bring the files up to date."
 
 
-def main(database: str, root: str, model: str, workflow: str | None = None) -> None:
-    """Start or resume the run and print how it ended."""
+def main(database: str, root: str, model: str, depth: str = "0", workflow: str | None = None) -> None:
+    """Start or resume the run, which may delegate so deep, and print how it ended."""
     texts.environment()
     print("ready", flush=True)
     try:
@@ -28,7 +28,7 @@ def main(database: str, root: str, model: str, workflow: str | None = None) -> N
             elif workflow:
                 result = db.run_workflow(workflow, run=RUN, model=model, root=root, yolo=True)
             else:
-                result = db.run(PROMPT, run=RUN, model=model, root=root, yolo=True)
+                result = db.run(PROMPT, run=RUN, model=model, root=root, yolo=True, max_depth=int(depth))
     except engine.EngineError as error:
         print(json.dumps({"error": str(error), "status": error.status}))
         sys.exit(1)

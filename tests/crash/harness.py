@@ -40,14 +40,16 @@ class Case:
     database: Path
     root: Path
     script: Path
+    depth: int = 0
+    """How many levels of runs its run may delegate to."""
     workflow: Path | None = None
 
     def start(self) -> subprocess.Popen[str]:
         """A process that drives the run, at the moment when it starts to."""
         process = subprocess.Popen(
             [
-                *(sys.executable, str(CHILD), str(self.database), str(self.root), f"scripted:{self.script}"),
-                *([str(self.workflow)] if self.workflow else []),
+                *(sys.executable, CHILD, self.database, self.root, f"scripted:{self.script}", str(self.depth)),
+                *([self.workflow] if self.workflow else []),
             ],
             stdout=subprocess.PIPE,
             text=True,
@@ -62,7 +64,7 @@ class Case:
         return ended(self.start())
 
 
-def new_case(folder: Path, files: dict[str, str], responses: list[Any]) -> Case:
+def new_case(folder: Path, files: dict[str, str], responses: list[Any], depth: int = 0) -> Case:
     """A case in the new folder `folder`, with these files and this script."""
     root = folder / "root"
     root.mkdir(parents=True)
@@ -71,7 +73,7 @@ def new_case(folder: Path, files: dict[str, str], responses: list[Any]) -> Case:
         (root / path).write_text(text, encoding="utf-8")
     script = folder / "script.jsonl"
     script.write_text("".join(json.dumps(response) + "\n" for response in responses), encoding="utf-8")
-    return Case(folder / "crash.db", root, script)
+    return Case(folder / "crash.db", root, script, depth)
 
 
 def ended(process: subprocess.Popen[str]) -> dict[str, Any]:
