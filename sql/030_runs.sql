@@ -210,7 +210,8 @@ begin
         400,
         'run ' || new.run || ': ' || case
             when g.type in ('array', 'object') then g.key || ' is one value, not ' || g.value
-            else 'there is no option ' || quote(g.key) || '; there are ' || (select group_concat(name, ', ') from run_options)
+            else 'there is no option ' || quote(g.key) || '; there are '
+                || (select group_concat(name, ', ') from run_options)
         end
     )
     from json_each(new.attributes) as g
