@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element
+    from lxml.etree import _Element  # type: ignore[import-untyped]
 
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufffe\uffff]")
 _CHARACTER, _HEIGHT, _PADDING = 7.4, 44, 14
@@ -56,7 +56,7 @@ def as_text(steps: Iterable[Step]) -> str:
 
 def as_svg(name: str, steps: Sequence[Step]) -> str:
     """An SVG picture: a row of boxes for each layer, and a line from each step to those that need it."""
-    from lxml import etree
+    from lxml import etree  # type: ignore[import-untyped]
 
     places, width, height = _places(steps)
     svg = etree.Element(

@@ -16,6 +16,7 @@ from .contract import Options, attributes_of, check_options
 from .durable import held_folder, open_regular, text_of
 from .errors import NotFound, Overflow, PermissionDenied, ValidationError
 from .model_choice import check_tokenizer, choose_model, sync_environment_models
+from .models.protocol import storable
 from .places import config_folder
 from .root_names import note_root
 
@@ -26,6 +27,8 @@ SYNTAXES = {".yaml": "yaml", ".yml": "yaml", ".json": "jsonc", ".jsonc": "jsonc"
 """How a file is read, by the end of its name."""
 _BYTES = 4_000_000
 """Bytes of a file; a longer one is refused."""
+_LISTED = 200
+"""Files of a folder that are listed."""
 _READ = "select workflow_read(?, ?, (select json_group_array(name) from tools))"
 
 
@@ -62,10 +65,19 @@ def find_all(db: Store, root: Path | None) -> Iterator[Source]:
     """All workflows in files: those of the folders, then those that come with the engine. What is no text is passed over."""
     for folder in folders(db, root):
         names = sorted(os.listdir(folder)) if folder.is_dir() else []
-        for name in names:
-            if Path(name).suffix in SYNTAXES and (text := _text_in(folder, name)) is not None:
+        for name in [each for each in names if Path(each).suffix in SYNTAXES][:_LISTED]:
+            if (text := _text_in(folder, name)) is not None:
                 yield Source(str(folder / name), SYNTAXES[Path(name).suffix], text)
     yield from shipped()
+
+
+def _named(db: Store, name: str, root: Path | None) -> Iterator[Source]:
+    """The workflows of a name in files, in the order in which they count."""
+    for folder in folders(db, root):
+        for end, syntax in SYNTAXES.items():
+            if (text := _text_in(folder, name + end)) is not None:
+                yield Source(str(folder / (name + end)), syntax, text)
+    yield from (each for each in shipped() if each.name == name)
 
 
 def stored(db: Store, name: str, root: Path | None, *, as_rows: bool) -> int | None:
@@ -90,7 +102,7 @@ def find(db: Store, given: str | os.PathLike[str], root: Path | None) -> Source 
         return of_file(Path(name).expanduser())
     if (as_rows := stored(db, name, root, as_rows=True)) is not None:
         return as_rows
-    if (found := next((each for each in find_all(db, root) if each.name == name), None)) is not None:
+    if (found := next(_named(db, name, root), None)) is not None:
         return found
     if (before := stored(db, name, root, as_rows=False)) is not None:
         return before
@@ -161,7 +173,7 @@ def start(
             "start_workflow",
             run=alias,
             workflow_id=workflow,
-            variables=json.dumps(dict(variables or {})),
+            variables=_as_json(variables or {}),
             attributes=runs.as_json(attributes),
             models=json.dumps(_models(db, workflow, partial(choose_model, db, None, root=root))),
         )
@@ -175,6 +187,15 @@ def start(
         )
     ]
     return alias, 1, notes
+
+
+def _as_json(variables: Mapping[str, Any]) -> str:
+    """Variables as JSON, without characters that cannot be stored. Raises `ValidationError` (400) for what is no text."""
+    try:
+        told = {name: storable(value) if isinstance(value, str) else value for name, value in variables.items()}
+        return json.dumps(told, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValidationError(f"variables: {error}; give each a text") from error
 
 
 def _keep(db: Store, source: Source, place: Path | None) -> int:
@@ -214,7 +235,7 @@ def _text_in(folder: Path, name: str) -> str | None:
     try:
         with held_folder(folder) as held, open_regular(name, held) as file:
             data = file.read(_BYTES + 1)
-    except OSError:
+    except (OSError, ValueError):
         return None
     return text_of(data) if len(data) <= _BYTES else None
 
@@ -247,10 +268,15 @@ def listed(db: Store, root: Path | None) -> list[Row]:
                 "name": source.name,
                 "description": told.get("description"),
                 "steps": len(told.get("steps", ())),
-                "source": source.source,
+                "source": _shown(source.source, root),
                 "problem": f"line {problems[0]['line']}: {problems[0]['message']}" if problems else None,
             }
     return [rows[name] for name in sorted(rows)]
+
+
+def _shown(path: str, root: Path | None) -> str:
+    """A path below the folder of the project as it is from there."""
+    return os.path.relpath(path, root) if root and Path(path).is_relative_to(root) else path
 
 
 def _of_rows(db: Store, workflow: int) -> dict[str, Any]:

@@ -135,7 +135,6 @@ insert into run_options (name, scope, kind, least, most, meaning) values
         'sandbox of shell commands: auto, require (run none without), off, or the name of one'
     ),
     ('network', 'loop', 'text', null, null, 'what shell commands reach: all, or domains separated by commas'),
-    ('tools', 'loop', 'text', null, null, 'the tools that are open, separated by commas; the others are closed, update excepted'),
     (
         'narrow_tools', 'loop', 'whole', 0, 100,
         'tools besides the core that it is told of, those that its prompt needs; 0: all'
@@ -212,16 +211,16 @@ begin
     from json_each(new.attributes) as g
     join run_options as o on o.name = g.key
     where value_error(g.value, o.kind, o.least, o.most) is not null;
-    select fail(400, 'run ' || new.run || ': ' || g.key || ' is one value, not ' || g.value)
-    from json_each(new.attributes) as g
-    where g.type in ('array', 'object');
     select fail(
         400,
-        'run ' || new.run || ': there is no option ' || quote(g.key) || '; there are '
-        || (select group_concat(name, ', ') from run_options)
+        'run ' || new.run || ': ' || case
+            when g.type in ('array', 'object') then g.key || ' is one value, not ' || g.value
+            else 'there is no option ' || quote(g.key) || '; there are '
+                || (select group_concat(name, ', ') from run_options)
+        end
     )
     from json_each(new.attributes) as g
-    where g.key not in (select name from run_options);
+    where g.type in ('array', 'object') or g.key not in (select name from run_options);
     select fail(400, 'run ' || new.run || ': sandbox is auto, require, off or the name of one, not ' || quote(g.value))
     from json_each(new.attributes) as g
     where g.key = 'sandbox' and (g.value = '' or g.value glob '*[^a-z0-9_-]*');

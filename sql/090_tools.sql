@@ -48,11 +48,10 @@ where (
         or exists (select 1 from leases as d where d.run_id = l.run_id and d.tools ->> t.name)
     )
     and l.mode in (select value from json_each(t.modes))
-    -- the loop of a step may have fewer; without update it could not end
-    and instr(',update,' || (l.config ->> '$.tools') || ',', ',' || t.name || ',') is not 0
     and not exists (
         select 1
-        from json_each(t.hidden_by) as h
+        -- each tool can be closed by its name, too
+        from json_each(json_insert(t.hidden_by, '$[#]', 'close:' || t.name)) as h
         join loop_flags as f on f.loop_id = l.id and f.flag = h.value
     );
 

@@ -71,16 +71,16 @@ begin
         and case when json_valid(new.attributes) then json_type(new.attributes) else '' end <> 'object';
     select fail(400, new.action || ' ' || coalesce(new.path, '') || ': visibility is visible, summarized or archived, not '
         || quote(new.visibility))
-    where new.visibility is not null and new.visibility not in (select name from visibilities);
+    where new.visibility not in (select name from visibilities);
     select fail(400, new.action || ' ' || coalesce(new.path, '') || ': there is no state ' || quote(new.state))
-    where new.state is not null and new.state not in (select name from states);
+    where new.state not in (select name from states);
     select fail(409, 'run ' || alias || ': is there already; a fork needs a name of its own')
     from runs
     where new.action = 'set'
         and json_extract(new.attributes, '$.fork') is not null
         and alias = case when new.path like 'run://_%' then substr(new.path, 7) end;
-    insert into _ensure_run (alias, attributes)
-    select substr(new.path, 7), coalesce(new.attributes, '{}')
+    insert into _ensure_run (alias, attributes, role)
+    select substr(new.path, 7), coalesce(new.attributes, '{}'), 'main'
     where new.action = 'set' and new.path like 'run://_%' and new.state is null;
     select fail(
         404, 'run ' || quote(coalesce(new.run, substr(new.path, 7))) || ': there is no such run; see ''engine runs'''
@@ -122,7 +122,6 @@ begin
     from commands
     where id = (select max(id) from commands)
         and state = 'performing'
-        and turn_id is null
         and path_scheme(path) = 'run';
 end;
 

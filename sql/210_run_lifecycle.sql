@@ -16,7 +16,7 @@ create table if not exists personas (
 -- views
 
 -- Make a run unless there is one of that name: insert into _ensure_run (alias, attributes, role). With the attribute 'fork'
--- it starts with the views of its parent. The role is 'main' where it is null.
+-- it starts with the views of its parent.
 create view _ensure_run as
 select alias, null as attributes, role
 from runs
@@ -64,7 +64,7 @@ begin
             select 1
             from projects
             where root is json_extract(new.attributes, '$.root')
-                and (json_extract(new.attributes, '$.project') is null or name = json_extract(new.attributes, '$.project'))
+                and name = coalesce(json_extract(new.attributes, '$.project'), name)
         )
     on conflict do nothing;
     insert into runs (
@@ -91,7 +91,7 @@ begin
         now(),
         now(),
         coalesce(json_extract(new.attributes, '$.system_prompt'), p.system_prompt),
-        coalesce(new.role, 'main')
+        new.role
     from (select 1)
     -- fork from the ancestor that owns the turn, where the named run inherited it
     left join runs as p
@@ -237,7 +237,7 @@ begin
         and status < 103 and status >= 102 - 2 * exists (select 1 from children where run_id = new.run_id);
     update runs
     set status = 499
-    where id = new.run_id and status <> 499;
+    where id = new.run_id;
 end;
 
 -- Check the options, configure the run, abort it where the state says so, and queue a loop where there is a body.
@@ -245,7 +245,7 @@ create trigger _steer_run__steer
 instead of insert on _steer_run
 begin
     insert into _check_options (run, attributes)
-    select alias, coalesce(json_extract(new.attributes, '$.attributes'), '{}')
+    select alias, json_extract(new.attributes, '$.attributes')
     from runs
     where id = new.run_id;
     select fail(
@@ -255,8 +255,7 @@ begin
     from runs as r
     join projects as p on p.id = r.project_id
     where r.id = new.run_id
-        and json_extract(new.attributes, '$.attributes.root') is not null
-        and json_extract(new.attributes, '$.attributes.root') is not p.root;
+        and json_extract(new.attributes, '$.attributes.root') <> coalesce(p.root, 0);
     select fail(400, 'run://' || (select alias from runs where id = new.run_id) || ': mode is ask or act')
     where json_extract(new.attributes, '$.attributes.mode') not in ('ask', 'act');
     select fail(
@@ -264,8 +263,7 @@ begin
         'persona ' || quote(json_extract(new.attributes, '$.attributes.persona'))
         || ': there is none of that name; there are ' || (select group_concat(name, ', ') from personas)
     )
-    where json_extract(new.attributes, '$.attributes.persona') is not null
-        and json_extract(new.attributes, '$.attributes.persona') not in (select name from personas);
+    where json_extract(new.attributes, '$.attributes.persona') not in (select name from personas);
     update runs
     set model = coalesce(json_extract(new.attributes, '$.attributes.model'), model),
         temperature = coalesce(json_extract(new.attributes, '$.attributes.temperature'), temperature),
@@ -292,11 +290,11 @@ begin
         r.id,
         r.next_loop - 1,
         coalesce(json_extract(new.attributes, '$.attributes.mode'), 'act'),
-        coalesce(json_extract(new.attributes, '$.attributes.model'), r.model),
+        r.model,
         new.body,
         (
-            select coalesce(json_group_object(f.key, f.value), '{}')
-            from json_each(coalesce(json_extract(new.attributes, '$.attributes'), '{}')) as f
+            select json_group_object(f.key, f.value)
+            from json_each(new.attributes, '$.attributes') as f
             where f.key in (select name from run_options where scope = 'loop')
         ),
         now()

@@ -34,7 +34,8 @@ create index if not exists idx_children_effect_id on children (effect_id);
 
 -- Make a child run with one queued prompt: insert into _start_child (parent_run_id, alias, role, prompt, attributes,
 -- effect_id). A null alias: one is made from the parent's. 'attributes' is a JSON object of run options; what the parent may
--- not do, they do not open. 'effect_id' is the effect of the parent that waits for it, by which children has it.
+-- not do, they do not open. 'tools' among them names the tools that it has, separated by commas: the others are closed.
+-- 'effect_id' is the effect of the parent that waits for it, by which children has it.
 create view _start_child as
 select c.parent_run_id, r.alias, r.role, null as prompt, null as attributes, c.effect_id
 from children as c
@@ -77,7 +78,6 @@ select
         json_object(
             'sandbox', l.config ->> '$.sandbox',
             'network', l.config ->> '$.network',
-            'tools', l.config ->> '$.tools',
             'max_depth', l.config ->> '$.max_depth',
             'max_seconds', (select max(round(s.seconds_left, 1), 1.0) from _loop_seconds as s where s.loop_id = l.id)
         )
@@ -157,7 +157,7 @@ create trigger _start_child__start
 instead of insert on _start_child
 begin
     insert into _check_child (parent_run_id, role, attributes)
-    values (new.parent_run_id, new.role, coalesce(new.attributes, '{}'));
+    values (new.parent_run_id, new.role, json_remove(coalesce(new.attributes, '{}'), '$.tools'));
     insert into runs (
         project_id, parent_run_id, alias, model, persona, temperature, context_limit, system_prompt, role, depth, next_loop,
         created_at, updated_at
@@ -217,7 +217,15 @@ begin
                     and (h.loop_id is null or f.key not in (select name from _parent_options))
             ),
             json_patch(
-                coalesce(h.config, '{}'),
+                json_patch(
+                    coalesce(h.config, '{}'),
+                    (
+                        select json_group_object('close:' || t.name, 1)
+                        from tools as t
+                        where t.name <> 'update'
+                            and instr(',' || (new.attributes ->> '$.tools') || ',', ',' || t.name || ',') = 0
+                    )
+                ),
                 json_object(
                     'max_seconds',
                     case
@@ -227,18 +235,6 @@ begin
                                 coalesce(h.config ->> '$.max_seconds', new.attributes ->> '$.max_seconds')
                             )
                         else h.config ->> '$.max_seconds'
-                    end,
-                    -- of two lists what is in both
-                    'tools',
-                    case
-                        when h.config ->> '$.tools' is null or new.attributes ->> '$.tools' is null
-                            then coalesce(h.config ->> '$.tools', new.attributes ->> '$.tools')
-                        else (
-                            select coalesce(group_concat(t.name, ','), '')
-                            from tools as t
-                            where instr(',' || (h.config ->> '$.tools') || ',', ',' || t.name || ',')
-                                and instr(',' || (new.attributes ->> '$.tools') || ',', ',' || t.name || ',')
-                        )
                     end
                 )
             )

@@ -66,7 +66,9 @@ select
                 from effects as f
                 where f.run_id = r.id and f.state in ('pending', 'started') and f.turn_id is null and f.kind <> 'process'
             )
-            then case when exists (select 1 from _resting_workflows as w where w.run_id = r.id) then 'wait' else 'perform' end
+            then case
+                when exists (select 1 from _resting_workflows as w where w.run_id = r.id) then 'wait' else 'perform'
+            end
         when t.id is null and exists (select 1 from loops as l where l.run_id = r.id and l.status in (100, 102))
             then 'begin'
         when t.id is null then 'end'

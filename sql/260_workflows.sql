@@ -147,8 +147,8 @@ begin
     where json_array_length(new.read, '$.problems') > 0;
     insert into workflows (project_id, name, description, version, model, syntax, text, source, created_at)
     select
-        new.project_id, value ->> '$.name', value ->> '$.description', value ->> '$.version', value ->> '$.model', new.syntax,
-        new.text, new.source, now()
+        new.project_id, value ->> '$.name', value ->> '$.description', value ->> '$.version', value ->> '$.model',
+        new.syntax, new.text, new.source, now()
     from (select new.read -> '$.workflow' as value);
     insert into workflow_variables (workflow_id, name, position, description, required, default_value)
     select

@@ -45,16 +45,14 @@ create table if not exists step_runs (
     state text not null default 'waiting' constraint step_runs_state references step_states (name),
     -- why it is failed, cancelled or skipped
     reason text,
-    -- the run that does it; null: it has not begun
-    child_run_id integer constraint step_runs_child references runs (id) on delete cascade,
+    -- the run that does it, which may have been purged since; null: it has not begun
+    child_run_id integer,
     started_at integer,
     ended_at integer,
     constraint step_runs_once primary key (run_id, step)
 ) strict, without rowid;
 
 create index if not exists idx_step_runs_state on step_runs (run_id, state, layer, position);
-
-create unique index if not exists idx_step_runs_child_run_id on step_runs (child_run_id) where child_run_id is not null;
 
 -- seeds
 
@@ -107,34 +105,20 @@ where not exists (
     and exists (select 1 from effects as f where f.id = w.effect_id and f.state in ('pending', 'started'))
 order by s.run_id, s.layer, s.position;
 
--- How the work of each step has ended that began: the status and the answer of its loop.
+-- How the work of each step has ended that began: the status and the answer of its loop; null where its run was purged.
 create view _step_results as
 select
     s.run_id,
     s.step,
-    s.child_run_id,
-    c.alias as child,
-    l.id as loop_id,
+    r.alias as child,
     l.status,
     l.answer,
     l.reason
 from step_runs as s
-cross join runs as c on c.id = s.child_run_id
-cross join loops as l on l.run_id = c.id and l.sequence = 1;
-
--- What the steps behind a step are given of its answer: as much as the setting workflow_result_chars allows.
-create view _handed_results as
-select
-    x.run_id,
-    x.step,
-    case
-        when length(x.answer) > c.chars
-            then substr(x.answer, 1, c.chars) || char(10) || '[cut here: these are ' || c.chars || ' of its '
-                || length(x.answer) || ' characters]'
-        else coalesce(x.answer, '')
-    end as text
-from _step_results as x
-join (select cast(value as integer) as chars from settings where name = 'workflow_result_chars') as c;
+left join children as c on c.run_id = s.child_run_id and c.parent_run_id = s.run_id
+left join runs as r on r.id = c.run_id
+left join loops as l on l.id = c.loop_id
+where s.child_run_id is not null;
 
 create view step_list as
 -- The steps of each run of a workflow in their order: state, why, which run did it, what it answered, and what that cost in
@@ -149,13 +133,9 @@ select
     x.child,
     x.status,
     x.answer,
-    case when s.child_run_id is not null then (select c.cost from _run_costs as c where c.run_id = s.child_run_id) end
+    case when x.child is not null then (select c.cost from _run_costs as c where c.run_id = s.child_run_id) end
         as cost,
-    (
-        select count(*)
-        from turns as t
-        where t.run_id = s.child_run_id
-    ) as turns,
+    case when x.child is not null then (select count(*) from turns as t where t.run_id = s.child_run_id) end as turns,
     (s.ended_at - s.started_at) / 1000.0 as seconds,
     (
         select group_concat(n.needs, ', ')
@@ -189,32 +169,6 @@ join workflows as w on w.id = m.workflow_id
 left join _step_states as s on s.run_id = m.run_id
 group by m.run_id;
 
--- What the prompt of each step of a run is made of: its instruction, the variables, and the results of those that it needs,
--- as JSON arrays. The criteria stand in the prompt, too: who works reads what will be judged.
-create view _step_prompts as
-select
-    s.run_id,
-    s.step,
-    m.name as workflow,
-    d.instruction,
-    d.accept,
-    d.accept_command,
-    (
-        select json_group_array(json_object('name', v.name, 'value', v.value, 'tag', fence_tag('variable', v.value)))
-        from workflow_values as v
-        where v.run_id = s.run_id
-    ) as variables,
-    (
-        select json_group_array(json_object('step', o.step, 'answer', o.text, 'tag', fence_tag('result', o.text)))
-        from workflow_needs as n
-        cross join _handed_results as o on o.run_id = s.run_id and o.step = n.needs
-        where n.workflow_id = w.workflow_id and n.step = s.step
-    ) as results
-from workflow_runs as w
-cross join step_runs as s on s.run_id = w.run_id
-join workflow_steps as d on d.workflow_id = w.workflow_id and d.step = s.step
-join workflows as m on m.id = w.workflow_id;
-
 -- How each run of a workflow has ended of which no step waits or is under way: with the status and the answer of its loop. A
 -- step that failed gives the reason, else the last step gives the answer.
 create view _workflow_ends as
@@ -237,82 +191,6 @@ left join _step_results as x
     )
 where not exists (select 1 from step_runs as o where o.run_id = w.run_id and o.state in ('waiting', 'running'))
 group by w.run_id;
-
--- The options that the run of each step gets: JSON. Those that this build has no row for are left out.
-create view _step_options as
-select
-    w.run_id,
-    d.step,
-    (
-        select json_group_object(o.key, o.value)
-        from json_each(json_object(
-            'model', coalesce((select j.value from json_each(w.models) as j where j.key = d.model), d.model),
-            'mode', (select l.mode from loops as l where l.run_id = w.run_id and l.status = 102),
-            'tools', case
-                when d.tools is not null then coalesce((select group_concat(t.value, ',') from json_each(d.tools) as t), '')
-            end,
-            'accept', d.accept,
-            'accept_command', d.accept_command,
-            'accept_attempts', d.accept_attempts,
-            'accept_model', coalesce(
-                (select j.value from json_each(w.models) as j where j.key = d.accept_model), d.accept_model
-            )
-        )) as o
-        where o.value is not null and o.key in (select name from run_options)
-    ) as options
-from workflow_runs as w
-join (
-    select
-        s.workflow_id, s.step, coalesce(s.model, f.model) as model, s.tools, s.accept, s.accept_command,
-        s.accept_attempts, s.accept_model
-    from workflow_steps as s
-    join workflows as f on f.id = s.workflow_id
-) as d on d.workflow_id = w.workflow_id;
-
--- How many more steps of each run may begin now: what the setting max_parallel_children leaves. A step that waits for a person
--- holds up no other.
-create view _free_steps as
-select
-    w.run_id,
-    (select cast(value as integer) from settings where name = 'max_parallel_children') - (
-        select count(*)
-        from step_runs as s
-        join runs as r on r.id = s.child_run_id
-        where s.run_id = w.run_id and s.state = 'running' and r.status <> 202
-    ) as free
-from workflow_runs as w;
-
--- Runs of workflows whose steps under way all wait for a person, while no other can begin. What a step has delegated may be
--- what waits.
-create view _resting_workflows as
-select w.run_id
-from workflow_runs as w
-join effects as f on f.id = w.effect_id and f.state = 'started'
-where exists (select 1 from step_runs as s where s.run_id = w.run_id and s.state = 'running')
-    and not exists (select 1 from ready_steps as s where s.run_id = w.run_id)
-    and not exists (
-        select 1
-        from step_runs as s
-        join runs as c on c.id = s.child_run_id
-        where s.run_id = w.run_id
-            and s.state = 'running'
-            and (
-                c.status <> 202
-                or not exists (
-                    select 1
-                    from proposals as p
-                    where p.state = 'proposed'
-                        and (
-                            p.run_id = c.id
-                            or p.run_id in (
-                                select d.run_id
-                                from children as d
-                                where d.root_run_id = w.run_id and instr(d.lineage, '/' || c.id || '/')
-                            )
-                        )
-                )
-            )
-    );
 
 -- triggers
 

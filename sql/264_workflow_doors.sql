@@ -1,7 +1,7 @@
--- Doors of workflows: start one, begin its steps, take how they ended, end it.
--- The driver of the run asks ready_steps what can begin, and tells start_step and end_step; what follows from that, such as
--- that the failure of a step ends the others, stands here.
--- spec: @workflow_runs @workflow_steps
+-- Doors of workflows: start one, take it up, end it.
+-- The driver of the run performs one effect as long as the workflow lasts. When no step is left, the loop ends and its
+-- effect with it.
+-- spec: @workflow_runs
 
 -- views
 
@@ -24,28 +24,6 @@ create view take_up_workflow as
 -- Take up a run of a workflow that waited for a person: insert into take_up_workflow (run, lease).
 select alias as run, null as lease
 from runs
-where false;
-
-create view start_step as
--- Begin a step that is ready: insert into start_step (run, step, prompt, lease). It gets a run of its own. Nothing happens
--- where it is not ready any more.
-select r.alias as run, s.step, null as prompt, null as lease
-from step_runs as s
-join runs as r on r.id = s.run_id
-where false;
-
-create view end_step as
--- Take how the run of a step has ended: insert into end_step (run, step, lease). Where it has failed, steps under way are
--- cancelled, and those that wait are skipped. Nothing happens where it has not ended, or was taken.
-select r.alias as run, s.step, null as lease
-from step_runs as s
-join runs as r on r.id = s.run_id
-where false;
-
--- End the other steps of a run: insert into _stop_steps (run_id, step), 'step' being the one that failed.
-create view _stop_steps as
-select run_id, step
-from step_runs
 where false;
 
 create view end_workflow as
@@ -96,8 +74,8 @@ begin
         from workflow_variables
         where workflow_id = new.workflow_id
             and required
-            and json_type(coalesce(new.variables, '{}'), '$."' || name || '"') in ('text', 'integer', 'real', 'true', 'false')
-            is not true
+            and json_type(coalesce(new.variables, '{}'), '$."' || name || '"')
+            in ('text', 'integer', 'real', 'true', 'false') is not true
         order by position
     )
     having count(*) > 0;
@@ -181,118 +159,6 @@ begin
     update runs
     set status = 102, updated_at = now()
     where alias = new.run and status = 202;
-end;
-
--- The run of the step and its state are one change, so that no step begins twice.
-create trigger start_step__start
-instead of insert on start_step
-when exists (select 1 from ready_steps where run = new.run and step = new.step)
-begin
-    select fail(409, 'run ' || new.run || ': another process drives it')
-    from _effect_leases as l
-    join workflow_runs as w on w.effect_id = l.effect_id
-    join runs as r on r.id = w.run_id
-    where r.alias = new.run and l.token is not new.lease;
-    insert into _start_child (parent_run_id, alias, role, prompt, attributes)
-    select
-        r.id,
-        case
-            when not exists (select 1 from runs as o where o.alias = r.alias || '-' || new.step)
-                then r.alias || '-' || new.step
-        end,
-        'step',
-        new.prompt,
-        json_patch(
-            (
-                select json_group_object(o.key, o.value)
-                from loops as l
-                join json_each(l.config) as o on o.key in ('max_turns', 'condense_ratio', 'task_prompt')
-                where l.run_id = r.id and l.status = 102
-            ),
-            (select p.options from _step_options as p where p.run_id = r.id and p.step = new.step)
-        )
-    from runs as r
-    where r.alias = new.run;
-    update step_runs
-    set state = 'running', started_at = now(), child_run_id = (select max(id) from runs)
-    where step = new.step and run_id = (select id from runs where alias = new.run);
-end;
-
-create trigger end_step__end
-instead of insert on end_step
-when exists (
-    select 1
-    from runs as r
-    join step_runs as s on s.run_id = r.id and s.step = new.step and s.state = 'running'
-    join _step_results as x on x.run_id = s.run_id and x.step = s.step
-    join workflow_runs as w on w.run_id = r.id
-    -- an abort may have ended it in the meantime
-    join effects as f on f.id = w.effect_id and f.state in ('pending', 'started')
-    where r.alias = new.run and x.status not in (100, 102)
-)
-begin
-    select fail(409, 'run ' || new.run || ': another process drives it')
-    from _effect_leases as l
-    join workflow_runs as w on w.effect_id = l.effect_id
-    join runs as r on r.id = w.run_id
-    where r.alias = new.run and l.token is not new.lease;
-    update step_runs
-    set state = x.state, reason = x.reason, ended_at = now()
-    from (
-        select
-            o.run_id,
-            o.step,
-            case when o.status in (200, 204) then 'completed' else 'failed' end as state,
-            case
-                when o.status not in (200, 204)
-                    then o.status || ' ' || coalesce(o.reason, (select name from statuses where code = o.status))
-            end as reason
-        from _step_results as o
-    ) as x
-    where step_runs.run_id = (select id from runs where alias = new.run)
-        and step_runs.step = new.step
-        and x.run_id = step_runs.run_id
-        and x.step = step_runs.step;
-    insert into _stop_steps (run_id, step)
-    select s.run_id, s.step
-    from step_runs as s
-    join runs as r on r.id = s.run_id
-    where r.alias = new.run and s.step = new.step and s.state = 'failed';
-end;
-
--- What is under way is aborted with all that it has delegated. What does not need the step that failed is skipped, too.
-create trigger _stop_steps__stop
-instead of insert on _stop_steps
-begin
-    insert into _abort_run (run_id, reason)
-    select r.id, 'step ' || new.step || ' failed'
-    from step_runs as s
-    join children as c on c.run_id = s.child_run_id or instr(c.lineage, '/' || s.child_run_id || '/')
-    join runs as r on r.id = c.run_id and r.status in (100, 102, 202)
-    where s.run_id = new.run_id and s.state = 'running' and c.root_run_id = new.run_id;
-    update step_runs
-    set state = 'cancelled', reason = 'step ' || new.step || ' failed', ended_at = now()
-    where run_id = new.run_id and state = 'running';
-    update step_runs
-    set state = 'skipped',
-        ended_at = now(),
-        reason = case
-            when exists (
-                with recursive needed (step) as (
-                    select step_runs.step
-                    union
-                    select n.needs
-                    from needed as o
-                    join workflow_runs as w on w.run_id = new.run_id
-                    cross join workflow_needs as n on n.workflow_id = w.workflow_id and n.step = o.step
-                )
-                select 1
-                from needed
-                where step = new.step
-            ) then 'it needs step ' || new.step || ', which failed'
-            else 'step ' || new.step || ' failed'
-        end
-    where run_id = new.run_id and state = 'waiting';
 end;
 
 -- Where steps wait for a person, the run waits with them.

@@ -42,7 +42,7 @@ begin
     from runs as r
     left join _rewind_plans as p on p.run_id = r.id and p.turn = new.turn
     where r.alias = new.run and new.plan is not null and coalesce(p.plan, '') <> new.plan;
-    insert into _ensure_run (alias, attributes)
+    insert into _ensure_run (alias, attributes, role)
     select
         new.run || '.' || (
             with recursive numbers (n) as (
@@ -52,7 +52,8 @@ begin
             )
             select max(n) from numbers
         ),
-        json_object('fork', new.run, 'at', new.turn);
+        json_object('fork', new.run, 'at', new.turn),
+        'main';
     insert into commands (request_id, run_id, writer, action, state, attributes, created_at)
     select
         new.request_id, max(id), 'client', 'rewind', 'performing',

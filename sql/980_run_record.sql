@@ -301,7 +301,6 @@ end;
 create trigger step_runs__keep_keys
 before insert on step_runs
 when exists (select 1 from step_runs where run_id = new.run_id and step = new.step)
-    or new.child_run_id is not null and exists (select 1 from step_runs where child_run_id = new.child_run_id and child_run_id is not null)
 begin
     select raise(abort, '405 step_runs: the record is append-only; no row is replaced or numbered by hand');
 end;

@@ -46,7 +46,7 @@ RootOption = Annotated[
 
 @app.callback(invoke_without_command=True)
 def workflow(context: typer.Context) -> None:
-    """Check, run, show, draw and list workflows: work in steps.
+    """Check, run, show, draw and list workflows.
 
     \b
     Examples:

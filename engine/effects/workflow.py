@@ -19,9 +19,9 @@ _READY = """
     limit (select max(0, f.free) from _free_steps as f where f.run_id = :run)
 """
 _UNDER_WAY = """
-    select s.step, c.alias as child
+    select s.step, x.child
     from step_runs as s
-    join runs as c on c.id = s.child_run_id
+    join _step_results as x on x.run_id = s.run_id and x.step = s.step
     where s.run_id = :run and s.state = 'running'
     order by s.layer, s.position
 """

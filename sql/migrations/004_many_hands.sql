@@ -230,16 +230,14 @@ create table step_runs (
     state text not null default 'waiting' constraint step_runs_state references step_states (name),
     -- why it is failed, cancelled or skipped
     reason text,
-    -- the run that does it; null: it has not begun
-    child_run_id integer constraint step_runs_child references runs (id) on delete cascade,
+    -- the run that does it, which may have been purged since; null: it has not begun
+    child_run_id integer,
     started_at integer,
     ended_at integer,
     constraint step_runs_once primary key (run_id, step)
 ) strict, without rowid;
 
 create index idx_step_runs_state on step_runs (run_id, state, layer, position);
-
-create unique index idx_step_runs_child_run_id on step_runs (child_run_id) where child_run_id is not null;
 
 -- behavioural threads
 

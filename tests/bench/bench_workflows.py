@@ -20,7 +20,7 @@ TIMES = 20
 
 
 def bench_workflows() -> list[Line]:
-    """Milliseconds of CPU with 10,000 steps: read them, start; with a half completed ask what is ready, begin and end one."""
+    """Milliseconds of CPU with 10,000 steps: read, start; with a half completed ask what is ready, begin one, end it."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(engine.open(Path(folder) / "w.db")) as db:
         reading = _ms(lambda: db.insert("write_workflow", syntax="jsonc", text=_text()))
         starting = _ms(lambda: db.insert("start_workflow", run="wf", workflow_id=1))

@@ -1,7 +1,7 @@
 """Drives one run to its end: started here, or taken up where another process left it.
 
-`python child.py DATABASE ROOT MODEL [DEPTH [WORKFLOW]]` prints `ready` when only the work itself is left to do, and at the end one
-line of JSON: the result, or the error.
+`python child.py DATABASE ROOT MODEL [DEPTH [WORKFLOW]]` prints `ready` when only the work itself is left to do, and at the
+end one line of JSON: the result, or the error.
 """
 
 from __future__ import annotations

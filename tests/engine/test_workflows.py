@@ -9,13 +9,16 @@ spec: @workflow_runs @workflow_steps @shipped_workflows
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from driving import DONE, GO_ON, script
+from engine_cli import engine as cli
 from workflow_steps import Steps, said, workflow
 
 import engine
@@ -229,7 +232,7 @@ def test_a_step_has_the_tools_that_it_names_and_gives_no_more_away(
     [
         ({"workflow": "nowhere"}, "404 workflow 'nowhere': there is none of that name"),
         ({"workflow": "nowhere.yaml"}, "404 'nowhere.yaml': there is no such file"),
-        ({"variables": {"x": "\0"}}, "400 variable 'x': is a text"),
+        ({"variables": {"x": ["a"]}}, "400 variable 'x': is a text"),
         ({"variables": {}}, "400 workflow work: needs x; give each variable a value"),
         ({"model": "nosuch"}, "404 model 'nosuch'"),
         ({"fork": "x"}, "400 a workflow begins a run of its own"),
@@ -314,3 +317,49 @@ def test_test_and_fix_runs_on_a_folder(db: engine.Database, tmp_path: Path, root
         ("wf-fix", None),
         ("wf-report", None),
     ]
+
+
+def test_a_step_whose_run_was_purged_has_failed(db: engine.Database, tmp_path: Path, root: Path) -> None:
+    path = workflow(tmp_path, {"a": {}, "b": {"needs": ["a"]}})
+    db.start_workflow(path, run="wf", model=script(tmp_path, DONE), root=root)
+    db.insert("start_step", run="wf", step="a", prompt="Do it")
+    db.abort("wf-a")
+    db.purge("wf-a")
+    result = db.resume("wf")
+    assert (result.status, result.reason) == (500, "step a failed: its run was purged")
+    db.purge("wf")
+    assert db.rows("select * from step_runs") == db.runs() == []
+
+
+def test_the_commands_check_run_show_draw_and_resume(tmp_path: Path, root: Path) -> None:
+    steps = {
+        "write": {"title": "Write <it>", "answers": ['<set path="new.txt">new\n</set>', said("written")]},
+        "last": {"needs": ["write"], "answers": [said("It is written.")]},
+    }
+    path = str(workflow(tmp_path, steps, vars={"x": {"required": True, "default": "y"}}))
+    model = ("--model", script(tmp_path, DONE))
+    checked = cli(root, "workflow", "validate", path)
+    assert (checked.returncode, "required, so its default is not used" in checked.stdout) == (0, True)
+    (root / "bad.yaml").write_text("name: bad\nsteps: [{id: a, needs: [b]}]\n", encoding="utf-8")
+    wrong = cli(root, "workflow", "validate", "bad.yaml")
+    assert wrong.returncode == 1
+    assert [line.partition(": ")[0] for line in wrong.stdout.splitlines()] == ["bad.yaml:1", "bad.yaml:2", "bad.yaml:2"]
+    refused = cli(root, "workflow", "run", path, *model)
+    assert (refused.returncode, refused.stderr) == (2, "engine: workflow work: needs x; give each variable a value\n")
+    assert not (root / ".engine").exists()
+    waits = cli(root, "workflow", "run", path, "--var", "x=", "--var", "more=1", "--run", "wf", *model)
+    assert waits.returncode == 6, waits.stderr
+    assert "more: the workflow has no such variable" in waits.stderr
+    assert "write  running" in " ".join(cli(root, "workflow", "show", "wf").stdout.splitlines()[1:])
+    svg = cli(root, "workflow", "graph", "wf", "--svg", "-").stdout
+    assert [text.text for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")] == [
+        "write", "running · Write <it>", "last", "waiting",
+    ]  # fmt: skip
+    assert cli(root, "workflow", "graph", path).stdout == "  1  write  Write <it>\n  2  last   needs write\n"
+    assert cli(root, "resolve", "wf-write", "--accept").returncode == 0
+    ended = cli(root, "workflow", "resume")
+    assert (ended.returncode, ended.stdout) == (0, "It is written.\n"), ended.stderr
+    assert cli(root, "workflow", "resume", "wf").returncode == 7
+    listed = json.loads(cli(root, "workflow", "list", "--json").stdout)
+    assert [row["name"] for row in listed["workflows"]] == ["code-review", "research-digest", "test-and-fix"]
+    assert [(row["run"], row["completed"]) for row in listed["runs"]] == [("wf", 2)]

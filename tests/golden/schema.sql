@@ -925,7 +925,7 @@ CREATE TABLE step_runs (
     position integer not null,
     state text not null default 'waiting' constraint step_runs_state references step_states (name),
     reason text,
-    child_run_id integer constraint step_runs_child references runs (id) on delete cascade,
+    child_run_id integer,
     started_at integer,
     ended_at integer,
     constraint step_runs_once primary key (run_id, step)
@@ -1303,8 +1303,6 @@ CREATE INDEX idx_search_texts_digest on search_texts (digest, kind, scope, name,
 
 CREATE INDEX idx_search_texts_entry on search_texts (kind, entry_id, content_id);
 
-CREATE UNIQUE INDEX idx_step_runs_child_run_id on step_runs (child_run_id) where child_run_id is not null;
-
 CREATE INDEX idx_step_runs_state on step_runs (run_id, state, layer, position);
 
 CREATE INDEX idx_text_vectors_bits on text_vectors (embedder, digest, bits);
@@ -1650,7 +1648,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _steer_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _step_options (run_id, step, options)
 -- view _step_prompts (run_id, step, workflow, instruction, accept, accept_command, variables, results)
--- view _step_results (run_id, step, child_run_id, child, loop_id, status, answer, reason)
+-- view _step_results (run_id, step, child, status, answer, reason)
 -- view _step_states (run_id, step, layer, position, child_run_id, started_at, ended_at, workflow_id, state, reason)
 -- view _stop_steps (run_id, step)
 -- view _stored_below (top_id, scope, name, id)
