@@ -111,7 +111,7 @@ begin
     from runs as p
     join runs as r on r.alias = new.alias and r.parent_run_id is null
     where p.alias = json_extract(new.attributes, '$.fork');
-    -- a run looks paths up in its own scope, its project's and the global one; a fork also in the scopes of its parent
+    -- a run looks paths up in its own scope, its project's and the global one
     insert into run_scopes (run_id, scope, kind)
     select
         r.id,
@@ -120,13 +120,6 @@ begin
     from runs as r
     cross join json_each('["run", "project", "global"]') as k
     where r.alias = new.alias;
-    insert into run_scopes (run_id, scope, kind)
-    select r.id, s.scope, 'inherited'
-    from runs as r
-    join run_scopes as s on s.run_id = r.parent_run_id
-    where r.alias = new.alias
-        and r.forked_at is not null
-        and s.scope not in (select scope from run_scopes where run_id = r.id);
     insert into events (at, run_id, kind, detail)
     select r.created_at, r.id, 'run.created', json_object('alias', r.alias, 'parent', r.parent_run_id)
     from runs as r
@@ -144,7 +137,7 @@ begin
     where r.alias = new.alias;
 end;
 
--- A fork pins the contents that its parent had pinned: no body is copied, and neither run sees what the other writes.
+-- A fork also looks paths up in the scopes of its parent. It pins the contents that its parent had pinned: no body is copied, and neither run sees what the other writes.
 -- The views are those of the present or, for a past turn, those of the clock when the packet of that turn was accepted.
 -- They keep their clock and their place, so that the packet of the fork is that of the parent. A file that was deleted
 -- since is left out, because it has no head to follow. What is streaming or proposed in the parent is cancelled in the
@@ -152,6 +145,10 @@ end;
 create trigger _copy_views__copy
 instead of insert on _copy_views
 begin
+    insert into run_scopes (run_id, scope, kind)
+    select new.run_id, scope, 'inherited'
+    from run_scopes
+    where run_id = new.parent_run_id and kind in ('run', 'inherited');
     insert into events (at, run_id, kind, detail)
     select now(), new.run_id, 'run.forked', json_object('parent', alias, 'at', new.forked_at)
     from runs
@@ -205,7 +202,7 @@ begin
     insert into rule_overrides (run_id, kind, name, is_on)
     select new.run_id, kind, name, is_on
     from rule_overrides
-    where run_id = new.parent_run_id and new.forked_at is not null;
+    where run_id = new.parent_run_id;
 end;
 
 -- Cancel the open proposals, commands and effects of the run, then end its open turn and its active loop at 499.
