@@ -43,7 +43,8 @@ create index if not exists idx_proposals_open on proposals (run_id) where state 
 
 create view open_proposals as
 -- The proposals that wait for a decision: accept or reject them with 'engine resolve', or insert into resolutions.
--- 'background' is 1 for a command that would run on in the background; 'tree' names the runs above one that was delegated to.
+-- 'background' is 1 for a command that would run on in the background; 'tree' names the runs down to one that was
+-- delegated to.
 select
     r.alias as run,
     t.sequence as turn,

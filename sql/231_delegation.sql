@@ -1,43 +1,10 @@
 -- Delegation: subtask and execute, tools whose effect is a child run.
--- Nobody decides on them: the command is accepted, its effect pending, and neighbours in one answer are accepted together. The
--- driver starts the effects in start_delegation, which makes the child in the same commit, or refuses; engine.children drives
--- the children. What comes of one is told in finish_delegation (232). Work goes down the tiers of models, never up.
+-- Nobody decides on them: the command is accepted (122), its effect pending, and neighbours in one answer are accepted
+-- together. The driver starts the effects in start_delegation, which makes the child in the same commit, or refuses;
+-- engine.children drives the children. What comes of one is told in finish_delegation (232).
 -- spec: @delegation @model_tiers @delegation_limits
 
--- tables
-
--- How able, and how dear, models are: 1 the most. The longest pattern that fits the lower case of its name counts.
-create table if not exists model_tiers (
-    -- a GLOB
-    pattern text not null,
-    -- how hard it thinks, as its name ends: -high, :high; '': any
-    effort text not null default '',
-    tier integer not null constraint model_tiers_tier check (tier between 1 and 9),
-    primary key (pattern, effort)
-) strict, without rowid;
-
--- The model that does what the models that fit a pattern give to execute; without a row that is the model itself.
-create table if not exists executor_models (
-    -- a GLOB over the lower case of its name; the longest one that fits counts
-    pattern text primary key,
-    -- an alias, or provider/name
-    model text not null constraint executor_models_model_not_empty check (trim(model) <> '')
-) strict, without rowid;
-
 -- seeds
-
-insert or ignore into model_tiers (pattern, effort, tier) values
-    ('*opus*', '', 1),
-    ('*sonnet*', '', 2),
-    ('*haiku*', '', 3),
-    ('*gpt-5*-codex*', 'xhigh', 1),
-    ('*gpt-5*-codex*', 'high', 2),
-    ('*gpt-5*-codex*', 'medium', 3),
-    ('*gpt-5*-codex*', 'low', 4);
-
-insert or ignore into executor_models (pattern, model) values
-    ('anthropic/claude-*', 'anthropic/claude-haiku-4-5'),
-    ('openrouter/anthropic/claude-*', 'openrouter/anthropic/claude-haiku-4.5');
 
 insert into tools (name, ordinal, gathers, advertised, modes, schema, meaning) values
     ('subtask', 90, 1, 0, '["ask","act"]',
@@ -198,7 +165,9 @@ select
                 when 0 then 'This prompt may not delegate (max_depth is 0).'
                 else d.run || ' is ' || d.depth || ' levels deep, and max_depth is ' || d.max_depth || '.'
             end || ' Do it yourself.'
-        when (select count(*) from children as c where c.parent_loop_id = d.loop_id and c.parent_run_id = d.run_id) >= s.value
+        when (
+            select count(*) from children as c where c.parent_loop_id = d.loop_id and c.parent_run_id = d.run_id
+        ) >= cast(s.value as integer)
             then 'permission: This prompt has delegated ' || s.value || ' times, which is all (setting max_children). '
                 || 'Do the rest yourself.'
         when t.reason is not null then 'permission: Not delegated: ' || t.reason || '. Do it yourself.'
@@ -283,7 +252,12 @@ begin
                 -- an executor that is dearer is none
                 'model', case
                     when d.tier >= d.own_tier then d.model
-                    else (select coalesce(l.model, r.model) from loops as l join runs as r on r.id = l.run_id where l.id = d.loop_id)
+                    else (
+                        select coalesce(l.model, r.model)
+                        from loops as l
+                        join runs as r on r.id = l.run_id
+                        where l.id = d.loop_id
+                    )
                 end
             )
         ),

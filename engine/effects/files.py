@@ -16,11 +16,24 @@ if TYPE_CHECKING:
     from engine.database import Row, Store
 
 
+_LOOKS = 5
+"""How often a project is looked at whose files are written meanwhile; the last look is taken as it is."""
+
+
 def scan(db: Store, request: Row) -> None:
     """List the whole project of a row of `_scan_requests`, read what `unread_files` names, and report it.
 
-    The disk is read outside of any transaction; what was read is reported in one.
+    The disk is read outside of any transaction; what was read is reported in one. Where another run has written a file of
+    the project meanwhile, it is read anew: an older look would undo what is known of that file.
     """
+    for attempt in reversed(range(_LOOKS)):
+        if _look_at_all(db, request, is_last=attempt == 0):
+            return
+
+
+def _look_at_all(db: Store, request: Row, *, is_last: bool) -> bool:
+    """One attempt of `scan`; returns whether it was not overtaken, or is the last."""
+    clock = _clock(db)
     workspace = Workspace.at(request["root"], db.place)
     project = request["project_id"]
     members = workspace.members(
@@ -30,12 +43,28 @@ def scan(db: Store, request: Row) -> None:
         untracked=_setting(db, "untracked_files") == "1",
     )
     listing = to_json({member.path: (member.size, member.mtime_ns) for member in members})
-    db.insert("report_listing", project_id=project, listing=listing)
+    with db.transaction():
+        if not is_last and _is_written_since(db, project, clock):
+            return False
+        db.insert("report_listing", project_id=project, listing=listing)
+        clock = _clock(db)
     reads = _read_changed(db, project, workspace)
     with db.transaction():
+        if not is_last and _is_written_since(db, project, clock):
+            return False
         for path, read in reads:
             _report(db, project, path, read)
         db.insert("sync_files", run_id=request["run_id"], turn_id=request["turn_id"])
+    return True
+
+
+def _clock(db: Store) -> int:
+    return int(db.value("select coalesce(max(id), 0) from events"))
+
+
+def _is_written_since(db: Store, project: int, clock: int) -> bool:
+    written = "select 1 from events as v join entries as e on e.id = v.entry_id where v.id > ? and e.scope = ? limit 1"
+    return db.value(written, (clock, f"project:{project}")) is not None
 
 
 def look_at_watched(db: Store, run_id: int) -> bool:

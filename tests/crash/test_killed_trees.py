@@ -83,15 +83,7 @@ def test_a_killed_tree_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
         audit(case.database)
         assert case.finish() == result
         audit(case.database)
-        found = tree_of(case)
-        if found["log"] != expected["log"]:
-            with engine.open(case.database) as db:
-                for r in db.rows(
-                    "select run,turn,action,target,status,body from run_log where turn is not null order by 1,2,ordinal"
-                ):
-                    print(r)
-                print(found["answers"])
-        assert found == expected, moment
+        assert tree_of(case) == expected, moment
 
 
 @pytest.mark.usefixtures("parts")

@@ -1,0 +1,38 @@
+-- Model tiers: which models may give work to which, and which one carries steps out.
+-- Work goes down the tiers, never up (231), so that a cheap run cannot become a dear one.
+-- spec: @model_tiers
+
+-- tables
+
+-- How able, and how dear, models are: 1 the most. The longest pattern that fits the lower case of its name counts.
+create table if not exists model_tiers (
+    -- a GLOB
+    pattern text not null,
+    -- how hard it thinks, as its name ends: -high, :high; '': any
+    effort text not null default '',
+    tier integer not null constraint model_tiers_tier check (tier between 1 and 9),
+    primary key (pattern, effort)
+) strict, without rowid;
+
+-- The model that does what the models that fit a pattern give to execute; without a row that is the model itself.
+create table if not exists executor_models (
+    -- a GLOB over the lower case of its name; the longest one that fits counts
+    pattern text primary key,
+    -- an alias, or provider/name
+    model text not null constraint executor_models_model_not_empty check (trim(model) <> '')
+) strict, without rowid;
+
+-- seeds
+
+insert or ignore into model_tiers (pattern, effort, tier) values
+    ('*opus*', '', 1),
+    ('*sonnet*', '', 2),
+    ('*haiku*', '', 3),
+    ('*gpt-5*-codex*', 'xhigh', 1),
+    ('*gpt-5*-codex*', 'high', 2),
+    ('*gpt-5*-codex*', 'medium', 3),
+    ('*gpt-5*-codex*', 'low', 4);
+
+insert or ignore into executor_models (pattern, model) values
+    ('anthropic/claude-*', 'anthropic/claude-haiku-4-5'),
+    ('openrouter/anthropic/claude-*', 'openrouter/anthropic/claude-haiku-4.5');
