@@ -71,9 +71,9 @@ select
         (
             select json_group_object(f.flag, 1)
             from loop_flags as f
-            -- another option may have the value 1 too
-            join run_options as o on o.name = f.flag and o.kind = 'flag'
             where f.loop_id = l.id
+                -- another option may have the value 1 too; 'close:sh' closes the tool sh
+                and (f.flag glob 'close:*' or f.flag in (select name from run_options where kind = 'flag'))
         ),
         json_object(
             'sandbox', l.config ->> '$.sandbox',
