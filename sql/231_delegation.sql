@@ -151,6 +151,20 @@ select
 from _tree_limits
 where turns >= max_turns or seconds >= max_seconds;
 
+-- Children that may begin no turn any more, because their tree has had what it may have.
+create view _spent_children as
+select r.alias as run, c.loop_id, s.reason
+from children as c
+cross join runs as r on r.id = c.run_id
+cross join loops as l on l.id = c.loop_id and l.status in (100, 102)
+cross join _spent_trees as s on s.root_loop_id = c.root_loop_id;
+
+-- End the work of such a child: insert into _stop_spent_child (run).
+create view _stop_spent_child as
+select run
+from _spent_children
+where false;
+
 -- Why work is not given away: 'outcome: message', or null.
 create view _delegation_refusals as
 select
@@ -222,6 +236,16 @@ from runs
 where false;
 
 -- triggers
+
+-- The driver of a child asks before each of its turns.
+create trigger _stop_spent_child__stop
+instead of insert on _stop_spent_child
+begin
+    insert into _move_loop (loop_id, status, reason)
+    select loop_id, 499, 'stopped: ' || reason
+    from _spent_children
+    where run = new.run;
+end;
 
 -- Whether the work can be given away is seen here, not when the command is accepted, so that one that cannot spares its
 -- neighbours, and a turn that delegates nothing pays nothing.
