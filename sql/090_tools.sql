@@ -50,10 +50,11 @@ where (
     and l.mode in (select value from json_each(t.modes))
     and not exists (
         select 1
-        -- each tool can be closed by its name, too
-        from json_each(json_insert(t.hidden_by, '$[#]', 'close:' || t.name)) as h
+        from json_each(t.hidden_by) as h
         join loop_flags as f on f.loop_id = l.id and f.flag = h.value
-    );
+    )
+    -- each tool can be closed by its name, too
+    and l.config ->> ('$."close:' || t.name || '"') is null;
 
 -- What a model may answer in a loop, as grammars made of its open tools: GBNF for a whole response, and the JSON Schema
 -- of an array of calls.
