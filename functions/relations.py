@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import Function
+from .compact import from_json
 from .fences import fence_line
 
 _MOST_NODES = 100_000
@@ -58,7 +59,7 @@ def relations_text(body: str | None, depth: int | None) -> str | None:
     """
     if body is None or depth is None:
         return None
-    rows = {row[0]: row for row in json.loads(body)}
+    rows = {row[0]: row for row in from_json(body)}
     children: dict[str, list[str]] = {}
     for name, row in rows.items():
         for parent in row[4]:

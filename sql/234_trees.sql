@@ -54,19 +54,23 @@ begin
     )
     having count(*) > 1;
     insert into resolutions (run_id, path, decision, body, reason, decided_by, created_at)
-    select distinct t.run_id, new.path, new.decision, new.body, new.reason, coalesce(new.decided_by, 'client'), now()
-    from tree_runs as t
-    join open_proposals as p on p.run = t.run and p.path = coalesce(new.path, p.path)
-    where t.top = new.run
-    union
-    -- where nothing is proposed the run itself says so
     select r.id, new.path, new.decision, new.body, new.reason, coalesce(new.decided_by, 'client'), now()
     from runs as r
-    where r.alias = new.run
-        and not exists (
-            select 1
+    where r.id in (
+            select t.run_id
             from tree_runs as t
             join open_proposals as p on p.run = t.run and p.path = coalesce(new.path, p.path)
             where t.top = new.run
-        );
+        )
+        -- where nothing is proposed the run itself says so
+        or (
+            r.alias = new.run
+            and not exists (
+                select 1
+                from tree_runs as t
+                join open_proposals as p on p.run = t.run and p.path = coalesce(new.path, p.path)
+                where t.top = new.run
+            )
+        )
+    order by r.id;
 end;
