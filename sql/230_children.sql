@@ -59,8 +59,8 @@ select
     ) as loop_id
 from runs as r;
 
--- The options that each run hands down: all of its flags that are on, its sandbox, network and depth, and the seconds that
--- it has left. JSON.
+-- The options that each run hands down: all of its flags that are on, the tools that are closed to it, its sandbox, network
+-- and depth, and the seconds that it has left. JSON.
 create view _handed_options as
 select
     g.run_id,
@@ -71,9 +71,9 @@ select
         (
             select json_group_object(f.flag, 1)
             from loop_flags as f
-            -- another option may have the value 1 too
-            join run_options as o on o.name = f.flag and o.kind = 'flag'
             where f.loop_id = l.id
+                -- another option may have the value 1 too
+                and (f.flag glob 'close:*' or f.flag in (select o.name from run_options as o where o.kind = 'flag'))
         ),
         json_object(
             'sandbox', l.config ->> '$.sandbox',
