@@ -71,9 +71,9 @@ class Database(Outputs, Past, WorkflowRuns):
             no_web           tools that search or fetch are closed (default: False)
             no_interaction   tools that ask a person are closed (default: False)
             no_proposals     tools that need a decision are closed (default: False)
-            max_depth        levels of runs that its model may delegate to; 0: none (default: the setting)
             no_processes     tools that run a command are closed (default: False)
             overwrite_unseen  files whose text the run has not seen may be overwritten (default: False)
+            max_depth        levels of runs that its model may delegate to; 0: none (default: the setting)
             sandbox          of shell commands: "auto", "require" (run none without), "off", or the name of one
                              (default: $ENGINE_SANDBOX, then the setting)
             network          what shell commands in a sandbox reach: "all", or domains separated by commas (default: nothing)

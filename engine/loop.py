@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .database import Row, Store
     from .effects.kept_output import KeptOutput
 
+_CHILD = "select 1 from children as c join runs as r on r.id = c.run_id where r.alias = ?"
 _DELEGATES = "select 1 from _delegating_runs where run = ?"
 _FIRST_PROPOSAL = """
     select p.*
@@ -182,7 +183,14 @@ class Driver:
         assert step is not None, "a leased run is there"
         return step
 
+    @cached_property
+    def _is_child(self) -> bool:
+        return bool(self._db.value(_CHILD, (self._run,)))
+
     def _begin(self, _: Row) -> None:
+        if self._is_child and self._db.value("select 1 from _spent_children where run = ?", (self._run,)):
+            self._db.insert("_stop_spent_child", run=self._run)
+            return
         self._db.call_door("begin_turn", run=self._run, lease=self._lease.token)
 
     def _scan(self, step: Row) -> None:

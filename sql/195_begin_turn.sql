@@ -30,21 +30,6 @@ begin
         join runs as r on r.id = l.run_id
         where r.alias = new.run and l.status in (100, 102)
     );
-    -- a child whose tree has had all that it may ends instead
-    insert into _move_loop (loop_id, status, reason)
-    select c.loop_id, 499, 'stopped: ' || s.reason
-    from runs as r
-    cross join children as c on c.run_id = r.id
-    cross join loops as l on l.id = c.loop_id and l.status in (100, 102)
-    cross join _spent_trees as s on s.root_loop_id = c.root_loop_id
-    where r.alias = new.run;
-    select raise(ignore)
-    where not exists (
-        select 1
-        from loops as l
-        join runs as r on r.id = l.run_id
-        where r.alias = new.run and l.status in (100, 102)
-    );
     -- the oldest queued loop becomes active if none is
     insert into _move_loop (loop_id, status)
     select q.id, 102

@@ -72,8 +72,8 @@ select
             select json_group_object(f.flag, 1)
             from loop_flags as f
             where f.loop_id = l.id
-                -- another option may have the value 1 too
-                and (f.flag glob 'close:*' or f.flag in (select o.name from run_options as o where o.kind = 'flag'))
+                -- another option may have the value 1 too; 'close:sh' closes the tool sh
+                and (f.flag glob 'close:*' or f.flag in (select name from run_options where kind = 'flag'))
         ),
         json_object(
             'sandbox', l.config ->> '$.sandbox',

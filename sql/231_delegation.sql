@@ -39,6 +39,20 @@ where l.status in (100, 102)
     )
     and coalesce(m.profile, 'full') = 'full';
 
+-- Children that may begin no turn any more, because their tree has had what it may have.
+create view _spent_children as
+select r.alias as run, c.loop_id, s.reason
+from children as c
+cross join runs as r on r.id = c.run_id
+cross join loops as l on l.id = c.loop_id and l.status in (100, 102)
+cross join _spent_trees as s on s.root_loop_id = c.root_loop_id;
+
+-- End the work of such a child: insert into _stop_spent_child (run).
+create view _stop_spent_child as
+select run
+from _spent_children
+where false;
+
 -- The effects of each run that give work away and are not over, each with its child, which is null before it has started.
 create view _open_delegations as
 select f.run_id, f.id as effect_id, r.alias as child, coalesce(l.status not in (100, 102), 0) as ended
@@ -70,6 +84,16 @@ from runs
 where false;
 
 -- triggers
+
+-- The driver of a child asks before each of its turns.
+create trigger _stop_spent_child__stop
+instead of insert on _stop_spent_child
+begin
+    insert into _move_loop (loop_id, status, reason)
+    select loop_id, 499, 'stopped: ' || reason
+    from _spent_children
+    where run = new.run;
+end;
 
 -- Whether the work can be given away is seen here, not when the command is accepted, so that one that cannot spares its
 -- neighbours, and a turn that delegates nothing pays nothing.

@@ -171,7 +171,9 @@ select
             then 'permission: ' || d.judge || ' is of tier ' || d.judge_tier || ', above yours (' || d.own_tier
                 || '). Leave accept_model out.'
         else (
-            select 'validation: ' || o.name || ' ' || value_error(a.value, o.kind, o.least, o.most) || '. Mend it or leave it out.'
+            select
+                'validation: ' || o.name || ' ' || value_error(a.value, o.kind, o.least, o.most)
+                || '. Mend it or leave it out.'
             from json_each(d.attributes) as a
             join run_options as o on o.name = a.key and o.name glob 'accept*'
             where value_error(a.value, o.kind, o.least, o.most) is not null

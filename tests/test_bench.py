@@ -10,18 +10,22 @@ from bench.__main__ import found
 SMALLEST: dict[str, dict[str, Any]] = {
     "assembly": {"entries": (100,), "rounds": 1},
     "context": {"entries": (2,)},
+    "delegation": {"children": 2, "turns": 1, "model_s": 0.01, "many": 3},
     "discovery": {"modules": "heapq shutil", "texts": ((20, 15),)},
     "opcodes": {},
     "open": {"rounds": 1},
     "prefix": {"turns": 3},
+    "relations": {"nodes": 60, "turns": 2},
     "rules": {"domains": 2},
     "search": {"entries": 90},
     "start": {"rounds": 1},
     "storage": {"turns": 6, "forked": 40},
     "text": {"rounds": 1},
+    "threads": {"turns": 2, "many": 2},
     "together": {"runs": 2, "model_s": 0.01},
     "turns": {"turns": (3,), "traced": 1},
     "waits": {"rounds": 1},
+    "workflows": {"steps": 300},
     "writes": {"writes": 2},
 }
 

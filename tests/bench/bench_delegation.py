@@ -36,19 +36,21 @@ class _Part:
         return Completion(_DONE if request.position + 1 >= self._turns else fact + _ON, "", Usage(10, 0, 5, 0, 0.0))
 
 
-def bench_delegation() -> list[Line]:
+def bench_delegation(
+    children: int = _CHILDREN, turns: int = _TURNS, model_s: float = _MODEL_S, many: int = _MANY
+) -> list[Line]:
     """Seconds of eight children in turn and at once, and of a thousand."""
-    in_turn, at_once = _seconds(_CHILDREN, 1), _seconds(_CHILDREN, _CHILDREN)
-    note = f"{_CHILDREN} children of {_TURNS} turns, the model takes {_MODEL_S * 1000:.0f} ms; two cores"
-    many = _seconds(_MANY, _CHILDREN, turns=1, model_s=0.0)
+    in_turn, at_once = (_seconds(children, each, turns=turns, model_s=model_s) for each in (1, children))
+    note = f"{children} children of {turns} turns, the model takes {model_s * 1000:.0f} ms; two cores"
+    each_of_many = _seconds(many, children, turns=1, model_s=0.0) / many
     return [
         Line("children one after the other", in_turn, "s", None, note),
         Line("children at once", at_once, "s", in_turn / 6, f"{note}; {in_turn / at_once:.1f} times as fast"),
-        Line("a child of a thousand in one file", many / _MANY * 1000, "ms", 50, f"{_MANY} children of one turn"),
+        Line("a child of a thousand in one file", each_of_many * 1000, "ms", 50, f"{many} children of one turn"),
     ]
 
 
-def _seconds(children: int, at_once: int, *, turns: int = _TURNS, model_s: float = _MODEL_S) -> float:
+def _seconds(children: int, at_once: int, *, turns: int, model_s: float) -> float:
     with tempfile.TemporaryDirectory() as name, engine.open(Path(name) / "a.db") as db:
         db.execute("update settings set value = ? where name = 'max_parallel_children'", (str(at_once),))
         model = db.give_model(_Part("part", turns, model_s))

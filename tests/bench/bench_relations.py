@@ -17,26 +17,27 @@ from .table import Line
 
 NODES = 10_000
 STEPS = 20
+TURNS = 20
 
 
-def bench_relations() -> list[Line]:
-    """Milliseconds of the views and the cycle check over 10,000 nodes, and VM steps of a turn."""
+def bench_relations(nodes: int = NODES, turns: int = TURNS) -> list[Line]:
+    """Milliseconds of the views and the cycle check over so many nodes, and VM steps of a turn."""
     with (
         tempfile.TemporaryDirectory(prefix="bench-") as folder,
         closing(engine.open(Path(folder) / "bench.db")) as db,
     ):
-        return [*_graph(db), *_turns(Path(folder))]
+        return [*_graph(db, nodes), *_turns(Path(folder), turns)]
 
 
-def _graph(db: engine.Database) -> list[Line]:
+def _graph(db: engine.Database, count: int) -> list[Line]:
     chance = random.Random(1)
     nodes = [
         {"id": f"n{i}", "parents": sorted({f"n{chance.randrange(max(0, i - 50), i)}" for _ in range(3)}) if i else []}
-        for i in range(NODES)
+        for i in range(count)
     ]
     chance.shuffle(nodes)
-    note = f"{NODES:,} nodes with up to 3 parents each"
-    last = f"n{NODES - 1}"
+    note = f"{count:,} nodes with up to 3 parents each"
+    last = f"n{count - 1}"
     return [
         Line(
             "import of nodes", _ms(db, "insert into import_nodes (body) values (?)", json.dumps(nodes)), "ms", note=note
@@ -56,7 +57,7 @@ def _graph(db: engine.Database) -> list[Line]:
         Line(
             "an edge that is checked over the whole graph",
             _ms(db, "insert into set_node (node, parents) values ('n1', ?)", '["n0"]')
-            + _ms(db, f"insert into set_node (node, parents) select '{last}', ?", json.dumps([f"n{NODES - 2}"])),
+            + _ms(db, f"insert into set_node (node, parents) select '{last}', ?", json.dumps([f"n{count - 2}"])),
             "ms",
             note="two edges",
         ),
@@ -69,18 +70,23 @@ def _ms(db: engine.Database, statement: str, *bindings: str) -> float:
     return 1000 * (time.process_time() - began)
 
 
-def _turns(folder: Path) -> list[Line]:
+def _turns(folder: Path, turns: int) -> list[Line]:
     plan = "\n".join(f"- [ ] step {i} of the plan" for i in range(STEPS))
     return [
-        Line("a turn without a plan", _steps(folder, "none", ""), "VM steps"),
-        Line("a turn with an open plan", _steps(folder, "open", plan), "VM steps", note=f"{STEPS} steps, untouched"),
+        Line("a turn without a plan", _steps(folder, "none", "", turns), "VM steps"),
+        Line(
+            "a turn with an open plan",
+            _steps(folder, "open", plan, turns),
+            "VM steps",
+            note=f"{STEPS} steps, untouched",
+        ),
     ]
 
 
-def _steps(folder: Path, name: str, plan: str) -> float:
-    """VM steps of one turn more, of a run that writes a fact in each."""
+def _steps(folder: Path, name: str, plan: str, more: int) -> float:
+    """VM steps of one turn more, of a run that writes a fact in each: that of `more` turns behind the first ones."""
     counts = []
-    for turns in (10, 30):
+    for turns in (10, 10 + more):
         first = f'<set path="plan://task">{plan}</set>' if plan else ""
         answers = [
             (first if not turn else "")
@@ -98,4 +104,4 @@ def _steps(folder: Path, name: str, plan: str) -> float:
             db.run("go", model=f"scripted:{script}")
             db.connection.trace_v2(0, None)
         counts.append(sum(heard))
-    return (counts[1] - counts[0]) / 20
+    return (counts[1] - counts[0]) / more

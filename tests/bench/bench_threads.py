@@ -20,11 +20,11 @@ TURNS = 50
 HUNDRED = 100
 
 
-def bench_threads(turns: int = TURNS) -> list[Line]:
-    """Processor time and instructions of SQLite a turn, without threads, with one, and with a hundred."""
+def bench_threads(turns: int = TURNS, many: int = HUNDRED) -> list[Line]:
+    """Processor time and instructions of SQLite a turn, without threads, with one, and with many."""
     _drive(turns, 0)
     lines = []
-    for count in (0, 1, HUNDRED):
+    for count in (0, 1, many):
         ms, steps = min(_drive(turns, count) for _ in range(3))
         note = f"{steps:,.0f} instructions of SQLite a turn"
         lines.append(Line(f"turn with {count} threads: CPU", ms, "ms", note=note))

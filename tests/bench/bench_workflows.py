@@ -19,12 +19,12 @@ WIDTH = 100
 TIMES = 20
 
 
-def bench_workflows() -> list[Line]:
-    """Milliseconds of CPU with 10,000 steps: read, start; with a half completed ask what is ready, begin one, end it."""
+def bench_workflows(steps: int = STEPS) -> list[Line]:
+    """Milliseconds of CPU with so many steps: read, start; with a half completed ask what is ready, begin one, end it."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(engine.open(Path(folder) / "w.db")) as db:
-        reading = _ms(lambda: db.insert("write_workflow", syntax="jsonc", text=_text()))
+        reading = _ms(lambda: db.insert("write_workflow", syntax="jsonc", text=_text(steps)))
         starting = _ms(lambda: db.insert("start_workflow", run="wf", workflow_id=1))
-        db.execute("update step_runs set state = 'running' where layer <= :half", {"half": STEPS // WIDTH // 2})
+        db.execute("update step_runs set state = 'running' where layer <= :half", {"half": steps // WIDTH // 2})
         db.execute("update step_runs set state = 'completed' where state = 'running'")
         ready = "select step from ready_steps where run_id = 1 limit 8"
         asking = min(_ms(lambda: db.rows(ready)) for _ in range(TIMES))
@@ -36,23 +36,23 @@ def bench_workflows() -> list[Line]:
         db.insert("_move_loop", loop_id=loop, status=200)
         ending = _ms(lambda: db.insert("end_step", run="wf", step=one))
     return [
-        Line("workflows: read 10,000 steps and store them", reading, "ms"),
+        Line(f"workflows: read {steps:,} steps and store them", reading, "ms"),
         Line("workflows: start a run of them", starting, "ms"),
-        Line("workflows: the next 8 ready of 5,000 that wait", asking, "ms"),
-        Line("workflows: all that are ready of 5,000 that wait", everything, "ms", target=50),
+        Line(f"workflows: the next 8 ready of {steps // 2:,} that wait", asking, "ms"),
+        Line(f"workflows: all that are ready of {steps // 2:,} that wait", everything, "ms", target=50),
         Line("workflows: begin a step", beginning, "ms"),
         Line("workflows: take how it ended", ending, "ms"),
     ]
 
 
-def _text() -> str:
+def _text(count: int) -> str:
     steps = [
         {
             "id": f"s{step}",
             "instruction": "Do it.",
             "needs": [f"s{step - WIDTH - (step + each) % WIDTH}" for each in range(3)] if step >= 2 * WIDTH else [],
         }
-        for step in range(STEPS)
+        for step in range(count)
     ]
     return json.dumps({"name": "w", "description": "d", "steps": steps})
 

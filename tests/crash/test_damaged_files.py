@@ -24,6 +24,7 @@ import pytest
 from driving import DONE, script
 
 import engine
+from engine import known_files
 
 SEEDS = int(os.environ.get("ENGINE_CAMPAIGN", "3"))
 PAGE = 4096
@@ -43,6 +44,8 @@ class Sources:
     log_of_an_app: bytes
     stored: tuple[list[engine.database.Row], ...]
     """What the file tells with each part of its log."""
+    mark: str
+    """By which the file is known."""
 
 
 def files_of(path: Path) -> Files:
@@ -72,7 +75,9 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
         app.commit()
         log_of_an_app = (folder / "app.db-wal").read_bytes()
     whole = files_of(folder / "t.db")
-    return Sources(made[0], whole, made[1]["-wal"], log_of_an_app, tuple(told[:6]))
+    with closing(sqlite3.connect(folder / "t.db")) as stock:
+        (mark,) = stock.execute("select value from engine_meta where key = 'mark'").fetchone()
+    return Sources(made[0], whole, made[1]["-wal"], log_of_an_app, tuple(told[:6]), mark)
 
 
 def flipped(source: random.Random, data: bytes, start: int = 0) -> bytes:
@@ -116,10 +121,12 @@ EXACT = {"longer", "log of bytes", "log truncated", "log of noise", "stale index
 """After these, what is told is what was stored at some time."""
 
 
-def laid_out(folder: Path, files: Files) -> Path:
+def laid_out(folder: Path, files: Files, mark: str) -> Path:
+    """The path of a database with these files, which is known as the one that they come from."""
     folder.mkdir()
     for ending, data in files.items():
         (folder / f"t.db{ending}").write_bytes(data)
+    known_files.note_new(folder / "t.db", mark)
     return folder / "t.db"
 
 
@@ -136,7 +143,7 @@ def looked_at(db: engine.Database, failures: list[str]) -> None:
 def test_damage_is_told_in_a_line_and_not_made_worse(tmp_path: Path, sources: Sources, kind: str) -> None:
     for seed in range(SEEDS):
         files = DAMAGES[kind](random.Random(f"{kind} {seed}"), sources)
-        path = laid_out(tmp_path / f"read{seed}", files)
+        path = laid_out(tmp_path / f"read{seed}", files, sources.mark)
         failures: list[str] = []
         told = None
         try:
@@ -147,7 +154,7 @@ def test_damage_is_told_in_a_line_and_not_made_worse(tmp_path: Path, sources: So
             failures.append(str(error))
         # the index is made anew by each reader
         assert {**files_of(path), "-shm": b""} == {**files, "-shm": b""}, f"reading changed the files, seed {seed}"
-        path = laid_out(tmp_path / f"write{seed}", files)
+        path = laid_out(tmp_path / f"write{seed}", files, sources.mark)
         try:
             db = engine.open(path)
         except engine.EngineError as error:
@@ -177,7 +184,9 @@ def test_damage_is_told_in_a_line_and_not_made_worse(tmp_path: Path, sources: So
 def test_a_file_system_that_is_mounted_for_reading_only_is_looked_at(tmp_path: Path, sources: Sources) -> None:
     model = script(tmp_path, DONE)
     for name, files, shown in (("whole", {"": sources.logged[""]}, True), ("logged", sources.logged, False)):
-        path = laid_out(tmp_path / name, {ending: data for ending, data in files.items() if ending != "-shm"})
+        path = laid_out(
+            tmp_path / name, {ending: data for ending, data in files.items() if ending != "-shm"}, sources.mark
+        )
         engine_at = f"{sys.executable} -m engine"
         done = subprocess.run(
             ["unshare", "-m", "sh", "-c",

@@ -37,7 +37,7 @@ def workflow(folder: Path, steps: Mapping[str, Mapping[str, Any]], **fields: Any
 class Steps:
     """A model that answers each step from a list of its own, and keeps what it was asked.
 
-    Where an answer is a function, it is called, and what it returns is the answer.
+    Where an answer is a function, it is called, and what it returns is the answer. As a judge it lets all pass.
     """
 
     def __init__(self, **answers: list[str | Callable[[], str]]) -> None:
@@ -48,6 +48,8 @@ class Steps:
     def complete(self, request: Request, *_: object) -> Completion:
         """The next answer of the step that asks."""
         text = request.messages[-1].content
+        if "<criteria" in text and not _STEP.search(text):
+            return Completion('<update status="200">PASS All is met.</update>', usage=Usage(prompt_tokens=10, cost=0.5))
         (step,) = set(_STEP.findall(text))
         with self._lock:
             self.asked.append((step, text))

@@ -1641,6 +1641,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _skill_rooms (loop_id, chars)
 -- view _skill_writes (turn_id, command_id, path)
 -- view _slices (command_id, message)
+-- view _spent_children (run, loop_id, reason)
 -- view _spent_trees (root_loop_id, reason)
 -- view _stale_entries (id, words, text)
 -- view _stale_texts (id, words, text)
@@ -1651,6 +1652,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _step_prompts (run_id, step, workflow, instruction, accept, accept_command, variables, results)
 -- view _step_results (run_id, step, child, status, answer, reason)
 -- view _step_states (run_id, step, layer, position, child_run_id, started_at, ended_at, workflow_id, state, reason)
+-- view _stop_spent_child (run)
 -- view _stop_steps (run_id, step)
 -- view _stored_below (top_id, scope, name, id)
 -- view _stranded_proposals (proposal_id, command_id)
@@ -1969,6 +1971,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _show_entry__show on _show_entry
 -- trigger _start_child__start on _start_child
 -- trigger _steer_run__steer on _steer_run
+-- trigger _stop_spent_child__stop on _stop_spent_child
 -- trigger _stop_steps__stop on _stop_steps
 -- trigger _swap_names__swap on _swap_names
 -- trigger _take_file__delete on _take_file

@@ -81,6 +81,15 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "started_at, ended_at) select run_id, loop_id, turn_id, 1, 'judge', id, 'fail', 'fail', 'no', 1, 2 "
             "from commands where turn_id is not null order by id limit 1"
         )
+        steps = '[{"id": "a", "instruction": "i"}, {"id": "b", "instruction": "i", "needs": ["a"]}]'
+        head = '"name": "w", "description": "d", "vars": {"x": {"default": "1"}}'
+        db.insert("write_workflow", syntax="jsonc", text=f'{{{head}, "steps": {steps}}}', source="w.json")
+        db.execute("insert into workflow_runs (run_id, workflow_id, effect_id) select min(id), 1, 1 from runs")
+        db.execute("insert into workflow_values select run_id, 'x', '1', 'given' from workflow_runs")
+        db.execute(
+            "insert into step_runs (run_id, step, layer, position, state, reason, child_run_id, started_at, ended_at) "
+            "select run_id, 'a', 1, 1, 'failed', 'no', 1, 1, 1 from workflow_runs"
+        )
         db.execute("insert into pictures (sha256, format, body) values ('00', 'PNG', x'89')")
         db.execute(
             "insert into turn_pictures (turn_id, entry_id, ordinal, path, sha256, line, tokens, chars, picture_id, fault) "
