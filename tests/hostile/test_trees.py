@@ -16,6 +16,7 @@ import pytest
 from delegating import DONE, GO_ON, Cast, ended, gives
 
 import engine
+from engine.errors import Conflict
 
 WRITES = '<set path="a.md">by the child</set>'
 
@@ -145,3 +146,35 @@ def test_an_answer_that_was_not_accepted_is_not_given_again(db: engine.Database)
     assert drive(db, cast, run="one", answer_cache=True, accept="good", accept_attempts=1).status == 200
     assert drive(db, cast, run="two", answer_cache=True).answer == "right"
     assert not db.rows("select * from answer_hits")
+
+
+# undo, rewind, fork and purge of the runs of a tree
+
+
+def test_each_run_of_a_tree_is_taken_back_forked_and_purged_by_its_own_name(
+    db: engine.Database, workspace_dir: Path
+) -> None:
+    cast = Cast({"demo": [gives("write it"), DONE], "demo-1": [WRITES + ended()]})
+    assert drive(db, cast, workspace_dir, yolo=True).status == 200
+    with pytest.raises(Conflict, match="other runs came from it, demo-1; purge them first"):
+        db.purge("demo")
+    assert db.undo("demo-1").status == 200
+    assert not (workspace_dir / "a.md").exists()
+    db.run("More", model=cast, run="fork", fork="demo-1")
+    assert db.row("select role, depth from runs where alias = 'fork'") == {"role": "main", "depth": 0}
+    assert db.value("select group_concat(r.alias) from children as c join runs as r on r.id = c.run_id") == "demo-1"
+    for run in ("fork", "demo-1", "demo"):
+        db.purge(run)
+    assert not db.runs()
+    assert not db.rows("select 1 from children union all select 1 from write_claims")
+
+
+def test_a_rewind_leaves_children_that_wait_with_the_old_line(db: engine.Database, workspace_dir: Path) -> None:
+    cast = Cast({"demo": [gives("write it"), DONE], "demo-1": [WRITES + ended()], "demo-2": [ended()]})
+    assert drive(db, cast, workspace_dir).status == 202
+    assert db.rewind("demo", 1).old == "demo.1"
+    assert [proposal["run"] for proposal in db.proposals("demo.1")] == ["demo-1"]
+    assert not db.proposals("demo")
+    db.resolve("demo.1", accept=True)
+    assert db.resume("demo.1").status == 200
+    assert (workspace_dir / "a.md").read_text("utf-8").startswith("by the child")
