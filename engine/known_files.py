@@ -27,6 +27,10 @@ Act = tuple[str, str | None, str]
 """What a file would do: its kind, the run that does it or None, and what it is, for people."""
 
 _MARK = "select value from engine_meta where key = 'mark' and length(value) = 32 and value not glob '*[^0-9a-f]*'"
+_ORPHANS = (
+    "select group_concat(name, ', ') from (select distinct \"table\" as name from pragma_foreign_key_check order by 1)"
+)
+"""A row of a run or turn that is to come would be taken for its own, because ids are given again."""
 _NAMED = 3
 """An error names at most this many acts."""
 _SEEDED = frozenset(
@@ -53,6 +57,16 @@ _SEEDED = frozenset(
     ]
 )
 """The tables with rows that every file has, which say how runs move and what a model may."""
+_EXACT = {
+    "executor_models": "1",
+    "model_tiers": "1",
+    "node_statuses": "1",
+    "step_states": "1",
+    "thread_events": "1",
+    "thread_patterns": "thread_id in (select id from threads where level = 'shipped')",
+    "threads": "level = 'shipped'",
+}
+"""The tables in which a row more, of those that a condition names, would choose a model or loosen something, too."""
 _KEPT_S = 30 * 86_400
 _SWEPT = 64
 """One of so many notes that are written sweeps away those of files that are gone for a month."""
@@ -140,6 +154,8 @@ def acts_in(connection: apsw.Connection) -> list[Act]:
     """What the file would do, besides what its user asks for; read by the rules of this build only."""
     rows = connection.execute("select kind, run, what from _acts order by rank, run, what")
     acts: list[Act] = [(str(kind), None if run is None else str(run), str(what)) for kind, run, what in rows]
+    if orphans := connection.execute(_ORPHANS).get:
+        acts.append(("record", None, f"has rows that belong to nothing yet in {orphans}"))
     if changed := _changed_tables(connection):
         acts.append(("rules", None, f"has rules of its own in {', '.join(changed)}"))
     return acts
@@ -155,15 +171,16 @@ def forget(connection: apsw.Connection, path: Path) -> None:
 
 
 def _changed_tables(connection: apsw.Connection) -> list[str]:
-    """The seeded tables without some row that a fresh file has."""
+    """The seeded tables without some row that a fresh file has, and those of `_EXACT` with a row that it has not."""
     with closing(apsw.Connection(":memory:")) as fresh:
         installed().fresh.copy_to(fresh)
         changed = []
-        for table in sorted(_SEEDED):
+        for table in sorted(_SEEDED | _EXACT.keys()):
             columns = fresh.execute("select name from pragma_table_info(?)", (table,))
             names = [name for (name,) in columns if name not in ("id", "meaning")]
-            rows = f"select {', '.join(names)} from {table}"  # noqa: S608 - names of ours
-            if not set(fresh.execute(rows)) <= set(connection.execute(rows)):
+            rows = f"select {', '.join(names)} from {table} where {_EXACT.get(table, '1')}"  # noqa: S608 - names of ours
+            seeded, found = set(fresh.execute(rows)), set(connection.execute(rows))
+            if not seeded <= found or (table in _EXACT and seeded != found):
                 changed.append(table)
     return changed
 

@@ -39,118 +39,6 @@ where l.status in (100, 102)
     )
     and coalesce(m.profile, 'full') = 'full';
 
--- Pending effects that give work away, each with its limits and with the model that is asked for.
-create view _delegations_ahead as
-select
-    d.*,
-    (
-        select coalesce(max(t.tier), 2)
-        from (
-            select k.tier
-            from model_tiers as k
-            where d.own_name glob k.pattern || case when k.effort = '' then '' else '[-:@]' || k.effort end
-            order by length(k.pattern) + length(k.effort) desc
-            limit 1
-        ) as t
-    ) as own_tier,
-    (
-        select coalesce(max(t.tier), 2)
-        from (
-            select k.tier
-            from model_tiers as k
-            where d.name glob k.pattern || case when k.effort = '' then '' else '[-:@]' || k.effort end
-            order by length(k.pattern) + length(k.effort) desc
-            limit 1
-        ) as t
-    ) as tier
-from (
-    select
-        q.*,
-        lower(coalesce((select m.actual from models as m where m.alias = q.model), q.model)) as name
-    from (
-        select
-            f.id as effect_id,
-            f.run_id,
-            c.id as command_id,
-            c.action,
-            trim(coalesce(c.body, ''), char(32, 9, 10, 13)) as objective,
-            c.attributes,
-            r.alias as run,
-            r.role,
-            r.depth,
-            l.id as loop_id,
-            coalesce(
-                l.config ->> '$.max_depth',
-                (select cast(value as integer) from settings where name = 'max_depth')
-            ) as max_depth,
-            lower(coalesce(m.actual, l.model, r.model)) as own_name,
-            -- what stands before the name of the model at its provider; null for a model that is no provider's
-            case
-                when coalesce(m.actual, l.model, r.model) not glob '*:*/*'
-                    then nullif(
-                        substr(
-                            coalesce(m.actual, l.model, r.model), 1, instr(coalesce(m.actual, l.model, r.model), '/')
-                        ), ''
-                    )
-            end as provider,
-            c.attributes ->> '$.model' as asked,
-            case
-                when c.action = 'execute'
-                    then coalesce(
-                        (
-                            select x.model
-                            from executor_models as x
-                            where lower(coalesce(m.actual, l.model, r.model)) glob x.pattern
-                            order by length(x.pattern) desc
-                            limit 1
-                        ), l.model, r.model
-                    )
-                when c.attributes ->> '$.model' is null then coalesce(l.model, r.model)
-                when c.attributes ->> '$.model' in (select alias from models) then c.attributes ->> '$.model'
-                when instr(c.attributes ->> '$.model', '/') then c.attributes ->> '$.model'
-                else substr(
-                    coalesce(m.actual, l.model, r.model), 1, instr(coalesce(m.actual, l.model, r.model), '/')
-                ) || (c.attributes ->> '$.model')
-            end as model
-        from effects as f
-        join commands as c on c.id = f.command_id
-        join runs as r on r.id = f.run_id
-        join loops as l on l.id = c.loop_id
-        left join models as m on m.alias = coalesce(l.model, r.model)
-        where f.kind = 'delegate' and f.state in ('pending', 'started')
-    ) as q
-) as d;
-
--- What the runs below each prompt have used of what they may: turns, and seconds since it began.
-create view _tree_limits as
-select
-    l.id as root_loop_id,
-    r.alias as run,
-    (
-        select coalesce(sum(o.next_turn - 1), 0)
-        from children as c
-        cross join runs as o on o.id = c.run_id
-        where c.root_run_id = l.run_id and c.root_loop_id = l.id
-    ) as turns,
-    (select cast(value as integer) from settings where name = 'max_tree_turns') as max_turns,
-    (now() - l.started_at) / 1000.0 as seconds,
-    (select nullif(cast(value as real), 0) from settings where name = 'max_tree_seconds') as max_seconds
-from loops as l
-join runs as r on r.id = l.run_id;
-
--- The prompts whose tree has had what it may have, and what is said of that.
-create view _spent_trees as
-select
-    root_loop_id,
-    case
-        when turns >= max_turns
-            then 'the runs below ' || run || ' have had ' || max_turns || ' turns, which is all (setting max_tree_turns)'
-        else 'the runs below ' || run || ' have had ' || printf('%.10g', max_seconds)
-            || ' seconds, which is all (setting max_tree_seconds)'
-    end as reason
-from _tree_limits
-where turns >= max_turns or seconds >= max_seconds;
-
 -- Children that may begin no turn any more, because their tree has had what it may have.
 create view _spent_children as
 select r.alias as run, c.loop_id, s.reason
@@ -165,46 +53,6 @@ select run
 from _spent_children
 where false;
 
--- Why work is not given away: 'outcome: message', or null.
-create view _delegation_refusals as
-select
-    d.effect_id,
-    case
-        when d.objective = ''
-            then 'validation: ' || d.action || ' needs a task: <' || d.action || '>what to do</' || d.action || '>.'
-        when d.role not in ('main', 'subtask', 'step')
-            then 'permission: A run that does the work of an ' || d.role || ' gives none away. Do it yourself.'
-        when d.depth >= d.max_depth
-            then 'permission: ' || case d.max_depth
-                when 0 then 'This prompt may not delegate (max_depth is 0).'
-                else d.run || ' is ' || d.depth || ' levels deep, and max_depth is ' || d.max_depth || '.'
-            end || ' Do it yourself.'
-        when (
-            select count(*) from children as c where c.parent_loop_id = d.loop_id and c.parent_run_id = d.run_id
-        ) >= cast(s.value as integer)
-            then 'permission: This prompt has delegated ' || s.value || ' times, which is all (setting max_children). '
-                || 'Do the rest yourself.'
-        when t.reason is not null then 'permission: Not delegated: ' || t.reason || '. Do it yourself.'
-        when d.action = 'subtask'
-            and d.asked is not null
-            and d.model not in (select alias from models)
-            and (d.provider is null or substr(d.model, 1, length(d.provider)) <> d.provider)
-            then 'not_found: There is no model ' || quote(d.asked) || ' for a subtask. Leave model out, or name '
-                || coalesce(
-                    (
-                        select group_concat(alias, ', ')
-                        from (select alias from models where origin <> 'built-in' order by alias)
-                    ), 'none'
-                ) || '.'
-        when d.action = 'subtask' and d.tier < d.own_tier
-            then 'permission: ' || d.model || ' is of tier ' || d.tier || ', above yours (' || d.own_tier
-                || '): work is given to models of the same tier or below. Leave model out.'
-    end as refusal
-from _delegations_ahead as d
-cross join settings as s on s.name = 'max_children'
-left join children as k on k.run_id = d.run_id
-left join _spent_trees as t on t.root_loop_id = coalesce(k.root_loop_id, d.loop_id);
-
 -- The effects of each run that give work away and are not over, each with its child, which is null before it has started.
 create view _open_delegations as
 select f.run_id, f.id as effect_id, r.alias as child, coalesce(l.status not in (100, 102), 0) as ended
@@ -216,9 +64,9 @@ where f.kind = 'delegate' and f.state in ('pending', 'started')
 order by f.id;
 
 create view start_delegation as
--- Give the work of an effect to a child run: insert into start_delegation (effect_id, lease). Where it is refused the effect
--- has failed. A second time changes nothing.
-select id as effect_id, null as lease
+-- Give the work of an effect to a child run: insert into start_delegation (effect_id, lease, fault). Where it is refused the
+-- effect has failed. 'fault' is why its model cannot be asked here, else null. A second time changes nothing.
+select id as effect_id, null as lease, null as fault
 from effects
 where false;
 
@@ -259,7 +107,11 @@ begin
     select
         new.effect_id, 'failed', substr(refusal, 1, instr(refusal, ': ') - 1), substr(refusal, instr(refusal, ': ') + 2),
         new.lease
-    from (select refusal from _delegation_refusals where effect_id = new.effect_id)
+    from (
+        select coalesce(refusal, 'not_found: ' || new.fault || '. Leave the model out.') as refusal
+        from _delegation_refusals
+        where effect_id = new.effect_id
+    )
     where refusal is not null;
     insert into _start_child (parent_run_id, role, prompt, attributes, effect_id)
     select
@@ -270,7 +122,7 @@ begin
             (
                 select json_group_object(a.key, a.value)
                 from json_each(d.attributes) as a
-                where a.key in ('accept', 'accept_command') and a.key in (select name from run_options)
+                where a.key glob 'accept*' and a.key in (select name from run_options)
             ),
             json_object(
                 -- an executor that is dearer is none

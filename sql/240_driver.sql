@@ -124,8 +124,7 @@ select
     -- a judge answers in its own words
     case r.role when 'judge' then 'full' else coalesce(m.profile, 'full') end as profile,
     coalesce(m.tool_calling, 'xml') as tool_calling,
-    -- a local model is held to a grammar, so that the parser can read its answer; a compact packet brings a narrower
-    -- one
+    -- a local model is held to a grammar, so that its answer can be read; a compact packet brings a narrower one
     case
         when coalesce(m.profile, 'full') = 'full'
             and (
@@ -144,8 +143,9 @@ select
             then min(max(b.ceiling - coalesce(t.context_tokens, 0), 1024), coalesce(m.max_output, 9e9))
     end as max_tokens,
     r.responses as position,
-    -- 1: an answer of before may be given
-    coalesce(l.config ->> '$.answer_cache', (select value from settings where name = 'answer_cache')) in (1, '1')
+    -- 1: an answer of before may be given; a judge looks for itself
+    r.role <> 'judge'
+    and coalesce(l.config ->> '$.answer_cache', (select value from settings where name = 'answer_cache')) in (1, '1')
     as answer_cache,
     -- not longer than the loop may last
     min(

@@ -59,7 +59,8 @@ where (t.phase = 'judged' and t.status <> 200)
         from commands as c
         where c.turn_id = t.id and (c.action not in ('update', 'think') or c.state not in ('queued', 'resolved'))
     )
-    or exists (select 1 from turn_errors as e where e.turn_id = t.id);
+    or exists (select 1 from turn_errors as e where e.turn_id = t.id)
+    or exists (select 1 from acceptance_checks as k where k.turn_id = t.id and k.counts is not 'pass');
 
 -- The answers that can be given.
 create view _servable_answers as

@@ -15,6 +15,9 @@ from (
     union
     select run_id, model
     from loops
+    union
+    select run_id, config ->> '$.accept_model'
+    from loops
 ) as q
 left join models as m on m.alias = q.model
 where substr(coalesce(m.actual, q.model), 1, 9) = 'scripted:'
@@ -64,15 +67,38 @@ select
     4,
     'prompt',
     r.alias,
-    'would answer the prompt ' || quote(substr(l.prompt, 1, 100)) || coalesce(' with ' || quote(l.model), '')
+    'would answer the prompt ' || quote(substr(l.prompt, 1, 100)) || coalesce(' with ' || nullif(quote(l.model), 'NULL'), '')
     || case
         when exists (select 1 from loop_flags as f where f.loop_id = l.id and f.flag = 'yolo')
             then ', accepting everything'
         else ''
     end
+    || coalesce(
+        ', and check the result with the command '
+        || nullif(quote(substr(l.config ->> '$.accept_command', 1, 200)), 'NULL'), ''
+    )
 from loops as l
 join runs as r on r.id = l.run_id
 where l.status in (100, 102)
+union all
+select
+    4,
+    'step',
+    r.alias,
+    'would do the step ' || quote(s.step) || coalesce(' with ' || nullif(quote(coalesce(d.model, o.model)), 'NULL'), '')
+    || coalesce(
+        ', and check the result with the command ' || nullif(quote(substr(d.accept_command, 1, 200)), 'NULL'), ''
+    )
+from workflow_runs as w
+join effects as f on f.id = w.effect_id and f.state in ('pending', 'started')
+join runs as r on r.id = w.run_id
+join workflows as o on o.id = w.workflow_id
+cross join step_runs as s on s.run_id = w.run_id and s.state = 'waiting'
+join workflow_steps as d on d.workflow_id = w.workflow_id and d.step = s.step
+union all
+select 4, 'cache', null, 'would give ' || count(*) || ' answers again that it brings along'
+from _cached_answers
+having count(*) > 0
 union all
 select
     5,
@@ -91,6 +117,19 @@ from models as m
 -- where nobody names a model the only one of a file is taken
 where m.alias <> 'local' or m.actual <> 'local'
 union all
+select 6, 'model', null, 'has work done by ' || quote(substr(w.model, 1, 200)) || ' in the workflow ' || quote(f.name)
+from (
+    select id as workflow_id, model from workflows
+    union
+    select workflow_id, model from workflow_steps
+    union
+    select workflow_id, accept_model from workflow_steps
+    union
+    select r.workflow_id, j.value from workflow_runs as r join json_each(r.models) as j
+) as w
+join workflows as f on f.id = w.workflow_id
+where w.model glob 'scripted:*' or w.model glob 'replay:*' or w.model glob 'gguf:*'
+union all
 select 7, 'setting', null, 'sets ' || s.name || ' to ' || coalesce(quote(substr(s.value, 1, 100)), 'nothing')
 from setting_list as s
 where s.value is not s."default"
@@ -99,4 +138,8 @@ where s.value is not s."default"
 union all
 select 8, 'files', null, 'shows its models a file that may hold keys: ' || quote(substr(c.pattern, 1, 100))
 from file_constraints as c
-where c.rule = 'add' and holds_keys(c.pattern);
+where c.rule = 'add' and holds_keys(c.pattern)
+union all
+-- an id is given again: a check of a turn to come would be its verdict
+select 9, 'record', null, 'has checks of results that are not there'
+where exists (select 1 from acceptance_checks as k where k.turn_id not in (select id from turns));

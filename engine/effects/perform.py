@@ -169,7 +169,9 @@ class Performer:
         """Start the children that effects of a run wait for, drive those that have not ended, and report those that have."""
         with self._db.transaction():
             for (effect_id,) in self._db.tuples("select effect_id from _open_delegations where run_id = ?", (run_id,)):
-                self._db.insert("start_delegation", effect_id=effect_id, lease=self._token)
+                self._db.insert(
+                    "start_delegation", effect_id=effect_id, lease=self._token, fault=self._fault(effect_id)
+                )
         open_ones = self._db.rows("select * from _open_delegations where run_id = ?", (run_id,))
         effects = {row["child"]: row["effect_id"] for row in open_ones}
         for row in open_ones:
@@ -178,6 +180,20 @@ class Performer:
         assert self._children is not None, "a driver delegates"
         children = [row["child"] for row in open_ones if not row["ended"]]
         self._children().drive(children, lambda child: self._finish_delegation(effects[child]))
+
+    def _fault(self, effect_id: int) -> str | None:
+        """Why a child that an effect would have could not ask its model or its judge; None where it could."""
+        for row in self._db.rows("select run, actual from _models_ahead where effect_id = ?", (effect_id,)):
+            from engine.model_choice import keys_for
+            from engine.models import resolve_model
+
+            try:
+                self._db.given_models.find(row["actual"]) or resolve_model(
+                    row["actual"], keys_for(self._db, row["run"])
+                )
+            except EngineError as error:
+                return error.message
+        return None
 
     def _finish_delegation(self, effect_id: int) -> None:
         self._db.insert("finish_delegation", effect_id=effect_id, lease=self._token)

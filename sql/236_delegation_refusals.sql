@@ -1,0 +1,201 @@
+-- Delegation refusals: what work is given to which model, and why some is not given away.
+-- A model names at most a model that a person has configured, or one of its own provider, and none above its own tier: what
+-- a text asks for is no way to a file, to a script or to a dearer model.
+-- spec: @delegation @model_tiers @delegation_limits
+
+-- views
+
+-- Pending effects that give work away, each with its limits and with the model that is asked for.
+create view _delegations_ahead as
+select
+    d.*,
+    (
+        select coalesce(max(t.tier), 2)
+        from (
+            select k.tier
+            from model_tiers as k
+            where d.own_name glob k.pattern || case when k.effort = '' then '' else '[-:@]' || k.effort end
+            order by length(k.pattern) + length(k.effort) desc
+            limit 1
+        ) as t
+    ) as own_tier,
+    (
+        select coalesce(max(t.tier), 2)
+        from (
+            select k.tier
+            from model_tiers as k
+            where d.name glob k.pattern || case when k.effort = '' then '' else '[-:@]' || k.effort end
+            order by length(k.pattern) + length(k.effort) desc
+            limit 1
+        ) as t
+    ) as tier,
+    (
+        select coalesce(max(t.tier), 2)
+        from (
+            select k.tier
+            from model_tiers as k
+            where d.judge_name glob k.pattern || case when k.effort = '' then '' else '[-:@]' || k.effort end
+            order by length(k.pattern) + length(k.effort) desc
+            limit 1
+        ) as t
+    ) as judge_tier
+from (
+    select
+        q.*,
+        lower(coalesce((select m.actual from models as m where m.alias = q.judge), q.judge)) as judge_name,
+        lower(coalesce((select m.actual from models as m where m.alias = q.model), q.model)) as name
+    from (
+        select
+            f.id as effect_id,
+            f.run_id,
+            c.id as command_id,
+            c.action,
+            trim(coalesce(c.body, ''), char(32, 9, 10, 13)) as objective,
+            c.attributes,
+            r.alias as run,
+            r.role,
+            r.depth,
+            l.id as loop_id,
+            coalesce(
+                l.config ->> '$.max_depth',
+                (select cast(value as integer) from settings where name = 'max_depth')
+            ) as max_depth,
+            lower(coalesce(m.actual, l.model, r.model)) as own_name,
+            -- what stands before the name of the model at its provider; null for a model that is no provider's
+            case
+                when coalesce(m.actual, l.model, r.model) not glob '*:*/*'
+                    then nullif(
+                        substr(
+                            coalesce(m.actual, l.model, r.model), 1, instr(coalesce(m.actual, l.model, r.model), '/')
+                        ), ''
+                    )
+            end as provider,
+            c.attributes ->> '$.model' as asked,
+            c.attributes ->> '$.accept_model' as judge,
+            coalesce(l.model, r.model) as own_model,
+            case
+                when c.action = 'execute'
+                    then coalesce(
+                        (
+                            select x.model
+                            from executor_models as x
+                            where lower(coalesce(m.actual, l.model, r.model)) glob x.pattern
+                            order by length(x.pattern) desc
+                            limit 1
+                        ), l.model, r.model
+                    )
+                when c.attributes ->> '$.model' is null then coalesce(l.model, r.model)
+                when c.attributes ->> '$.model' in (select alias from models) then c.attributes ->> '$.model'
+                when instr(c.attributes ->> '$.model', '/') then c.attributes ->> '$.model'
+                else substr(
+                    coalesce(m.actual, l.model, r.model), 1, instr(coalesce(m.actual, l.model, r.model), '/')
+                ) || (c.attributes ->> '$.model')
+            end as model
+        from effects as f
+        join commands as c on c.id = f.command_id
+        join runs as r on r.id = f.run_id
+        join loops as l on l.id = c.loop_id
+        left join models as m on m.alias = coalesce(l.model, r.model)
+        where f.kind = 'delegate' and f.state in ('pending', 'started')
+    ) as q
+) as d;
+
+-- What the runs below each prompt have used of what they may: turns, and seconds since it began.
+create view _tree_limits as
+select
+    l.id as root_loop_id,
+    r.alias as run,
+    (
+        select coalesce(sum(o.next_turn - 1), 0)
+        from children as c
+        cross join runs as o on o.id = c.run_id
+        where c.root_run_id = l.run_id and c.root_loop_id = l.id
+    ) as turns,
+    (select cast(value as integer) from settings where name = 'max_tree_turns') as max_turns,
+    (now() - l.started_at) / 1000.0 as seconds,
+    (select nullif(cast(value as real), 0) from settings where name = 'max_tree_seconds') as max_seconds
+from loops as l
+join runs as r on r.id = l.run_id;
+
+-- The prompts whose tree has had what it may have, and what is said of that.
+create view _spent_trees as
+select
+    root_loop_id,
+    case
+        when turns >= max_turns
+            then 'the runs below ' || run || ' have had ' || max_turns || ' turns, which is all (setting max_tree_turns)'
+        else 'the runs below ' || run || ' have had ' || printf('%.10g', max_seconds)
+            || ' seconds, which is all (setting max_tree_seconds)'
+    end as reason
+from _tree_limits
+where turns >= max_turns or seconds >= max_seconds;
+
+-- Why work is not given away: 'outcome: message', or null.
+create view _delegation_refusals as
+select
+    d.effect_id,
+    case
+        when d.objective = ''
+            then 'validation: ' || d.action || ' needs a task: <' || d.action || '>what to do</' || d.action || '>.'
+        when d.role not in ('main', 'subtask', 'step')
+            then 'permission: A run that does the work of an ' || d.role || ' gives none away. Do it yourself.'
+        when d.depth >= d.max_depth
+            then 'permission: ' || case d.max_depth
+                when 0 then 'This prompt may not delegate (max_depth is 0).'
+                else d.run || ' is ' || d.depth || ' levels deep, and max_depth is ' || d.max_depth || '.'
+            end || ' Do it yourself.'
+        when (
+            select count(*) from children as c where c.parent_loop_id = d.loop_id and c.parent_run_id = d.run_id
+        ) >= cast(s.value as integer)
+            then 'permission: This prompt has delegated ' || s.value || ' times, which is all (setting max_children). '
+                || 'Do the rest yourself.'
+        when t.reason is not null then 'permission: Not delegated: ' || t.reason || '. Do it yourself.'
+        when d.action = 'subtask'
+            and d.asked is not null
+            and d.model not in (select alias from models)
+            and (d.provider is null or substr(d.model, 1, length(d.provider)) <> d.provider)
+            then 'not_found: There is no model ' || quote(d.asked) || ' for a subtask. Leave model out, or name '
+                || coalesce(
+                    (
+                        select group_concat(alias, ', ')
+                        from (select alias from models where origin <> 'built-in' order by alias)
+                    ), 'none'
+                ) || '.'
+        when d.action = 'subtask' and d.tier < d.own_tier
+            then 'permission: ' || d.model || ' is of tier ' || d.tier || ', above yours (' || d.own_tier
+                || '): work is given to models of the same tier or below. Leave model out.'
+        -- one that a person has configured: any other may be a file
+        when d.judge <> d.own_model and d.judge not in (select alias from models)
+            then 'not_found: There is no model ' || quote(d.judge) || ' to judge a result. Leave accept_model out.'
+        when d.judge <> d.own_model and d.judge_tier < d.own_tier
+            then 'permission: ' || d.judge || ' is of tier ' || d.judge_tier || ', above yours (' || d.own_tier
+                || '). Leave accept_model out.'
+        else (
+            select
+                'validation: ' || o.name || ' ' || value_error(a.value, o.kind, o.least, o.most)
+                || '. Mend it or leave it out.'
+            from json_each(d.attributes) as a
+            join run_options as o on o.name = a.key and o.name glob 'accept*'
+            where value_error(a.value, o.kind, o.least, o.most) is not null
+            limit 1
+        )
+    end as refusal
+from _delegations_ahead as d
+cross join settings as s on s.name = 'max_children'
+left join children as k on k.run_id = d.run_id
+left join _spent_trees as t on t.root_loop_id = coalesce(k.root_loop_id, d.loop_id);
+
+-- The models, other than its own, that each effect would have a child ask; whether they can be asked is not known here.
+create view _models_ahead as
+select d.effect_id, d.run, coalesce(m.actual, n.name) as actual
+from _delegations_ahead as d
+join (
+    select effect_id, model as name
+    from _delegations_ahead
+    union
+    select effect_id, judge
+    from _delegations_ahead
+    where judge is not null
+) as n on n.effect_id = d.effect_id and n.name <> d.own_model
+left join models as m on m.alias = n.name
+where not exists (select 1 from children as c where c.effect_id = d.effect_id);
