@@ -137,7 +137,8 @@ begin
     where r.alias = new.alias;
 end;
 
--- A fork also looks paths up in the scopes of its parent. It pins the contents that its parent had pinned: no body is copied, and neither run sees what the other writes.
+-- A fork also looks paths up in the scopes of its parent. It pins the contents that its parent had pinned: no body is
+-- copied, and neither run sees what the other writes.
 -- The views are those of the present or, for a past turn, those of the clock when the packet of that turn was accepted.
 -- They keep their clock and their place, so that the packet of the fork is that of the parent. A file that was deleted
 -- since is left out, because it has no head to follow. What is streaming or proposed in the parent is cancelled in the
