@@ -51,7 +51,9 @@ _BELOW = """
 
 
 def runs(as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List the runs of the database, the latest first, those that a run delegated to below it. Times are UTC.
+    """List the runs of the database, the latest first.
+
+    Those that a run delegated to stand below it. Times are UTC.
 
     \b
     Examples:
