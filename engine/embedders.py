@@ -17,11 +17,15 @@ from typing import Any, Protocol
 
 from . import plugins
 from .errors import EngineError
+from .installing import how_to_install
 
-MISSING = "nothing finds by meaning here: pip install 'engine[meaning]'"
-"""What is said where no embedder is installed."""
 MOST_NUMBERS = 8192
 """How many numbers a vector may have."""
+
+
+def missing() -> str:
+    """What is said where no embedder is installed."""
+    return f"nothing finds by meaning here: {how_to_install('meaning')}"
 
 
 class Embedder(Protocol):
@@ -42,7 +46,7 @@ class _WordLlama:
     name = "wordllama-256"
 
     def missing(self) -> str | None:
-        return None if find_spec("wordllama") else MISSING
+        return None if find_spec("wordllama") else missing()
 
     def embed(self, texts: Sequence[str]) -> Iterable[Sequence[float]]:
         found: Iterable[Sequence[float]] = _word_llama().embed(list(texts), norm=True)

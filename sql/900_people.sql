@@ -247,13 +247,13 @@ join _answers as a on a.turn_id = t.id
 where t.reasoning is not null;
 
 create view loop_results as
--- How each prompt ended and what it used; status 202 while its run waits for a decision. A run of a workflow used what
--- its steps did.
+-- How each prompt ended and what it used; status 202 while its run waits for a decision, and no answer before its end.
+-- A run of a workflow used what its steps did.
 select
     r.alias as run,
     l.sequence as loop,
     case when l.status = 102 and r.status = 202 then 202 else l.status end as status,
-    l.answer,
+    case when l.ended_at is not null then l.answer end as answer,
     l.reason,
     count(t.id) as turns,
     coalesce(sum(t.prompt_tokens), 0) as prompt_tokens,

@@ -51,9 +51,10 @@ group by f.command_id;
 
 create view run_story as
 -- A run from prompt to answer: select * from run_story where run = 'demo' order by loop, place, step. 'kind' is prompt,
--- command, note (of the engine: an error, or what was put in short) or answer. 'changes' is a JSON array of path, change,
--- added and removed (lines), 'outputs' one of path, lines and tail (the end) of what a process printed; 'seconds' is how
--- long it ran. 'text' is the prompt or answer, the line or text of a command, 'message' what came of it.
+-- command, note (of the engine: an error, or what was put in short), step (of a workflow) or answer. 'changes' is a JSON
+-- array of path, change, added and removed (lines), 'outputs' one of path, lines and tail (the end) of what a process
+-- printed; 'seconds' is how long it ran. 'text' is the prompt or answer, the line or text of a command, 'message' what
+-- came of it.
 select
     r.alias as run, l.sequence as loop, null as turn, -1 as place, 0 as step, 'prompt' as kind, l.mode as action,
     null as target, l.status, null as outcome, null as exit_code, null as seconds, null as changes, null as outputs,
@@ -102,6 +103,13 @@ left join jobs as j on j.effect_id = f.id
 -- the prompt and the answer have rows of their own
 where not (c.id is not null and c.turn_id is null and lower(c.path) glob 'run://*' and c.body is not null)
     and not (g.action = 'update' and l.answer is not null and trim(g.body) = trim(l.answer))
+union all
+select
+    s.run, 1, null, 0, row_number() over (partition by s.run order by s.layer, s.step), 'step', 'step', s.step,
+    coalesce(s.status, 100), s.state, null, s.seconds, null, null, null, substr(s.answer, 1, 1000),
+    s.state || coalesce(', run ' || s.child, '') || coalesce(': ' || s.reason, ''), s.started_at
+from step_list as s
+where s.state <> 'waiting'
 union all
 select
     r.alias, l.sequence, null, 1000000000, 0, 'answer', s.name, null, l.status, null, null,

@@ -31,8 +31,8 @@ CITATION = re.compile(r"^[\s#*\"-]*spec:((?: @[a-z0-9_-]+)+)\s*(?:\"\"\")?$", re
 # These hold citations as examples of the form.
 ABOUT_THE_FORM = {"test_sqltest.py", "test_lint_sql.py"}
 
-BLOCK = re.compile(r"^```(python|sql)\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
-FILE = re.compile(r"(?:#|--) (\w+\.(?:py|sql))\n")
+BLOCK = re.compile(r"^```(python|sql|yaml)\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"(?:#|--) (\w+\.(?:py|sql|yaml))\n")
 DATABASE = "agent.db"
 SECONDS = 300
 

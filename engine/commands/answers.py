@@ -71,10 +71,10 @@ def stats(as_json: JsonOption = False, db: DbOption = None) -> None:
       engine cache stats
       engine cache stats --json
     """
-    from engine.embedders import MISSING, embedder
+    from engine.embedders import embedder, missing
 
     if embedder() is None:
-        say(f"only the same prompt is found; {MISSING}")
+        say(f"only the same prompt is found; {missing()}")
     with database_or_fresh(db) as database:
         rows = database.rows(_STATS)
     if as_json:

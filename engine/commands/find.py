@@ -96,10 +96,10 @@ def _opened(db: Path | None, meaning: bool) -> Database:
 def _known(database: Database, text: str, alias: str | None, limit: int) -> list[dict[str, Any]]:
     """What is about `text`, in the columns of the hits; of a run only entries that it sees."""
     from engine.discovery import discover
-    from engine.embedders import MISSING, embedder
+    from engine.embedders import embedder, missing
 
     if embedder() is None:
-        say(f"found by words alone; {MISSING}")
+        say(f"found by words alone; {missing()}")
     run = database.value("select id from runs where alias = ?", (alias,))
     kinds = ("entry",) if run else ("tool", "skill", "rule", "entry")
     found = discover(database, text, kinds=kinds, run_id=run, limit=min(limit, 20), progress=_told)

@@ -51,9 +51,9 @@ _BELOW = """
 
 
 def runs(as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List the runs of the database, the latest first. Times are UTC.
+    """List the runs of the database, the latest first.
 
-    Runs that another run has delegated to stand below it.
+    Those that a run delegated to stand below it. Times are UTC.
 
     \b
     Examples:

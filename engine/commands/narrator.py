@@ -67,8 +67,8 @@ class Narrator:
 
     def _tell_child(self, run: str, event: Mapping[str, Any]) -> None:
         """Print what a run does that was delegated to, behind its name; what it writes meanwhile is not shown."""
+        self._rest()  # the parent's model has said what it had to
         if event["type"] in ("command", "error", "strike", "retry", "sandbox", "loop"):
-            self._rest()
             self._speaker = f"{run} "
             (self._ended if event["type"] == "loop" else self._tellers[event["type"]])(event)
             self._speaker = ""

@@ -125,7 +125,7 @@ def _output(output: Mapping[str, Any], width: int | None, show: str | None) -> I
 
 def _fact(row: Row) -> str:
     """What came of a command in a word: lines changed, exit code, status of a failure."""
-    if row["kind"] not in ("command", "note"):
+    if row["kind"] not in ("command", "note", "step"):
         return ""
     if row["exit_code"] is not None:
         return f"exit {row['exit_code']}"

@@ -360,6 +360,10 @@ def test_the_commands_check_run_show_draw_and_resume(tmp_path: Path, root: Path)
     ended = cli(root, "workflow", "resume")
     assert (ended.returncode, ended.stdout) == (0, "It is written.\n"), ended.stderr
     assert cli(root, "workflow", "resume", "wf").returncode == 7
+    told = cli(root, "log", "wf").stdout
+    assert re.findall(r"step \w+|completed, run \S+", told) == [
+        "step write", "completed, run wf-write", "step last", "completed, run wf-last",
+    ]  # fmt: skip
     listed = json.loads(cli(root, "workflow", "list", "--json").stdout)
     assert [row["name"] for row in listed["workflows"]] == ["code-review", "research-digest", "test-and-fix"]
     assert [(row["run"], row["completed"]) for row in listed["runs"]] == [("wf", 2)]
