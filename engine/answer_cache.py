@@ -17,18 +17,27 @@ if TYPE_CHECKING:
 _FREE = Usage(prompt_tokens=0, cached_tokens=0, completion_tokens=0, reasoning_tokens=0, cost=0.0)
 
 
-def given_answer(db: Store, turn_id: int, packet: str | None, tools: Sequence[ToolSpec]) -> Completion | None:
-    """The answer to the prompt of a turn from the cache, at no cost; None: the model is to be asked, and its answer is kept.
+def question_of(db: Store, turn_id: int, packet: str | None, tools: Sequence[ToolSpec]) -> dict[str, Any] | None:
+    """What the cache is asked for a turn, a row of `_look_for_answer`; None where it has nothing to say to that turn.
 
-    `packet` is what stands beside the prompt, None where that is not known. Needs a transaction that stores the answer too.
+    `packet` is what stands beside the prompt, None where that is not known. May load an embedder: call it outside of a
+    transaction.
     """
     turn = db.row("select asked_of, prompt from _cacheable_turns where turn_id = ?", (turn_id,))
     if turn is None or packet is None:
         return None
     asked = json.dumps([turn["asked_of"], packet, [(tool.name, tool.description, tool.schema) for tool in tools]])
     key = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()
-    db.insert("_look_for_answer", turn_id=turn_id, key=key, **_meaning(turn["prompt"]))
-    found = db.row("select * from _given_answers where turn_id = ?", (turn_id,))
+    return {"turn_id": turn_id, "key": key, **_meaning(turn["prompt"])}
+
+
+def given_answer(db: Store, question: dict[str, Any]) -> Completion | None:
+    """The answer to a question from the cache, at no cost; None: the model is to be asked, and its answer is kept.
+
+    Needs a transaction that stores the answer too.
+    """
+    db.insert("_look_for_answer", **question)
+    found = db.row("select * from _given_answers where turn_id = ?", (question["turn_id"],))
     if found is None:
         return None
     return Completion(

@@ -316,6 +316,27 @@ class SandboxEvent(_OfARun):
     body: str
 
 
+class EmbedderEvent(_OfARun):
+    """What finds by meaning failed, so that tools are found by their words alone; `body` says why. It is told once a run."""
+
+    type: Literal["embedder"]
+    id: int
+    turn: int
+    status: int
+    body: str
+
+
+class CachedEvent(_OfARun):
+    """The answer of a turn came from the answer cache, at no cost; `body` names the turn that it was given in before."""
+
+    type: Literal["cached"]
+    id: int
+    turn: int
+    cost: float
+    status: int
+    body: str
+
+
 class StepEvent(_OfARun):
     """A step of a workflow, `action`, is in another state: `outcome` is running, completed, failed, cancelled or skipped."""
 
@@ -348,6 +369,8 @@ Event = (
     | OutputEvent
     | RetryEvent
     | SandboxEvent
+    | EmbedderEvent
+    | CachedEvent
     | StepEvent
     | LoopEvent
 )

@@ -69,21 +69,24 @@ def discover(
     run_id: int | None = None,
     limit: int = 10,
     progress: Progress | None = None,
+    by_meaning: bool = True,
 ) -> list[Row]:
     """What `query` finds, best first, as rows of `_found_texts`; words alone where no embedder is installed.
 
     `kinds` are of `KINDS`, `scopes` are project:N, run:N or global, `pattern` is one over paths and names; with `run_id`
-    only entries that the run sees, as it sees them. Writes to the file. Raises `EngineError` (500) where an embedder fails.
+    only entries that the run sees, as it sees them; without `by_meaning` words alone are searched. Writes to the file.
+    Raises `EmbedderFailed` (500).
     """
     text = query[:QUERY_CHARACTERS].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
-    refresh(db, progress, kinds)
+    chosen = embedder() if by_meaning else None
+    _refresh(db, chosen, progress, kinds)
     wanted = {
         "kinds": None if kinds is None else json.dumps(list(kinds)),
         "scopes": None if scopes is None else json.dumps(list(scopes)),
         "pattern": pattern,
         "run_id": run_id,
     }
-    meant = _meant(db, text, wanted)
+    meant = _meant(db, chosen, text, wanted)
     with db.transaction():
         db.insert("_rank_texts", query=text, **meant, **wanted)
         found = db.rows("select * from _found_texts limit ?", (limit,))
@@ -91,9 +94,8 @@ def discover(
     return found
 
 
-def _meant(db: Store, text: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    """The vector of a query and the texts that are near it; nothing where no embedder is installed."""
-    chosen = embedder()
+def _meant(db: Store, chosen: Embedder | None, text: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    """The vector of a query and the texts that are near it; nothing without an embedder."""
     if chosen is None:
         return {}
     vector = vectors(chosen, [text])[0]
@@ -128,10 +130,13 @@ def _load_sqlite_vec(connection: apsw.Connection) -> bool:
 
 def refresh(db: Store, progress: Progress | None = None, kinds: Iterable[str] | None = None) -> None:
     """Read what can be found anew where it has changed, and make the vectors that are missing; entries only if wanted."""
+    _refresh(db, embedder(), progress, kinds)
+
+
+def _refresh(db: Store, chosen: Embedder | None, progress: Progress | None, kinds: Iterable[str] | None) -> None:
     entries = kinds is None or "entry" in kinds
     with db.transaction():
         db.insert("_refresh_search", entries=entries)
-    chosen = embedder()
     if chosen is not None:
         _embed(db, chosen, entries, progress)
 

@@ -23,6 +23,10 @@ MOST_NUMBERS = 8192
 """How many numbers a vector may have."""
 
 
+class EmbedderFailed(EngineError):  # noqa: N818 - as the others
+    """500: an embedder raised an error, or returned something else than a vector a text."""
+
+
 def missing() -> str:
     """What is said where no embedder is installed."""
     return f"nothing finds by meaning here: {how_to_install('meaning')}"
@@ -61,18 +65,20 @@ def embedder() -> Embedder | None:
 def vectors(embedder: Embedder, texts: Sequence[str]) -> list[array[float]]:
     """The vectors of `texts`, each of length 1; that of a text in which the embedder sees nothing is all 0.
 
-    Raises `EngineError` (500) for an embedder that fails, or returns something else than a vector a text.
+    Raises `EmbedderFailed` (500) for an embedder that fails, or returns something else than a vector a text.
     """
     try:
         found = [_unit(array("f", vector)) for vector in embedder.embed(texts)]
     except Exception as error:
-        raise EngineError(f"embedder {embedder.name!r}: {type(error).__name__}: {str(error)[:200]}") from error
+        raise EmbedderFailed(f"embedder {embedder.name!r}: {type(error).__name__}: {str(error)[:200]}") from error
     if len(found) != len(texts) or len({len(each) for each in found}) > 1:
-        raise EngineError(
+        raise EmbedderFailed(
             f"embedder {embedder.name!r}: {len(texts)} texts came back as {len(found)} vectors of any length"
         )
     if found and not 0 < len(found[0]) <= MOST_NUMBERS:
-        raise EngineError(f"embedder {embedder.name!r}: a vector has 1 to {MOST_NUMBERS} numbers, not {len(found[0])}")
+        raise EmbedderFailed(
+            f"embedder {embedder.name!r}: a vector has 1 to {MOST_NUMBERS} numbers, not {len(found[0])}"
+        )
     return found
 
 

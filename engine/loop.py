@@ -18,7 +18,7 @@ from .effects import files, pages
 from .effects.perform import Performer
 from .errors import EngineError, LeaseLost
 from .functions.limits import Stopped
-from .knowledge import prepare_loop
+from .knowledge import prepare_loop, search_for_prompt
 from .lease import Lease
 from .model_choice import keys_for
 from .models import protocol, resolve_model
@@ -88,6 +88,7 @@ class Driver:
         }
         self._outside = {
             "scan": self._scan,
+            "prepare": self._prepare,
             "ask": self._ask,
             "perform": self._perform,
             "recover": self._recover,
@@ -198,6 +199,9 @@ class Driver:
         if request:
             files.scan(self._db, request)
 
+    def _prepare(self, step: Row) -> None:
+        search_for_prompt(self._db, self._run, step["turn_id"], self._lease.token)
+
     def _render(self, step: Row) -> None:
         if files.look_at_watched(self._db, step["run_id"]):
             files.bring_pictures(self._db, step["turn_id"])
@@ -258,16 +262,20 @@ class Driver:
         self._progress.answered(step["turn_id"])
 
     def _answer_from_cache(self, step: Row, row: Row) -> bool:
-        """Store an answer of before, if there is one that fits."""
-        from .answer_cache import given_answer
+        """Store an answer of before, if there is one that fits. What its prompt means is found before the transaction."""
+        from .answer_cache import given_answer, question_of
 
-        with self._progress.answering(step["turn"]), self._db.transaction():
-            packet = self._renderer.beside_prompt(step["turn_id"])
-            given = given_answer(self._db, step["turn_id"], packet, self._tools(row))
+        packet = self._renderer.beside_prompt(step["turn_id"])
+        question = question_of(self._db, step["turn_id"], packet, self._tools(row))
+        if question is None:
+            return False
+        with self._progress.answering(step["turn"]):
+            with self._db.transaction():
+                given = given_answer(self._db, question)
+                if given:
+                    self._store(step["turn_id"], given, 0)
             if given:
-                self._store(step["turn_id"], given, 0)
-        if given:
-            self._progress.answered(step["turn_id"])
+                self._progress.answered(step["turn_id"])
         return given is not None
 
     def _request(self, row: Row) -> protocol.Request:

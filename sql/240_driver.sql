@@ -52,8 +52,8 @@ on conflict (status) do update set loop_status = excluded.loop_status, meaning =
 -- views
 
 create view next_steps as
--- What the driver has to do next: begin, scan, render, ask, dispatch, confine, perform, recover, wait (for a decision),
--- verify (the result against its criteria) or end.
+-- What the driver has to do next: begin, scan, prepare, render, ask, dispatch, confine, perform, recover, wait (for a
+-- decision), verify (the result against its criteria) or end.
 select
     r.id as run_id,
     r.alias as run,
@@ -73,6 +73,7 @@ select
             then 'begin'
         when t.id is null then 'end'
         when t.phase = 'assembling' and exists (select 1 from _scan_requests as q where q.turn_id = t.id) then 'scan'
+        when t.phase = 'assembling' and exists (select 1 from _due_searches as d where d.turn_id = t.id) then 'prepare'
         when t.phase = 'assembling' then 'render'
         when t.phase = 'asking' then 'ask'
         when t.phase = 'answered' then 'dispatch'

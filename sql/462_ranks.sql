@@ -91,7 +91,7 @@ instead of insert on _rank_texts
 begin
     delete from _search_ranks;
     insert into _search_ranks (ranker, text_id, place)
-    select 'words', id, row_number() over (order by rank, id)
+    select 'words', id, row_number() over (order by rank, id) as place
     from (
         -- of each text its best piece
         select id, rank, row_number() over (partition by kind, scope, name, content_id order by rank, id) as piece
@@ -107,10 +107,13 @@ begin
                     where o.run_id = new.run_id and o.entry_id = t.entry_id and o.content_id = t.content_id
                 ))
             order by s.rank
-            limit 50
+            -- a text has 100 pieces at most, so these are of 50 texts or more
+            limit 5000
         )
     )
-    where piece = 1;
+    where piece = 1
+    order by place
+    limit 50;
     insert into _search_ranks (ranker, text_id, place)
     select 'meaning', id, row_number() over (order by cosine desc, id)
     from (

@@ -122,10 +122,11 @@ join loops as l on l.id = n.loop_id
 join runs as r on r.id = l.run_id
 left join _tool_choices as d on d.loop_id = n.loop_id;
 
--- Decide what tools a loop is told of: insert into _narrow_tools (turn_id, found, embedder). 'found' is a JSON array of
--- what a search for the prompt found among tools: name, score, found_by.
+-- Decide what tools a loop is told of: insert into _narrow_tools (turn_id, found, embedder, failure). 'found' is a JSON
+-- array of what a search for the prompt found among tools: name, score, found_by. 'failure' is the error of an embedder
+-- that failed, so that words alone were searched.
 create view _narrow_tools as
-select t.id as turn_id, null as found, null as embedder
+select t.id as turn_id, null as found, null as embedder, null as failure
 from turns as t
 where false;
 
@@ -178,4 +179,12 @@ begin
         left join json_each(new.found) as f on f.value ->> '$.name' = o.name
         where t.id = new.turn_id
     ) as w;
+    insert into events (at, run_id, turn_id, kind, detail)
+    select now(), run_id, id, 'embedder.failed', json_object('reason', new.failure)
+    from turns
+    where id = new.turn_id
+        and new.failure is not null
+        and not exists (
+            select 1 from events as e where e.run_id = turns.run_id and e.kind = 'embedder.failed'
+        );
 end;

@@ -150,6 +150,11 @@ begin
         and prompts_agree(f.prompt, f.asked)
     order by f.similarity desc, f.created_at desc
     limit 1;
+    insert into events (at, run_id, turn_id, kind)
+    select now(), t.run_id, t.id, 'answer.cached'
+    from _answer_hits as h
+    join turns as t on t.id = h.turn_id
+    where h.turn_id = new.turn_id;
     update _cached_answers
     set hits = hits + 1
     where turn_id = (

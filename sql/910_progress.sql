@@ -132,6 +132,21 @@ join runs as r on r.id = ev.run_id
 where ev.kind = 'sandbox.missing'
 union all
 select
+    r.alias, ev.id, case ev.kind when 'answer.cached' then 'cached' else 'embedder' end, t.sequence, null, null,
+    case ev.kind when 'answer.cached' then t.cost end, null, null, case ev.kind when 'answer.cached' then 200 else 500 end,
+    null,
+    coalesce(
+        json_extract(ev.detail, '$.reason') || '; tools are found by their words alone',
+        (select 'turn ' || h.from_turn || ' of run ' || h.from_run from _answer_hits as h where h.turn_id = ev.turn_id)
+    ),
+    null,
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
+from events as ev
+join turns as t on t.id = ev.turn_id
+join runs as r on r.id = ev.run_id
+where ev.kind in ('answer.cached', 'embedder.failed')
+union all
+select
     r.alias, ev.id, 'step', null, null, null, null, json_extract(ev.detail, '$.step'), null, null,
     json_extract(ev.detail, '$.to'), json_extract(ev.detail, '$.reason'), null,
     strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')

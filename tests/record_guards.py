@@ -295,6 +295,7 @@ FREE = {
     "model_failures": "vocabulary",
     "_entry_actions": "vocabulary",
     "_explained_lines": "work in hand",
+    "_prepared_loops": "work in hand; what was found stands in the narrowing and in the packets",
     "_result_statuses": "vocabulary",
     "_matched_entries": "work in hand",
     "_purges": "work in hand",

@@ -37,6 +37,8 @@ class Narrator:
             "strike": self._strike,
             "retry": self._retry,
             "sandbox": self._sandbox,
+            "embedder": self._embedder,
+            "cached": self._cached,
             "step": self._step,
         }
 
@@ -68,7 +70,7 @@ class Narrator:
     def _tell_child(self, run: str, event: Mapping[str, Any]) -> None:
         """Print what a run does that was delegated to, behind its name; what it writes meanwhile is not shown."""
         self._rest()  # the parent's model has said what it had to
-        if event["type"] in ("command", "error", "strike", "retry", "sandbox", "loop"):
+        if event["type"] in ("command", "error", "strike", "retry", "sandbox", "embedder", "cached", "loop"):
             self._speaker = f"{run} "
             (self._ended if event["type"] == "loop" else self._tellers[event["type"]])(event)
             self._speaker = ""
@@ -111,6 +113,13 @@ class Narrator:
 
     def _sandbox(self, event: Mapping[str, Any]) -> None:
         say(f"NO SANDBOX{one_line(event['body'], 400).removeprefix('no sandbox')}", "red")
+
+    def _embedder(self, event: Mapping[str, Any]) -> None:
+        say(f"{self._speaker}[{event['turn']}]      {one_line(event['body'], 400)}", "yellow")
+
+    def _cached(self, event: Mapping[str, Any]) -> None:
+        came = one_line(event["body"], 120)
+        say(f"{self._speaker}[{event['turn']}]      from the answer cache, {dollars(event['cost'])} ({came})", dim=True)
 
     def _step(self, event: Mapping[str, Any]) -> None:
         why = f": {one_line(event['body'], 200)}" if event.get("body") else ""

@@ -34,11 +34,20 @@ from (
     join loops as l on l.id = t.loop_id
     join _response_prose as p on p.turn_id = t.id
     where r.alias = :run and trim(p.prose) not in ('', trim(coalesce(l.answer, '')))
+    union all
+    select
+        l.sequence, t.sequence, t.sequence, -1, 'cached', null, null, null, null, null, null, null, null,
+        'turn ' || h.from_turn || ' of run ' || h.from_run, null, null
+    from runs as r
+    join turns as t on t.run_id = r.id
+    join loops as l on l.id = t.loop_id
+    join _answer_hits as h on h.turn_id = t.id
+    where r.alias = :run
 )
 where :turn is null or turn = :turn
 order by loop, place, step
 """
-"""The rows of `run_story`, and what the model said besides its commands."""
+"""The rows of `run_story`, what the model said besides its commands, and which answers came from the cache."""
 
 _LAST_LINES = 5
 """Lines of an output that are shown, the last ones."""
@@ -79,6 +88,11 @@ def _lines(row: Row, width: int | None, room: int, show: str | None) -> Iterator
             yield from _plainly(wrapped(_seen(row["text"]), width, "> ", "> "), "cyan")
         case "said":
             yield from _plainly(wrapped(_seen(row["text"]).strip("\n"), width, _INDENT, _INDENT), None)
+        case "cached":
+            yield from _plainly(
+                wrapped(f"[{row['turn']}] from the answer cache, $0.0000 ({_seen(row['text'])})", width, "", _INDENT),
+                "dim",
+            )
         case "answer":
             reason = f": {_seen(row['message'])}" if row["message"] else ""
             colour = "green" if row["status"] < 300 else "red"

@@ -390,6 +390,10 @@ create table _answer_hits (
     similarity real not null
 ) strict;
 
+create table _prepared_loops (
+    loop_id integer primary key constraint prepared_loops_loop references loops (id) on delete cascade
+) strict;
+
 -- texts that were read before have one piece each: they are read anew
 alter table search_texts add column line integer not null default 1;
 

@@ -279,3 +279,13 @@ def test_the_commands_find_by_meaning(tmp_path: Path) -> None:
     assert done.stderr == ""
     found = json.loads(cli(root, "skills", "search", "--json", "salaries of employees").stdout)
     assert [row["name"] for row in found] == ["pay-out"]
+
+
+def test_a_long_text_does_not_crowd_out_others(db: engine.Database, tmp_path: Path) -> None:
+    db.execute("update search_rankers set weight = 0 where name = 'meaning'")
+    long = "harbour harbour harbour harbour\n" * 9_000
+    root = project.make(tmp_path / "port", {"long.md": long, "short.md": "The harbour " + "is far from here. " * 100})
+    model = script(tmp_path, '<get path="**" like="harbour"/>', DONE)
+    db.run("read", model=model, root=root, run="demo", yolo=True)
+    assert db.value("select count(*) from search_texts where name = 'long.md'") > 50
+    assert names(db, "harbour", kinds=("entry",)) == ["long.md", "short.md"]

@@ -51,6 +51,10 @@ CREATE TABLE _matched_entries (
     primary key (command_id, entry_id)
 ) strict, without rowid;
 
+CREATE TABLE _prepared_loops (
+    loop_id integer primary key constraint prepared_loops_loop references loops (id) on delete cascade
+) strict;
+
 CREATE TABLE _purges (
     run_id integer primary key
 ) strict;
@@ -1410,6 +1414,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _domain_findings (part, place, kind, name, word, path, domain_id)
 -- view _driven_children (run_id, lineage)
 -- view _due_effects (run_id, turn_id, command_id, proposal_id, kind, ordinal, detail)
+-- view _due_searches (turn_id, what)
 -- view _edit_files (command_id, run_id, proposal_id, kind, path, entry_id, hash_before, hash_after, content_id, leads_to, executable, log_path)
 -- view _edits (command_id, entry_id, path, attributes, is_pattern, visibility, edit)
 -- view _effect_channels (effect_id, run_id, turn_id, channel, path)
@@ -1521,7 +1526,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _move_loop (loop_id, status, reason)
 -- view _named_threads (name)
 -- view _narrow_limits (loop_id, most)
--- view _narrow_tools (turn_id, found, embedder)
+-- view _narrow_tools (turn_id, found, embedder, failure)
 -- view _newest_selection (id, loop_id, run_id, project_id, turn, prompts, context_left, rule_set_id, bracket, basis, devmode, room, chars, all_chars, tag)
 -- view _next_checks (turn_id, run_id, loop_id, sequence, attempt, kind)
 -- view _next_piped_text (path, most_tokens)
@@ -1742,6 +1747,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view decisions (run, turn, path, kind, target, decision, decided_by, reason, decided, command_id, proposal_id)
 -- view dispatch (run, lease, only)
 -- view document_references (project, source, line, title, target, chars)
+-- view end_preparation (run, lease)
 -- view end_step (run, step, lease)
 -- view end_workflow (run, lease)
 -- view fail_call (turn_id, status, message)
@@ -2041,6 +2047,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger effects__keep_keys on effects
 -- trigger effects__keep_rows on effects
 -- trigger effects__keep_state on effects
+-- trigger end_preparation__end on end_preparation
 -- trigger end_step__end on end_step
 -- trigger end_workflow__end on end_workflow
 -- trigger end_workflow__rest on end_workflow
