@@ -50,6 +50,7 @@ from .commands import (
 )
 from .commands.completing import complete_for_bash, is_for_bash
 from .commands.exits import FAILED, exit_code
+from .commands.grouped import Grouped
 from .commands.printing import print_error
 from .errors import EngineError, NotFound
 
@@ -57,6 +58,7 @@ _NAME = "engine"
 
 app = typer.Typer(
     name=_NAME,
+    cls=Grouped,
     rich_markup_mode=None,  # plain help: half the time, and it reads the same everywhere
     pretty_exceptions_enable=False,
     no_args_is_help=True,

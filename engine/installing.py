@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 
 def how_to_install(extra: str) -> str:
@@ -15,6 +13,10 @@ def how_to_install(extra: str) -> str:
 
     A name alone would ask the package index, which may know another project by it.
     """
+    # both are slow to import, and most processes say nothing of extras
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import unquote, urlsplit
+
     with suppress(PackageNotFoundError, OSError, ValueError, KeyError, TypeError, AttributeError):
         origin = json.loads(distribution("engine").read_text("direct_url.json") or "null")
         folder = Path(unquote(urlsplit(origin["url"]).path))

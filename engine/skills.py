@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from .errors import NotFound, ValidationError, error_for
+from .installing import how_to_install
 from .places import config_folder, home_folder
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _of_address(db: Store, address: str) -> list[SkillText]:
     from .effects.pages import missing_library
 
     if missing := missing_library():
-        raise error_for(415, f"addresses are read with the extra 'web': pip install 'engine[web]' ({missing})")
+        raise error_for(415, f"addresses are read with the extra 'web': {how_to_install('web')} ({missing})")
     from .skill_sources import of_bytes
     from .web.addresses import Policy
     from .web.failures import WebFailure

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError
+from engine.installing import how_to_install
 
 from . import files
 
@@ -28,7 +29,7 @@ def perform(db: Store, stopped: threading.Event, effect: Row) -> dict[str, Any]:
         settled: dict[str, Any] = json.loads(request["answer"])
         return settled
     if missing := missing_library():
-        return _failed("unsupported", f"the web is read with the extra 'web': pip install 'engine[web]' ({missing})")
+        return _failed("unsupported", f"the web is read with the extra 'web': {how_to_install('web')} ({missing})")
     from engine.web.failures import WebFailure
     from engine.web.network import Deadline
 
@@ -98,7 +99,7 @@ def _found(request: Row, deadline: Any) -> list[dict[str, Any]]:
 
     engine = chosen_engine(request["search_engine"])
     if engine is None:
-        raise WebFailure("unsupported", "nothing searches here: set search_engine, or pip install 'engine[web]'")
+        raise WebFailure("unsupported", f"nothing searches here: set search_engine, or {how_to_install('web')}")
     hits = search(
         request["target"].strip(),
         engine,

@@ -19,6 +19,7 @@ from typing import Any
 
 from engine import plugins
 from engine.errors import NotFound, ValidationError
+from engine.installing import how_to_install
 from engine.models import LOCAL_NAMES
 
 Count = Callable[[str], int]
@@ -63,7 +64,7 @@ def _tiktoken(encoding: str, model: str) -> Count:
     try:
         import tiktoken
     except ImportError as error:
-        raise NotFound("setting tokenizer: tiktoken is not installed; run: pip install 'engine[tokenizers]'") from error
+        raise NotFound(f"setting tokenizer: tiktoken is not installed; run: {how_to_install('tokenizers')}") from error
     try:
         table = tiktoken.get_encoding(encoding) if encoding else _encoding_of(tiktoken, model)
     except Exception as error:  # whatever its download of the tables raises
@@ -84,7 +85,7 @@ def _tokenizers(file: str) -> Count:
         from tokenizers import Tokenizer  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
         raise NotFound(
-            "setting tokenizer: tokenizers is not installed; run: pip install 'engine[tokenizers]'"
+            f"setting tokenizer: tokenizers is not installed; run: {how_to_install('tokenizers')}"
         ) from error
     try:
         table = Tokenizer.from_file(file)

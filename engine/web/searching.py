@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 
 from engine.functions.paths import MAXIMUM_PATH
+from engine.installing import how_to_install
 
 from .addresses import Policy
 from .failures import WebFailure
@@ -84,7 +85,7 @@ def _ask_ddgs(query: str, count: int, deadline: Deadline) -> list[Any]:
         from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
     except ImportError:
         raise WebFailure(
-            "unsupported", "searching without a SearXNG needs an extra: pip install 'engine[web]'"
+            "unsupported", f"searching without a SearXNG needs an extra: {how_to_install('web')}"
         ) from None
     try:
         found = deadline.call(lambda: DDGS(timeout=max(1, int(deadline.seconds))).text(query, max_results=count))

@@ -101,9 +101,11 @@ def test_every_command_has_an_example_in_its_help(tmp_path: Path, words: list[st
 
 
 def test_help_lists_every_command_whole(tmp_path: Path) -> None:
-    listed = engine(tmp_path, "--help").stdout.partition("Commands:")[2]
-    assert sorted(line.split()[0] for line in listed.strip().splitlines()) == sorted(COMMANDS)
+    listed = engine(tmp_path, "--help").stdout.partition("\nWork:\n")[2]
+    lines = [line for line in listed.splitlines() if line.startswith("  ")]
+    assert sorted(line.split()[0] for line in lines) == sorted(COMMANDS)
     assert "..." not in listed
+    assert "More:" not in listed, "each command is in a group"
 
 
 def test_version_is_that_of_the_package(tmp_path: Path) -> None:

@@ -1,0 +1,38 @@
+"""The list of commands that `engine --help` prints, by what people want to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperGroup
+
+GROUPS = {
+    "Work": ("run", "resume", "abort", "workflow"),
+    "Look": ("runs", "show", "log", "plan", "find", "packet", "context", "diff", "stream"),
+    "Decide": ("proposals", "resolve", "grants", "policy", "threads", "trust"),
+    "Entries and files": ("get", "set", "rm", "cp", "mv", "files", "relations"),
+    "Go back": ("undo", "rewind", "fork", "purge"),
+    "Knowledge": ("init", "rules", "skills", "personas", "cache"),
+    "Set up": ("config", "models", "keys", "doctor", "sql", "shell"),
+}
+"""The commands of each group, in the order in which they are listed."""
+
+
+class Grouped(TyperGroup):
+    """The commands of the engine; its help lists them by `GROUPS`, and last those that are in none."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a list for each group, with the first columns aligned over all of them."""
+        grouped = {name for names in GROUPS.values() for name in names}
+        rest = tuple(name for name in self.list_commands(ctx) if name not in grouped)
+        width = max(map(len, self.list_commands(ctx)))
+        for title, names in {**GROUPS, "More": rest}.items():
+            known = [(name, self.get_command(ctx, name)) for name in names]
+            rows = [
+                (name.ljust(width), command.get_short_help_str(formatter.width - width - 6))
+                for name, command in known
+                if command is not None
+            ]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
