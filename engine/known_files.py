@@ -11,7 +11,7 @@ import hashlib
 import os
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from .build import installed
 from .errors import Conflict, EngineError, PermissionDenied
 from .locate import FOLDER
 from .own_files import identity
-from .places import home_folder, read_own, state_folder, write_own
+from .places import home_folder, read_own, state_folder, temporary_folder, write_own
 
 Act = tuple[str, str | None, str]
 """What a file would do: its kind, the run that does it or None, and what it is, for people."""
@@ -166,8 +166,9 @@ def forget(connection: apsw.Connection, path: Path) -> None:
     note = _note(path, str(connection.execute(_MARK).get))
     if note is not None:
         _known_here.discard(note)
-        with suppress(FileNotFoundError):
-            (_notes() / note).unlink()
+        for folder in _folders():
+            with suppress(OSError):
+                (folder / note).unlink()
 
 
 def _changed_tables(connection: apsw.Connection) -> list[str]:
@@ -189,6 +190,15 @@ def _notes() -> Path:
     return state_folder() / "files"
 
 
+def _folders() -> Iterator[Path]:
+    """Where notes may lie: in the user's folder of state and, where that cannot be written, among temporary files."""
+    yield _notes()
+    with suppress(EngineError):
+        temporary = Path(temporary_folder()) / f"engine-{os.geteuid()}-files"
+        if not temporary.is_symlink():  # whoever may write there may have made it
+            yield temporary
+
+
 def _note(path: Path, mark: str) -> str | None:
     """The name of the note about a file with this mark; None where there is no file."""
     found = identity(Path(os.path.realpath(path)))
@@ -197,7 +207,9 @@ def _note(path: Path, mark: str) -> str | None:
 
 def _knows(path: Path, mark: str) -> bool:
     note = _note(path, mark)
-    return note is not None and (note in _known_here or read_own(_notes() / note) is not None)
+    if note is None:
+        return False
+    return note in _known_here or any(read_own(folder / note) is not None for folder in _folders())
 
 
 def _adopt(connection: apsw.Connection, path: Path) -> bool:
@@ -218,18 +230,19 @@ def _remember(place: Path, mark: str) -> bool:
     if note is None:
         return False
     _known_here.add(note)
-    with suppress(OSError):
-        write_own(_notes() / note, os.fsencode(place) + b"\n")
-        if int(note[:8], 16) % _SWEPT == 0:
-            _sweep()
-        return True
+    for folder in _folders():
+        with suppress(OSError):
+            write_own(folder / note, os.fsencode(place) + b"\n")
+            if int(note[:8], 16) % _SWEPT == 0:
+                _sweep(folder)
+            return True
     return False
 
 
-def _sweep() -> None:
+def _sweep(folder: Path) -> None:
     """Forget files that are gone, a month after they were noted: one on a disk that is not mounted today is kept."""
     before = time.time() - _KEPT_S
-    for note in _notes().iterdir():
+    for note in folder.iterdir():
         with suppress(OSError):
             if note.lstat().st_mtime < before and not os.path.lexists(note.read_bytes().removesuffix(b"\n")):
                 note.unlink()

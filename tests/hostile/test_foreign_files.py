@@ -16,6 +16,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -507,6 +508,11 @@ def test_a_copy_with_nothing_to_do_is_known_from_then_on(work: Path) -> None:
 def test_no_store_that_can_be_written_hinders_nobody_in_his_own_process(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # neither the folder of state nor that of temporary files
+    (work.parent / "tmp").mkdir()
+    (work.parent / "tmp" / f"engine-{os.geteuid()}-files").touch()
+    monkeypatch.setattr(tempfile, "tempdir", str(work.parent / "tmp"))
+    monkeypatch.setenv("TMPDIR", str(work.parent / "tmp"))
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/nothing")
     with engine.open(place(work)) as db:
         started(db, work, '<update status="200">ok</update>')
@@ -520,6 +526,32 @@ def test_no_store_that_can_be_written_hinders_nobody_in_his_own_process(
     assert (asked.returncode, "is not known to be yours" in asked.stderr) == (7, False)
     asked = command_process(work, "trust", "--yes", state="/proc/nothing")
     assert (asked.returncode, "set XDG_STATE_HOME" in asked.stderr) == (1, True)
+
+
+def test_over_a_read_only_home_a_file_is_known_among_temporary_files(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = work.parent / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/nothing")
+    with engine.open(work / ".engine" / "engine.db") as db:
+        started(db, work, '<update status="200">ok</update>')
+    notes = folder / f"engine-{os.geteuid()}-files"
+    # what others may write, or have put in the place of the folder, says nothing
+    notes.chmod(0o777)
+    refused = command_process(work, "resume", "demo", state="/proc/nothing")
+    assert (refused.returncode, "is not known to be yours" in refused.stderr) == (1, True), refused.stderr
+    notes.chmod(0o700)
+    notes.rename(folder / "moved")
+    notes.symlink_to(folder / "moved")
+    refused = command_process(work, "resume", "demo", state="/proc/nothing")
+    assert (refused.returncode, "is not known to be yours" in refused.stderr) == (1, True), refused.stderr
+    notes.unlink()
+    (folder / "moved").rename(notes)
+    resumed = command_process(work, "resume", "demo", state="/proc/nothing")
+    assert (resumed.returncode, resumed.stdout) == (0, "ok\n"), resumed.stderr
 
 
 def command_process(work: Path, *words: str, state: str) -> subprocess.CompletedProcess[str]:
