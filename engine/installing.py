@@ -14,13 +14,15 @@ def how_to_install(extra: str) -> str:
     A name alone would ask the package index, which may know another project by it.
     """
     # both are slow to import, and most processes say nothing of extras
-    from importlib.metadata import PackageNotFoundError, distribution
+    from importlib.metadata import distributions
     from urllib.parse import unquote, urlsplit
 
-    with suppress(PackageNotFoundError, OSError, ValueError, KeyError, TypeError, AttributeError):
-        origin = json.loads(distribution("engine").read_text("direct_url.json") or "null")
-        folder = Path(unquote(urlsplit(origin["url"]).path))
-        if origin["url"].startswith("file:") and (folder / "pyproject.toml").is_file():
-            editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
-            return f"pip install {editable}{shlex.quote(f'{folder}[{extra}]')}"
+    # what a build left in the working folder has the name too, and no origin
+    for each in distributions(name="engine"):
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+            origin = json.loads(each.read_text("direct_url.json") or "null")
+            folder = Path(unquote(urlsplit(origin["url"]).path))
+            if origin["url"].startswith("file:") and (folder / "pyproject.toml").is_file():
+                editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
+                return f"pip install {editable}{shlex.quote(f'{folder}[{extra}]')}"
     return f"pip install 'engine[{extra}]'"
