@@ -77,6 +77,13 @@ join (
     join workflows as f on f.id = s.workflow_id
 ) as d on d.workflow_id = w.workflow_id;
 
+-- The steps under way, each with its run. A run that was purged is none, nor is one that got its id since.
+create view _running_steps as
+select s.run_id, s.step, r.id as child_run_id, r.status
+from step_runs as s
+join children as c on c.run_id = s.child_run_id and c.parent_run_id = s.run_id
+join runs as r on r.id = c.run_id
+where s.state = 'running';
 
 -- How many more steps of each run may begin now: what the setting max_parallel_children leaves. A step that waits for a
 -- person holds up no other.
@@ -84,13 +91,9 @@ create view _free_steps as
 select
     w.run_id,
     (select cast(value as integer) from settings where name = 'max_parallel_children') - (
-        select count(*)
-        from step_runs as s
-        join runs as r on r.id = s.child_run_id
-        where s.run_id = w.run_id and s.state = 'running' and r.status <> 202
+        select count(*) from _running_steps as s where s.run_id = w.run_id and s.status <> 202
     ) as free
 from workflow_runs as w;
-
 
 -- Runs of workflows whose steps under way all wait for a person, while no other can begin. What a step has delegated may be
 -- what waits.
@@ -102,22 +105,20 @@ where exists (select 1 from step_runs as s where s.run_id = w.run_id and s.state
     and not exists (select 1 from ready_steps as s where s.run_id = w.run_id)
     and not exists (
         select 1
-        from step_runs as s
-        join runs as c on c.id = s.child_run_id
+        from _running_steps as s
         where s.run_id = w.run_id
-            and s.state = 'running'
             and (
-                c.status <> 202
+                s.status <> 202
                 or not exists (
                     select 1
                     from proposals as p
                     where p.state = 'proposed'
                         and (
-                            p.run_id = c.id
+                            p.run_id = s.child_run_id
                             or p.run_id in (
                                 select d.run_id
                                 from children as d
-                                where d.root_run_id = w.run_id and instr(d.lineage, '/' || c.id || '/')
+                                where d.root_run_id = w.run_id and instr(d.lineage, '/' || s.child_run_id || '/')
                             )
                         )
                 )

@@ -1622,6 +1622,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _run_scripts (command_id, run_id, entry_id, path, content_id)
 -- view _run_skills (run_id, id, scope, name, description, kind, origin, source, made_of, problem, left_out, added_by, changed_at)
 -- view _run_status_after_loop (loop_status, run_status)
+-- view _running_steps (run_id, step, child_run_id, status)
 -- view _runs_with_threads (run)
 -- view _sandbox_choices (command_id, choice, network, reads)
 -- view _sandbox_questions (run_id, choice)
