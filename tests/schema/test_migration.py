@@ -30,7 +30,7 @@ import engine
 from engine.objects import normalized, objects_of
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-VERSIONS = (1, 2, 3)
+VERSIONS = (1, 2, 3, 4)
 TOLD: dict[int, dict[str, Any]] = {
     version: json.loads(gzip.decompress((FIXTURES / f"version_{version}.json.gz").read_bytes())) for version in VERSIONS
 }
