@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cached_property
 from types import TracebackType
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from .contract import Event, OnDriver, OnEvent, OnProposal, Options, Proposal, Result, Run
     from .handles import Handles
     from .models.protocol import Model
+    from .pool import Pool
 
 _T = TypeVar("_T")
 _TEXT = "a text or None"
@@ -29,6 +31,8 @@ _CALLBACKS = dict.fromkeys(("on_event", "on_proposal", "on_driver"), "a function
 
 class Database(Outputs, Past, WorkflowRuns):
     """An open engine file, with methods for its runs. `engine.open` makes it."""
+
+    _pool: Pool | None = None
 
     @expects(prompt="a text", run=_TEXT, **_CALLBACKS)
     def run(
@@ -93,7 +97,8 @@ class Database(Outputs, Past, WorkflowRuns):
 
         self.expect_no_transaction()
         with output_file(self, keep_output, run or options.get("fork"), options.get("root")) as kept:
-            alias, loop = runs.prompt(self, prompt, run, options)
+            with self.working():
+                alias, loop = runs.prompt(self, prompt, run, options)
             runs.drive(self, alias, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver, kept=kept)
         return runs.result(self, alias, loop)
 
@@ -275,6 +280,8 @@ class Database(Outputs, Past, WorkflowRuns):
         super().close()
         if "_handles" in self.__dict__:  # asyncio is slow to import
             self._handles.close()
+        if self._pool is not None:
+            self._pool.close()
 
     async def close_async(self) -> None:
         """`close` for asyncio."""
@@ -294,6 +301,12 @@ class Database(Outputs, Past, WorkflowRuns):
         """Another handle on the same file, for another thread; close it there."""
         if str(self.path) == MEMORY:
             raise ValidationError("a database in memory has one handle; open a file to use it from several threads")
+        db = self.reader()
+        db.use_tools(self.given_tools)
+        return db
+
+    def reader(self) -> Database:
+        """Another handle on the same file, without the functions that models call."""
         db = Database(
             self.path,
             synchronous=self.synchronous,
@@ -303,8 +316,22 @@ class Database(Outputs, Past, WorkflowRuns):
             config=self.config,
         )
         db.given_models, db.keys = self.given_models, self.keys
-        db.use_tools(self.given_tools)
         return db
+
+    def shared(self) -> Database:
+        """A handle for a driver in another thread, which borrows a connection when it needs one; close it there.
+
+        Raises `Conflict` (409) where this one was closed.
+        """
+        from .borrowing import Borrower
+        from .pool import Pool
+
+        with self.__dict__.setdefault("_making", threading.Lock()):  # two threads make one
+            if self._pool is None or (self._pool.moved() and not self._pool.closed):
+                last, self._pool = self._pool, Pool(self)
+                if last is not None:
+                    last.close()
+            return Borrower(self._pool)
 
     @cached_property
     def _handles(self) -> Handles:

@@ -51,8 +51,7 @@ def join_threads(db: Store, run: str) -> None:
 
 def hang_in(db: Store) -> None:
     """Have what this connection does with runs told to their threads; twice is harmless."""
-    db.execute(_BEFORE_A_COMMAND)
-    db.execute(_AT_THE_VOTE)
+    db.add_wires(_BEFORE_A_COMMAND, _AT_THE_VOTE)
 
 
 def add_threads(

@@ -192,7 +192,7 @@ class _Group:
     def _work(self) -> None:
         """Drive one run after the other with one handle."""
         try:
-            with self._children.db.again() as db:
+            with self._children.db.shared() as db:
                 while not self._children.stopping.is_set():
                     run = self._ahead.get_nowait()
                     self._children.drive_one(db, run, self._event_teller(run), self._proposal_teller())

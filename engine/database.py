@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
@@ -21,7 +21,7 @@ from .functions.limits import Allowance
 from .given_models import GivenModels
 from .header import check_header
 from .keys import Keys
-from .lines import line_for
+from .lines import Line, line_for
 from .locate import remove
 from .objects import Object
 from .own_files import identity
@@ -92,7 +92,7 @@ class Store:
         self.given_tools: GivenTools | None = None
         self.config = config
         self.keys: Keys = Keys(files=config)
-        self._line = line_for(self.place)
+        self.line: Line = line_for(self.place)
         self.rights = Rights(None if str(path) == MEMORY else self.place)
         check_header(self.path, read_only=read_only)
         if not self.path.parent.is_dir():
@@ -166,8 +166,15 @@ class Store:
 
     def execute(self, sql: str, bindings: Bindings = ()) -> None:
         """Run a statement for what it does; the patterns in it have the allowance of one statement."""
-        with self.clear_errors, Allowance(), nullcontext() if self.connection.in_transaction else self._line.turn():
+        with self.clear_errors, Allowance(), nullcontext() if self.connection.in_transaction else self.line.turn():
             self.connection.execute(sql, bindings).fetchall()
+
+    def execute_ahead(self, sql: str, bindings: Bindings = ()) -> None:
+        """`execute`, ahead of a transaction of this thread before which nothing is done in the world.
+
+        It is committed, but a power cut before the end of that transaction may undo it.
+        """
+        self.execute(sql, bindings)
 
     @property
     def in_transaction(self) -> bool:
@@ -181,7 +188,7 @@ class Store:
         if self.in_transaction:
             yield
             return
-        with self._line.turn():
+        with self.line.turn():
             try:
                 self.execute("begin immediate")
                 yield
@@ -191,6 +198,23 @@ class Store:
                 if self.connection.in_transaction:
                     self.connection.execute("rollback")
                 raise
+
+    def held(self) -> AbstractContextManager[None]:
+        """While all statements use the same connection, `connection`."""
+        return nullcontext()
+
+    def working(self) -> AbstractContextManager[None]:
+        """While several statements follow each other, which are not one transaction; nothing may be waited for inside."""
+        return nullcontext()
+
+    def add_wires(self, *triggers: str) -> None:
+        """Make temporary triggers, for what this handle does from now on."""
+        for trigger in triggers:
+            self.execute(trigger)
+
+    def beside(self) -> Store:
+        """Another handle on the same file, for a thread that works beside that of this one; close it there."""
+        return Store(self.path, synchronous=self.synchronous, read_only=False, clock=self.clock, trust=self.trust)
 
     def use_tools(self, tools: GivenTools | None) -> None:
         """Let models of the runs that this handle drives call these functions."""

@@ -100,8 +100,9 @@ def _meant(db: Store, chosen: Embedder | None, text: str, wanted: dict[str, Any]
         return {}
     vector = vectors(chosen, [text])[0]
     everything = all(value is None for value in wanted.values())
-    statement = (_NEAR if everything else _NEAR_WANTED).replace("APART", _apart(db))
-    near = db.tuples(statement, {"embedder": chosen.name, "bits": signs(vector), **({} if everything else wanted)})
+    with db.held():  # the extension is loaded into a connection
+        statement = (_NEAR if everything else _NEAR_WANTED).replace("APART", _apart(db))
+        near = db.tuples(statement, {"embedder": chosen.name, "bits": signs(vector), **({} if everything else wanted)})
     return {"embedder": chosen.name, "vector": packed(vector), "near": json.dumps([row[0] for row in near])}
 
 

@@ -89,7 +89,11 @@ class Handles:
             for driver in drivers:
                 driver.stop()
 
-        return await in_thread(lambda: self._with_one(lambda db: work(db, watch)), cancel=cancel)
+        def drive() -> _T:
+            with self._db.shared() as db:
+                return work(db, watch)
+
+        return await in_thread(drive, cancel=cancel)
 
     def _with_one(self, work: Callable[[Database], _T]) -> _T:
         db = self.take()

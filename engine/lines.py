@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from .errors import Conflict
 
-_WAIT_S = 60.0
+WAIT_S = 60.0
 """A thread that holds a file for longer does not write: it waits for something."""
 
 
@@ -29,12 +30,73 @@ class Line:
     @contextmanager
     def turn(self) -> Iterator[None]:
         """While it is the turn of this thread; raises `Conflict` (409) where another one keeps the file."""
-        if not self._lock.acquire(timeout=_WAIT_S):
-            raise Conflict(f"{self._place}: another thread keeps a transaction open; commit it, or roll it back")
+        if not self._lock.acquire(timeout=WAIT_S):
+            raise kept(self._place)
         try:
             yield
         finally:
             self._lock.release()
+
+    @contextmanager
+    def turn_within(self, seconds: float) -> Iterator[bool]:
+        """Whether it is the turn of this thread within some seconds; where it is, until the end."""
+        entered = self._lock.acquire(timeout=seconds)
+        try:
+            yield entered
+        finally:
+            if entered:
+                self._lock.release()
+
+
+class Queue:
+    """Where threads of the engine's own wait for one file, in the order in which they came. None may enter again.
+
+    Not for the main thread: an interruption there would come between two steps of it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._taken = False
+        # each is locked, and is let go when it is the turn of the thread that waits for it
+        self._waiting: deque[threading.Lock] = deque()
+
+    @contextmanager
+    def turn_within(self, seconds: float) -> Iterator[bool]:
+        """Whether it is the turn of this thread within some seconds; where it is, until the end."""
+        entered = self._enter(seconds)
+        try:
+            yield entered
+        finally:
+            if entered:
+                self._leave()
+
+    def _enter(self, seconds: float) -> bool:
+        with self._lock:
+            if not self._taken:
+                self._taken = True
+                return True
+            gate = threading.Lock()
+            gate.acquire()
+            self._waiting.append(gate)
+        if gate.acquire(timeout=seconds):
+            return True
+        with self._lock:
+            if gate not in self._waiting:  # it was let go just now
+                return True
+            self._waiting.remove(gate)
+            return False
+
+    def _leave(self) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._taken = False
+
+
+def kept(place: Path) -> Conflict:
+    """What is raised where it is not the turn of a thread for `WAIT_S` seconds."""
+    return Conflict(f"{place}: another thread keeps a transaction open; commit it, or roll it back")
 
 
 _lines: WeakValueDictionary[Path, Line] = WeakValueDictionary()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -124,13 +124,10 @@ class Driver:
         process takes it over, and `EngineError` (500) when the file is removed or replaced.
         """
         self._db.expect_no_transaction()
-        with self._db.driven(), self._lease:
-            pages.offer_search(self._db, self._run, self._lease.token)
-            self._db.offer_tools(self._run, self._lease.token)
-            if self._db.value(_DELEGATES, (self._run,)):
-                self._db.insert("offer_delegation", run=self._run, lease=self._lease.token)
-            join_threads(self._db, self._run)
-            self._performer.recover_jobs(self._run)
+        with self._db.driven(), ExitStack() as held:
+            with self._db.working():
+                held.enter_context(self._lease)
+                self._take_up()
             try:
                 with suppress(Stopped):
                     self._take_steps()
@@ -139,6 +136,15 @@ class Driver:
             self._expect_lease()
             self._progress.tell()
             self._expect_file()
+
+    def _take_up(self) -> None:
+        """Tell the file what this driver can do, and what one before it has left."""
+        pages.offer_search(self._db, self._run, self._lease.token)
+        self._db.offer_tools(self._run, self._lease.token)
+        if self._db.value(_DELEGATES, (self._run,)):
+            self._db.insert("offer_delegation", run=self._run, lease=self._lease.token)
+        join_threads(self._db, self._run)
+        self._performer.recover_jobs(self._run)
 
     def _take_steps(self) -> None:
         going = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .model_choice import keys_for
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
     from .progress import Progress
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What the model is asked for a turn, besides its packet: a row of `_model_requests`, the tools and the pictures."""
+
+    row: Row
+    tools: tuple[protocol.ToolSpec, ...]
+    pictures: tuple[protocol.Picture, ...]
+
+
 class ModelCalls:
     """Calls the model of the run `run` for the driver that holds `lease`; `progress` hears what arrives.
 
@@ -30,21 +40,22 @@ class ModelCalls:
         self._lease = lease
         self._renderer = renderer
         self._progress = progress
-        self._asked_turn: int | None = None
+        self._asked: _Asked | None = None
 
     def open(self, turn_id: int) -> None:
-        """Record that the model is about to be asked, in the transaction that stores the packet."""
+        """Record that the model is about to be asked, and read what for, in the transaction that stores the packet."""
         self._db.insert("open_call", turn_id=turn_id)
-        self._asked_turn = turn_id
+        row = self._db.row("select * from _model_requests where turn_id = ?", (turn_id,))
+        self._asked = None if row is None else _Asked(row, self._tools(row), pictures_of(self._db, turn_id))
 
     def ask(self, step: Row) -> None:
         """Carry out the step 'ask': have the turn answered, and store the answer or why there is none."""
-        if self._asked_turn != step["turn_id"]:
+        if self._asked is None or self._asked.row["turn_id"] != step["turn_id"]:
             self.open(step["turn_id"])
-        self._asked_turn = None
-        row = self._db.row("select * from _model_requests where turn_id = ?", (step["turn_id"],))
-        assert row is not None, "an asking turn has a request"
-        if row["answer_cache"] and self._answer_from_cache(step, row):
+        asked, self._asked = self._asked, None
+        assert asked is not None, "an asking turn has a request"
+        row = asked.row
+        if row["answer_cache"] and self._answer_from_cache(step, asked):
             return
         began = time.monotonic()
         listener = Listener(self._lease.stopped, self._progress.delta)
@@ -53,7 +64,7 @@ class ModelCalls:
                 completion = complete_with_retry(
                     self._db.given_models.find(row["actual"])
                     or resolve_model(row["actual"], keys_for(self._db, self._run)),
-                    self._request(row),
+                    self._request(asked),
                     listener.hear,
                     listener,
                     deadline_s=row["deadline_s"],
@@ -79,12 +90,12 @@ class ModelCalls:
             raise
         self._progress.answered(step["turn_id"])
 
-    def _answer_from_cache(self, step: Row, row: Row) -> bool:
+    def _answer_from_cache(self, step: Row, asked: _Asked) -> bool:
         """Store an answer of before, if there is one that fits. What its prompt means is found before the transaction."""
         from .answer_cache import given_answer, question_of
 
         packet = self._renderer.beside_prompt(step["turn_id"])
-        question = question_of(self._db, step["turn_id"], packet, self._tools(row))
+        question = question_of(self._db, step["turn_id"], packet, asked.tools)
         if question is None:
             return False
         with self._progress.answering(step["turn"]):
@@ -96,7 +107,8 @@ class ModelCalls:
                 self._progress.answered(step["turn_id"])
         return given is not None
 
-    def _request(self, row: Row) -> protocol.Request:
+    def _request(self, asked: _Asked) -> protocol.Request:
+        row = asked.row
         messages, grammar = self._renderer.messages(row["turn_id"]), row["grammar"]
         if row["profile"] == "compact":
             from .models.grammar import packet_grammar
@@ -112,8 +124,8 @@ class ModelCalls:
             timeout_s=row["timeout_s"],
             position=row["position"],
             run=row["run"],
-            tools=self._tools(row),
-            pictures=pictures_of(self._db, row["turn_id"]),
+            tools=asked.tools,
+            pictures=asked.pictures,
         )
 
     def _tools(self, row: Row) -> tuple[protocol.ToolSpec, ...]:
@@ -130,7 +142,8 @@ class ModelCalls:
 
             text = response_text(completion, self._db.value("select json_group_array(name) from tools"))
         text, ended = protocol.cut_off(protocol.storable(text), protocol.finish_reason(completion.finish_reason))
-        self._db.execute(
+        # what comes next is the transaction that reads it
+        self._db.execute_ahead(
             "update turns set response = ?, finish_reason = ?, native = ?, reasoning = ?, prompt_tokens = ?, "
             "cached_tokens = ?, completion_tokens = ?, reasoning_tokens = ?, cost = ?, ms_model = ?, lease = ? where id = ?",
             (

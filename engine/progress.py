@@ -110,7 +110,7 @@ def watched(db: Store, callback: Callable[[Told], Given] | None) -> Callable[[To
 
     def call(told: Told) -> Given:
         answer = callback(told)
-        if db.connection.in_transaction:
+        if db.in_transaction:
             db.execute("rollback")
             name = getattr(callback, "__name__", type(callback).__name__)
             raise Conflict(

@@ -86,7 +86,11 @@ def answer(
     refused: list[str] = []
     watch = _Watch(seconds)
     try:
-        with _confined(db.connection, refused, watch), limits.Allowance(seconds, watch.is_over) as allowed:
+        with (
+            db.held(),
+            _confined(db.connection, refused, watch),
+            limits.Allowance(seconds, watch.is_over) as allowed,
+        ):
             found = _fetched(db.connection, query, bindings, limit)
     except (apsw.InterruptError, limits.Stopped) as error:
         raise watch.failure() from error

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.connections import MEMORY
-from engine.database import Store
 from engine.errors import EngineError, ValidationError
 
 from .perform import Asked, process_row
 from .processes import ProcessResult, run_process
 
 if TYPE_CHECKING:
-    from engine.database import Row
+    from engine.database import Row, Store
     from engine.identity import ProcessIdentity
 
     from .channels import OnBytes
@@ -42,7 +41,7 @@ class Jobs:
         if str(db.path) == MEMORY:
             raise ValidationError("a database in memory runs no command in the background; leave background out")
         self._driver = db
-        self._db = Store(db.path, synchronous=db.synchronous, read_only=False, clock=db.clock, trust=db.trust)
+        self._db = db.beside()
         self._lock = threading.Lock()
         self._token = token
         self._stopped = stopped
