@@ -1385,6 +1385,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _command_turns (turn_id, run_id, began, ended)
 -- view _commands_since (run_id, turn, at)
 -- view _compact_parts (turn_id, part, path, body, turn, entry_id)
+-- view _compact_plans (turn_id, body)
+-- view _compact_rules (turn_id, label, ordinal, body)
 -- view _condensable_results (turn_id, step, entry_id, path, turn, tokens)
 -- view _condense (turn_id)
 -- view _condense_ratios (turn_id, ratio)
