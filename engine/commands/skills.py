@@ -193,9 +193,12 @@ def search(
       engine skills search migrations --json
     """
     from engine import skills as store
+    from engine.embedders import embedder, missing
 
     with writable_or_fresh(db) as database:
-        rows = store.search(database, words, _scopes(database, root))
+        rows, failure = store.search(database, words, _scopes(database, root))
+    if failure or embedder() is None:
+        say(f"found by words alone; {failure or missing()}")
     if as_json:
         print_json(rows)
         return
