@@ -103,7 +103,11 @@ def _found(files: Mapping[str, bytes], kind: Kind, source: str, name: str) -> li
         outer = [""]
     objects = [path for path in sorted(files) if path.endswith(".jsonc") and "/" not in path and not outer]
     if objects:
-        return [skill for path in objects for skill in of_bytes(files[path], kind, f"{source}/{path}", path)]
+        # what is no text, a zip in a zip too, is a broken object
+        return [
+            _of_object(files[path], text_of(files[path]) or "", "jsonc", kind, f"{source}/{path}", path[:-6])
+            for path in objects
+        ]
     if not outer:
         raise NotFound(f"{source!r}: holds no SKILL.md")
     return [

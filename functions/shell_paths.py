@@ -22,7 +22,7 @@ _WORDS = 2_000
 """Words that are looked at, those of texts within texts included."""
 _NOWHERE = "//root"
 """Where a line stands that has no root: no absolute path leads there."""
-_HEREDOC = lazy_regex(r"<<-?[ \t]*(['\"]?)(\w{1,80})\1([^\n]*)\n.*?(?:\n[ \t]*\2(?=\n|$)|\Z)", 16)
+_HEREDOC = lazy_regex(r"(?<!<)<<-?[ \t]*(['\"]?)([A-Za-z_]\w{0,80})\1([^\n]*)\n.*?(?:\n[ \t]*\2(?=\n|$)|\Z)", 16)
 # a word is what stands between blanks, with its quotes and escapes
 _TOKEN = lazy_regex(
     r"""[ \t]+ | \\\n | (?<![^\s;&|()])\#[^\n]* | (?P<end>[\n;&|]+) | (?P<open>\() | (?P<close>\)) | [<>]+&?
@@ -57,6 +57,8 @@ class _Paths:
         behind: list[str] = []
         words: list[str] = []
         for token in _TOKEN.finditer(_HEREDOC.sub(r"\3\n", line)):
+            if self._words_left <= 0:
+                return
             if token["word"]:
                 word = _plain(token["word"])
                 self._word(word, words, folder, runs=runs, depth=depth)
@@ -75,10 +77,8 @@ class _Paths:
     def _word(self, word: str, before: list[str], folder: str, *, runs: bool, depth: int) -> None:
         """Note the paths in a word of a command, behind those `before` it."""
         self._words_left -= 1
-        if self._words_left < 0:
-            return
         if depth < _DEPTH and any(mark in word for mark in " \n\t('\""):
-            self.read(word, folder, runs=any(name_of(each) in SHELLS for each in before), depth=depth + 1)
+            self.read(word, folder, runs=any(name_of(each) in SHELLS for each in before[:20]), depth=depth + 1)
         for part in dict.fromkeys((word, *_PARTS.split(word))):
             known = _UNKNOWN.sub("", part)
             path = known if known == part else known.rpartition("/")[0]

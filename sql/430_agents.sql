@@ -205,9 +205,10 @@ where exists (
             and substr(e.path, 1, length(i.folder)) = i.folder
     );
 
--- Turns whose project may have instructions in folders: that of any other costs one look into an index.
+-- Turns whose project may have instructions in folders: that of any other costs one look into an index. They are read anew
+-- for each packet of a turn, since the ladder may have put a file out of view.
 create view _convention_stamps as
-select t.id as turn_id, t.id as stamp
+select t.id as turn_id, json_array(t.id, t.ladder, t.refused) as stamp
 from turns as t
 join runs as r on r.id = t.run_id
 where exists (select 1 from _instruction_names as f where f.project_id = r.project_id and instr(f.path, '/'));

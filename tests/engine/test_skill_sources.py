@@ -98,11 +98,12 @@ def test_objects_are_skills_too(tmp_path: Path, db: engine.Database) -> None:
         ('{"name": "x", "instruction": "i"}', "no description"),
         ('{"name": "x", "description": "d", "type": "workflow"}', "line 1"),
         ('{"name": "x", "description": "d", "steps": [{"id": "a", "instruction": "i", "needs": ["a"]}]}', "line 1"),
+        ("PK\3\4", "line 1"),
         ('{"name": 1, "description": "d", "instruction": {}, "tools": 3, "triggers": []}', "no instruction"),
     ],
 )
 def test_an_object_that_is_wrong_is_told(text: str, problem: str) -> None:
-    [found] = sources.of_bytes(text.encode(), "file", "x.json", "x.json")
+    [found] = sources.of_bytes(packed({"x.jsonc": text}), "zip", "x.zip", "x.zip")
     assert problem in (found.problem or "")
 
 

@@ -28,6 +28,7 @@ from engine.functions.shell_lines import shell_paths
         ("""python -c "open('web/a')" """, ["open('web/a')", "web/a"]),
         ("git commit -m 'fix the web' # in src/x", ["commit", "fix the web"]),
         ("cat > src/x.py <<END\nimport web/y\nEND\nls z", ["src/x.py", "z"]),
+        ("cat <<<text\necho $((1 << 2))\nls web", ["2", "text", "web"]),
         ("cat src/*.c lib/$x/y $x/z web*", ["src", "lib"]),
         ("ls 'a", ["a"]),
         ("cd web\ncat app.js > ../out/log", ["web", "web/app.js", "out/log"]),
