@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .completing import complete_run
-from .printing import print_json, print_table, say
+from .printing import one_line, print_json, print_table, say
 from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _known(database: Database, text: str, alias: str | None, limit: int) -> list
     kinds = ("entry",) if run else ("tool", "skill", "rule", "entry")
     found, failure = discover_or_words(database, text, kinds=kinds, run_id=run, limit=min(limit, 20), progress=_told)
     if failure:
-        say(f"found by words alone; {failure}")
+        say(f"found by words alone; {one_line(failure, 300)}")
     return [
         {
             "run": alias,
