@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from .embedders import Embedder, embedder, vectors
+from .embedders import Embedder, EmbedderFailed, embedder, vectors
 from .functions.vectors import packed, signs
 
 if TYPE_CHECKING:
@@ -24,23 +24,25 @@ KINDS = ("tool", "skill", "rule", "reference", "entry")
 QUERY_CHARACTERS = 2_000
 """How much of a query counts."""
 _BATCH = 500
-_MOST_NEAR = 100
-"""So many vectors whose signs are most like those of the query's are compared in full."""
+_MOST_NEAR = (100, 1_000, 5_000)
+"""So many vectors whose signs are most like those of the query's are compared in full: more where they are of few texts."""
+_ENOUGH = 50
+"""How many texts have a place. A text has 100 pieces at most, so 5,000 pieces are of so many."""
 
 # the vectors come first where nothing is left out, else the texts
-_NEAR = f"""
-select t.id
+_NEAR = """
+select t.id, t.kind, t.scope, t.name, t.content_id
 from (
     select b.digest
     from text_vectors as b indexed by idx_text_vectors_bits
     where b.embedder = :embedder and length(b.bits) = length(:bits)
     order by APART
-    limit {_MOST_NEAR}
+    limit :most
 ) as n
 cross join search_texts as t indexed by idx_search_texts_digest on t.digest = n.digest
-"""  # noqa: S608 - a constant
-_NEAR_WANTED = f"""
-select t.id
+"""
+_NEAR_WANTED = """
+select t.id, t.kind, t.scope, t.name, t.content_id
 from search_texts as t indexed by idx_search_texts_digest
 cross join text_vectors as b indexed by idx_text_vectors_bits
     on b.embedder = :embedder and b.digest = t.digest and length(b.bits) = length(:bits)
@@ -52,8 +54,8 @@ where (:kinds is null or t.kind in (select value from json_each(:kinds)))
         where o.run_id = :run_id and o.entry_id = t.entry_id and o.content_id = t.content_id
     ))
 order by APART
-limit {_MOST_NEAR}
-"""  # noqa: S608 - a constant
+limit :most
+"""
 
 Progress = Callable[[int, int], None]
 """Gets how many of how many texts have their vector."""
@@ -94,6 +96,14 @@ def discover(
     return found
 
 
+def discover_or_words(db: Store, query: str, **wanted: Any) -> tuple[list[Row], str | None]:
+    """What `discover` finds; where the embedder fails, what words alone find, and in a line why it failed, else None."""
+    try:
+        return discover(db, query, **wanted), None
+    except EmbedderFailed as error:
+        return discover(db, query, **wanted, by_meaning=False), " ".join(error.message.split())
+
+
 def _meant(db: Store, chosen: Embedder | None, text: str, wanted: dict[str, Any]) -> dict[str, Any]:
     """The vector of a query and the texts that are near it; nothing without an embedder."""
     if chosen is None:
@@ -102,8 +112,18 @@ def _meant(db: Store, chosen: Embedder | None, text: str, wanted: dict[str, Any]
     everything = all(value is None for value in wanted.values())
     with db.held():  # the extension is loaded into a connection
         statement = (_NEAR if everything else _NEAR_WANTED).replace("APART", _apart(db))
-        near = db.tuples(statement, {"embedder": chosen.name, "bits": signs(vector), **({} if everything else wanted)})
-    return {"embedder": chosen.name, "vector": packed(vector), "near": json.dumps([row[0] for row in near])}
+        near = _near(db, statement, {"embedder": chosen.name, "bits": signs(vector), **({} if everything else wanted)})
+    return {"embedder": chosen.name, "vector": packed(vector), "near": json.dumps(near)}
+
+
+def _near(db: Store, statement: str, bindings: dict[str, Any]) -> list[int]:
+    """The ids of the pieces that are near; where those of few texts crowd the others out, more of them."""
+    near: list[Any] = []
+    for most in _MOST_NEAR:
+        near = db.tuples(statement, {**bindings, "most": most})
+        if len(near) < most or len({row[1:] for row in near}) >= _ENOUGH:
+            break
+    return [row[0] for row in near]
 
 
 def _apart(db: Store) -> str:

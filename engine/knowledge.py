@@ -42,17 +42,13 @@ def search_for_prompt(db: Store, run: str, turn_id: int, lease: str) -> None:
 
 def _tools_for(db: Store, turn_id: int, prompt: str) -> list[_Found]:
     """With an embedder that fails words alone are searched, which is told."""
-    from .discovery import discover
-    from .embedders import EmbedderFailed, embedder
+    from .discovery import discover_or_words
+    from .embedders import embedder
 
-    chosen, failure = embedder(), None
-    try:
-        found = discover(db, prompt, kinds=("tool",), limit=100)
-    except EmbedderFailed as error:
-        chosen, failure = None, error.message
-        found = discover(db, prompt, kinds=("tool",), limit=100, by_meaning=False)
+    chosen = embedder()
+    found, failure = discover_or_words(db, prompt, kinds=("tool",), limit=100)
     told = [{"name": each["name"], "score": each["score"], "found_by": each["found_by"]} for each in found]
-    name = chosen and chosen.name
+    name = None if failure else chosen and chosen.name
     return [("_narrow_tools", {"turn_id": turn_id, "found": json.dumps(told), "embedder": name, "failure": failure})]
 
 

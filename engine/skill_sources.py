@@ -22,6 +22,7 @@ from engine.durable import held_folder, open_regular, text_of
 from engine.errors import NotFound, Overflow, PermissionDenied, ValidationError
 from engine.functions.skill_texts import skill_head
 from engine.membership import holds_keys
+from engine.skill_objects import SYNTAXES, object_head
 
 Kind = Literal["folder", "file", "zip", "url"]
 
@@ -82,20 +83,31 @@ def of_bytes(data: bytes, kind: Kind, source: str, name: str) -> list[SkillText]
         return _found(_files_of_zip(data, source), kind, source, stem)
     if len(data) > FILE_BYTES:
         raise Overflow(f"{source!r}: the text of a skill has at most {FILE_BYTES:,} bytes")
+    text, syntax = text_of(data), SYNTAXES.get(PurePosixPath(name).suffix.lower())
     is_markdown = name.lower().endswith((".md", ".markdown")) or data.startswith(b"---")
-    if text_of(data) is None or not is_markdown or holds_keys(name):
+    if text is None or not (is_markdown or syntax) or holds_keys(name):
         raise ValidationError(
-            f"{source!r}: is no Markdown and no zip; a skill is a SKILL.md, a folder with one, or a zip"
+            f"{source!r}: is no Markdown, no object and no zip; a skill is a SKILL.md, a folder with one, a zip, or an "
+            "object in JSON or YAML"
         )
-    return [_skill({"SKILL.md": data}, kind, source, stem)]
+    return [
+        _of_object(data, text, syntax, kind, source, stem) if syntax else _skill({"SKILL.md": data}, kind, source, stem)
+    ]
 
 
 def _found(files: Mapping[str, bytes], kind: Kind, source: str, name: str) -> list[SkillText]:
-    """The skills in a tree of files: each folder with a SKILL.md, or without any the root with an index.md."""
+    """The skills in a tree of files: each folder with a SKILL.md, else the index.md of the root, else its objects."""
     folders = {path.rpartition("/")[0] for path in files if path.rpartition("/")[2] == "SKILL.md"}
     outer = sorted(each for each in folders if not any(each != other and _is_in(each, other) for other in folders))
     if not outer and "index.md" in files:
         outer = [""]
+    objects = [path for path in sorted(files) if path.endswith(".jsonc") and "/" not in path and not outer]
+    if objects:
+        # what is no text, a zip in a zip too, is a broken object
+        return [
+            _of_object(files[path], text_of(files[path]) or "", "jsonc", kind, f"{source}/{path}", path[:-6])
+            for path in objects
+        ]
     if not outer:
         raise NotFound(f"{source!r}: holds no SKILL.md")
     return [
@@ -107,6 +119,19 @@ def _found(files: Mapping[str, bytes], kind: Kind, source: str, name: str) -> li
         )
         for folder in outer
     ]
+
+
+def _of_object(data: bytes, text: str, syntax: str, kind: Kind, source: str, name: str) -> SkillText:
+    head = object_head(text, syntax, name.lower())
+    return SkillText(
+        name=str(head["name"])[:200] or "-",
+        description=str(head["description"]),
+        kind=kind,
+        source=source,
+        body=str(head["body"]),
+        made_of=hashlib.sha256(data).hexdigest(),
+        problem=head["problem"],
+    )
 
 
 def _is_in(path: str, folder: str) -> bool:

@@ -98,11 +98,14 @@ def find(db: Store, root: Path) -> None:
     look_at_skills(db, project_of(db, root), root)
 
 
-def search(db: Store, words: str, scopes: Iterable[str]) -> list[Row]:
-    """The skills that are about `words`, the best first: by their names, descriptions and texts."""
-    from .discovery import discover
+def search(db: Store, words: str, scopes: Iterable[str]) -> tuple[list[Row], str | None]:
+    """The skills that are about `words`, the best first: by their names, descriptions and texts.
 
-    found = discover(db, words, kinds=("skill",), scopes=scopes, limit=50)
+    Second: why the embedder failed, so that words alone were searched; else None.
+    """
+    from .discovery import discover_or_words
+
+    found, failure = discover_or_words(db, words, kinds=("skill",), scopes=scopes, limit=50)
     return [
         {**row, "found_by": hit["found_by"]}
         for hit in found
@@ -110,7 +113,7 @@ def search(db: Store, words: str, scopes: Iterable[str]) -> list[Row]:
             "select name, description from _skills where name = :name and scope = :scope",
             {"name": hit["name"], "scope": hit["scope"]},
         )
-    ]
+    ], failure
 
 
 def project_of(db: Store, root: Path) -> int:

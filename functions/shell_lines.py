@@ -76,6 +76,20 @@ def shell_read(line: str | None) -> str | None:
     return None if line is None else _read(line)
 
 
+def shell_paths(line: str | None, root: str | None) -> str | None:
+    """The paths below the folder `root` that a command line names, as a JSON array, each from there; at most 200.
+
+    Words are read as a shell reads them, also behind `=` and `:`, and in the text that another shell is given; of other
+    texts in quotes what has a slash. They count from the folder that `cd` has led to. Of a pattern, and of a word that only
+    the shell knows, the folder before it is taken. NULL for NULL; `root` NULL: there are no absolute paths.
+    """
+    if line is None:
+        return None
+    from engine.functions.shell_paths import paths_of  # only for projects with instructions in folders
+
+    return paths_of(line, root)
+
+
 @lru_cache(maxsize=64)
 def _read(line: str) -> str:
     reading = _Reading()
@@ -292,4 +306,4 @@ class _Line:
         return None
 
 
-FUNCTIONS = (Function("shell_read", 1, shell_read),)
+FUNCTIONS = (Function("shell_read", 1, shell_read), Function("shell_paths", 2, shell_paths))

@@ -19,6 +19,7 @@ _FIELD = lazy_regex(r"([A-Za-z][\w-]{0,40}):(?:[ \t]+(.*))?$")
 _BLOCK = lazy_regex(r"[>|][+-]?[0-9]?[+-]?(?:[ \t]+#.*)?$")
 _UNREADABLE = ("&", "*", "!", "[", "{", "%", "@", "`")
 _NAME = lazy_regex(r"[a-z0-9](?:[a-z0-9_.-]{0,62}[a-z0-9])?")
+NAME_PROBLEM = "its name is not one of 1 to 64 small letters, digits, '-', '_' and '.'"
 _ESCAPES = {"n": " ", "t": " ", '"': '"', "\\": "\\", "/": "/"}
 
 
@@ -37,8 +38,8 @@ def skill_head(text: str | None, name: str | None) -> str | None:
     problem = None
     if head is None and text.startswith("---"):
         problem = f"its head has no end within {LONGEST_HEAD} characters: a line '---'"
-    elif not _NAME.fullmatch(said):
-        problem = "its name is not one of 1 to 64 small letters, digits, '-', '_' and '.'"
+    elif not is_name(said):
+        problem = NAME_PROBLEM
     elif not description:
         problem = "it has no description: a line 'description: …' in the head between two lines '---'"
     elif not body.strip():
@@ -46,6 +47,11 @@ def skill_head(text: str | None, name: str | None) -> str | None:
     return to_json(
         {"name": said, "description": description[:LONGEST_DESCRIPTION], "body": body.strip("\n"), "problem": problem}
     )
+
+
+def is_name(name: str) -> bool:
+    """Whether a skill may be called that."""
+    return _NAME.fullmatch(name) is not None
 
 
 def _split(text: str) -> tuple[str | None, str]:

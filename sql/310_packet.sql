@@ -77,7 +77,7 @@ insert into packet_sections (name, profile, role, ordinal, source, template, liv
     ('summary', 'full', 'user', 50, '_packet_summary', 'rows', 0, 1, null),
     ('visible', 'full', 'user', 75, '_packet_visible', 'rows', 0, 1, null),
     ('log', 'full', 'user', 100, '_packet_log', 'rows', 0, 1, null),
-    ('conventions', 'full', 'user', 120, '_packet_conventions', 'conventions', 0, 0, null),
+    ('conventions', 'full', 'user', 120, '_packet_conventions', 'conventions', 0, 0, '_convention_stamps'),
     ('pictures', 'full', 'user', 140, '_packet_pictures', 'pictures', 0, 0, null),
     ('unknowns', 'full', 'user', 150, '_packet_unknowns', 'rows', 0, 0, null),
     ('instructions', 'full', 'user', 165, null, 'instructions', 0, 0, null),

@@ -6,7 +6,37 @@
 
 -- views
 
--- What a compact packet has to say besides passages: the visible data entry that was used last, the log, the prompt.
+-- The rules that the prompt of a turn's loop calls up, one row a domain or star-command, as _lay_rules made them.
+create view _compact_rules as
+select turn_id, label, min(ordinal) as ordinal, group_concat('- ' || text, char(10)) as body
+from (
+    select t.id as turn_id, l.part, l.label, l.ordinal, coalesce(l.text, fence_line(c.body)) as text
+    from turns as t
+    join rule_selections as s on s.loop_id = t.loop_id
+    join rule_lines as l on l.selection_id = s.id and l.part in ('star_rule', 'rule')
+    left join contents as c on c.id = l.content_id
+    order by t.id, l.part, l.label, l.ordinal
+)
+group by turn_id, part, label;
+
+-- The plan that a turn's run works down: what it is about, and the next of its steps that is open.
+create view _compact_plans as
+select
+    t.id as turn_id,
+    substr(coalesce(nullif(fence_line(p.title), ''), p.shown_path), 1, 200) || ' (' || p.settled || ' of ' || p.total
+    || ' steps are done)'
+    || coalesce(
+        char(10) || 'Next: ' || (
+            select substr(fence_line(s.value ->> 3), 1, 300) from json_each(p.boxes) as s where s.value ->> 0 = p.next_line
+        ), ''
+    ) as body
+from turns as t
+cross join _plan_states as p on p.run_id = t.run_id
+where p.total > 0
+    and p.entry_id = (select o.entry_id from _open_plans as o where o.run_id = t.run_id);
+
+-- What a compact packet has to say besides passages: the visible data entry that was used last, the rules, the
+-- plan, the log, the prompt.
 create view _compact_parts as
 select
     turn_id,
@@ -36,7 +66,14 @@ from (
         )
         or (c.category = 'logging' and c.body <> '' and c.path not like 'log://turn_0/%')
         or c.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id)
-);
+)
+union all
+select turn_id, 'rules', '', group_concat(body, char(10)), -2, 0
+from (select * from _compact_rules order by turn_id, ordinal)
+group by turn_id
+union all
+select turn_id, 'plan', '', body, -1, 0
+from _compact_plans;
 
 -- How many bytes the passages of a turn's packet may take: no token is less than a byte, so as many as there are tokens
 -- below the ceiling when all other parts are counted (60 characters for the tags of each, 1,000 for the text of the system).
@@ -52,7 +89,8 @@ from turns as t
 join _loop_ceilings as b on b.loop_id = t.loop_id;
 
 -- The passages of a turn's packet, the best first: up to 1,000 characters out of the 40 files that match its prompt best,
--- of which the first 400,000 characters are read, and 2,000,000 of all together.
+-- of which the first 400,000 characters are read, and 2,000,000 of all together; and out of its rules, which stand in the
+-- packet anyhow, so that an answer may quote them.
 create view _passages as
 select
     q.turn_id,
@@ -69,6 +107,10 @@ from (
         (
             select json_group_array(json_array(f.path, f.body))
             from (
+                select 'rule://' || u.label as path, u.body, 1 as place, 0 as characters
+                from _compact_rules as u
+                where u.turn_id = t.id
+                union all
                 select
                     h.path, h.body, h.place,
                     sum(length(h.body)) over (order by h.place) as characters
@@ -123,12 +165,15 @@ select
     path,
     body,
     case
-        when part <> 'prompt' or body like '%<file%' or body like '%<log%' or body like '%<prompt%'
+        when part <> 'prompt'
+            or body like '%<file%' or body like '%<log%' or body like '%<rules%' or body like '%<plan%'
+            or body like '%<prompt%'
             then fence_tag(part, body)
     end as tag
 from (
     select turn_id, 'file' as part, path, body, -1 - ordinal as turn, 0 as entry_id
     from _passages
+    where path not glob 'rule://*'
     union all
     select turn_id, part, path, body, turn, entry_id
     from _compact_parts

@@ -17,7 +17,9 @@ where exists (select 1 from rule_sets)
         join _project_rule_sets as p on p.project_id = r.project_id
         where r.id = t.run_id
     )
-    and exists (select 1 from _turn_sections as s where s.turn_id = t.id and s.source = '_packet_rules');
+    and exists (
+        select 1 from _turn_sections as s where s.turn_id = t.id and s.source in ('_packet_rules', '_packet_compact')
+    );
 
 create view select_rules as
 -- Select the rules of a loop before its first packet: insert into select_rules (turn_id). It does nothing where the file

@@ -1,6 +1,7 @@
 -- Instructions for agents: the AGENTS.md of a project and of its folders, and the files that these refer to.
 -- They are files of the project, found by its scan; nothing else reads them. That of the root stands in the system
--- message, those of folders below it in <conventions>, from the packet after a command touched the folder on. Each folder
+-- message, those of folders below it in <conventions>, from the packet after a command touched the folder on: by a path,
+-- or by a word of a command line. Each folder
 -- has one, by the order of the setting instruction_files. What a file says is the project's word, not the user's: it is
 -- fenced as any text of others, and it permits nothing.
 -- spec: @agents @references
@@ -147,12 +148,37 @@ join _instruction_rooms as m on m.loop_id = t.loop_id and m.chars > 0
 join _instruction_notes as n on n.project_id = i.project_id and n.folder = i.folder
 where not exists (select 1 from loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo');
 
+-- The paths that the command lines of each turn name, as a JSON array, each from the root of the project.
+create view _line_paths as
+select
+    t.id as turn_id,
+    t.loop_id,
+    (
+        select json_group_array(distinct j.value)
+        from turns as o
+        cross join commands as k on k.turn_id = o.id and k.action in ('sh', 'env')
+        cross join json_each(
+            shell_paths(coalesce(k.body, substr(o.response, k.body_at, k.body_chars)), p.root)
+        ) as j
+        where o.loop_id = t.loop_id
+    ) as paths
+from turns as t
+join runs as r on r.id = t.run_id
+join projects as p on p.id = r.project_id;
+
 -- The folders with instructions, the root's excepted, in which a loop works: a command of it names a path in there, or
--- a file in there is visible.
+-- a file in there is visible. A path is compared with a slash behind it, so that 'src' is the folder and 'srcs' is not.
 create view _loop_folders as
 select t.id as turn_id, t.loop_id, i.*
 from turns as t
 join runs as r on r.id = t.run_id
+-- an array of one: the command lines are read once, and only where a folder has instructions
+cross join json_each((
+    select json_array(w.paths)
+    from _line_paths as w
+    where w.turn_id = t.id
+        and exists (select 1 from _instruction_files as n where n.project_id = r.project_id and n.folder <> '')
+)) as w
 cross join _instruction_files as i on i.project_id = r.project_id and i.folder <> ''
 where exists (
         select 1
@@ -160,9 +186,14 @@ where exists (
         cross join commands as k on k.turn_id = o.id and k.action in (select action from _entry_actions)
         where o.loop_id = t.loop_id
             and (
-                substr(k.path, 1, length(i.folder)) = i.folder
-                or substr(k.destination, 1, length(i.folder)) = i.folder
+                substr(k.path || '/', 1, length(i.folder)) = i.folder
+                or substr(k.destination || '/', 1, length(i.folder)) = i.folder
             )
+    )
+    or exists (
+        select 1
+        from json_each(w.value) as j
+        where substr(j.value || '/', 1, length(i.folder)) = i.folder
     )
     or exists (
         select 1
@@ -173,6 +204,14 @@ where exists (
             and v.visibility = 'visible'
             and substr(e.path, 1, length(i.folder)) = i.folder
     );
+
+-- Turns whose project may have instructions in folders: that of any other costs one look into an index. They are read anew
+-- for each packet of a turn, since the ladder may have put a file out of view.
+create view _convention_stamps as
+select t.id as turn_id, json_array(t.id, t.ladder, t.refused) as stamp
+from turns as t
+join runs as r on r.id = t.run_id
+where exists (select 1 from _instruction_names as f where f.project_id = r.project_id and instr(f.path, '/'));
 
 create view _packet_conventions as
 -- The instructions of the folders in which the loop works, the outer ones first. The inner ones get room first.

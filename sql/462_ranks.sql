@@ -124,7 +124,7 @@ begin
             cross join search_texts as t on t.id = n.value
             cross join text_vectors as v on v.embedder = new.embedder and v.digest = t.digest
             -- a limit keeps SQLite from calling the function more than once
-            limit 1000
+            limit 10000
         )
         where cosine >= 0.2
     )

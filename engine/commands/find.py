@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .completing import complete_run
-from .printing import print_json, print_table, say
+from .printing import one_line, print_json, print_table, say
 from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
@@ -95,14 +95,16 @@ def _opened(db: Path | None, meaning: bool) -> Database:
 
 def _known(database: Database, text: str, alias: str | None, limit: int) -> list[dict[str, Any]]:
     """What is about `text`, in the columns of the hits; of a run only entries that it sees."""
-    from engine.discovery import discover
+    from engine.discovery import discover_or_words
     from engine.embedders import embedder, missing
 
     if embedder() is None:
         say(f"found by words alone; {missing()}")
     run = database.value("select id from runs where alias = ?", (alias,))
     kinds = ("entry",) if run else ("tool", "skill", "rule", "entry")
-    found = discover(database, text, kinds=kinds, run_id=run, limit=min(limit, 20), progress=_told)
+    found, failure = discover_or_words(database, text, kinds=kinds, run_id=run, limit=min(limit, 20), progress=_told)
+    if failure:
+        say(f"found by words alone; {one_line(failure, 300)}")
     return [
         {
             "run": alias,

@@ -73,7 +73,8 @@ def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = N
 @app.command()
 def add(
     sources: Annotated[
-        list[str] | None, typer.Argument(metavar="[SOURCE]...", help="Folders, Markdown files, zips or addresses.")
+        list[str] | None,
+        typer.Argument(metavar="[SOURCE]...", help="Folders, Markdown, JSON or YAML files, zips, addresses."),
     ] = None,
     home: Annotated[
         bool, typer.Option("--home", help="Those in the home's folders, such as ~/.claude/skills.")
@@ -92,7 +93,7 @@ def add(
     \b
     Examples:
       engine skills add ~/skills/release
-      engine skills add notes/review.md pack.zip --everywhere
+      engine skills add notes/review.md researcher.jsonc pack.zip --everywhere
       engine skills add https://github.com/someone/skills/blob/main/release/SKILL.md
       engine skills add --home
     """
@@ -193,9 +194,12 @@ def search(
       engine skills search migrations --json
     """
     from engine import skills as store
+    from engine.embedders import embedder, missing
 
     with writable_or_fresh(db) as database:
-        rows = store.search(database, words, _scopes(database, root))
+        rows, failure = store.search(database, words, _scopes(database, root))
+    if failure or embedder() is None:
+        say(f"found by words alone; {one_line(failure or missing(), 300)}")
     if as_json:
         print_json(rows)
         return

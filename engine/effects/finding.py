@@ -14,14 +14,14 @@ _MOST = 10
 def perform(db: Store, effect: Row) -> dict[str, Any]:
     """Find what an effect asks for among the entries of its run; returns the columns of its `finish_effect`.
 
-    Raises `EngineError` (500) where the embedder fails.
+    With an embedder that fails words alone are searched, and the message says so.
     """
-    from engine.discovery import discover
+    from engine.discovery import discover_or_words
     from engine.embedders import embedder
 
     asked = db.row("select * from _find_requests where effect_id = ?", (effect["effect_id"],))
     assert asked is not None, "an effect of this kind has its request"
-    found = discover(
+    found, failure = discover_or_words(
         db, asked["query"], kinds=("entry",), pattern=asked["pattern"], run_id=asked["run_id"], limit=_MOST
     )
     lines = db.rows(
@@ -30,5 +30,7 @@ def perform(db: Store, effect: Row) -> dict[str, Any]:
         {"found": json.dumps([row["text_id"] for row in found]), "effect": effect["effect_id"]},
     )
     how = "in words and meaning" if embedder() else "in words"
+    if failure:
+        how = f"in words alone ({failure})"
     heading = f"{len(lines)} entries are like this {how}, the nearest first; get those that you need"
     return {"state": "resolved", "message": "\n".join([heading, *(row["line"] for row in lines)])}

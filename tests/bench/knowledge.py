@@ -1,9 +1,10 @@
 """Asks the local model questions whose answers stand in rules: `python -m tests.bench knowledge`.
 
-Each file of tests/examples/office becomes a domain of rules, a rule a line. Every question is asked three times: with the
+Each file of tests/examples/office becomes a domain of rules, a rule a line. Every question is asked four times: with the
 rules that its words call up, with all of them, and with none. A run of the scripted model selects the rules; a model of
 this size cannot follow a full packet, so it is asked with the system text of compact ones, and each domain that was
-loaded as a file. An answer is right if it holds the fact.
+loaded as a file. The fourth time it is asked in a run of its own, whose compact packets show what the words call up and
+hold it to a grammar. An answer is right if it holds the fact.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ QUESTIONS = (
 )
 MOST_TOKENS = 60
 """The longest answer."""
-WAYS = {"called up": False, "all loaded": True, "none": None}
+IN_A_RUN = "in a run"
+WAYS = {"called up": False, "all loaded": True, "none": None, IN_A_RUN: False}
 """Whether all domains are loaded, or those that a prompt calls up; None: there are none."""
 
 
@@ -113,6 +115,9 @@ def _ask(way: str, everything: bool | None, model: str) -> Iterator[Asked]:
         if everything is not None:
             store.add(db, None, Found(source="office", domains=domains(everything), brackets_on=False))
         for question, answer in QUESTIONS:
+            if way == IN_A_RUN:
+                yield _in_a_run(db, question, answer, model)
+                continue
             run = db.run(question, model=f"scripted:{script}", mode="ask").run
             user = "\n\n".join([*_loaded(db, run), question])
             began = time.monotonic()
@@ -120,6 +125,13 @@ def _ask(way: str, everything: bool | None, model: str) -> Iterator[Asked]:
             said = resolve_model(model).complete(request)
             right = re.search(answer, said.text) is not None
             yield Asked(way, said.text, right, said.usage.prompt_tokens or 0, time.monotonic() - began)
+
+
+def _in_a_run(db: engine.Database, question: str, answer: str, model: str) -> Asked:
+    began = time.monotonic()
+    result = db.run(question, model=model, mode="ask")
+    tokens, said = result.usage["prompt_tokens"] or 0, result.answer or ""
+    return Asked(IN_A_RUN, said, re.search(answer, said) is not None, tokens, time.monotonic() - began)
 
 
 def _loaded(db: engine.Database, run: str) -> Iterator[str]:

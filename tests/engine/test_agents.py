@@ -63,13 +63,30 @@ def test_the_roots_is_there_and_a_folders_once_it_is_touched(db: engine.Database
     assert project.NESTED["services/billing/AGENTS.md"] in sent(db, 2, "user")
 
 
+def test_command_lines_and_both_paths_of_a_move_call_a_folders_up(db: engine.Database, root: Path) -> None:
+    drive(
+        db, root, "<env>cat services/billings/other.py webs/x</env>", "<sh>cd web && ls</sh>",
+        '<mv path="services/billing/invoice.py" to="services/billing/pdf/invoice.py"/>' + GO_ON, DONE,
+    )  # fmt: skip
+    outer, inner = (
+        ["services/AGENTS.md", "web/AGENTS.md"],
+        ["services/billing/AGENTS.md", "services/billing/pdf/AGENTS.md"],
+    )
+    assert [sorted(conventions(db, turn)) for turn in range(1, 5)] == [[], outer[:1], outer, sorted([*outer, *inner])]
+    told = conventions(db, 4)
+    assert told.index("services/AGENTS.md") < told.index(inner[0]) < told.index(inner[1])
+
+
 def test_a_folders_instructions_do_not_hold_its_proposal_up(db: engine.Database, root: Path) -> None:
     model = script(root.parent, '<set path="web/new.js">let a;\n</set>' + GO_ON, DONE)
     asked = []
-    db.run(
-        "Write", run="demo", model=model, root=root, on_proposal=lambda proposal: asked.append(proposal["path"]) or True
-    )
-    assert asked == ["log://turn_1/set/web/new.js"]
+
+    def decide(proposal: engine.Proposal) -> bool:
+        asked.append((proposal["path"], db.value("select group_concat(shown_path) from _loop_folders")))
+        return True
+
+    db.run("Write", run="demo", model=model, root=root, on_proposal=decide)
+    assert asked == [("log://turn_1/set/web/new.js", "web/AGENTS.md")], "they are called up before it is decided"
     assert [conventions(db, turn) for turn in (1, 2)] == [[], ["web/AGENTS.md"]]
 
 

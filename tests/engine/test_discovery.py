@@ -289,3 +289,31 @@ def test_a_long_text_does_not_crowd_out_others(db: engine.Database, tmp_path: Pa
     db.run("read", model=model, root=root, run="demo", yolo=True)
     assert db.value("select count(*) from search_texts where name = 'long.md'") > 50
     assert names(db, "harbour", kinds=("entry",)) == ["long.md", "short.md"]
+
+
+def test_nor_do_its_pieces_by_meaning(db: engine.Database, tmp_path: Path, letters: _Letters) -> None:
+    db.execute("update search_rankers set weight = 0 where name = 'words'")
+    # each piece begins otherwise, so that all have a vector of their own, and all are near
+    lines = [f"{'z' * number} harbour " + "harbour " * 560 for number in range(150)]
+    root = project.make(tmp_path / "port", {"long1.md": "\n".join(lines[:75]), "long2.md": "\n".join(lines[75:])})
+    project.make(root, {f"short{number}.md": f"The harbour {'q' * number}\n" for number in range(8)})
+    db.run("read", model=script(tmp_path, DONE), root=root, run="demo")
+    found = names(db, "harbour " * 60, kinds=("entry",), limit=20)
+    assert db.value("select count(*) from search_texts where name glob 'long*'") > 100
+    assert len(found) == len(set(found)) == 10
+
+
+def test_a_get_with_like_and_an_embedder_that_fails_searches_words_and_says_so(
+    db: engine.Database, tmp_path: Path
+) -> None:
+    plugin = _Plugin(_Broken())
+    plugins.manager().register(plugin)
+    try:
+        root = project.make(tmp_path / "shop", FILES)
+        db.run("find", model=script(tmp_path, '<get path="**" like="refunds"/>', DONE), root=root, run="demo")
+    finally:
+        plugins.manager().unregister(plugin)
+    state, message = db.tuples("select state, message from commands where action = 'get'")[0]
+    assert state == "resolved"
+    assert "in words alone (embedder 'letters': " in message.splitlines()[0]
+    assert message.splitlines()[1].startswith("* docs/refunds.md - ")

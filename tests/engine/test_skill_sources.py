@@ -56,6 +56,57 @@ def test_a_folder_a_file_and_a_zip_give_the_same_skill(tmp_path: Path) -> None:
     assert [found.source.rpartition("/")[2] for found in sources.of_path(many)] == ["one", "two"]
 
 
+SIMPLE = """{
+  "name": "researcher", // one agent
+  "description": "Deep research  and synthesis",
+  "model": "sonnet", "tools": ["search", "get"], "triggers": {"delegation": true},
+  "system_prompt": "You look for sources.",
+}"""
+STEPS = """name: review
+description: Review a change
+vars: {target: {description: what to review, required: true}}
+steps:
+  - {id: end, title: Sum up, needs: [look], instruction: Write it down., acceptance: Each finding has a file}
+  - {id: look, title: Look, instruction: Read the change.}
+"""
+
+
+def test_objects_are_skills_too(tmp_path: Path, db: engine.Database) -> None:
+    root = project.make(tmp_path / "objects", {"researcher.jsonc": SIMPLE, "x.jsonc": "{", "package.json": "{}"})
+    simple, broken = sources.of_path(root)
+    assert (simple.name, simple.description, simple.kind) == ("researcher", "Deep research and synthesis", "folder")
+    assert simple.body == (
+        "You look for sources.\n\nIt is meant for a subtask of its own.\n\nThe model that it is meant for: sonnet\n\n"
+        "The tools that it is meant for: search, get"
+    )
+    assert (broken.name, (broken.problem or "")[:7]) == ("x", "line 1:")
+    [steps] = sources.of_path(project.make(tmp_path / "w", {"review.yaml": STEPS}) / "review.yaml")
+    assert (steps.name, steps.problem) == ("review", None)
+    assert "- target: required, what to review\n" in steps.body
+    assert steps.body.index("## 1. Look (look)") < steps.body.index("## 2. Sum up (end, after look)")
+    assert steps.body.endswith("It is done when:\nEach finding has a file")
+    store.add(db, [simple, steps], scope=store.GLOBAL, by="test")
+    assert [row["name"] for row in db.rows("select name from skills where problem is null")] == ["researcher", "review"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[1]", "no object"),
+        ('{"name": "x", "description": "d"}', "no instruction"),
+        ('{"name": "X y", "description": "d", "instruction": "i"}', "its name"),
+        ('{"name": "x", "instruction": "i"}', "no description"),
+        ('{"name": "x", "description": "d", "type": "workflow"}', "line 1"),
+        ('{"name": "x", "description": "d", "steps": [{"id": "a", "instruction": "i", "needs": ["a"]}]}', "line 1"),
+        ("PK\3\4", "line 1"),
+        ('{"name": 1, "description": "d", "instruction": {}, "tools": 3, "triggers": []}', "no instruction"),
+    ],
+)
+def test_an_object_that_is_wrong_is_told(text: str, problem: str) -> None:
+    [found] = sources.of_bytes(packed({"x.jsonc": text}), "zip", "x.zip", "x.zip")
+    assert problem in (found.problem or "")
+
+
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "\\x", "..\\x", "C:/x", "c:x"])
 def test_a_zip_leads_nowhere(name: str, tmp_path: Path) -> None:
     path = zipped(tmp_path, {"SKILL.md": SKILL, name: "x"})
@@ -82,12 +133,12 @@ def test_a_bomb_is_never_unpacked(tmp_path: Path) -> None:
 def test_what_is_no_zip_or_no_skill_is_told(tmp_path: Path) -> None:
     good = packed({"SKILL.md": SKILL, "x.md": "x" * 500}, method=zipfile.ZIP_STORED)
     for data, error, message in (
-        (good[:100], ValidationError, "no Markdown and no zip|broken zip"),
+        (good[:100], ValidationError, "no Markdown, no object and no zip|broken zip"),
         (good.replace(b"xxxx", b"yyyy", 1), ValidationError, "broken zip"),
         (packed({"SKILL.md": SKILL}, method=zipfile.ZIP_LZMA), ValidationError, "unusual way"),
         (packed({"README.md": "x"}), NotFound, "holds no SKILL.md"),
-        (b"\x89PNG\0", ValidationError, "no Markdown and no zip"),
-        (b"root:x:0:0", ValidationError, "no Markdown and no zip"),
+        (b"\x89PNG\0", ValidationError, "no Markdown, no object and no zip"),
+        (b"root:x:0:0", ValidationError, "no Markdown, no object and no zip"),
         (b"x" * (sources.FILE_BYTES + 1), Overflow, "at most"),
     ):
         (tmp_path / "x.zip").write_bytes(data)
