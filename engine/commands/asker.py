@@ -101,7 +101,7 @@ class Asker:
         """Ask about the proposals of one command, or, where the person wants that, about the first of them alone."""
         say(f"{proposals[0]['action']} changes {len(proposals)} files:", "cyan")
         files = [f"{changed_lines(each) or each['action']:>7}  {visible(each['target'] or '')}" for each in proposals]
-        show_lines(files, iter, lambda rest, _: rest, most=lines_that_fit(), more="files; [v] shows all")
+        show_lines(files, iter, lambda rest, _: rest, most=lines_that_fit(), more="file")
         keys = "ynoavq" if all(each["kind"] in _KINDS for each in proposals) else "ynovq"
         while True:
             match self._key("accept all?", keys, proposals):
@@ -240,4 +240,5 @@ def _always(proposal: Mapping[str, Any]) -> str:
         return str(proposal["target"])
     folder = PurePosixPath(proposal["target"]).parent.as_posix()
     # the path is the model's: what stands in it is no pattern
-    return "*" if folder == "." else re.sub(r"[*?()\[\]]", r"[\g<0>]", folder) + "/**"
+    literal = re.sub(r"(\\)|[*?()\[\]]", lambda found: r"\\" if found[1] else f"[{found[0]}]", folder)
+    return "*" if folder == "." else f"{literal}/**"

@@ -60,7 +60,8 @@ def show_lines(
     paint_rest: Callable[[str, str], str],
     *,
     most: int | None = None,
-    more: str = "lines; [v] shows all",
+    more: str = "line",
+    hint: str = "[v] shows all",
 ) -> None:
     """Show lines on stderr, of more than `most` on the screen the first, and how many follow.
 
@@ -68,6 +69,8 @@ def show_lines(
     character of its line.
     """
     size = screen()
+    if most is not None and len(lines) == most + 1:
+        most += 1  # what says that a line follows would take its place
     parts = [_parts(line, size, most) for line in (lines if most is None else lines[:most])]
     rows = shown = 0
     for part, first in zip(parts, painted(part[0] for part in parts), strict=True):
@@ -79,7 +82,8 @@ def show_lines(
             say(f"{_INDENT}{_GOES_ON}{paint_rest(rest, part[0][:1])}")
         shown += len(part) <= (most or len(part))
     if shown < len(lines):
-        say(f"{_INDENT}… {len(lines) - shown} more {more}", "yellow")
+        left = len(lines) - shown
+        say(f"{_INDENT}… {left} more {more}{'s' if left > 1 else ''}; {hint}", "yellow")
 
 
 def _parts(line: str, size: tuple[int, int] | None, most: int | None) -> list[str]:

@@ -179,8 +179,7 @@ def _show(planned: Undone, title: str) -> None:
         return (painted(each, each[:1]) for each in texts)
 
     lines = list(_lines(planned.files))
-    more = "lines; [v] or --diff shows all"
-    show_lines(lines, beginnings, painted, most=lines_that_fit(), more=more)
+    show_lines(lines, beginnings, painted, most=lines_that_fit(), hint="[v] or --diff shows all")
     if not lines:
         say("  no file has to change", dim=True)
 

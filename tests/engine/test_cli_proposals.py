@@ -14,7 +14,9 @@ from engine_cli import EDIT_AND_RUN, QUESTION, database, engine, script
 from terminal import OpenTerminal
 
 import engine as library
+from engine.commands.asker import _always as folder_of
 from engine.commands.asking import user_name
+from engine.functions.patterns import pattern_match
 
 ON = '<update status="102">on</update>'
 
@@ -367,3 +369,12 @@ def test_no_text_begins_a_line_of_a_narrow_screen(open_terminal: OpenTerminal, t
     assert not any(row.lstrip("┆ ").startswith("accept") and not row.startswith("  ┆ ") for row in rows)
     terminal.type("q\n")
     terminal.end()
+
+
+@pytest.mark.parametrize("name", ["a\\b", "[id]", "a{b,c}", "x*y", "!(y)", "(x|z)", "^a$", "a?"])
+def test_always_in_a_folder_means_no_other_one(name: str) -> None:
+    pattern = folder_of({"kind": "file_write", "target": f"src/{name}/page.tsx"})
+    assert pattern_match(pattern, f"src/{name}/page.tsx")
+    assert pattern_match(pattern, f"src/{name}/below/page.tsx")
+    for other in ("id", "ab", "y", "xzy", "a", "ac", "b", "", f"{name}x"):
+        assert not pattern_match(pattern, f"src/{other}/page.tsx")
