@@ -90,7 +90,7 @@ class Bubblewrap:
                 *inside,
                 *_counted(asked.limits.processes),
             ]
-            yield Confined(prefix, environment, asked.limits, refused)
+            yield Confined(prefix, environment, asked.limits, refused, _shell())
 
 
 def _program() -> str | None:
@@ -100,9 +100,14 @@ def _program() -> str | None:
 
 def _counted(processes: int) -> list[str]:
     """Words in front of a command that limit the number of processes; set outside it would count those outside, too."""
-    option = "u" if shutil.which("bash") else "p"
+    option = "u" if _shell().endswith("bash") else "p"
     limit = f"ulimit -{option} {processes}; " if processes else ""
-    return [shutil.which("bash") or "/bin/sh", "-c", f'{limit}exec "$@"', "sh"]
+    return [_shell(), "-c", f'{limit}exec "$@"', "sh"]
+
+
+def _shell() -> str:
+    """The shell of the system: one on the user's path may lie in a home, which is hidden inside."""
+    return shutil.which("bash", path=_PLACES) or "/bin/sh"
 
 
 def _namespaces(asked: Confinement) -> list[str]:

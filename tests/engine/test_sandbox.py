@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,6 +90,19 @@ def test_env_in_ask_mode_needs_no_decision_and_changes_nothing(
     assert not (workspace_dir / "made").exists()
     (printed,) = db.rows("select body from known_entries where path glob 'env://*_1'")
     assert "The port is 8080." in printed["body"]
+
+
+def test_a_shell_of_a_hidden_folder_is_not_needed(
+    db: engine.Database, workspace_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_sandbox()
+    own = tmp_path / "own"
+    own.mkdir()
+    shell = shutil.which("bash") or "/bin/sh"
+    (own / "bash").symlink_to(shell)
+    monkeypatch.setenv("PATH", str(own), prepend=os.pathsep)
+    db.run("Look", run="demo", root=workspace_dir, mode="ask", model=script(tmp_path, "<env>echo said</env>", DONE))
+    assert db.value("select exit_code from processes") == 0
 
 
 def test_sh_is_asked_about_and_changes_the_project_only(
