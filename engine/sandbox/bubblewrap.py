@@ -38,6 +38,7 @@ _TAKEN_OUT = (
 _PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy")
 _PLACES = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin:/run/wrappers/bin"
 _TRY_SECONDS = 10
+_ENVIRONMENTS = ("VIRTUAL_ENV", "CONDA_PREFIX")
 _EXCHANGE = Path("/run/engine")
 """Where, inside, the socket of the proxy and the program are that leads to it."""
 
@@ -138,9 +139,10 @@ def _visible(asked: Confinement) -> Iterator[Path]:
         path = home / name
         if ".." not in path.parts and os.access(path, os.R_OK) and not path.is_symlink() and not _holds_key(path):
             yield path
-    given = (sys.prefix, sys.base_prefix, os.environ.get("VIRTUAL_ENV") or sys.prefix)
-    pythons = {Path(os.path.realpath(path)) for path in given}
-    yield from sorted(path for path in pythons if os.access(path, os.R_OK))
+    given = (sys.prefix, sys.base_prefix, *(os.environ.get(name) for name in _ENVIRONMENTS))
+    pythons = {Path(os.path.realpath(path)) for path in given if path}
+    # one that holds the home would bring all of it back
+    yield from sorted(path for path in pythons if os.access(path, os.R_OK) and not home.is_relative_to(path))
     system = Path("/run/current-system")
     if system.exists():
         yield system

@@ -243,3 +243,16 @@ def test_the_home_of_a_service_is_hidden_where_its_environment_does_not_name_it(
     monkeypatch.delenv("HOME", raising=False)
     monkeypatch.setattr(os, "getuid", lambda: service.pw_uid)
     assert Path(os.path.realpath(service.pw_dir)) in homes()
+
+
+def test_an_environment_of_python_is_there_and_brings_no_home_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    (home / "conda").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("CONDA_PREFIX", str(home / "conda"))
+    monkeypatch.setenv("VIRTUAL_ENV", str(home))
+    visible = list(bubblewrap._visible(Confinement(tmp_path, writable=True)))
+    assert home / "conda" in visible
+    assert not any(home.is_relative_to(path) for path in visible)
