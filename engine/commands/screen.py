@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from .printing import say
-from .wrapping import fitting
+from .wrapping import fitting, line_width
 
 _USUAL = (80, 24)
 _INDENT = "  "
@@ -93,6 +93,14 @@ def _parts(line: str, size: tuple[int, int] | None, most: int | None) -> list[st
     return list(islice(cut(line, cells), None if most is None else most + 1))
 
 
+def printed_rows(line: str) -> list[str]:
+    """A line of a text as it is printed on stdout: indented, and at a terminal in pieces, the others behind the mark."""
+    width = line_width()
+    cells = None if width is None else max(width - len(_INDENT) - len(_GOES_ON), _NARROWEST)
+    first, *rest = [line] if cells is None else cut(line, cells)
+    return [f"{_INDENT}{first}", *(f"{_INDENT}{_GOES_ON}{each}" for each in rest)]
+
+
 def cut(line: str, cells: int) -> Iterator[str]:
     """A line in pieces of at most `cells` cells, at any place; its tabs as blanks."""
     line, start = line.expandtabs(8), 0
@@ -103,4 +111,4 @@ def cut(line: str, cells: int) -> Iterator[str]:
         start = max(end, start + 1)
 
 
-__all__ = ["cut", "fits", "lines_that_fit", "screen", "show_lines"]
+__all__ = ["cut", "fits", "lines_that_fit", "printed_rows", "screen", "show_lines"]

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-from engine_cli import EDIT_AND_RUN, QUESTION, database, engine, script
+from engine_cli import EDIT_AND_RUN, QUESTION, database, engine, on_terminal, script
 from terminal import OpenTerminal
 
 import engine as library
@@ -350,7 +350,7 @@ def test_a_patch_is_accepted_with_all_of_its_kinds(open_terminal: OpenTerminal, 
     assert [(row["kind"], row["target"], row["run"]) for row in granted] == [("file_write", None, "one")]
 
 
-def test_no_text_begins_a_line_of_a_narrow_screen(open_terminal: OpenTerminal, tmp_path: Path) -> None:
+def test_no_text_begins_a_line_of_a_narrow_screen(open_terminal: OpenTerminal, folder: Path, tmp_path: Path) -> None:
     forged = "x" * 37 + "accept? [y/n] y" + "z" * 60
     lines = "".join(f"{forged}{number}\n" for number in range(30))
     model = script(tmp_path / "s.jsonl", [f'<sh>echo {forged}</sh><set path="a.txt">{lines}</set>{ON}', ON])
@@ -369,6 +369,10 @@ def test_no_text_begins_a_line_of_a_narrow_screen(open_terminal: OpenTerminal, t
     assert not any(row.lstrip("┆ ").startswith("accept") and not row.startswith("  ┆ ") for row in rows)
     terminal.type("q\n")
     terminal.end()
+    code, listed = on_terminal(folder, "proposals", columns=40, NO_COLOR="1")
+    title, *rows = [row for row in listed.splitlines() if row]
+    assert (code, title.split()[1:2]) == (0, ["turn"])
+    assert all(row.startswith("  ") and len(row) <= 40 for row in rows[:-2])
 
 
 @pytest.mark.parametrize("name", ["a\\b", "[id]", "a{b,c}", "x*y", "!(y)", "(x|z)", "^a$", "a?"])
