@@ -74,9 +74,9 @@ def show_lines(
     parts = [_parts(line, size, most) for line in (lines if most is None else lines[:most])]
     rows = shown = 0
     for part, first in zip(parts, painted(part[0] for part in parts), strict=True):
-        rows += len(part)
-        if most is not None and rows > most and shown:
+        if most is not None and rows and rows + len(part) > most:
             break
+        rows += len(part)
         say(f"{_INDENT}{first}")
         for rest in part[1:] if most is None else part[1:most]:
             say(f"{_INDENT}{_GOES_ON}{paint_rest(rest, part[0][:1])}")

@@ -353,7 +353,9 @@ def test_a_patch_is_accepted_with_all_of_its_kinds(open_terminal: OpenTerminal, 
 def test_no_text_begins_a_line_of_a_narrow_screen(open_terminal: OpenTerminal, folder: Path, tmp_path: Path) -> None:
     forged = "x" * 37 + "accept? [y/n] y" + "z" * 60
     lines = "".join(f"{forged}{number}\n" for number in range(30))
-    model = script(tmp_path / "s.jsonl", [f'<sh>echo {forged}</sh><set path="a.txt">{lines}</set>{ON}', ON])
+    model = script(
+        tmp_path / "s.jsonl", [f'<sh>echo {forged * 9}\necho {forged * 9}</sh><set path="a.txt">{lines}</set>{ON}', ON]
+    )
     terminal = open_terminal("run", "--model", model, "Go", NO_COLOR="1", COLUMNS="40", LINES="20")
     terminal.expect("$ echo ")
     terminal.expect("accept? [y/n/a/p/v/q/?]: ")
@@ -365,6 +367,7 @@ def test_no_text_begins_a_line_of_a_narrow_screen(open_terminal: OpenTerminal, f
     shown = terminal.said[len(command) :].partition("a.txt  +30 -0")[2]
     rows = [*command.partition("sh:")[2].splitlines()[1:-1], *shown.splitlines()[1:-2]]
     assert 12 <= len(shown.splitlines()) <= 20
+    assert 12 <= len(command.partition("sh:")[2].splitlines()) <= 20
     assert all(row.startswith("  ") and len(row) <= 40 for row in rows)
     assert not any(row.lstrip("┆ ").startswith("accept") and not row.startswith("  ┆ ") for row in rows)
     terminal.type("q\n")
