@@ -6,11 +6,10 @@ import os
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from engine.errors import PermissionDenied
-from engine.membership import key_identities
+from engine.membership import KeyFiles
 from engine.own_files import Identity
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class Listing:
         self._workspace = workspace
         self._root = str(workspace.root)
         self._own = own
-        self._added = added
+        self._keys = KeyFiles(workspace.root, added)
         self._folders = {"": True}
 
     def member(self, name: str) -> Member | None:
@@ -58,14 +57,14 @@ class Listing:
             status = os.lstat(f"{self._root}/{name}")
             is_link = stat.S_ISLNK(status.st_mode)
             if is_link:
-                self._workspace.expect_no_keys(name, self._added)
+                self._workspace.expect_no_keys(name, self._keys)
                 status = os.stat(self._workspace.resolve(name))
         except (OSError, PermissionDenied):
             return None
         identity = (status.st_dev, status.st_ino)
         if not stat.S_ISREG(status.st_mode) or identity in self._own or is_protected([last]):
             return None
-        if status.st_nlink > 1 and identity in self._keys:
+        if self._keys.has_link(status):
             return None
         return Member(name, status.st_size, status.st_mtime_ns, is_executable(status) and not is_link)
 
@@ -83,10 +82,6 @@ class Listing:
                 and _is_folder(f"{self._root}/{each}")
             )
         return self._folders[folder]
-
-    @cached_property
-    def _keys(self) -> frozenset[Identity]:
-        return key_identities(self._workspace.root, self._added)
 
 
 def is_executable(status: os.stat_result) -> bool:

@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
@@ -188,26 +189,40 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
         return []
 
 
-def key_identities(root: Path, added: Sequence[str]) -> frozenset[Identity]:
-    """The files under `root`, and of the user's home, whose names say that they hold keys, those of `added` excepted."""
-    home, found = home_folder(), set()
-    places = [home / name for name in _KEY_FILES] + [
-        home / each / name for each in _HOMES for name in _names(home / each)
-    ]
-    folders = [(str(root), "")]
-    while folders:
-        top, folder = folders.pop()
-        for entry in _entries(f"{top}/{folder}"):
-            name = f"{folder}/{entry.name}" if folder else entry.name
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in _SKIPPED_FOLDERS and entry.name != ".git":
-                    folders.append((top, name))
-            elif holds_keys(name) and not is_named(name, added):
-                places.append(root / name)
-    for place in places:
-        if each := identity(place):
-            found.add(each)
-    return frozenset(found)
+class KeyFiles:
+    """The files under `root` that hold keys, by their names or as hard links to such files; those that a pattern of `added`
+    names are none. It looks through the folders once, when the first hard link is asked about.
+    """
+
+    def __init__(self, root: Path, added: Sequence[str]) -> None:
+        self._root = root
+        self._added = added
+
+    def has_name(self, name: str) -> bool:
+        """Whether the name says that the file is one."""
+        return holds_keys(name) and not is_named(name, self._added)
+
+    def has_link(self, status: os.stat_result) -> bool:
+        """Whether the file is a hard link to one."""
+        return status.st_nlink > 1 and (status.st_dev, status.st_ino) in self._identities
+
+    @cached_property
+    def _identities(self) -> frozenset[Identity]:
+        """The files under the root, and of the user's home, whose names say that they hold keys."""
+        home = home_folder()
+        places = [home / name for name in _KEY_FILES]
+        places += [home / each / name for each in _HOMES for name in _names(home / each)]
+        folders = [""]
+        while folders:
+            folder = folders.pop()
+            for entry in _entries(f"{self._root}/{folder}"):
+                name = f"{folder}/{entry.name}" if folder else entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in _SKIPPED_FOLDERS and entry.name != ".git":
+                        folders.append(name)
+                elif self.has_name(name):
+                    places.append(self._root / name)
+        return frozenset(found for place in places if (found := identity(place)))
 
 
 def _names(folder: Path) -> list[str]:

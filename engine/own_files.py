@@ -36,4 +36,7 @@ class OwnFiles:
 
     def hold(self, place: Path) -> bool:
         """Whether the real path `place` is one of these files, by name or by inode; it need not exist."""
-        return str(place).casefold() in self._names or identity(place) in self.identities()
+        if str(place).casefold() in self._names:
+            return True
+        found = identity(place)
+        return found is not None and found in self.identities()

@@ -12,7 +12,7 @@ from .errors import Conflict, EngineError, NotFound
 from .functions.compact import to_json
 from .lease import Lease
 from .listing import is_protected
-from .membership import left_out
+from .membership import KeyFiles, left_out
 from .requests import look, perform
 from .undone import FileChange, Undone
 from .workspace import Workspace
@@ -237,8 +237,8 @@ def _checked_on_disk(db: Store, run: str, rows: list[Row]) -> list[Row]:
     if project is None:
         return rows
     workspace = Workspace.at(project["root"], db.place)
-    added = files.added(db, project["project_id"])
-    return [row if row["stays"] else {**row, **_fault(workspace, added, row)} for row in rows]
+    keys = KeyFiles(workspace.root, files.added(db, project["project_id"]))
+    return [row if row["stays"] else {**row, **_fault(workspace, keys, row)} for row in rows]
 
 
 def _left_out(db: Store, which: dict[str, Any]) -> list[Row]:
@@ -260,9 +260,9 @@ def _left_out(db: Store, which: dict[str, Any]) -> list[Row]:
     return rows[:_MOST_LEFT]
 
 
-def _fault(workspace: Workspace, added: list[str], row: Row) -> dict[str, str | None]:
+def _fault(workspace: Workspace, keys: KeyFiles, row: Row) -> dict[str, str | None]:
     try:
-        workspace.expect_no_keys(row["path"], added)
+        workspace.expect_no_keys(row["path"], keys)
         workspace.expect(row["path"], before=row["hash_now"], after=row["text"], leads_to=row["leads_to"])
     except EngineError as error:
         return {"stays": error.message, "diff": None}

@@ -29,7 +29,7 @@ from engine.durable import (
 from engine.errors import Conflict, NotFound, Overflow, PermissionDenied, ValidationError
 from engine.functions.pictures import HEAD_BYTES, picture_facts, picture_format
 from engine.listing import Listing, Member, is_executable, is_protected, is_unicode
-from engine.membership import candidates, holds_keys, is_named, key_identities
+from engine.membership import KeyFiles, candidates
 from engine.own_files import OwnFiles
 
 Kind = Literal["text", "binary", "too_large", "unreadable", "missing"]
@@ -99,37 +99,40 @@ class Workspace:
 
     def resolve(self, path: str) -> Path:
         """The real path of `path`, which need not exist; raises `PermissionDenied` (403) for a path that is refused."""
-        found = str(self.root)
+        found, is_linked = str(self.root), False
         for part in self._parts(path):
             found = f"{found}/{part}"
             if os.path.islink(found):
+                is_linked = True
                 found = real_path(found)
                 if not Path(found).is_relative_to(self.root):
                     raise self._refusal(path, "a symbolic link in it leads elsewhere")
         place = Path(found)
-        if place == self.root:
+        if is_linked and place == self.root:
             raise self._refusal(path, "it is the root itself")
-        if is_protected(place.relative_to(self.root).parts):
+        if is_linked and is_protected(place.relative_to(self.root).parts):
             raise self._refusal(path, "it leads into .git or .engine")
         if self._own.hold(place):
             raise PermissionDenied(f"{path!r} is refused, it is the engine's own; nothing but the engine may touch it")
         return place
 
-    def expect_no_keys(self, path: str, added: Sequence[str]) -> None:
-        """Raise `PermissionDenied` (403) for a file that holds keys, unless one of the patterns `added` names it.
+    def expect_no_keys(self, path: str, added: Sequence[str] | KeyFiles) -> Path:
+        """The real path of `path`; raises `PermissionDenied` (403) for a file that holds keys, unless one of the patterns
+        `added` names it. Another name of such a file, a hard link, is one too.
 
-        Another name of such a file, a hard link, is one too.
+        Whoever asks about many files gives `KeyFiles`, which look through the folders once.
         """
+        keys = added if isinstance(added, KeyFiles) else KeyFiles(self.root, added)
         place = self.resolve(path)
         with suppress(OSError):
-            found = place.lstat()
-            if found.st_nlink > 1 and (found.st_dev, found.st_ino) in key_identities(self.root, added):
+            if keys.has_link(place.lstat()):
                 raise PermissionDenied(f"{path!r} is refused, it is another name of a file that holds keys")
-        for name in (path, place.relative_to(self.root).as_posix()):
-            if holds_keys(name) and not is_named(name, added):
+        for name in (path, self._name_of(place)):
+            if keys.has_name(name):
                 raise PermissionDenied(
                     f"{path!r} is refused, such a file holds keys; a person adds it with 'engine files add {name}'"
                 )
+        return place
 
     def members(
         self, *, added: Sequence[str], ignored: Sequence[str], limit: int, untracked: bool = True
@@ -152,7 +155,7 @@ class Workspace:
         return [found[name] for name in sorted(found)]
 
     def read(
-        self, path: str, max_bytes: int, *, added: Sequence[str] | None = None, picture_bytes: int = 0
+        self, path: str, max_bytes: int, *, added: Sequence[str] | KeyFiles | None = None, picture_bytes: int = 0
     ) -> FileRead:
         """Read a file; its kind says where it is too large (more than `max_bytes`), binary, unreadable or missing.
 
@@ -160,9 +163,7 @@ class Workspace:
         one of these patterns names it. Raises `PermissionDenied` (403) for a path that is refused.
         """
         try:
-            if added is not None:
-                self.expect_no_keys(path, added)
-            place = self.resolve(path)
+            place = self.resolve(path) if added is None else self.expect_no_keys(path, added)
             found = self._content(place, max_bytes, picture_bytes)
         except (FileNotFoundError, NotADirectoryError):
             return FileRead("missing")
@@ -184,17 +185,21 @@ class Workspace:
 
     def _leads_to(self, path: str, place: Path) -> str | None:
         """The real `place` of `path` relative to the root; None where it is the path itself."""
-        real = place.relative_to(self.root).as_posix()
+        real = self._name_of(place)
         return None if real == _plain(path) else real
+
+    def _name_of(self, place: Path) -> str:
+        """A real path relative to the root."""
+        return str(place)[len(str(self.root)) :].lstrip("/")
 
     def picture(self, path: str, sha256: str, max_bytes: int, *, added: Sequence[str]) -> bytes | None:
         """The bytes of the picture in a file; None where the file has other bytes, or cannot be read.
 
         Raises `PermissionDenied` (403) as `read` does.
         """
-        self.expect_no_keys(path, added)
+        place = self.expect_no_keys(path, added)
         try:
-            data, _ = self._content(self.resolve(path), 0, max_bytes) or (None, None)
+            data, _ = self._content(place, 0, max_bytes) or (None, None)
         except OSError:
             return None
         return data if data is not None and hashlib.sha256(data).hexdigest() == sha256 else None
@@ -313,7 +318,7 @@ class Workspace:
         """The folder of a real path, held open, and its name in there. No link is followed: one that came in the meantime
         is an `OSError`.
         """
-        *parts, name = place.relative_to(self.root).parts
+        *parts, name = self._name_of(place).split("/")
         with held_folder(self.root, parts, make=make) as folder:
             yield folder, name
 

@@ -79,7 +79,8 @@ select
     g.action,
     coalesce(c.path, case when g.command_id is null then g.target end),
     g.status,
-    g.outcome,
+    -- a command in the background is done when it was started; what became of it is told of its job
+    case when j.effect_id is null then g.outcome when j.ended_at is null then 'runs' else j.outcome end,
     json_extract(coalesce(j.detail, x.detail), '$.exit_code'),
     json_extract(coalesce(j.detail, x.detail), '$.duration_s'),
     (select k.changes from _command_changes as k where k.command_id = g.command_id),

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TextIO
 
-from .asking import options_of, proposal_lines, show_proposal, user_name
+from .asking import changed_lines, options_of, proposal_lines, show_proposal, user_name
 from .colouring import coloured
 from .outside import edited, paged
 from .printing import one_line, paint, say, visible
+from .screen import fits, lines_that_fit, show_lines
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -19,9 +20,19 @@ if TYPE_CHECKING:
 
     from .interrupt import Interrupt
 
-_SHOWN_LINES = 60
-"""Lines of a proposal that are shown before it is asked about; [v] shows all."""
 _END = "\x04"
+_KINDS = {"file_write": "every change of a file", "file_delete": "every removal", "process": "every shell command"}
+_MEANINGS = {
+    "y": ("[y]es", "yes, this time"),
+    "n": ("[n]o", "no; you may say why, and the model is told"),
+    "e": ("[e]dit", "edit the text first: what you save is written, and the model is told"),
+    "o": ("[o]ne by one", "decide on each file; all of them are changed, or none"),
+    "a": ("[a]ll", "yes, and to {kinds} in the rest of this run"),
+    "p": ("[p]roject", "yes, and always in this project: {always}"),
+    "v": ("[v]iew", "view all of it"),
+    "q": ("[q] later", "decide later; it stays open"),
+}
+"""What each key is called in the question, and what it does."""
 _WORDS = {
     "yes": "y",
     "no": "n",
@@ -51,7 +62,7 @@ class Asker:
 
     def __call__(self, proposal: Mapping[str, Any]) -> bool | str | None:
         """Ask about one proposal."""
-        if _command(proposal) in self._accepted:
+        if _command(proposal) in self._accepted or self._is_granted(proposal):
             return True
         say()
         try:
@@ -62,7 +73,7 @@ class Asker:
                 siblings = self._siblings(proposal)
                 if len(siblings) > 1:
                     return self._decide_together(siblings)
-                show_proposal(proposal, _SHOWN_LINES)
+                show_proposal(proposal, lines_that_fit())
                 return self._decide(proposal)
         except KeyboardInterrupt:
             return None
@@ -76,15 +87,24 @@ class Asker:
             (proposal["run"], proposal["path"]),
         )
 
+    def _is_granted(self, proposal: Mapping[str, Any]) -> bool:
+        """Accept what a grant covers by now, such as one that was given at another file of the same patch."""
+        found = self._db.row(
+            "select decided_by from _immediate_decisions where proposal_id = ? and decided_by glob 'grant *'",
+            (proposal["proposal_id"],),
+        )
+        if found:
+            self._answered(proposal, "accept", decided_by=found["decided_by"])
+        return found is not None
+
     def _decide_together(self, proposals: Sequence[Row]) -> bool | str | None:
         """Ask about the proposals of one command, or, where the person wants that, about the first of them alone."""
         say(f"{proposals[0]['action']} changes {len(proposals)} files:", "cyan")
-        for each in proposals:
-            lines = proposal_lines(each)
-            added, removed = (sum(line[:1] == mark and line[:3] != mark * 3 for line in lines) for mark in "+-")
-            say(f"  {visible(each['target'] or ''):40} +{added} -{removed}")
+        files = [f"{changed_lines(each) or each['action']:>7}  {visible(each['target'] or '')}" for each in proposals]
+        show_lines(files, iter, lambda rest, _: rest, most=lines_that_fit(), more="file")
+        keys = "ynoavq" if all(each["kind"] in _KINDS for each in proposals) else "ynovq"
         while True:
-            match self._key("accept all? [y] yes, [n] no, [o] one by one, [v] view, [q] decide later: ", "ynovq"):
+            match self._key("accept all?", keys, proposals):
                 case "y":
                     self._accepted.add(_command(proposals[0]))
                     return True
@@ -92,22 +112,24 @@ class Asker:
                     return self._rejected(proposals[0])
                 case "o":
                     self._one_by_one.add(_command(proposals[0]))
-                    show_proposal(proposals[0], _SHOWN_LINES)
+                    say("a no to one of them is a no to all", dim=True)
+                    show_proposal(proposals[0], lines_that_fit())
                     return self._decide(proposals[0])
+                case "a":
+                    for kind in dict.fromkeys(each["kind"] for each in proposals):
+                        self._grant(proposals[0]["run"], kind, None, whole_project=False)
+                    self._accepted.add(_command(proposals[0]))
+                    return True
                 case "v":
                     paged([line for each in proposals for line in _whole(each)])
                 case _:
                     return None
 
     def _decide(self, proposal: Mapping[str, Any]) -> bool | str | None:
-        is_text = proposal["kind"] == "file_write"
-        keys = "yneapvq" if is_text else "ynapvq"
-        question = (
-            f"accept? [y] yes, [n] no{', [e] edit it first' if is_text else ''}, [a] all of this kind in this run, "
-            "[p] always in this project, [v] view, [q] decide later: "
-        )
+        # a plugin's kinds are not granted beforehand
+        keys = {"file_write": "yneapvq"}.get(proposal["kind"], "ynapvq" if proposal["kind"] in _KINDS else "ynvq")
         while True:
-            match self._key(question, keys):
+            match self._key("accept?", keys, [proposal]):
                 case "y":
                     return True
                 case "n":
@@ -117,10 +139,10 @@ class Asker:
                         self._answered(proposal, "accept", body=text)
                         return True
                 case "a":
-                    self._grant(proposal, None, whole_project=False)
+                    self._grant(proposal["run"], proposal["kind"], None, whole_project=False)
                     return True
                 case "p":
-                    self._grant(proposal, _always(proposal), whole_project=True)
+                    self._grant(proposal["run"], proposal["kind"], _always(proposal), whole_project=True)
                     return True
                 case "v":
                     paged(_whole(proposal))
@@ -138,8 +160,7 @@ class Asker:
             "answer_proposal",
             proposal_id=proposal["proposal_id"],
             decision=decision,
-            decided_by=self.decided_by,
-            **given,
+            **{"decided_by": self.decided_by, **given},
         )
 
     def _edited(self, proposal: Mapping[str, Any]) -> str | None:
@@ -154,13 +175,11 @@ class Asker:
             return None
         return changed
 
-    def _grant(self, proposal: Mapping[str, Any], target: str | None, *, whole_project: bool) -> None:
+    def _grant(self, run: str, kind: str, target: str | None, *, whole_project: bool) -> None:
         from engine.gate import give_grant
 
-        number = give_grant(
-            self._db, proposal["run"], proposal["kind"], target, whole_project=whole_project, by=self.decided_by
-        )
-        meant = one_line(target, 60) if target is not None else f"every {proposal['kind']} of this run"
+        number = give_grant(self._db, run, kind, target, whole_project=whole_project, by=self.decided_by)
+        meant = one_line(target, 60) if target is not None else f"{_KINDS[kind]} of this run"
         say(f"grant {number}: {meant}; 'engine grants --revoke {number}' takes it back", dim=True)
 
     def _answer(self, proposal: Mapping[str, Any]) -> str | None:
@@ -178,19 +197,31 @@ class Asker:
             if given:
                 return given
 
-    def _key(self, question: str, keys: str) -> str:
-        """One of `keys`, given as such or as its word; asked again until it is one."""
+    def _key(self, question: str, keys: str, proposals: Sequence[Mapping[str, Any]]) -> str:
+        """One of `keys`, given as such or as its word; asked again, with what they do, until it is one."""
+        names = " ".join(_MEANINGS[key][0] for key in keys)
+        asked = f"{question} {names} [?]: "
         while True:
-            given = self._line(question).strip().lower()
+            given = self._line(asked if fits(asked) else f"{question} [{'/'.join(keys)}/?]: ").strip().lower()
             key = _WORDS.get(given, given)
             if len(key) == 1 and key in keys:
                 return key
+            if given:
+                _explain(keys, proposals)
 
     def _line(self, question: str) -> str:
         """A line from the terminal, '\\x04' at its end. The question goes to stderr: stdout is for the run's answer."""
         sys.stderr.write(paint(question, "yellow", stream=sys.stderr))
         sys.stderr.flush()
         return self._source.readline() or _END
+
+
+def _explain(keys: str, proposals: Sequence[Mapping[str, Any]]) -> None:
+    """Say what each key does."""
+    kinds = " and ".join(dict.fromkeys(_KINDS.get(each["kind"], each["kind"]) for each in proposals))
+    for key in keys:
+        always = one_line(_always(proposals[0]), 60) if key == "p" else ""
+        say(f"  {key}  {_MEANINGS[key][1].format(kinds=kinds, always=always)}")
 
 
 def _command(proposal: Mapping[str, Any]) -> tuple[str, str]:
@@ -209,4 +240,5 @@ def _always(proposal: Mapping[str, Any]) -> str:
         return str(proposal["target"])
     folder = PurePosixPath(proposal["target"]).parent.as_posix()
     # the path is the model's: what stands in it is no pattern
-    return "*" if folder == "." else re.sub(r"[*?()\[\]]", r"[\g<0>]", folder) + "/**"
+    literal = re.sub(r"(\\)|[*?()\[\]]", lambda found: r"\\" if found[1] else f"[{found[0]}]", folder)
+    return "*" if folder == "." else f"{literal}/**"

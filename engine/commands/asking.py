@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from .colouring import coloured
+from .colouring import coloured, line_painted
 from .drawing import drawn_diff, scripts_mixed
 from .piped import descriptor
-from .printing import say, visible
+from .printing import paint, say, visible
+from .screen import screen, show_lines
+from .wrapping import wrapped
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -63,25 +66,37 @@ class AcceptAll:
 def show_proposal(proposal: Mapping[str, Any], most: int | None = None) -> None:
     """Show a proposal on stderr: its action, then the coloured diff of a change, or the text of a command or question.
 
-    Of more than `most` lines the first are shown, and how many follow.
+    Of more than `most` lines of the screen the first are shown, and how many follow.
     """
     lines = proposal_lines(proposal)
     if proposal["tree"]:
         say(visible(proposal["tree"]), dim=True)
-    shown = lines if most is None or len(lines) <= most else lines[:most]
     if proposal["kind"] == "question":
-        say(f"{proposal['action']}: " + "\n".join(shown), "cyan")
+        size = screen()
+        say("\n".join(wrapped("\n".join(lines), size and size[0], f"{proposal['action']}: ", "  ")), "cyan")
     elif proposal["kind"] == "process":
         how = ", in the background, until the task ends" if proposal["background"] else ""
-        say(f"{proposal['action']}{how}:\n" + "\n".join(f"  $ {line}" for line in shown), "cyan")
+        say(f"{proposal['action']}{how}:", "cyan")
+        show_lines([f"$ {line}" for line in lines], partial(map, _cyan), lambda rest, _: _cyan(rest), most=most)
     else:
-        say(f"{proposal['action']} {visible(proposal['target'] or '')}", "cyan")
-        for line in coloured(shown, proposal["target"]):
-            say(f"  {line}")
-    if len(lines) > len(shown):
-        say(f"  … {len(lines) - len(shown)} more lines; [v] shows all", "yellow")
+        say(f"{proposal['action']} {visible(proposal['target'] or '')}  {changed_lines(proposal)}".rstrip(), "cyan")
+        show_lines(lines, partial(coloured, target=proposal["target"]), line_painted, most=most)
     for note in proposal_notes(proposal):
         say(f"  {note}", "yellow")
+
+
+def changed_lines(proposal: Mapping[str, Any]) -> str:
+    """How many lines a change of a file adds and removes, as '+3 -1'; empty for what is no such change."""
+    if proposal["kind"] != "file_write":
+        return ""
+    lines = (proposal["detail"] or "").split("\n")
+    # the two lines of the head are none of the text, which may begin like them
+    marks = [line[:1] for line in (lines[2:] if lines[0].startswith("--- ") else lines)]
+    return f"+{marks.count('+')} -{marks.count('-')}"
+
+
+def _cyan(text: str) -> str:
+    return paint(text, "cyan", stream=sys.stderr)
 
 
 def proposal_lines(proposal: Mapping[str, Any]) -> list[str]:

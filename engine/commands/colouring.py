@@ -37,6 +37,11 @@ def coloured(lines: Iterable[str], target: str | None) -> Iterator[str]:
             yield paint(mark, colour, stream=sys.stderr) + _words(lexer, text, colour)
 
 
+def line_painted(text: str, mark: str) -> str:
+    """A part of the line of a diff that begins with `mark`, in the colour of such lines."""
+    return paint(text, _LINE_COLOURS.get(mark), stream=sys.stderr)
+
+
 def _words(lexer: Any, text: str, colour: str | None) -> str:
     """A line with the words of its language coloured; what has no colour of its own has that of the line."""
     pieces = []

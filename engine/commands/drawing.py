@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import deque
 from collections.abc import Callable
 from itertools import zip_longest
 
@@ -62,15 +63,15 @@ def drawn_json(text: str) -> str:
 
 def drawn_diff(text: str) -> list[str]:
     """The lines of a diff. Blanks at the end of a changed line are escapes, and tabs where only blanks differ."""
-    lines = text.split("\n")
-    heads = 2 if lines[0].startswith("--- ") and lines[1:2] and lines[1].startswith("+++ ") else 0
-    shown = [drawn(line) for line in lines[:heads]]
-    del lines[:heads]
+    lines = deque(text.split("\n"))
+    shown = []
+    if lines[0].startswith("--- ") and len(lines) > 1 and lines[1].startswith("+++ "):
+        shown = [drawn(lines.popleft()), drawn(lines.popleft())]
     while lines:
         removed = _taken(lines, "-")
         added = _taken(lines, "+")
         if not removed and not added:
-            line = lines.pop(0)
+            line = lines.popleft()
             shown.append(drawn(line) if line.startswith("@@ ") else drawn(line[:1]) + drawn(line[1:]))
             continue
         pairs = list(zip_longest(removed, added))
@@ -136,10 +137,11 @@ def _json_escape(character: str) -> str:
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
-def _taken(lines: list[str], sign: str) -> list[str]:
+def _taken(lines: deque[str], sign: str) -> list[str]:
     """The lines at the beginning of `lines` that are changed in this way, taken off."""
-    count = next((at for at, line in enumerate(lines) if not line.startswith(sign)), len(lines))
-    taken, lines[:count] = lines[:count], []
+    taken = []
+    while lines and lines[0].startswith(sign):
+        taken.append(lines.popleft())
     return taken
 
 

@@ -11,7 +11,9 @@ from .asking import proposal_lines, proposal_notes, user_name
 from .completing import complete_proposal, complete_run
 from .driving import drive, say_how_to_resolve
 from .printing import one_line, print_json, say, visible
+from .screen import printed_rows
 from .shared import DbOption, JsonOption, KeyFromOption, db_flag, open_to_read, open_to_write, run_or_latest, use_keys
+from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -37,21 +39,30 @@ def proposals(
     """
     with open_to_read(db) as database:
         alias = None if run is None else run_or_latest(database, run)
-        rows = database.rows(
+        found = database.rows(
             "select * from open_proposals where :run is null or run in (select run from tree_runs where top = :run) "
             "order by proposal_id",
             {"run": alias},
         )
     if as_json:
-        print_json(rows)
+        print_json(found)
         return
-    for row in rows:
+    for row in found:
         what = f"{row['action']} {one_line(row['target'], 80)}"
         title = f"{row['tree'] or row['run']} turn {row['turn']}, {what}, since {row['since']}"
         lines = [visible(row["path"]), *proposal_lines(row), *proposal_notes(row)]
-        typer.echo("\n".join([title, *(f"  {line}" for line in lines), ""]))
+        typer.echo(
+            "\n".join(
+                [
+                    *wrapped(title, line_width(), "", "    "),
+                    *(part for line in lines for part in printed_rows(line)),
+                    "",
+                ]
+            )
+        )
     say(
-        "'engine resolve RUN PATH --accept' or '--reject' decides" if rows else "nothing waits for a decision", dim=True
+        "'engine resolve RUN PATH --accept' or '--reject' decides" if found else "nothing waits for a decision",
+        dim=True,
     )
 
 

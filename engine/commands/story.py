@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 STORY = """
 select *
 from (
-    select loop, turn, place, step, kind, action, target, status, exit_code, seconds, changes, outputs, decided_by, text,
-        message, at
+    select loop, turn, place, step, kind, action, target, status, outcome, exit_code, seconds, changes, outputs, decided_by,
+        text, message, at
     from run_story
     where run = :run
     union all
     select
-        l.sequence, t.sequence, t.sequence, -0.5, 'said', null, null, null, null, null, null, null, null, p.prose, null, null
+        l.sequence, t.sequence, t.sequence, -0.5, 'said', null, null, null, null, null, null, null, null, null,
+        p.prose, null, null
     from runs as r
     join turns as t on t.run_id = r.id
     join loops as l on l.id = t.loop_id
@@ -36,7 +37,7 @@ from (
     where r.alias = :run and trim(p.prose) not in ('', trim(coalesce(l.answer, '')))
     union all
     select
-        l.sequence, t.sequence, t.sequence, -1, 'cached', null, null, null, null, null, null, null, null,
+        l.sequence, t.sequence, t.sequence, -1, 'cached', null, null, null, null, null, null, null, null, null,
         'turn ' || h.from_turn || ' of run ' || h.from_run, null, null
     from runs as r
     join turns as t on t.run_id = r.id
@@ -147,7 +148,9 @@ def _fact(row: Row) -> str:
         return _counts(changes)
     if row["status"] == 202:
         return "waits"
-    return str(row["status"]) if row["status"] >= 400 else ""
+    if row["status"] >= 400:
+        return str(row["status"])
+    return str(row["outcome"] or "") if row["kind"] == "command" else ""
 
 
 def _counts(changes: Sequence[Mapping[str, Any]]) -> str:

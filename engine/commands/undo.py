@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
@@ -14,6 +14,7 @@ from .drawing import drawn_diff
 from .exits import exit_code
 from .outside import paged
 from .printing import one_line, paint, print_error, print_json_text, say, visible
+from .screen import lines_that_fit, show_lines
 from .shared import DbOption, JsonOption, db_flag, open_existing, run_or_latest
 from .verbs import YesOption
 
@@ -27,8 +28,6 @@ ByOption = Annotated[
 ]
 DiffOption = Annotated[bool, typer.Option("--diff", help="Only print what it would do.")]
 
-_MOST_LINES = 60
-"""Lines of a diff that are shown before a person is asked; [v] shows all."""
 _COLOURS = {"+": "green", "-": "red", "@": "cyan", "!": "yellow"}
 
 
@@ -133,6 +132,8 @@ def _is_agreed(planned: Undone, title: str, command: str, *, diff: bool, yes: bo
     elif diff:
         for line in _lines(planned.files):
             typer.echo(line)
+        if not planned.files and not refused:
+            say(f"{title} {one_line(', '.join(planned.edits), 200)}: no file has to change", dim=True)
     elif refused or not yes:
         _show(planned, title)
     if refused:
@@ -170,11 +171,17 @@ def _answer(source: TextIO, planned: Undone) -> bool:
 def _show(planned: Undone, title: str) -> None:
     """Show on stderr what is planned; of a long diff its beginning, and how much follows."""
     say(f"{title} {one_line(', '.join(planned.edits), 200)}", "cyan")
+
+    def painted(text: str, mark: str) -> str:
+        return paint(text, _COLOURS.get(mark), stream=sys.stderr)
+
+    def beginnings(texts: Iterable[str]) -> Iterator[str]:
+        return (painted(each, each[:1]) for each in texts)
+
     lines = list(_lines(planned.files))
-    for each in lines[:_MOST_LINES]:
-        say(f"  {paint(each, _COLOURS.get(each[:1]), stream=sys.stderr)}")
-    if len(lines) > _MOST_LINES:
-        say(f"  … {len(lines) - _MOST_LINES} more lines; [v] or --diff shows all", "yellow")
+    show_lines(lines, beginnings, painted, most=lines_that_fit(), hint="[v] or --diff shows all")
+    if not lines:
+        say("  no file has to change", dim=True)
 
 
 def _lines(files: Sequence[FileChange]) -> Iterator[str]:

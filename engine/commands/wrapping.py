@@ -35,7 +35,7 @@ def _pieces(line: str, width: int | None, more: int) -> list[str]:
     pieces = []
     room = None if width is None else max(width - more, _NARROWEST)
     while room is not None and cell_len(line) > room:
-        end = _fitting(line, room)
+        end = fitting(line, room)
         blank = line.rfind(" ", 0, end + 1)
         end = blank if line[: max(blank, 0)].strip() else end
         pieces.append(line[:end])
@@ -43,7 +43,7 @@ def _pieces(line: str, width: int | None, more: int) -> list[str]:
     return [*pieces, line]
 
 
-def _fitting(line: str, room: int) -> int:
+def fitting(line: str, room: int) -> int:
     """How many characters of `line` fit into `room` cells, at least one; marks and joined emoji are not parted."""
     from rich.cells import get_character_cell_size as cells_of
 
@@ -65,4 +65,4 @@ def _continues(line: str, at: int) -> bool:
     return at < len(line) and (cells_of(line[at]) == 0 or line[at - 1] == _JOINER)
 
 
-__all__ = ["line_width", "wrapped"]
+__all__ = ["fitting", "line_width", "wrapped"]

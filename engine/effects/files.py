@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import EngineError, PermissionDenied
 from engine.functions.compact import to_json
 from engine.listing import Member
+from engine.membership import KeyFiles
 from engine.workspace import FileRead, Workspace
 
 if TYPE_CHECKING:
@@ -142,10 +143,10 @@ def stat(workspace: Workspace, path: str) -> Member | None:
         return None
 
 
-def _read(workspace: Workspace, path: str, limit: int, picture_limit: int, added: list[str]) -> FileRead:
+def _read(workspace: Workspace, path: str, limit: int, picture_limit: int, keys: KeyFiles) -> FileRead:
     """A file that was listed; what is refused by now, such as a link that leads out of the root, cannot be read."""
     try:
-        return workspace.read(path, limit, added=added, picture_bytes=picture_limit)
+        return workspace.read(path, limit, added=keys, picture_bytes=picture_limit)
     except PermissionDenied:
         return FileRead("unreadable")
 
@@ -215,8 +216,8 @@ def _read_changed(db: Store, project_id: int, workspace: Workspace) -> list[tupl
     """The files that `unread_files` names, as they are on disk."""
     limit, picture_limit = int(_setting(db, "file_max_bytes")), int(_setting(db, "picture_max_bytes"))
     unread = db.rows("select path from unread_files where project_id = ? order by path", (project_id,))
-    added = _patterns(db, project_id, ignored=False)
-    return [(row["path"], _read(workspace, row["path"], limit, picture_limit, added)) for row in unread]
+    keys = KeyFiles(workspace.root, _patterns(db, project_id, ignored=False))
+    return [(row["path"], _read(workspace, row["path"], limit, picture_limit, keys)) for row in unread]
 
 
 def _report(db: Store, project_id: int, path: str, read: FileRead) -> None:

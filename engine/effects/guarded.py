@@ -141,7 +141,7 @@ def signal_group(group: int, number: signal.Signals) -> bool:
 def _started(
     command: str, cwd: Path, environment: Mapping[str, str], status: int, confined: Confined | None
 ) -> subprocess.Popen[bytes]:
-    shell = shutil.which("bash") or "/bin/sh"
+    shell = (confined and confined.shell) or shutil.which("bash") or "/bin/sh"
     locale = "1" if "LC_CTYPE" in environment else "0"
     free = {guard.UNCONFINED: os.environ[guard.UNCONFINED]} if os.environ.get(guard.UNCONFINED) else {}
     changed: dict[str, str | None] = {**environment, **(confined.environment if confined else {})}

@@ -38,6 +38,7 @@ _TAKEN_OUT = (
 _PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy")
 _PLACES = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin:/run/wrappers/bin"
 _TRY_SECONDS = 10
+_ENVIRONMENTS = ("VIRTUAL_ENV", "CONDA_PREFIX")
 _EXCHANGE = Path("/run/engine")
 """Where, inside, the socket of the proxy and the program are that leads to it."""
 
@@ -90,7 +91,7 @@ class Bubblewrap:
                 *inside,
                 *_counted(asked.limits.processes),
             ]
-            yield Confined(prefix, environment, asked.limits, refused)
+            yield Confined(prefix, environment, asked.limits, refused, _shell())
 
 
 def _program() -> str | None:
@@ -100,9 +101,14 @@ def _program() -> str | None:
 
 def _counted(processes: int) -> list[str]:
     """Words in front of a command that limit the number of processes; set outside it would count those outside, too."""
-    option = "u" if shutil.which("bash") else "p"
+    option = "u" if _shell().endswith("bash") else "p"
     limit = f"ulimit -{option} {processes}; " if processes else ""
-    return [shutil.which("bash") or "/bin/sh", "-c", f'{limit}exec "$@"', "sh"]
+    return [_shell(), "-c", f'{limit}exec "$@"', "sh"]
+
+
+def _shell() -> str:
+    """The shell of the system: one on the user's path may lie in a home, which is hidden inside."""
+    return shutil.which("bash", path=_PLACES) or "/bin/sh"
 
 
 def _namespaces(asked: Confinement) -> list[str]:
@@ -133,9 +139,10 @@ def _visible(asked: Confinement) -> Iterator[Path]:
         path = home / name
         if ".." not in path.parts and os.access(path, os.R_OK) and not path.is_symlink() and not _holds_key(path):
             yield path
-    given = (sys.prefix, sys.base_prefix, os.environ.get("VIRTUAL_ENV") or sys.prefix)
-    pythons = {Path(os.path.realpath(path)) for path in given}
-    yield from sorted(path for path in pythons if os.access(path, os.R_OK))
+    given = (sys.prefix, sys.base_prefix, *(os.environ.get(name) for name in _ENVIRONMENTS))
+    pythons = {Path(os.path.realpath(path)) for path in given if path}
+    # one that holds the home would bring all of it back
+    yield from sorted(path for path in pythons if os.access(path, os.R_OK) and not home.is_relative_to(path))
     system = Path("/run/current-system")
     if system.exists():
         yield system

@@ -51,13 +51,14 @@ class Confined:
     """How to start a command confined: `prefix` stands in front of its words, `environment` is added to its own.
 
     A variable that is None is taken out. `limits` are set before the prefix is started. `refused` are the domains that
-    were asked for and not reached, known at the end.
+    were asked for and not reached, known at the end. `shell` is the one that is there inside; None: the user's.
     """
 
     prefix: Sequence[str]
     environment: Mapping[str, str | None] = field(default_factory=dict)
     limits: Limits = Limits()
     refused: list[str] = field(default_factory=list)
+    shell: str | None = None
 
 
 class Sandbox(Protocol):

@@ -46,22 +46,21 @@ def try_out(sandbox: Sandbox | None) -> dict[str, bool]:
     with _planted() as (project, given):
         asked = Confinement(project, writable=True, database=project / ".engine" / "engine.db")
         program = [python_program(), "-I", "-S", "-c", Path(attempts.__file__).read_text("utf-8"), json.dumps(given)]
-        said: list[str] = []
+        said: dict[int, list[str]] = {1: [], 2: []}
         with sandbox.confine(asked) if sandbox else nullcontext() as confined:
             result = run_process(
                 shlex.join(program),
                 cwd=project,
                 timeout_s=_SECONDS,
                 on_start=lambda _: None,
-                on_output=lambda channel, text: said.append(text) if channel == 1 else None,
+                on_output=lambda channel, text: said[channel].append(text),
                 confined=confined,
             )
         try:
-            managed = json.loads("".join(said))
+            managed = json.loads("".join(said[1]))
         except ValueError:
-            raise EngineError(
-                f"the sandbox cannot be tried out: exit code {result.exit_code}, {result.message}"
-            ) from None
+            why = result.message or "".join(said[2]).strip().rpartition("\n")[2] or "it says nothing"
+            raise EngineError(f"the sandbox cannot be tried out: exit code {result.exit_code}, {why}") from None
     return {name: name not in managed for name in ATTEMPTS}
 
 

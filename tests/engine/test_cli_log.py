@@ -108,3 +108,9 @@ def test_wrapping_keeps_every_character_but_blanks_at_the_breaks(text: str, widt
     assert all(cell_len(line) <= max(width, 12) for line in lines)
     assert "".join("".join(lines).replace("> ", "").split()) == "".join(text.split())
     assert not any(line[2:].startswith(("\u0301", "\u200d")) for line in lines)
+
+
+def test_the_end_of_a_background_command_is_told(folder: Path, tmp_path: Path) -> None:
+    model = script(tmp_path / "s.jsonl", ['<sh background="1">sleep 600</sh><update status="200">Done.</update>'])
+    assert engine(folder, "run", "--yolo", "--model", model, "--run", "demo", "Go").returncode == 0
+    assert "\n[1] cancelled sh sleep 600 (" in engine(folder, "log", "demo").stdout

@@ -1,4 +1,7 @@
-"""Proposals on the command line: asked about at a terminal, left open without one, decided by `engine resolve`."""
+"""Proposals on the command line: asked about at a terminal, left open without one, decided by `engine resolve`.
+
+spec: @asking
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,15 @@ import re
 from pathlib import Path
 
 import pytest
-from engine_cli import EDIT_AND_RUN, QUESTION, database, engine, script
+from engine_cli import EDIT_AND_RUN, QUESTION, database, engine, on_terminal, script
 from terminal import OpenTerminal
 
 import engine as library
+from engine.commands.asker import _always as folder_of
 from engine.commands.asking import user_name
+from engine.functions.patterns import pattern_match
+
+ON = '<update status="102">on</update>'
 
 
 @pytest.fixture
@@ -308,3 +315,73 @@ def test_the_files_of_a_patch_are_one_decision_or_several(
     terminal.type("only the first\n")
     terminal.end()
     assert not (folder / "x.md").exists()  # a patch is done whole or not at all
+
+
+def test_all_of_a_kind_at_one_file_of_a_patch_is_a_yes_to_the_others(
+    open_terminal: OpenTerminal, folder: Path, tmp_path: Path
+) -> None:
+    patch = "<set>*** Begin Patch\n*** Add File: x.txt\n+x\n*** Add File: y.txt\n+y\n*** End Patch</set>"
+    terminal = open_terminal("run", "--model", script(tmp_path / "p.jsonl", [patch]), "--run", "one", "Write it")
+    terminal.expect("accept all?")
+    terminal.type("o\n")
+    terminal.expect("accept?")
+    terminal.type("a\n")
+    assert terminal.end()[0] == 0
+    assert (folder / "y.txt").read_text() == "y\n"
+    with library.open(database(folder), read_only=True) as db:
+        decided = db.rows("select target, decided_by from decisions order by proposal_id")
+    assert [tuple(row.values()) for row in decided] == [("x.txt", user_name()), ("y.txt", "grant 1")]
+
+
+def test_a_patch_is_accepted_with_all_of_its_kinds(open_terminal: OpenTerminal, folder: Path, tmp_path: Path) -> None:
+    patch = "*** Begin Patch\n*** Add File: x.txt\n+++i\n+x\n*** Update File: notes.md\n@@\n-{}\n+A\n*** End Patch"
+    old = (folder / "notes.md").read_text().splitlines()[0]
+    model = script(tmp_path / "p.jsonl", [f"<set>{patch.format(old)}</set>"])
+    terminal = open_terminal("run", "--model", model, "--run", "one", "Write it", NO_COLOR="1")
+    terminal.expect("+2 -0  x.txt")  # a line that begins with ++ is one
+    terminal.expect("+1 -1  notes.md")
+    terminal.expect("accept all?")
+    terminal.type("?\n")
+    terminal.expect("every change of a file in the rest of this run")
+    terminal.expect("accept all?")
+    terminal.type("a\n")
+    assert terminal.end()[0] == 0
+    granted = json.loads(engine(folder, "grants", "--json").stdout)
+    assert [(row["kind"], row["target"], row["run"]) for row in granted] == [("file_write", None, "one")]
+
+
+def test_no_text_begins_a_line_of_a_narrow_screen(open_terminal: OpenTerminal, folder: Path, tmp_path: Path) -> None:
+    forged = "x" * 37 + "accept? [y/n] y" + "z" * 60
+    lines = "".join(f"{forged}{number}\n" for number in range(30))
+    model = script(
+        tmp_path / "s.jsonl", [f'<sh>echo {forged * 9}\necho {forged * 9}</sh><set path="a.txt">{lines}</set>{ON}', ON]
+    )
+    terminal = open_terminal("run", "--model", model, "Go", NO_COLOR="1", COLUMNS="40", LINES="20")
+    terminal.expect("$ echo ")
+    terminal.expect("accept? [y/n/a/p/v/q/?]: ")
+    command = terminal.said
+    terminal.type("y\n")
+    terminal.expect("a.txt  +30 -0")
+    terminal.expect("more lines; [v] shows all")
+    terminal.expect("accept? [y/n/e/a/p/v/q/?]: ")
+    shown = terminal.said[len(command) :].partition("a.txt  +30 -0")[2]
+    rows = [*command.partition("sh:")[2].splitlines()[1:-1], *shown.splitlines()[1:-2]]
+    assert 12 <= len(shown.splitlines()) <= 20
+    assert 12 <= len(command.partition("sh:")[2].splitlines()) <= 20
+    assert all(row.startswith("  ") and len(row) <= 40 for row in rows)
+    assert not any(row.lstrip("┆ ").startswith("accept") and not row.startswith("  ┆ ") for row in rows)
+    terminal.type("q\n")
+    terminal.end()
+    code, listed = on_terminal(folder, "proposals", columns=40, NO_COLOR="1")
+    title, *rows = [row for row in listed.splitlines() if row]
+    assert (code, title.split()[1:2]) == (0, ["turn"])
+    assert all(row.startswith("  ") and len(row) <= 40 for row in rows[:-2])
+
+
+@pytest.mark.parametrize("name", ["a\\b", "[id]", "a{b,c}", "x*y", "!(y)", "(x|z)", "^a$", "a?"])
+def test_always_in_a_folder_means_no_other_one(name: str) -> None:
+    pattern = folder_of({"kind": "file_write", "target": f"src/{name}/page.tsx"})
+    assert pattern_match(pattern, f"src/{name}/page.tsx")
+    assert pattern_match(pattern, f"src/{name}/below/page.tsx")
+    for other in ("id", "ab", "y", "xzy", "a", "ac", "b", "", f"{name}x"):
+        assert not pattern_match(pattern, f"src/{other}/page.tsx")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,6 +90,19 @@ def test_env_in_ask_mode_needs_no_decision_and_changes_nothing(
     assert not (workspace_dir / "made").exists()
     (printed,) = db.rows("select body from known_entries where path glob 'env://*_1'")
     assert "The port is 8080." in printed["body"]
+
+
+def test_a_shell_of_a_hidden_folder_is_not_needed(
+    db: engine.Database, workspace_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_sandbox()
+    own = tmp_path / "own"
+    own.mkdir()
+    shell = shutil.which("bash") or "/bin/sh"
+    (own / "bash").symlink_to(shell)
+    monkeypatch.setenv("PATH", str(own), prepend=os.pathsep)
+    db.run("Look", run="demo", root=workspace_dir, mode="ask", model=script(tmp_path, "<env>echo said</env>", DONE))
+    assert db.value("select exit_code from processes") == 0
 
 
 def test_sh_is_asked_about_and_changes_the_project_only(
@@ -229,3 +243,16 @@ def test_the_home_of_a_service_is_hidden_where_its_environment_does_not_name_it(
     monkeypatch.delenv("HOME", raising=False)
     monkeypatch.setattr(os, "getuid", lambda: service.pw_uid)
     assert Path(os.path.realpath(service.pw_dir)) in homes()
+
+
+def test_an_environment_of_python_is_there_and_brings_no_home_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    (home / "conda").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("CONDA_PREFIX", str(home / "conda"))
+    monkeypatch.setenv("VIRTUAL_ENV", str(home))
+    visible = list(bubblewrap._visible(Confinement(tmp_path, writable=True)))
+    assert home / "conda" in visible
+    assert not any(home.is_relative_to(path) for path in visible)

@@ -109,6 +109,11 @@ def test_what_a_person_wrote_through_a_run_is_taken_back(folder: Path) -> None:
     done = command(folder, "undo", "demo", "--yes")
     assert (done.returncode, done.stdout) == (0, "changed notes.md\n")
     assert (folder / "notes.md").read_text().startswith("# Notes")
+    command(folder, "set", "demo", "new.md", "new\n")
+    (folder / "new.md").unlink()
+    shown = command(folder, "undo", "demo", "--diff")
+    assert (shown.returncode, shown.stdout) == (0, "")
+    assert "set new.md: no file has to change" in shown.stderr
 
 
 @pytest.mark.parametrize("turn", [None, 2])

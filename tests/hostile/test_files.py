@@ -159,6 +159,27 @@ def test_a_hard_link_to_a_file_of_keys_is_one(root: Path) -> None:
     workspace.expect_no_keys("plain.txt", [".env"])
 
 
+def test_hard_links_of_a_scan_are_looked_up_once(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(50):
+        (root / f"f{number}.txt").write_text(f"{number}\n")
+        (tmp_path / f"copy{number}").hardlink_to(root / f"f{number}.txt")
+    (root / ".env").write_text("TOKEN=planted\n")
+    (root / "plain.txt").hardlink_to(root / ".env")
+    listed, scandir = [], os.scandir
+
+    def counted(place: str) -> Any:
+        listed.append(str(place))
+        return scandir(place)
+
+    monkeypatch.setattr(os, "scandir", counted)
+    with engine.open(tmp_path / "own.db") as db:
+        db.run("Go", root=root, model=script(tmp_path, DONE))
+        read = {row["path"]: row["kind"] for row in db.rows("select path, kind from project_files")}
+    assert read["f49.txt"] == "text"
+    assert "plain.txt" not in read
+    assert len(listed) < 50
+
+
 def test_a_rewrite_keeps_no_set_uid_bit(root: Path) -> None:
     place = root / "notes.md"
     place.chmod(0o6755)
