@@ -53,15 +53,12 @@ class _Copy:
 
     def take(self, path: Path) -> str:
         """Copy the file at `path`, page for page, and return its schema."""
-        # not by engine.open, which would refuse or rebuild what a test has changed in the schema
-        with closing(apsw.Connection(str(path))) as source, closing(apsw.Connection(self.path)) as copy:
-            with copy.backup("main", source, "main") as backup:
-                backup.step()
-            copy.pragma("schema_version", self.number)
-            schema = str(self.reader.execute(_SCHEMA).get)
-            if schema != self.schema:
-                self.number += 1
-                self.schema = schema
+        _put(path, self.path, self.number)
+        schema = str(self.reader.execute(_SCHEMA).get)
+        if schema != self.schema:
+            self.number += 1
+            self.schema = schema
+            with closing(apsw.Connection(self.path)) as copy:
                 copy.pragma("schema_version", self.number)
         # an index of words notices that its pages are others when it is asked, not when it is checked
         for (index,) in self.reader.execute(_INDEXES).fetchall():
@@ -96,10 +93,24 @@ def _invariants(connection: apsw.Connection) -> list[str]:
 
 
 def _standard_library(path: Path) -> list[str]:
-    # The schema is parsed when it is first read: one construct unknown to SQLite makes all of it unreadable.
-    with closing(sqlite3.connect(path)) as connection:
-        try:
-            connection.execute("select count(*) from sqlite_schema").fetchone()
-        except sqlite3.Error as error:
-            return [f"sqlite3 {sqlite3.sqlite_version} of the standard library: {error}"]
+    # The schema is parsed when it is first read: one construct unknown to SQLite makes all of it unreadable. A copy is read:
+    # two libraries of SQLite in one process take from each other the locks and the log of a file.
+    with tempfile.TemporaryDirectory(prefix="audit-") as folder:
+        place = str(Path(folder) / path.name)
+        _put(path, place)
+        with closing(sqlite3.connect(place)) as connection:
+            try:
+                connection.execute("select count(*) from sqlite_schema").fetchone()
+            except sqlite3.Error as error:
+                return [f"sqlite3 {sqlite3.sqlite_version} of the standard library: {error}"]
     return []
+
+
+def _put(path: Path, place: str, number: int | None = None) -> None:
+    """Copy the file at `path`, page for page, to `place`, with that number of its schema."""
+    # not by engine.open, which would refuse or rebuild what a test has changed in the schema
+    with closing(apsw.Connection(str(path))) as source, closing(apsw.Connection(place)) as copy:
+        with copy.backup("main", source, "main") as backup:
+            backup.step()
+        if number is not None:
+            copy.pragma("schema_version", number)
