@@ -83,10 +83,10 @@ def test_an_audit_finds_a_damaged_index_of_words(tmp_path: Path) -> None:
 
 
 def test_an_audit_finds_tables_where_they_lie(tmp_path: Path) -> None:
-    for order in (("one", "two"), ("two", "one")):
-        tables = [f"create table {name} (a check (a = '{name}'))" for name in order]
-        rows = [f"insert into {name} values ('{name}')" for name in order]
-        audit(make(tmp_path / f"{order[0]}.db", *tables, *rows))
+    one, two = (f"create table {name} (a check (a = '{name}'))" for name in ("one", "two"))
+    rows = [f"insert into {name} values ('{name}')" for name in ("one", "two")]
+    audit(make(tmp_path / "a.db", one, two, *rows))
+    audit(make(tmp_path / "b.db", "create table gone (a)", one, "drop table gone", two, *rows))
 
 
 @pytest.mark.parametrize(
