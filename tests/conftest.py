@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from audit import audit
+from fresh import fresh
 from sqltest import SqlFile
 
 import engine
@@ -47,10 +48,20 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SqlFile | 
     return SqlFile.from_parent(parent, path=file_path) if file_path.suffix == ".test" else None
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest, so that at the end no process is left alone with one of them."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.fixture
-def db(tmp_path: Path) -> Iterator[engine.Database]:
-    """A fresh database at ``tmp_path / "t.db"``, closed and audited when the test ends."""
-    path = tmp_path / "t.db"
+def db(request: pytest.FixtureRequest) -> Iterator[engine.Database]:
+    """A fresh database, audited when the test ends; of a test that asks for a folder too, ``tmp_path / "t.db"``."""
+    if "tmp_path" not in request.fixturenames:
+        with fresh() as database:
+            yield database
+        return
+    path = request.getfixturevalue("tmp_path") / "t.db"
     database = engine.open(path)
     try:
         yield database

@@ -26,6 +26,7 @@ from typing import Any
 import apsw
 import pytest
 from audit import audit
+from fresh import fresh
 
 import engine
 from engine.behaviour import hang_in
@@ -206,28 +207,25 @@ class SqlItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the records with the driver that the item is named after, then audit the file."""
+        {"apsw": self._with_apsw, "stdlib": self._with_stdlib}[self.name]()
+
+    def _with_apsw(self) -> None:
+        with fresh() as db:
+            if "threads" in self.script.header:
+                hang_in(db)
+            self._run(lambda sql: db.connection.execute(sql).fetchall())
+
+    def _with_stdlib(self) -> None:
         with tempfile.TemporaryDirectory(prefix="sqltest-") as folder:
             path = Path(folder) / "t.db"
-            {"apsw": self._with_apsw, "stdlib": self._with_stdlib}[self.name](path)
+            engine.open(path).close()
+            connection = sqlite3.connect(path, isolation_level=None)
+            try:
+                engine.register(connection)
+                self._run(lambda sql: connection.execute(sql).fetchall())
+            finally:
+                connection.close()
             audit(path)
-
-    def _with_apsw(self, path: Path) -> None:
-        db = engine.open(path)
-        if "threads" in self.script.header:
-            hang_in(db)
-        try:
-            self._run(lambda sql: db.connection.execute(sql).fetchall())
-        finally:
-            db.close()
-
-    def _with_stdlib(self, path: Path) -> None:
-        engine.open(path).close()
-        connection = sqlite3.connect(path, isolation_level=None)
-        try:
-            engine.register(connection)
-            self._run(lambda sql: connection.execute(sql).fetchall())
-        finally:
-            connection.close()
 
     def _run(self, execute: Execute) -> None:
         for record in self.script.records:

@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from audit import audit
 
 import engine
@@ -22,6 +23,7 @@ SECONDS = os.environ.get("ENGINE_CAMPAIGN", "1")
 PROCESSES = 8
 
 
+@pytest.mark.slow
 def test_eight_processes_use_one_file(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()

@@ -65,6 +65,7 @@ def tree_of(case: Case) -> dict[str, Any]:
         }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("parts")
 def test_a_killed_tree_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     whole = new_case(tmp_path / "whole", {}, SCRIPT, 1)

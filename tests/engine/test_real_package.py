@@ -25,6 +25,8 @@ from terminal import OpenTerminal
 import engine as library
 from engine.commands.asking import user_name
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = "toolz==1.1.0"
 SHA256 = "27a5c770d068c110d9ed9323f24f1543e83b2f300a687b7891c1a6d56b697b5b"
 TRIES, SECONDS_A_TRY = 3, 300

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 APP = """\
@@ -61,6 +63,7 @@ async def use(db: engine.Database, model: Model) -> engine.Result:
 """
 
 
+@pytest.mark.slow
 def test_a_type_checker_names_wrong_calls_and_no_others(tmp_path: Path) -> None:
     package = tmp_path / "types" / "engine"
     package.mkdir(parents=True)

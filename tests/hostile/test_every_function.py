@@ -17,6 +17,7 @@ PARTS = 2
 """Processes that share the calls, so that two workers may run them."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_function_holds_its_limits(part: int) -> None:
     done = subprocess.run(

@@ -1,0 +1,151 @@
+"""What all other tests rely on: the audit notices, whatever it looked at before, and a fresh database is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+from audit import audit
+from fresh import fresh
+
+import engine
+
+Change = Callable[[engine.Database], object]
+
+
+def make(path: Path, *statements: str) -> Path:
+    """An engine file in which these statements were run with nothing to check them."""
+    engine.open(path).close()
+    with closing(apsw.Connection(str(path))) as connection:
+        engine.register(connection)
+        connection.execute("pragma foreign_keys = off").fetchall()
+        for statement in statements:
+            connection.execute(statement).fetchall()
+    return path
+
+
+def write(db: engine.Database) -> None:
+    """A run, and an entry whose words are in the index."""
+    for path in ("run://demo", "skill://a"):
+        db.insert("verb_set", run="demo", path=path, body="words to be found")
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("create view invariant_none_is_two as select 2", "invariant_none_is_two: (2,)"),
+        ("create view _invariant_ours as select path_scheme('known://a')", "_invariant_ours: ('known',)"),
+        ("create table child (run_id references runs (id)); insert into child values (77)", "row 1 of child"),
+        (
+            "create table kept (a); insert into kept values (-1); pragma writable_schema = on; update sqlite_schema set "
+            "sql = 'create table kept (a check (a > 0))' where name = 'kept'",
+            "integrity_check: CHECK constraint failed in kept",
+        ),
+    ],
+)
+def test_an_audit_tells_what_is_wrong_and_forgets_it(tmp_path: Path, statement: str, told: str) -> None:
+    sound = make(tmp_path / "sound.db")
+    audit(sound)
+    broken = make(tmp_path / "broken.db", statement)
+    for _ in range(2):
+        with pytest.raises(AssertionError) as found:
+            audit(broken)
+        assert told in str(found.value)
+        audit(sound)
+
+
+def test_an_audit_finds_a_damaged_page(tmp_path: Path) -> None:
+    path = make(tmp_path / "t.db", "create table kept (a)", "insert into kept values (zeroblob(3000))")
+    audit(path)
+    with closing(apsw.Connection(str(path))) as connection:
+        page = connection.execute("select rootpage from sqlite_schema where name = 'kept'").get
+        size = connection.pragma("page_size")
+    content = bytearray(path.read_bytes())
+    content[(page - 1) * size : (page - 1) * size + 8] = b"\x0d\0\0\xff\xff\0\0\0"
+    path.write_bytes(content)
+    with pytest.raises((AssertionError, apsw.CorruptError)):
+        audit(path)
+
+
+def test_an_audit_finds_a_damaged_index_of_words(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with engine.open(path) as db:
+        write(db)
+    audit(path)
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("update content_search_data set block = zeroblob(length(block)) where id > 10").fetchall()
+        assert connection.changes() > 0
+    with pytest.raises((AssertionError, apsw.Error)):
+        audit(path)
+
+
+def test_an_audit_finds_tables_where_they_lie(tmp_path: Path) -> None:
+    one, two = (f"create table {name} (a check (a = '{name}'))" for name in ("one", "two"))
+    rows = [f"insert into {name} values ('{name}')" for name in ("one", "two")]
+    audit(make(tmp_path / "a.db", one, two, *rows))
+    audit(make(tmp_path / "b.db", "create table gone (a)", one, "drop table gone", two, *rows))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        write,
+        lambda db: db.execute("create table kept (a)"),
+        lambda db: db.execute("drop trigger loops__guard_transition"),
+        lambda db: db.execute("create temp table kept (a)"),
+        lambda db: db.execute("begin"),
+        lambda db: db.execute("pragma foreign_keys = off"),
+        lambda db: db.connection.create_scalar_function("now", lambda: 0, 0),
+        lambda db: db.connection.execute("attach ':memory:' as kept").fetchall(),
+        lambda db: db.rights.change(give=["all"]),
+        lambda db: db.path.with_name("kept").touch(),
+        lambda db: db.close(),
+    ],
+    ids=[
+        "rows",
+        "table",
+        "trigger",
+        "temporary",
+        "transaction",
+        "pragma",
+        "function",
+        "attached",
+        "right",
+        "file",
+        "closed",
+    ],
+)
+def test_nothing_that_a_test_has_left_is_in_a_fresh_database(change: Change) -> None:
+    def told(db: engine.Database) -> list[object]:
+        return [
+            db.value("select count(*) from runs"),
+            db.value("select count(*) from content_search('words')"),
+            db.value("select group_concat(type || name) from sqlite_schema"),
+            db.value("select count(*) from sqlite_temp_schema"),
+            db.value("select now() > 0"),
+            db.value("select is_confirmed('all')"),
+            db.value("pragma foreign_keys"),
+            db.tuples("select name from pragma_database_list where name <> 'temp'"),
+            db.in_transaction,
+            sorted(path.name for path in db.path.parent.iterdir()),
+        ]
+
+    with fresh() as db:
+        before = told(db)
+    with fresh() as db:
+        change(db)
+    with fresh() as db:
+        assert told(db) == before
+
+
+def test_a_cursor_that_is_left_open_shows_nothing_old() -> None:
+    with fresh() as db:
+        db.execute("create table kept (a)")
+        db.connection.execute("insert into kept values (1), (2)")
+        left = db.connection.execute("select name from sqlite_schema")
+    with fresh() as db:
+        assert db.value("select count(*) from sqlite_schema where name = 'kept'") == 0
+    left.close(True)
