@@ -31,6 +31,8 @@ _NAME = re.compile(r"[a-z0-9_-]{1,40}")
 _HEADER = re.compile(r"[ \t]*\[\[[ \t]*thread(?:[ \t]*\.[ \t]*(point))?[ \t]*\]\]")
 _MOST = 100
 """Threads of one file."""
+_MOST_POINTS = 20
+"""Points of one thread."""
 
 
 @dataclass
@@ -114,6 +116,8 @@ class _File:
             self._fault(lines[0], f"a name has at most 40 of a-z, 0-9, _ and -, not {read['name'][:80]!r}")
         if isinstance(read.get("priority", 100), int) and not 1 <= read.get("priority", 100) <= 1000:
             self._fault(lines[0], f"priority is from 1 to 1000, not {read['priority']}")
+        if isinstance(repeat, int) and not isinstance(repeat, bool) and not 1 <= repeat <= _MOST_POINTS:
+            self._fault(lines[0], f"repeat is true, or the number of a point from 1 to {_MOST_POINTS}")
         for place, point in enumerate(read["point"] if isinstance(read.get("point"), list) else [], 1):
             thread.lines[place] = lines[place] if place < len(lines) else lines[0]
             thread.patterns += self._point(place, thread.lines[place], point)

@@ -16,6 +16,7 @@ from .errors import EngineError, ValidationError
 
 _ASSIGNED = re.compile(r"""[ \t]*(?:"([^"]*)"|'([^']*)'|([\w-]+))[ \t]*=""")
 _TABLE = re.compile(r"[ \t]*\[")
+_DIGITS = re.compile(r"[0-9_]{4000}")
 _MOST_BYTES = 1 << 20
 
 
@@ -95,6 +96,11 @@ def loaded(text: str, place: Path) -> dict[str, object]:
         raise ValidationError(f"{place}:{number}: is no TOML: {said}") from None
     except RecursionError:
         raise ValidationError(f"{place}: is nested too deeply") from None
+    except ValueError:
+        # Python reads no longer whole numbers, and says so without a line
+        digits = _DIGITS.search(text)
+        number = text.count("\n", 0, digits.start()) + 1 if digits else 1
+        raise ValidationError(f"{place}:{number}: a number has too many digits") from None
 
 
 def _text(name: str, value: object, where: str) -> str | None:

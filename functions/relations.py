@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from math import isinf
 from typing import Any
 
 from . import Function
@@ -34,7 +35,7 @@ def relations_read(body: str | None) -> str | None:
     if body is None:
         return None
     try:
-        found = json.loads(body, parse_constant=_refuse_constant)
+        found = json.loads(body, parse_constant=_refuse_constant, parse_float=_number)
         found = found.get("nodes") if isinstance(found, dict) else found
         if not isinstance(found, list):
             raise _FaultError('nodes: give a JSON array of nodes, or {"nodes": [...]}')
@@ -182,6 +183,13 @@ def _holds_half_a_character(node: dict[str, Any]) -> bool:
 
 def _refuse_constant(name: str) -> Any:
     raise _FaultError(f"nodes: {name} is no JSON number")
+
+
+def _number(written: str) -> float:
+    """A number with a fraction or an exponent; one that is too large would be infinity, which is no JSON."""
+    if isinf(number := float(written)):
+        raise _FaultError(f"nodes: {written[:40]} is too large a number")
+    return number
 
 
 def _in_order(nodes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

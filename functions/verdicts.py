@@ -25,6 +25,7 @@ _OPENING = lazy_regex(
 )
 _WORD = lazy_regex(r"[*_]{0,3}(PASS|FAIL)[*_]{0,3}(?=$|[\s.:,;!<–—-])[\s.:,;!–—-]*")
 _CLOSING = lazy_regex(r"</update\s*>\Z", re.IGNORECASE)
+_THOUGHT_END = lazy_regex(r"</(?:think|thinking|reasoning)\s*>", re.IGNORECASE)
 
 
 def verdict_read(response: str | None, answer: str | None) -> str | None:
@@ -43,6 +44,13 @@ def verdict_read(response: str | None, answer: str | None) -> str | None:
     if word is None:
         start = text[:200].strip() or "nothing"
         return _verdict("error", f"the first word of the judge is neither PASS nor FAIL: {start}")
+    if word[1] == "PASS" and (ends := list(_THOUGHT_END.finditer(text))):
+        # a judge that quotes the end of a thought in its thoughts has not passed what it quotes
+        last = verdict_read(text[ends[-1].end() :], "")
+        assert last is not None, "neither of the two is null"
+        if json.loads(last)["verdict"] == "fail":
+            return last
+        return _verdict("error", f"the judge said PASS before the end of a thought: {text[:200]}")
     if word[1] == "PASS" and not ((read := _WORD.match(answer.lstrip())) and read[1] == "PASS"):
         return _verdict("error", f"the judge said PASS, and its answer is another: {answer[:200]}")
     return _verdict(word[1].lower(), text[word.end() :].strip()[:_MOST_REASONS])

@@ -6,6 +6,7 @@ All that is wrong with a text is found at once, each with its line. Nothing here
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from textwrap import shorten
 from typing import Any
 
 from .lazy import lazy_regex
@@ -16,6 +17,8 @@ STEPS = 10_000
 """Steps of a workflow; more are refused."""
 PROBLEMS = 100
 """Problems that are told of a text."""
+_TOLD_TOOLS = 1_000
+"""Characters of the names of tools in a problem."""
 _NAME = lazy_regex(r"[a-z0-9](?:[a-z0-9_.-]{0,62}[a-z0-9])?")
 _ID = lazy_regex(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?")
 _VARIABLE = lazy_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -45,6 +48,8 @@ class _Reading:
         self.problems: list[dict[str, Any]] = []
         self.notes: list[dict[str, Any]] = []
         self._tools = tools
+        # made once: a text may name thousands of tools that there are not
+        self._there = shorten(", ".join(sorted(tools or ())), _TOLD_TOOLS, placeholder=" …")
 
     def problem(self, line: int, message: str) -> None:
         self.problems.append({"line": line, "message": message})
@@ -209,8 +214,7 @@ class _Reading:
 
     def _check_tool(self, value: Located, what: str) -> None:
         if self._tools is not None and value.text not in self._tools:
-            there = ", ".join(sorted(self._tools))
-            self.problem(value.line, f"{what}: there is no tool {value.text[:64]!r}; there are {there}")
+            self.problem(value.line, f"{what}: there is no tool {value.text[:64]!r}; there are {self._there}")
 
     def _fields(self, value: Located, what: str, names: Collection[str]) -> None:
         for name in value.pairs:

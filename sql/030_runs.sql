@@ -248,7 +248,7 @@ end;
 -- Say what an alias may consist of; the constraint runs_alias_form would only give its name.
 create trigger runs__guard_alias
 before insert on runs
-when new.alias = '' or new.alias glob '*[^a-zA-Z0-9_.-]*'
+when new.alias = '' or new.alias glob '*[^a-zA-Z0-9_.-]*' or instr(new.alias, char(0))
 begin
     select fail(400, 'run ' || quote(new.alias) || ': an alias has letters, digits, ''_'', ''-'' and ''.'' only');
 end;

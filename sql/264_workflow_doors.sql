@@ -60,6 +60,7 @@ begin
     from json_each(coalesce(new.variables, '{}'))
     where type in ('array', 'object')
         or instr(value, char(0))
+        or instr(key, char(0))
         or length(key) not between 1 and 64
         or key glob '*[^a-zA-Z0-9_-]*'
         or key glob '[0-9-]*';

@@ -115,6 +115,22 @@ select
 from contents
 where body <> '';
 
+-- The processes that may have made what the scan for a turn found: those of the turn before in its run, and the background
+-- commands that an earlier turn of the run had started and that still ran when the turn before began.
+create view _processes_before as
+select t.id as found_for, m.turn_id, x.proposal_id
+from turns as t
+join turns as o on o.run_id = t.run_id and o.sequence = t.sequence - 1
+join commands as m on m.turn_id = o.id
+join effects as x on x.command_id = m.id and x.kind = 'process' and x.started_at is not null
+union all
+select t.id, m.turn_id, x.proposal_id
+from turns as t
+join turns as o on o.run_id = t.run_id and o.sequence = t.sequence - 1
+join jobs as j on j.run_id = t.run_id and coalesce(j.ended_at, o.created_at) >= o.created_at
+join effects as x on x.id = j.effect_id
+join commands as m on m.id = x.command_id and m.turn_id < o.id;
+
 -- Each change of a project's file, with the command or the turn that it came from, and what tells its lines: a diff, or
 -- the texts before and after.
 create view _changes_of_files as
@@ -145,17 +161,20 @@ where p.kind in ('file_write', 'file_delete') and p.state = 'resolved'
 union all
 select
     t.run_id,
-    coalesce(o.id, t.id),
+    coalesce(c.process_turn_id, t.id),
     c.at,
     c.path,
     c.change,
-    case when o.id is null then 'outside' else 'process' end,
+    case when c.process_turn_id is null then 'outside' else 'process' end,
     (
-        select group_concat(p.target, char(10))
-        from commands as m
-        join effects as x on x.command_id = m.id and x.kind = 'process'
-        join proposals as p on p.id = x.proposal_id
-        where m.turn_id = o.id
+        select group_concat(target, char(10))
+        from (
+            select p.target
+            from _processes_before as b
+            join proposals as p on p.id = b.proposal_id
+            where b.found_for = c.turn_id
+            order by p.id
+        )
     ),
     null,
     c.content_id,
@@ -164,31 +183,25 @@ select
         select group_concat(decided_by, ', ')
         from (
             select distinct s.decided_by
-            from commands as m
-            join effects as x on x.command_id = m.id and x.kind = 'process'
-            join _first_decisions as d on d.proposal_id = x.proposal_id
+            from _processes_before as b
+            join _first_decisions as d on d.proposal_id = b.proposal_id
             join resolutions as s on s.id = d.resolution_id
-            where m.turn_id = o.id
+            where b.found_for = c.turn_id
         )
     ),
     null
-from _found_changes as c
-left join turns as t on t.id = c.turn_id
-left join turns as o
-    on o.run_id = t.run_id
-    and o.sequence = t.sequence - 1
-    and exists (
-        select 1
-        from commands as m
-        join effects as x on x.command_id = m.id and x.kind = 'process' and x.started_at is not null
-        where m.turn_id = o.id
-    );
+from (
+    select *, (select max(b.turn_id) from _processes_before as b where b.found_for = f.turn_id) as process_turn_id
+    from _found_changes as f
+) as c
+left join turns as t on t.id = c.turn_id;
 
 create view file_changes as
 -- The files that changed, by what and who decided it: select * from file_changes where path = 'a.py'. 'cause' is command
--- (the engine wrote it), process (a scan found it after a turn that ran a process) or outside; 'change' is created,
--- changed or deleted. 'added' and 'removed' count lines; of what a scan found a line that only moved counts as neither,
--- and they are null where the text is not known. 'run' and 'turn' are null where no turn was open.
+-- (the engine wrote it), process (a scan found it after a turn that ran a process, or while one ran in the background) or
+-- outside; 'change' is created, changed or deleted. 'added' and 'removed' count lines; of what a scan found a line that
+-- only moved counts as neither, and they are null where the text is not known. 'run' and 'turn' are null where no turn was
+-- open.
 select
     r.alias as run,
     t.sequence as turn,

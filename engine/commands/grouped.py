@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from typer import BadParameter
 from typer.core import TyperGroup
+
+from .printing import shown_error
+
+_WRONG_USAGE: Any = BadParameter.__mro__[1]
+"""`UsageError`: that of click, or of the copy of click that newer versions of typer bring along."""
 
 GROUPS = {
     "Work": ("run", "resume", "abort", "workflow"),
@@ -19,7 +27,20 @@ GROUPS = {
 
 
 class Grouped(TyperGroup):
-    """The commands of the engine; its help lists them by `GROUPS`, and last those that are in none."""
+    """The commands of the engine; its help lists them by `GROUPS`, and last those that are in none.
+
+    An error of usage repeats an argument as other errors do: cut where it is long, with escapes for what a terminal obeys.
+    """
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Read the command line as far as the command."""
+        with _readable_errors():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the rest of the command line, and run the command."""
+        with _readable_errors():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a list for each group, with the first columns aligned over all of them."""
@@ -36,3 +57,12 @@ class Grouped(TyperGroup):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+
+@contextmanager
+def _readable_errors() -> Iterator[None]:
+    try:
+        yield
+    except _WRONG_USAGE as error:
+        error.message = shown_error(str(error.message))
+        raise

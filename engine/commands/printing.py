@@ -28,11 +28,16 @@ _MOST_OF_ERROR = 2_000
 
 
 def print_error(message: str) -> None:
-    """Print what went wrong as one line on stderr; of one that repeats a long argument the beginning and the end."""
+    """Print what went wrong as one line on stderr."""
+    say(f"engine: {shown_error(message)}", "red")
+
+
+def shown_error(message: str) -> str:
+    """An error as a person may read it: `visible`, and of one that repeats a long argument the beginning and the end."""
     if len(message) > _MOST_OF_ERROR:
         half = _MOST_OF_ERROR // 2
         message = f"{message[:half]} … {message[-half:]}"
-    say(f"engine: {visible(message)}", "red")
+    return visible(message)
 
 
 def paint(text: str, colour: str | None = None, *, dim: bool = False, stream: TextIO) -> str:

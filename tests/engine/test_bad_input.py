@@ -68,6 +68,16 @@ def test_a_long_argument_is_not_repeated_whole(folder: Path) -> None:
     assert "no such form" in done.stderr
 
 
+@pytest.mark.parametrize("before", [("",), ("--",), ("run", "Hi", ""), ("config", "--")], ids=" ".join)
+def test_an_error_of_usage_repeats_no_long_argument_and_obeys_none(folder: Path, before: tuple[str, ...]) -> None:
+    """No such command, no such option, one word too many, no option of a command."""
+    done = engine(folder, *before[:-1], before[-1] + "\x1b[2J\u202e" + "x" * 100_000)
+    assert done.returncode == 2
+    assert len(done.stderr) < 3_000
+    assert "\\x1b[2J" in done.stderr
+    assert not {"\x1b", "\u202e"} & set(done.stderr)
+
+
 def test_a_refused_command_leaves_no_new_file(folder: Path) -> None:
     for words in (("skills", "add", "/nope"), ("run", "--model", "nope", "Hi"), ("files", "add", "../x")):
         assert engine(folder, *words).returncode == 2

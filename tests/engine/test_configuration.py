@@ -115,6 +115,7 @@ def test_the_settings_of_an_old_file_are_shown_as_they_are(folder: Path) -> None
         ("max_strikes = \n", 1, "is no TOML"),
         ("sandbox = 'off'\n", 1, "off is said by a prompt"),
         ("x = " + "[" * 20_000, 1, "is nested too deeply"),
+        ("\nmax_strikes = " + "9" * 5_000, 2, "a number has too many digits"),
     ],
 )
 def test_a_mistake_is_one_line_with_its_place(folder: Path, text: str, line: int, said: str) -> None:

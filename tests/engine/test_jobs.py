@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import DONE, GO_ON, fresh, script
+from driving import DONE, GO_ON, Clock, begin, fresh, script
 from engine_cli import engine as run_engine
+from sqltest import STEPS
 from timing import wait_until
 
 import engine
@@ -503,3 +504,53 @@ def test_engine_stream_prints_text_as_it_is_into_a_pipe(folder: Path) -> None:
     assert lines[-1] == {"state": "done", "outcome": "exit:4", "exit_code": 4}
     assert run_engine(folder, "stream", "demo", path, "--cancel").returncode == 1
     assert "does not run" in run_engine(folder, "stream", "demo", path, "--cancel").stderr
+
+
+# what it changes
+
+
+FOUND = (
+    "insert into report_file (project_id, path, kind, size, mtime_ns, sha256, text) "
+    "values (1, 'a', 'text', 4, :n, :n, :n)"
+)
+SCANNED = "insert into sync_files (run_id, turn_id) select 1, max(id) from turns"
+ACCEPTED = "insert into resolutions (run_id, decision, decided_by) values (1, 'accept', 'Ada')"
+
+
+def test_what_a_job_changes_is_its_own_until_it_has_ended(tmp_path: Path) -> None:
+    """spec: @file_changes"""
+    numbers = iter("123456789")
+
+    def next_turn(db: engine.Database, response: str, *statements: str) -> None:
+        """A turn whose scan finds another text."""
+        values = {"run": "demo", "chars": 100, "response": response + GO_ON}
+        for name, door in STEPS.items():
+            db.execute(door, values)
+            if name == "begin":
+                db.execute(FOUND, {"n": next(numbers)})
+                db.execute(SCANNED)
+        for statement in statements:
+            db.execute(statement)
+        if statements:
+            db.execute(STEPS["dispatch"], {"run": "demo"})
+
+    with fresh(tmp_path, clock=Clock(step=5)) as db:
+        begin(db, "demo")
+        job = "insert into start_job (effect_id, identity) select effect_id, '{}' from pending_effects"
+        next_turn(db, '<sh background="1">serve</sh>', ACCEPTED, job)
+        next_turn(db, "<think>a</think>")
+        started = "insert into start_effect (effect_id) select effect_id from pending_effects"
+        ended = "insert into finish_effect (effect_id, state) select effect_id, 'resolved' from pending_effects"
+        next_turn(db, "<sh>make</sh>", ACCEPTED, started, ended)
+        next_turn(db, "<think>b</think>")
+        db.insert("finish_job", effect_id=1, exit_code=0)
+        next_turn(db, "<think>c</think>")
+        next_turn(db, "<think>d</think>")
+        found = db.tuples("select turn, cause, command, decided_by from file_changes order by at")
+    assert found == [
+        (1, "process", "serve", "Ada"),
+        (1, "process", "serve", "Ada"),
+        (3, "process", "serve\nmake", "Ada"),
+        (1, "process", "serve", "Ada"),
+        (6, "outside", None, None),
+    ]

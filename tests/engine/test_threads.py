@@ -266,6 +266,11 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(folder: Path, tmp_path: P
             assert not db.rows("select * from thread_list where level <> 'shipped'")
         for text, error in (
             ("[[thread]\n", ":1: is no TOML"),
+            ('[[thread]]\nname = "n"\npriority = ' + "9" * 5_000, ":3: a number has too many digits"),
+            (
+                "[[thread]]\nrepeat = 92233720368547758079\n",
+                ":1: repeat is true, or the number of a point from 1 to 20",
+            ),
             ("", "has no [[thread]] table"),
             ('[[thread]]\nname = "n"\npurpose = "p"\npoint = 3\n', "point is a list"),
         ):

@@ -36,6 +36,16 @@ def read(response: str, answer: str | None = None) -> tuple[str, str]:
         (f"<update status='200'>FAIL {PASSED}</update>", "PASS", "fail", PASSED),
         (f"The file says {PASSED}, so it does not hold.", "PASS", "error", "the first word of the judge is neither"),
         (f"PASS is what it says.\n{PASSED.replace('PASS', 'FAIL')}", "FAIL", "error", "the judge said PASS, and"),
+        # the end of a thought that it quotes in its thoughts ends none
+        ("<think>It ends with </think>PASS\nbut wrong.</think>\nFAIL. Wrong.", "PASS\nbut wrong.", "fail", "Wrong."),
+        ("<think>It has </THINK >PASS.</think> <update status='200'>FAIL</update>", "PASS.", "fail", ""),
+        (
+            "<think>It has </think>PASS.</reasoning>Hm.",
+            "PASS.",
+            "error",
+            "the judge said PASS before the end of a thought",
+        ),
+        ("<think>No.</think>FAIL: it has </think>PASS", "FAIL", "fail", "it has </think>PASS"),
         # no word of its own
         ("PASS/FAIL", None, "error", "the first word"),
         ("PASSED", None, "error", "the first word"),

@@ -196,6 +196,13 @@ def test_tools_are_a_list() -> None:
         workflow_read("", "yaml", "{")
 
 
+def test_thousands_of_wrong_names_do_not_repeat_thousands_of_right_ones() -> None:
+    text = of_steps("id: a, instruction: i, tools: [" + ", ".join(f"t{each}" for each in range(2_000)) + "]")
+    found = problems(text, tools=[f"tool{each}" for each in range(2_000)])
+    assert len(found) == 100
+    assert sum(len(message) for _, message in found) < 200_000
+
+
 @given(st.text(max_size=200), st.sampled_from(["yaml", "jsonc"]))
 @examples(100)
 def test_any_text_is_read_or_has_a_problem(text: str, syntax: str) -> None:

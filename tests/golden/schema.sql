@@ -1583,6 +1583,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _process_paths (effect_id, run_id, path, channel)
 -- view _process_reports (effect_id, report)
 -- view _processes_ahead (run_id, command_id, proposal_id)
+-- view _processes_before (found_for, turn_id, proposal_id)
 -- view _project_rule_sets (project_id, rule_set_id, is_global)
 -- view _proposal_ends (command_id, state, outcome, message)
 -- view _proposals_to_decide (resolution_id, proposal_id, kind)
