@@ -29,7 +29,7 @@ _COSTS = """
     group by 1
     order by 1
 """
-_CELLS = 20
+_CELLS = 10
 """The longest bar."""
 
 

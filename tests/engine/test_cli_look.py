@@ -175,7 +175,7 @@ def test_runs_lists_status_turns_and_answer(folder: Path) -> None:
 def test_costs_are_drawn_by_day_model_or_run(folder: Path) -> None:
     header, line = engine(folder, "costs").stdout.splitlines()
     assert header.split() == ["day", "calls", "in", "out", "cost"]
-    assert line.split()[1:] == ["2", "900", "20", "0.0030", "█" * 20]
+    assert line.split()[1:] == ["2", "900", "20", "0.0030", "█" * 10]
     (row,) = json.loads(engine(folder, "costs", "demo", "--by", "run", "--json").stdout)
     assert (row["run"], row["calls"], row["cost"], row["unknown_prices"]) == ("demo", 2, 0.003, 0)
     assert engine(folder, "costs", "nope").returncode == 2
@@ -188,7 +188,7 @@ def test_a_price_that_nobody_told_is_unknown_in_every_table(tmp_path: Path) -> N
         answer = {"text": "ok", "usage": usage}
         engine(root, "run", "--no-repo", "--model", script(tmp_path / f"{name}.jsonl", [answer]), "--run", name, "Go")
     by_run = {line.split()[0]: line.split()[1:] for line in engine(root, "costs", "--by", "run").stdout.splitlines()}
-    assert by_run["dear"] == ["1", "0", "0", "0.5000", "█" * 20]
+    assert by_run["dear"] == ["1", "0", "0", "0.5000", "█" * 10]
     assert by_run["unpriced"] == ["1", "7", "0", "unknown"]
     assert "0.5000 + 1 unknown" in engine(root, "costs").stdout
     assert " unknown " in engine(root, "runs").stdout
