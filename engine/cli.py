@@ -19,6 +19,7 @@ from . import secrets
 from .commands import (
     answers,
     config,
+    costs,
     doctor,
     files,
     find,
@@ -71,6 +72,7 @@ for _each in (
     look.runs,
     look.show,
     look.log,
+    costs.costs,
     find.find,
     plan.plan,
     packets.packet,

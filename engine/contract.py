@@ -95,7 +95,11 @@ _KINDS: dict[str, str] = {
 def check_options(options: Options) -> None:
     """Raise `TypeError` for an option that there is not, or one of another type."""
     if unknown := sorted(options.keys() - _KINDS.keys()):
-        raise TypeError(f"{unknown[0]!r} is no option; there are {', '.join(_KINDS)}")
+        from difflib import get_close_matches
+
+        near = get_close_matches(unknown[0], _KINDS, 2)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(_KINDS)}"
+        raise TypeError(f"{unknown[0]!r} is no option; {hint}")
     check_all(options, _KINDS)
 
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from .keys import Keys
     from .models.providers import Endpoint
 
+_NAMED = 3
+"""A hint names at most this many models of a server."""
+
 
 def choose_model(db: Store, run: str | None, given: str | None, root: str | PathLike[str] | None = None) -> str:
     """The alias or name of the model to use: `given`, the run's, the setting's, that of ENGINE_MODEL, or the only one.
@@ -131,12 +134,20 @@ def _only_model(db: Store, keys: Keys) -> str:
     if defaults:
         raise NotFound(f"no model: several providers have a key; name one: --model {' or --model '.join(defaults)}")
     if ready:
-        raise NotFound(
-            f"no model: {ready[0].provider.url_variable} names a server; name its model: --model openai/NAME"
-        )
+        raise NotFound(_name_one_of(ready[0]))
     if len(configured) == 1:
         return str(configured[0]["alias"])  # what it lacks is told
     raise NotFound(_how_to_get_one(configured))
+
+
+def _name_one_of(server: Endpoint) -> str:
+    """What to say where a server of the user's own is all there is, with the models that it offers."""
+    from .models.served import served_models
+
+    names = served_models(server)[:_NAMED] or [f"{server.provider.name}/NAME"]
+    return (
+        f"no model: {server.provider.url_variable} names a server; name its model: --model {' or --model '.join(names)}"
+    )
 
 
 def _is_usable(db: Store, actual: str, keys: Keys) -> bool:

@@ -52,13 +52,12 @@ select
     3,
     'answer',
     r.alias,
-    'would go on with its turn ' || t.sequence || coalesce(
-        ', in which ' || nullif((
-            select count(*)
-            from commands as c
-            where c.turn_id = t.id and c.state in ('queued', 'performing', 'proposed', 'accepting', 'accepted')
-        ), 0) || ' commands wait', ''
-    )
+    'would go on with its turn ' || t.sequence || coalesce((
+        select ', in which ' || count(*) || case count(*) when 1 then ' command waits' else ' commands wait' end
+        from commands as c
+        where c.turn_id = t.id and c.state in ('queued', 'performing', 'proposed', 'accepting', 'accepted')
+        having count(*) > 0
+    ), '')
 from turns as t
 join runs as r on r.id = t.run_id
 where t.phase <> 'judged'
@@ -108,9 +107,15 @@ select
 from projects as p
 where p.root is not null and not is_beside(p.root)
 union all
-select 6, 'model', r.alias, 'asks the model ' || quote(substr(h.actual, 1, 200))
+select
+    6,
+    'model',
+    case count(*) when 1 then max(r.alias) end,
+    case count(*) when 1 then 'asks' else 'has ' || count(*) || ' runs that ask' end || ' the model '
+    || quote(substr(h.actual, 1, 200))
 from _models_from_files as h
 join runs as r on r.id = h.run_id
+group by h.actual
 union all
 select 6, 'model', null, 'asks ' || quote(substr(m.actual, 1, 200)) || ' under the name ' || quote(substr(m.alias, 1, 100))
 from models as m

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .completing import complete_config, complete_setting
-from .printing import print_json, print_table, print_text, say, visible
+from .printing import one_line, paint, print_json, print_table, print_text, say, visible
 from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, nearest, open_to_write
+from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
     from engine.api import Database
+    from engine.database import Row
 
 _SHOWN_OF_A_RUN = ("model", "persona", "temperature", "context_length")
 _OF_A_RUN = {"model": str, "temperature": float, "context_limit": int}
@@ -257,11 +260,27 @@ def _print_settings(database: Database, names: list[str], as_json: bool) -> None
     if as_json:
         print_json(rows)
         return
-    columns = ("name", "value", "default", "origin", "meaning")
-    shown = [{key: "–" if row[key] is None else row[key] for key in columns} for row in rows]
-    print_table(shown, columns, "no settings")
+    if sys.stdout.isatty():
+        _print_described(rows)
+    else:
+        columns = ("name", "value", "default", "origin", "meaning")
+        shown = [{key: "–" if row[key] is None else row[key] for key in columns} for row in rows]
+        print_table(shown, columns, "no settings")
     for row in database.rows("select * from unconfirmed_settings"):
         say(visible(f"{row['source']}: {row['name']} is not counted until 'engine config --confirm'"), "yellow")
+
+
+def _print_described(rows: list[Row]) -> None:
+    """Print each setting with its value, and its meaning below; one that is not the default with that and its origin."""
+    for row in rows:
+        value, default = ("–" if row[key] is None else row[key] for key in ("value", "default"))
+        line = f"{row['name']} = {one_line(value, 1_000)}"
+        if row["origin"] != "default":
+            line += f"  ({row['origin']}; default {one_line(default, 1_000)})"
+        for text in wrapped(line, line_width(), "", "  "):
+            typer.echo(paint(text, None if row["origin"] == "default" else "cyan", stream=sys.stdout))
+        for text in wrapped(visible(row["meaning"]), line_width(), "    ", "    "):
+            typer.echo(paint(text, dim=True, stream=sys.stdout))
 
 
 def _check_known(database: Database, name: str, *, or_run: bool = False) -> None:

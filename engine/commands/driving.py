@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import typer
@@ -16,6 +18,7 @@ from .interrupt import Interrupt
 from .narrator import Narrator
 from .printing import dollars, one_line, print_json_text, print_text, say, visible
 from .shared import db_flag
+from .wrapping import wrapped
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -107,7 +110,10 @@ def _print_result(db: Database, result: Result, as_json: bool) -> None:
     turns = "1 turn" if result.turns == 1 else f"{result.turns} turns"
     tokens = f"{result.usage['prompt_tokens']:,} + {result.usage['completion_tokens']:,} tokens"
     colour = {0: "green", 6: "yellow"}.get(exit_code(result.status, accepted=result.accepted), "red")
-    say(f"{result.run}: {result.status} {name}{why} ({turns}, {tokens}, {dollars(result.cost)})", colour)
+    told = f"{result.run}: {result.status} {name}{why} ({turns}, {tokens}, {dollars(result.cost)})"
+    width = get_terminal_size().columns if sys.stderr.isatty() else None
+    for line in wrapped(told, width, "", "  "):
+        say(line, colour)
 
 
 def _say_how_to_go_on(db: Database, run: str, given: Path | None) -> None:

@@ -16,7 +16,7 @@ _WRONG_USAGE: Any = BadParameter.__mro__[1]
 
 GROUPS = {
     "Work": ("run", "resume", "abort", "workflow"),
-    "Look": ("runs", "show", "log", "plan", "find", "packet", "context", "diff", "stream"),
+    "Look": ("runs", "show", "log", "plan", "costs", "find", "packet", "context", "diff", "stream"),
     "Decide": ("proposals", "resolve", "grants", "policy", "threads", "trust"),
     "Entries and files": ("get", "set", "rm", "cp", "mv", "files", "relations"),
     "Go back": ("undo", "rewind", "fork", "purge"),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .printing import dollars, one_line, print_json, print_table, print_text, say, visible
+from .printing import cost_cell, dollars, one_line, print_json, print_table, print_text, say, visible
 from .shared import DbOption, JsonOption, RunArgument, db_flag, open_to_read, run_or_latest
 from .story import print_story, story
 from .wrapping import line_width, wrapped
@@ -67,6 +67,7 @@ def runs(as_json: JsonOption = False, db: DbOption = None) -> None:
             return
         for row in rows:
             row["run"] = "> " * row["depth"] + row["run"]
+            row["cost"] = cost_cell(row["cost"])
         columns = ("run", "status", "loops", "turns", "cost", "updated_at", "answer")
         print_table(rows, columns, "no runs yet; 'engine run PROMPT' starts one")
 
@@ -110,10 +111,13 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
     if turns:
         print_text("")
         shown = [{short: turn[name] for short, name in _FIGURES.items()} for turn in turns]
+        for figures in shown:
+            figures["cost"] = cost_cell(figures["cost"])
         print_table(shown, _FIGURES, "")
     if below:
         print_text("")
-        print_table(below, ("tree", "role", "model", "status", "turns", "cost", "answer"), "")
+        shown = [{**row, "cost": cost_cell(row["cost"])} for row in below]
+        print_table(shown, ("tree", "role", "model", "status", "turns", "cost", "answer"), "")
         costs = [about["cost"], *(row["cost"] for row in below)]
         total = None if None in costs else sum(costs)
         print_text(

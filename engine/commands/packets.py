@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .completing import complete_turn
 from .differences import difference, print_difference
 from .printing import print_json, print_text, say
 from .shared import DbOption, JsonOption, RunArgument, open_to_read, run_or_latest
@@ -24,7 +25,9 @@ _SENT = (
 
 def packet(
     run: RunArgument = None,
-    turn: Annotated[int | None, typer.Argument(metavar="TURN", help="The turn; default: the latest.")] = None,
+    turn: Annotated[
+        int | None, typer.Argument(metavar="TURN", help="The turn; default: the latest.", autocompletion=complete_turn)
+    ] = None,
     role: Annotated[
         str | None, typer.Option("--role", metavar="ROLE", help="Only the text of this message: system or user.")
     ] = None,

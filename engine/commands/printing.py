@@ -73,6 +73,11 @@ def dollars(cost: float | None) -> str:
     return "price unknown" if cost is None else f"${cost:.4f}"
 
 
+def cost_cell(cost: float | None) -> str:
+    """A cost as a cell of a table: US dollars, or "unknown"."""
+    return "unknown" if cost is None else f"{cost:.4f}"
+
+
 def print_text(text: str) -> None:
     """Print a text on stdout; at a terminal with the characters escaped that control it, elsewhere as it is."""
     # color: else escape sequences would be taken out of what goes into a pipe

@@ -142,7 +142,10 @@ def run(
     key_from: KeyFromOption = None,
     stdin: Annotated[
         bool | None,
-        typer.Option("--stdin/--no-stdin", help="Wait for the end of stdin, or do not look at it; default: see below."),
+        typer.Option(
+            "--stdin/--no-stdin",
+            help="Wait for the end of stdin, or do not look at it; default: a pipe or file is read.",
+        ),
     ] = None,
     keep_output: KeepOutputOption = None,
     as_json: JsonOption = False,
@@ -170,7 +173,8 @@ def run(
 
     \b
     Exit codes:
-      0 answered, 1 failed or not accepted, 2 usage, 3 cannot be done, 4 aborted, 5 too large, 6 waits for a decision
+      0 answered, 1 failed or not accepted, 2 usage, 3 cannot be done, 4 aborted, 5 too large, 6 waits for a decision,
+      130 interrupted
     """
     from engine.contract import Options
     from engine.effects.kept_output import opened as output_file

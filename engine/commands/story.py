@@ -113,7 +113,11 @@ def _command(row: Row, width: int | None, room: int, show: str | None) -> Iterat
     colour = _colour(row)
     turn = "-" if row["turn"] is None else row["turn"]
     head = f"[{turn}] {_fact(row):<{room}} " if room else f"[{turn}] "
-    lines = wrapped(f"{row['action']} {first}{_aside(row)}".rstrip(), width, head, _INDENT)
+    # an error without a command has its text below; its path is made of that
+    named = (
+        "error" if row["kind"] == "note" and row["action"] == "error" and row["message"] else f"{row['action']} {first}"
+    )
+    lines = wrapped(f"{named}{_aside(row)}".rstrip(), width, head, _INDENT)
     yield from _plainly(lines, colour)
     if text.strip():
         texts = wrapped(text.strip("\n"), width, _INDENT, _INDENT)

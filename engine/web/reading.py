@@ -9,6 +9,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.installing import how_to_install
+
 from .failures import WebFailure
 from .fetching import Answer
 from .network import Deadline
@@ -35,7 +37,8 @@ def read(answer: Answer, deadline: Deadline, size: int) -> Page:
     """
     reply = _ask(answer, deadline)
     if failure := reply.get("failure"):
-        raise WebFailure("unsupported", f"{answer.url} {failure}")
+        hint = f": {how_to_install(extra)}" if (extra := reply.get("extra")) else ""
+        raise WebFailure("unsupported", f"{answer.url} {failure}{hint}")
     text = (reply["text"] or "").strip()
     if not text:
         raise WebFailure("unsupported", f"{answer.url} has no text; it may be made by scripts, which are not run")

@@ -47,7 +47,7 @@ def main() -> None:
     except _TooSlow:
         reply = {"failure": "takes too long to be read"}
     except Unreadable as error:
-        reply = {"failure": str(error)}
+        reply = {"failure": str(error), "extra": error.extra}
     except Exception as error:
         reply = {"failure": f"cannot be read ({type(error).__name__}: {str(error)[:200]})"}
     sys.stdout.buffer.write(json.dumps(reply).encode())
@@ -58,7 +58,11 @@ class _TooSlow(Exception):  # noqa: N818 - it is no error
 
 
 class Unreadable(Exception):  # noqa: N818 - it is told as the reason
-    """Why a page has no text."""
+    """Why a page has no text; `extra` is the extra of the engine that reads it, where one does."""
+
+    def __init__(self, reason: str, extra: str | None = None) -> None:
+        self.extra = extra
+        super().__init__(reason)
 
 
 def read(body: bytes, content_type: str, charset: str | None, url: str) -> dict[str, Any]:
@@ -143,7 +147,7 @@ def _read_pdf(body: bytes) -> dict[str, Any]:
     try:
         import pypdf
     except ImportError:
-        raise Unreadable("is a PDF, which is read with the extra 'pdf': pip install 'engine[pdf]'") from None
+        raise Unreadable("is a PDF, which is read with the extra 'pdf'", extra="pdf") from None
 
     reader = pypdf.PdfReader(io.BytesIO(body))
     if reader.is_encrypted and not reader.decrypt(""):

@@ -17,8 +17,15 @@ class Handler(BaseHTTPRequestHandler):
 
     server: Server
 
+    def do_GET(self) -> None:
+        self.server.authorizations.append(self.headers["Authorization"])
+        self._answer()
+
     def do_POST(self) -> None:
         self.server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self._answer()
+
+    def _answer(self) -> None:
         answers = self.server.answers
         (answers.pop(0) if len(answers) > 1 else answers[0])(self)
 
@@ -27,7 +34,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """A server with `answers` to give, the bodies of the requests that it was `asked`, and how many `pieces` it repeated."""
+    """A server with `answers` to give; it keeps the bodies `asked` and `authorizations` of GETs, and counts `pieces`."""
 
     daemon_threads = True
 
@@ -35,6 +42,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.answers = answers
         self.asked: list[dict[str, Any]] = []
+        self.authorizations: list[str | None] = []
         self.pieces = 0
         self.closing = threading.Event()
 

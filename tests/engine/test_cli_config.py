@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_cli import READ_AND_ANSWER, database, engine, script
+from engine_cli import READ_AND_ANSWER, database, engine, on_terminal, script
 
 
 def settings(folder: Path, *names: str) -> dict[str, Any]:
@@ -35,6 +35,17 @@ def test_a_setting_is_set_shown_and_given_its_default_again(folder: Path) -> Non
     assert engine(folder, "config", "--unset", "process_timeout").returncode == 0
     assert {name: row["is_set"] for name, row in settings(folder, "process_timeout").items()} == {"process_timeout": 0}
     assert settings(folder)["max_strikes"]["is_set"] == 1
+
+
+def test_at_a_terminal_settings_are_described_at_its_width(folder: Path) -> None:
+    engine(folder, "config", "process_timeout=120")
+    code, said = on_terminal(folder, "config", columns=60, NO_COLOR="1")
+    engine(folder, "config", "--unset", "process_timeout")
+    assert code == 0
+    lines = [line.rstrip() for line in said.splitlines()]
+    assert max(map(len, lines)) <= 60
+    place = lines.index("process_timeout = 120  (file; default 45)")
+    assert lines[place + 1] == "    seconds after which a process is stopped"
 
 
 def test_an_empty_value_means_none_where_that_is_allowed(folder: Path) -> None:

@@ -27,6 +27,7 @@ LOOKING = [
     "proposals",
     "grants",
     "plan",
+    "costs",
     "policy",
     "threads",
     "sql",
@@ -168,6 +169,30 @@ def test_runs_lists_status_turns_and_answer(folder: Path) -> None:
     header, line = engine(folder, "runs").stdout.splitlines()
     assert header.split() == ["run", "status", "loops", "turns", "cost", "updated_at", "answer"]
     assert line.startswith("demo  200")
+    assert " 0.0030 " in line
+
+
+def test_costs_are_drawn_by_day_model_or_run(folder: Path) -> None:
+    header, line = engine(folder, "costs").stdout.splitlines()
+    assert header.split() == ["day", "calls", "in", "out", "cost"]
+    assert line.split()[1:] == ["2", "900", "20", "0.0030", "█" * 10]
+    (row,) = json.loads(engine(folder, "costs", "demo", "--by", "run", "--json").stdout)
+    assert (row["run"], row["calls"], row["cost"], row["unknown_prices"]) == ("demo", 2, 0.003, 0)
+    assert engine(folder, "costs", "nope").returncode == 2
+
+
+def test_a_price_that_nobody_told_is_unknown_in_every_table(tmp_path: Path) -> None:
+    root = tmp_path / "folder"
+    root.mkdir()
+    for name, usage in {"dear": {"cost": 0.5}, "unpriced": {"prompt_tokens": 7}}.items():
+        answer = {"text": "ok", "usage": usage}
+        engine(root, "run", "--no-repo", "--model", script(tmp_path / f"{name}.jsonl", [answer]), "--run", name, "Go")
+    by_run = {line.split()[0]: line.split()[1:] for line in engine(root, "costs", "--by", "run").stdout.splitlines()}
+    assert by_run["dear"] == ["1", "0", "0", "0.5000", "█" * 10]
+    assert by_run["unpriced"] == ["1", "7", "0", "unknown"]
+    assert "0.5000 + 1 unknown" in engine(root, "costs").stdout
+    assert " unknown " in engine(root, "runs").stdout
+    assert " unknown " in engine(root, "show", "unpriced").stdout
 
 
 def test_show_tells_prompt_answer_and_figures(folder: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from engine_cli import ENGINE, SECONDS, engine, environment
-from loopback import saying, serving
+from loopback import refusing, saying, serving
 
 import engine as library
 from engine.errors import NotFound, ValidationError
@@ -126,3 +126,16 @@ def test_no_warning_of_a_library_is_printed(folder: Path) -> None:
         )
     assert (done.returncode, done.stdout) == (0, "Done.\n")
     assert "arn" not in done.stderr
+
+
+def test_a_server_of_the_users_own_is_asked_for_the_names_to_choose_from(
+    db: library.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offered = {"data": [{"id": "tiny"}, {"id": "$(rm -rf /)"}, {"id": 7}, {"id": "qwen3:8b"}]}
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    for said, told in ((offered, "--model openai/tiny or --model openai/qwen3:8b$"), ({}, "--model openai/NAME$")):
+        with serving(refusing(200, said)) as server:
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            with pytest.raises(NotFound, match=told):
+                choose_model(db, None, None)
+        assert server.authorizations == ["Bearer k"]

@@ -1,0 +1,99 @@
+"""`engine costs`: what the answers of models cost, by day, model or run, with a bar for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .completing import complete_run
+from .printing import cost_cell, print_json, print_table
+from .shared import DbOption, JsonOption, open_to_read, run_or_latest
+
+if TYPE_CHECKING:
+    from engine.database import Row
+
+_COSTS = """
+    select
+        case :by when 'day' then day when 'model' then model else run end as name,
+        sum(calls) as calls,
+        sum(prompt_tokens) as prompt_tokens,
+        sum(completion_tokens) as completion_tokens,
+        case sum(unknown_prices) when 0 then sum(known_cost) end as cost,
+        sum(unknown_prices) as unknown_prices,
+        sum(known_cost) as known_cost
+    from cost_by_day
+    where run = coalesce(:run, run)
+    group by 1
+    order by 1
+"""
+_CELLS = 10
+"""The longest bar."""
+
+
+class By(StrEnum):
+    """What a row of the costs is for."""
+
+    DAY = "day"
+    MODEL = "model"
+    RUN = "run"
+
+
+def costs(
+    run: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="Only this run; default: all.", autocompletion=complete_run)
+    ] = None,
+    by: Annotated[By, typer.Option("--by", help="A row for each day, model or run.")] = By.DAY,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Show what models cost in US dollars, each paid answer once.
+
+    The bars compare the costs; where no price is known, the tokens. Runs below a run are rows of their own. Days are
+    those of UTC. 'unknown' is a price that nobody told. JSON has the sum of the known ones as known_cost.
+
+    \b
+    Examples:
+      engine costs
+      engine costs --by model
+      engine costs demo --json
+    """
+    with open_to_read(db) as database:
+        alias = None if run is None else run_or_latest(database, run)
+        rows = database.rows(_COSTS, {"by": by.value, "run": alias})
+    if as_json:
+        print_json([{by.value: row["name"], **{key: row[key] for key in row if key != "name"}} for row in rows])
+        return
+    shown = [
+        {
+            by.value: row["name"],
+            "calls": row["calls"],
+            "in": row["prompt_tokens"],
+            "out": row["completion_tokens"],
+            "cost": _told(row),
+            "": bar,
+        }
+        for row, bar in zip(rows, _bars(rows), strict=True)
+    ]
+    print_table(shown, (by.value, "calls", "in", "out", "cost", ""), "no model has answered yet")
+
+
+def _told(row: Row) -> str:
+    """The cost of a row; where only some of its prices are known, their sum and how many are not."""
+    if row["cost"] is None and row["known_cost"] is not None:
+        return f"{cost_cell(row['known_cost'])} + {row['unknown_prices']} unknown"
+    return cost_cell(row["cost"])
+
+
+def _bars(rows: Sequence[Row]) -> list[str]:
+    """A bar for each row, as long as its share of the greatest."""
+    amounts = [row["known_cost"] or 0 for row in rows]
+    if not any(amounts):
+        amounts = [row["prompt_tokens"] + row["completion_tokens"] for row in rows]
+    greatest = max(amounts, default=0)
+    return ["" if not amount else "█" * max(1, round(_CELLS * amount / greatest)) for amount in amounts]
+
+
+__all__ = ["costs"]
