@@ -67,6 +67,10 @@ def test_children_work_and_their_parent_reads_their_answers(db: engine.Database)
     )
     result = drive(db, cast)
     assert (result.status, result.turns) == (200, 2)
+    assert (result.cost, result.tree_cost) == (pytest.approx(0.02), pytest.approx(0.04))
+    own = [(run.run, run.cost, run.tree_cost) for run in db.runs() if run.run in ("demo", "demo-2")]
+    assert own == [("demo-2", 0.01, 0.01), ("demo", pytest.approx(0.02), pytest.approx(0.04))]
+    assert db.value("select sum(cost) from cost_by_day") == pytest.approx(0.04)
     rows, columns = said(db)
     assert rows[:2] == ("subtask", 200)
     assert rows[2].startswith("demo-1 ended at 200 after 1 turn, $0.0100.")
