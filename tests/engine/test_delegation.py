@@ -206,6 +206,14 @@ def test_an_execute_goes_to_the_executor_of_the_model_unless_that_is_dearer(tier
         ("openai/gpt-5-codex-low", "openai/gpt-5-codex-xhigh", False),
         ("openai/gpt-5-codex-high", "openai/gpt-5-codex-low", True),
         ("openai/gpt-4o", "openai/gpt-4.1", True),
+        ("openai/gpt-4o-mini", "openai/gpt-4o", False),
+        ("openai/gpt-5-mini", "openai/gpt-5-nano", True),
+        # what is not known is no way upwards, and none to anything else
+        ("anthropic/claude-sonnet-4-5", "claude-next", False),
+        ("anthropic/claude-opus-4", "claude-next", True),
+        ("ollama/qwen", "ollama/qwen", True),
+        ("ollama/qwen", "ollama/sonnet", False),
+        ("ollama/qwen", "ollama/other", False),
     ],
 )
 def test_the_tiers_of_known_models(db: engine.Database, own: str, asked: str, allowed: bool) -> None:
