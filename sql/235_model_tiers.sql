@@ -1,6 +1,6 @@
 -- Model tiers: which models may give work to which, and which one carries steps out.
--- Work goes down the tiers, never up (236), so that a cheap run cannot become a dear one. A model that no pattern fits is of
--- no tier: it gives work to itself only, and only a model of tier 1 gives work to it.
+-- Work goes down the tiers, never up (236), so that a cheap run cannot become a dear one. A model that no pattern fits is
+-- of no tier: it gives work to itself and to aliases of no tier, and of the others only a model of tier 1 gives work to it.
 -- spec: @model_tiers
 
 -- tables

@@ -162,8 +162,13 @@ select
                         from (select alias from models where origin <> 'built-in' order by alias)
                     ), 'none'
                 ) || '.'
-        -- what is not known is neither below nor above: it may only give to itself
-        when d.action = 'subtask' and d.name <> d.own_name and coalesce(d.tier, 1) < coalesce(d.own_tier, 9)
+        -- what is not known is neither below nor above what is known; of two that are not, an alias is a person's word
+        when d.action = 'subtask'
+            and d.name <> d.own_name
+            and case
+                when coalesce(d.tier, d.own_tier) is null then d.model not in (select alias from models)
+                else coalesce(d.tier, 1) < coalesce(d.own_tier, 9)
+            end
             then 'permission: ' || d.model || case
                 when d.tier is null or d.own_tier is null
                     then ': the tier of ' || case when d.tier is null then 'that model' else 'yours' end || ' is not known'
@@ -172,7 +177,9 @@ select
         -- one that a person has configured: any other may be a file
         when d.judge <> d.own_model and d.judge not in (select alias from models)
             then 'not_found: There is no model ' || quote(d.judge) || ' to judge a result. Leave accept_model out.'
-        when d.judge_name <> d.own_name and coalesce(d.judge_tier, 1) < coalesce(d.own_tier, 9)
+        when d.judge_name <> d.own_name
+            and coalesce(d.judge_tier, d.own_tier) is not null
+            and coalesce(d.judge_tier, 1) < coalesce(d.own_tier, 9)
             then 'permission: ' || d.judge || case
                 when d.judge_tier is null or d.own_tier is null
                     then ': the tier of ' || case when d.judge_tier is null then 'that model' else 'yours' end

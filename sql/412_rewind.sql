@@ -75,12 +75,16 @@ join effects as f on f.turn_id = b.below_id
 where f.kind = 'process' and f.started_at is not null
 group by f.turn_id, o.run_id;
 
--- The states that commands made. A removal has no text to know it by: the event that follows settles its proposal.
+-- The states that commands made: of several that wrote the same text the latest that had begun by then. A removal has no
+-- text to know it by: the event that follows settles its proposal.
 create view _made_states as
-select f.entry_id, s.began, f.command_id
+select f.entry_id, s.began, max(f.command_id) as command_id
 from _edit_files as f
 join _file_texts as s on s.entry_id = f.entry_id and s.content_id = f.content_id
+join effects as x on x.command_id = f.command_id and x.proposal_id = f.proposal_id
 where f.kind = 'file_write'
+    and x.started_at <= (select v.at from events as v where v.id <= s.began order by v.id desc limit 1)
+group by f.entry_id, s.began
 union all
 select f.entry_id, s.began, f.command_id
 from _edit_files as f

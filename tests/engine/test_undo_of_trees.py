@@ -147,7 +147,11 @@ def test_a_rewind_takes_back_what_children_and_their_commands_changed(db: engine
     )
     assert work(db, root, cast).status == 200
     assert names(root) == {"a.md", "b.md", "shell.txt"}
+    # the same text is written again
+    db.undo("demo", 2)
+    db.undo("demo", redo=True)
     done = db.rewind("demo", 2, files=True)
+    assert len(done.files) == 3
     assert {each["path"]: (each["child"], each["stays"]) for each in done.files} == {
         "a.md": ("demo-1", None),
         "b.md": ("demo-2", None),

@@ -1599,6 +1599,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _refresh_search (entries)
 -- view _refusals (command_id, refusal)
 -- view _refuse_cycle (child_id, parent_id)
+-- view _register_run (run_id)
 -- view _relation_texts (scope, node, body)
 -- view _remove_entry (command_id, path)
 -- view _remove_node (id, cascade)
@@ -1972,6 +1973,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _refresh_entries__refresh on _refresh_entries
 -- trigger _refresh_search__refresh on _refresh_search
 -- trigger _refuse_cycle__refuse on _refuse_cycle
+-- trigger _register_run__register on _register_run
 -- trigger _remove_entry__remove on _remove_entry
 -- trigger _remove_node__remove on _remove_node
 -- trigger _resolve_command__resolve on _resolve_command
