@@ -161,3 +161,18 @@ def test_a_rewind_takes_back_what_children_and_their_commands_changed(db: engine
     assert (root / "a.md").read_text() == "old\n"
     db.undo("demo")
     assert names(root) == {"a.md", "b.md", "shell.txt"}
+
+
+def test_a_tree_keeps_its_children_when_a_rewind_renames_its_top(db: engine.Database, root: Path) -> None:
+    cast = Cast({"demo": ['<get path="*"/>', gives("One"), DONE], "demo-1": [made("b.md") + ended()]})
+    assert work(db, root, cast, yolo=False).status == 202
+    assert db.rewind("demo", 2, files=True).old == "demo.1"
+    assert db.proposals("demo") == []
+    (waiting,) = db.proposals("demo.1")
+    assert waiting["tree"] == "demo.1 > demo-1"
+    db.abort("demo.1", "enough")
+    status = {run.run: run.status for run in db.runs()}
+    assert (status["demo.1"], status["demo-1"]) == (499, 499)
+    # the new line has children of its own, by another name
+    assert work(db, root, Cast({"demo": ["", "", gives("Two"), DONE]})).status == 200
+    assert db.value("select run from tree_runs where top = 'demo' and level = 1") == "demo-2"
