@@ -123,7 +123,7 @@ class Result:
 
     `usage` sums tokens over the loop's turns, `cost` is in US dollars (None: the price of an answer is unknown), `reason`
     says why where the status does not. `accepted` says whether the result counts as accepted; None: there were no criteria,
-    or it was not verified.
+    or it was not verified. `tree_cost` is `cost` with that of all runs that the prompt gave work to.
     """
 
     run: str
@@ -134,6 +134,7 @@ class Result:
     cost: float | None = None
     reason: str | None = None
     accepted: bool | None = None
+    tree_cost: float | None = None
 
     def to_json(self) -> str:
         """The result as JSON, for programs."""
@@ -159,6 +160,7 @@ class Run:
     created_at: str
     updated_at: str
     parent: str | None
+    tree_cost: float | None
 
 
 class Proposal(TypedDict):

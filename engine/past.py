@@ -73,9 +73,12 @@ class Past(Store):
 
         return rewind(self, run, turn, with_files=files, by=by, dry_run=dry_run, plan=plan)
 
-    @expects(run="a text")
-    def purge(self, run: str) -> int:
-        """Remove a run for good and return the bytes that the file shrank by; see `engine.purging.purge`."""
+    @expects(run="a text", tree="True or False")
+    def purge(self, run: str, *, tree: bool = False) -> int:
+        """Remove a run for good, with `tree` all runs below it too; return the bytes that the file shrank by.
+
+        See `engine.purging.purge`.
+        """
         from .purging import purge
 
-        return purge(self, run)
+        return purge(self, run, tree=tree)

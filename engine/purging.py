@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from .database import Store
 
 
-def purge(db: Store, run: str) -> int:
+def purge(db: Store, run: str, *, tree: bool = False) -> int:
     """Remove `run` and whatever no other run refers to; return the number of bytes that the file shrank by.
 
-    Raises `NotFound` (404) for an unknown run, and `Conflict` (409) for a run that is driven or was forked, and inside a
-    transaction. While another process has the file open, it keeps its size.
+    With `tree` all runs below it go, too. Raises `NotFound` (404) for an unknown run, and `Conflict` (409) for a run that is
+    driven or that others came from, and inside a transaction. While another process has the file open, it keeps its size.
     """
     if db.in_transaction:
         raise Conflict(f"run {run}: cannot be purged as part of a transaction; commit it first")
     before = _size(db)
     sweep(db)  # the rest of a purge that was interrupted
     with db.transaction():
-        db.insert("purge_run", run=run)
+        db.insert("purge_tree" if tree else "purge_run", run=run)
     sweep(db)
     # a vacuum may lay out the rest on more pages than it was on
     return max(before - _size(db), 0)

@@ -123,7 +123,17 @@ def result(db: Store, run: str, loop: int | None = None) -> Result:
         raise NotFound(f"run {run!r}: has no prompt {which}")
     usage = {key: row[key] for key in ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")}
     accepted = None if row["accepted"] is None else bool(row["accepted"])
-    return Result(run, row["status"], row["answer"] or "", row["turns"], usage, row["cost"], row["reason"], accepted)
+    return Result(
+        run,
+        row["status"],
+        row["answer"] or "",
+        row["turns"],
+        usage,
+        row["cost"],
+        row["reason"],
+        accepted,
+        row["tree_cost"],
+    )
 
 
 def run_rows(db: Store, limit: int | None = None) -> list[Run]:

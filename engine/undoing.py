@@ -37,12 +37,14 @@ _UNDO_FILES = """
         case
             when f.obstacle is not null and (f.hash_now is null or f.content_now is not null)
                 then edit_diff(f.path, z.body, b.body)
-        end as since
+        end as since,
+        k.child
     from runs as r
     join _undo_files as f on f.run_id = r.id and f.way = :way and f.turn is :turn
     left join contents as b on b.id = f.content_now
     left join contents as a on a.id = f.content_then
     left join contents as z on z.id = f.content_left
+    left join _undo_children as k on k.run_id = r.id and k.way = f.way and k.turn is f.turn and k.path = f.path
     where r.alias = :run
     order by f.path
 """
@@ -50,7 +52,7 @@ _REWIND_FILES = """
     select
         f.path, f.change, f.hash_now, f.leads_to, a.body as text, f.executable, f.stays,
         case when f.stays is null then edit_diff(f.path, b.body, a.body) end as diff,
-        null as since
+        null as since, f.child
     from runs as r
     join _rewind_files as f on f.run_id = r.id and f.turn = :turn
     left join contents as b on b.id = f.content_now
@@ -75,6 +77,7 @@ _EDITS = """
         case
             when k.action = 'rewind' then 'rewind to turn ' || w.turn
             else k.action || coalesce(' ' || k.path, '') || coalesce(', turn ' || t.sequence, '')
+                || coalesce(' of ' || b.alias, '')
         end as what
     from runs as r
     join _undo_choices as c on c.run_id = r.id and c.way = :way and c.turn is :turn
@@ -82,6 +85,8 @@ _EDITS = """
     join commands as k on k.id = coalesce(u.undone_id, c.command_id)
     left join turns as t on t.id = k.turn_id
     left join rewinds as w on w.command_id = k.id
+    left join children as d on d.run_id = k.run_id and d.run_id <> r.id
+    left join runs as b on b.id = d.run_id
     where r.alias = :run
     order by k.id desc
 """
@@ -105,7 +110,7 @@ _DONE_FILES = """
         json_extract(detail, '$.diff') as diff,
         json_extract(detail, '$.executable') as executable,
         case state when 'failed' then coalesce(reason, outcome) when 'cancelled' then 'was not touched' end as stays,
-        null as since
+        null as since, null as child
     from proposals
     where command_id = :command and (not :left or state = 'accepted')
     order by target
@@ -200,7 +205,9 @@ def _carry_out(db: Store, planned: Undone, door: str, **columns: Any) -> Undone:
             db.insert(door, run=planned.run, request_id=request, lease=lease.token, **columns)
         # it may belong to the run that has the name since
         perform(db, planned.run)
-    return _result(db, db.value("select id from commands where request_id = ?", (request,)), planned.edits)
+    done = _result(db, db.value("select id from commands where request_id = ?", (request,)), planned.edits)
+    children = {each["path"]: each["child"] for each in planned.files}
+    return replace(done, files=[{**each, "child": children.get(each["path"])} for each in done.files])
 
 
 def _result(db: Store, command: int, edits: list[str]) -> Undone:
@@ -211,7 +218,7 @@ def _result(db: Store, command: int, edits: list[str]) -> Undone:
 
 
 def _changes(rows: list[Row]) -> list[FileChange]:
-    names = ("path", "change", "diff", "stays", "since")
+    names = ("path", "change", "diff", "stays", "since", "child")
     return [
         cast(
             "FileChange",
@@ -256,7 +263,7 @@ def _left_out(db: Store, which: dict[str, Any]) -> list[Row]:
         found = None if is_protected(PurePosixPath(name).parts) else files.stat(workspace, name)
         if found and found.mtime_ns // 1_000_000 > since:
             row = {"path": name, "change": "changed", "diff": None, "stays": "is ignored", "since": None}
-            rows.append({**row, "executable": None})
+            rows.append({**row, "executable": None, "child": None})
     return rows[:_MOST_LEFT]
 
 

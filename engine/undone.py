@@ -10,7 +10,8 @@ from typing import TypedDict
 class FileChange(TypedDict):
     """What an undo or a rewind does to a file: `change` is changed, removed or brought back, `diff` a unified diff.
 
-    `executable` is whether it may be executed then, None where that stays as it is.
+    `executable` is whether it may be executed then, None where that stays as it is. `child` names the runs below that
+    changed it, None where only the run itself did.
 
     Where the file is not touched, `stays` says why, and `since` is the diff of what has become of it since; else None.
     """
@@ -21,6 +22,7 @@ class FileChange(TypedDict):
     stays: str | None
     since: str | None
     executable: bool | None
+    child: str | None
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from .model_choice import check_tokenizer, choose_model, sync_environment_models
 from .models.protocol import storable
 from .places import config_folder
 from .root_names import note_root
+from .workflow_models import models_of
 
 if TYPE_CHECKING:
     from .database import Row, Store
@@ -175,7 +176,7 @@ def start(
             workflow_id=workflow,
             variables=_as_json(variables or {}),
             attributes=runs.as_json(attributes),
-            models=json.dumps(_models(db, workflow, partial(choose_model, db, None, root=root))),
+            models=json.dumps(models_of(db, workflow, place, model, partial(choose_model, db, None, root=root))),
         )
         note_root(db, alias, root)
     notes = [
@@ -212,17 +213,6 @@ def _keep(db: Store, source: Source, place: Path | None) -> int:
     )
 
 
-def _models(db: Store, workflow: int, choose: Any) -> dict[str, str]:
-    """The full names of the models that a workflow names; raises `NotFound` (404) where one is unknown."""
-    names = db.tuples(
-        "select model from workflows where id = :id and model is not null "
-        "union select model from workflow_steps where workflow_id = :id and model is not null "
-        "union select accept_model from workflow_steps where workflow_id = :id and accept_model is not null",
-        {"id": workflow},
-    )
-    return {name: choose(name) for (name,) in names}
-
-
 def steps(db: Store, run: str) -> list[Row]:
     """The steps of a run of a workflow in their order. Raises `NotFound` (404) for a run that is of none."""
     rows = db.rows("select * from step_list where run = ?", (run,))
@@ -255,7 +245,10 @@ def described(db: Store, given: str, root: Path | None) -> dict[str, Any]:
 
 
 def listed(db: Store, root: Path | None) -> list[Row]:
-    """The workflows that can be run in `root` by their names; of several with one name the first that would be found."""
+    """The workflows that can be run in `root` by their names; of several with one name the first that would be found.
+
+    Then come those that were run before, from a file that is not found.
+    """
     rows: dict[str, Row] = {}
     for row in db.rows("select * from workflow_list where syntax = 'rows'"):
         if stored(db, row["name"], root, as_rows=True) == row["workflow_id"]:
@@ -270,6 +263,13 @@ def listed(db: Store, root: Path | None) -> list[Row]:
                 "steps": len(told.get("steps", ())),
                 "source": _shown(source.source, root),
                 "problem": f"line {problems[0]['line']}: {problems[0]['message']}" if problems else None,
+            }
+    for row in db.rows("select * from workflow_list where syntax <> 'rows'"):
+        if row["name"] not in rows and stored(db, row["name"], root, as_rows=False) == row["workflow_id"]:
+            rows[row["name"]] = {
+                **row,
+                "source": f"run before, from {_shown(row['source'] or '?', root)}",
+                "problem": None,
             }
     return [rows[name] for name in sorted(rows)]
 

@@ -111,19 +111,10 @@ begin
     from runs as p
     join runs as r on r.alias = new.alias and r.parent_run_id is null
     where p.alias = json_extract(new.attributes, '$.fork');
-    -- a run looks paths up in its own scope, its project's and the global one
-    insert into run_scopes (run_id, scope, kind)
-    select
-        r.id,
-        case k.value when 'run' then 'run:' || r.id when 'project' then 'project:' || r.project_id else k.value end,
-        k.value
-    from runs as r
-    cross join json_each('["run", "project", "global"]') as k
-    where r.alias = new.alias;
-    insert into events (at, run_id, kind, detail)
-    select r.created_at, r.id, 'run.created', json_object('alias', r.alias, 'parent', r.parent_run_id)
-    from runs as r
-    where r.alias = new.alias;
+    insert into _register_run (run_id)
+    select id
+    from runs
+    where alias = new.alias;
     insert into _copy_views (run_id, parent_run_id, forked_at, clock)
     select
         r.id, r.parent_run_id, r.forked_at,

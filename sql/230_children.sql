@@ -102,6 +102,12 @@ select
     ) as alias
 from runs as r;
 
+-- Give a new run the scopes that it looks paths up in, and its first event: insert into _register_run (run_id).
+create view _register_run as
+select id as run_id
+from runs
+where false;
+
 -- Refuse what a child cannot be made of: insert into _check_child (parent_run_id, role, attributes).
 create view _check_child as
 select c.parent_run_id, r.role, null as attributes
@@ -185,18 +191,7 @@ begin
     from runs as p
     left join _handed_options as h on h.run_id = p.id
     where p.id = new.parent_run_id;
-    insert into run_scopes (run_id, scope, kind)
-    select
-        r.id,
-        case k.value when 'run' then 'run:' || r.id when 'project' then 'project:' || r.project_id else k.value end,
-        k.value
-    from runs as r
-    cross join json_each('["run", "project", "global"]') as k
-    where r.id = (select max(id) from runs);
-    insert into events (at, run_id, kind, detail)
-    select created_at, id, 'run.created', json_object('alias', alias, 'parent', parent_run_id, 'role', role)
-    from runs
-    where id = (select max(id) from runs);
+    insert into _register_run (run_id) values ((select max(id) from runs));
     insert into loops (run_id, sequence, mode, model, prompt, config, created_at)
     select
         r.id,
@@ -259,6 +254,19 @@ begin
     cross join _giving_loops as g on g.run_id = new.parent_run_id
     left join children as p on p.run_id = new.parent_run_id
     where l.id = (select max(id) from loops);
+end;
+
+create trigger _register_run__register
+instead of insert on _register_run
+begin
+    insert into run_scopes (run_id, scope, kind)
+    values (new.run_id, 'run:' || new.run_id, 'run'),
+        (new.run_id, (select 'project:' || project_id from runs where id = new.run_id), 'project'),
+        (new.run_id, 'global', 'global');
+    insert into events (at, run_id, kind, detail)
+    select created_at, id, 'run.created', json_object('alias', alias, 'parent', parent_run_id, 'role', role)
+    from runs
+    where id = new.run_id;
 end;
 
 -- Options are those of any run, without those that say where it works.

@@ -125,9 +125,9 @@ begin
                 where a.key glob 'accept*' and a.key in (select name from run_options)
             ),
             json_object(
-                -- an executor that is dearer is none
+                -- an executor that is dearer is none; where a tier is not known its row, which is a person's, decides
                 'model', case
-                    when d.tier >= d.own_tier then d.model
+                    when d.action = 'subtask' or coalesce(d.tier, 2) >= coalesce(d.own_tier, 2) then d.model
                     else (
                         select coalesce(l.model, r.model)
                         from loops as l

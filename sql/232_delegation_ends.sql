@@ -79,12 +79,7 @@ select
     coalesce(l.answer, l.reason, '') as answer,
     l.reason,
     r.next_turn - 1 as turns,
-    (
-        select case when count(k.cost) = count(*) then sum(k.cost) end
-        from _run_costs as k
-        where k.run_id = c.run_id
-            or k.run_id in (select d.run_id from children as d where instr(d.lineage, '/' || c.run_id || '/'))
-    ) as cost,
+    (select k.cost from _tree_costs as k where k.run_id = c.run_id) as cost,
     -- where the parent has more of it: the path of its log entry, as subtask://turn_N/…
     m.action || '://' || replace(substr(m.log_path, length('log://') + 1), '/' || m.action || '/', '/') as path,
     t.sequence as turn,

@@ -28,6 +28,34 @@ from children as c
 join runs as r on r.id = c.run_id
 join runs as t on t.id = c.run_id or instr(c.lineage, '/' || t.id || '/');
 
+-- What each run has cost with all runs below it, in US dollars; null: a price is unknown.
+create view _tree_costs as
+select
+    r.id as run_id,
+    (
+        select case when count(k.cost) = count(*) then sum(k.cost) end
+        from _run_costs as k
+        where k.run_id = r.id
+            or k.run_id in (
+                select d.run_id
+                from children as d
+                where d.root_run_id = coalesce((select c.root_run_id from children as c where c.run_id = r.id), r.id)
+                    and instr(d.lineage, '/' || r.id || '/')
+            )
+    ) as cost
+from runs as r;
+
+-- Each turn, with itself and the turns of the runs that it has given work to.
+create view _turns_below as
+select id as turn_id, id as below_id
+from turns
+union all
+select f.turn_id, t.id
+from children as o
+join effects as f on f.id = o.effect_id
+join children as d on d.run_id = o.run_id or instr(d.lineage, '/' || o.run_id || '/')
+join turns as t on t.run_id = d.run_id;
+
 create view resolve_tree as
 -- Decide on the open proposals of a run and of those below it: insert into resolve_tree (run, path, decision, body, reason,
 -- decided_by). 'path' as in resolutions; one under which several runs propose something is a 409.

@@ -1,5 +1,6 @@
 -- Model tiers: which models may give work to which, and which one carries steps out.
--- Work goes down the tiers, never up (231), so that a cheap run cannot become a dear one.
+-- Work goes down the tiers, never up (236), so that a cheap run cannot become a dear one. A model that no pattern fits is
+-- of no tier: it gives work to itself and to aliases of no tier, and of the others only a model of tier 1 gives work to it.
 -- spec: @model_tiers
 
 -- tables
@@ -28,6 +29,17 @@ insert or ignore into model_tiers (pattern, effort, tier) values
     ('*opus*', '', 1),
     ('*sonnet*', '', 2),
     ('*haiku*', '', 3),
+    ('*gpt-5*', '', 1),
+    ('*gpt-5*-mini*', '', 3),
+    ('*gpt-5*-nano*', '', 4),
+    ('*gpt-4.1*', '', 2),
+    ('*gpt-4.1*-mini*', '', 3),
+    ('*gpt-4.1*-nano*', '', 4),
+    ('*gpt-4o*', '', 2),
+    ('*gpt-4o*-mini*', '', 3),
+    ('*gemini*-pro*', '', 1),
+    ('*gemini*-flash*', '', 3),
+    ('*gemini*-flash-lite*', '', 4),
     ('*gpt-5*-codex*', 'xhigh', 1),
     ('*gpt-5*-codex*', 'high', 2),
     ('*gpt-5*-codex*', 'medium', 3),

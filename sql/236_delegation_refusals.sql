@@ -5,12 +5,13 @@
 
 -- views
 
--- Pending effects that give work away, each with its limits and with the model that is asked for.
+-- Pending effects that give work away, each with its limits and with the model that is asked for. A tier is null where no
+-- pattern fits the name.
 create view _delegations_ahead as
 select
     d.*,
     (
-        select coalesce(max(t.tier), 2)
+        select max(t.tier)
         from (
             select k.tier
             from model_tiers as k
@@ -20,7 +21,7 @@ select
         ) as t
     ) as own_tier,
     (
-        select coalesce(max(t.tier), 2)
+        select max(t.tier)
         from (
             select k.tier
             from model_tiers as k
@@ -30,7 +31,7 @@ select
         ) as t
     ) as tier,
     (
-        select coalesce(max(t.tier), 2)
+        select max(t.tier)
         from (
             select k.tier
             from model_tiers as k
@@ -161,15 +162,30 @@ select
                         from (select alias from models where origin <> 'built-in' order by alias)
                     ), 'none'
                 ) || '.'
-        when d.action = 'subtask' and d.tier < d.own_tier
-            then 'permission: ' || d.model || ' is of tier ' || d.tier || ', above yours (' || d.own_tier
-                || '): work is given to models of the same tier or below. Leave model out.'
+        -- what is not known is neither below nor above what is known; of two that are not, an alias is a person's word
+        when d.action = 'subtask'
+            and d.name <> d.own_name
+            and case
+                when coalesce(d.tier, d.own_tier) is null then d.model not in (select alias from models)
+                else coalesce(d.tier, 1) < coalesce(d.own_tier, 9)
+            end
+            then 'permission: ' || d.model || case
+                when d.tier is null or d.own_tier is null
+                    then ': the tier of ' || case when d.tier is null then 'that model' else 'yours' end || ' is not known'
+                else ' is of tier ' || d.tier || ', above yours (' || d.own_tier || ')'
+            end || ': work is given to models of the same tier or below. Leave model out.'
         -- one that a person has configured: any other may be a file
         when d.judge <> d.own_model and d.judge not in (select alias from models)
             then 'not_found: There is no model ' || quote(d.judge) || ' to judge a result. Leave accept_model out.'
-        when d.judge <> d.own_model and d.judge_tier < d.own_tier
-            then 'permission: ' || d.judge || ' is of tier ' || d.judge_tier || ', above yours (' || d.own_tier
-                || '). Leave accept_model out.'
+        when d.judge_name <> d.own_name
+            and coalesce(d.judge_tier, d.own_tier) is not null
+            and coalesce(d.judge_tier, 1) < coalesce(d.own_tier, 9)
+            then 'permission: ' || d.judge || case
+                when d.judge_tier is null or d.own_tier is null
+                    then ': the tier of ' || case when d.judge_tier is null then 'that model' else 'yours' end
+                        || ' is not known'
+                else ' is of tier ' || d.judge_tier || ', above yours (' || d.own_tier || ')'
+            end || '. Leave accept_model out.'
         else (
             select
                 'validation: ' || o.name || ' ' || value_error(a.value, o.kind, o.least, o.most)

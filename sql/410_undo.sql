@@ -44,14 +44,10 @@ cross join runs as r on r.id = p.run_id
 cross join entries as e on e.scope = 'project:' || r.project_id and e.path = p.target
 where p.kind in ('file_write', 'file_delete') and p.state = 'resolved';
 
--- Each edit, undo, redo and rewind in the past of a run: its own, and those before the fork of the runs that it came from.
-create view _past_edits as
-select
-    l.run_id,
-    c.id as command_id,
-    c.action,
-    c.path,
-    t.sequence as turn
+-- Each edit, undo, redo and rewind of a run and of the runs below it. What was done below is part of the command that gave
+-- the work away: 'edit_id' is that, 'turn_id' its turn; 'child_id' is the run that wrote, null: the run itself.
+create view _tree_edits as
+select p.run_id, p.command_id, c.turn_id, p.command_id as edit_id, null as child_id
 from (
     select command_id, run_id
     from proposals
@@ -61,8 +57,33 @@ from (
     from rewinds
 ) as p
 cross join commands as c on c.id = p.command_id
+union all
+select o.parent_run_id, p.command_id, f.turn_id, coalesce(f.command_id, p.command_id), p.run_id
+from children as c
+cross join (
+    select distinct command_id, run_id
+    from proposals
+    where kind in ('file_write', 'file_delete') and state = 'resolved'
+) as p on p.run_id = c.run_id
+join children as o on o.run_id = c.run_id or instr(c.lineage, '/' || o.run_id || '/')
+left join workflow_runs as w on w.run_id = o.parent_run_id
+left join effects as f on f.id = coalesce(o.effect_id, w.effect_id);
+
+-- Each edit, undo, redo and rewind in the past of a run: its own, those of the runs below it, and those before the fork of
+-- the runs that it came from. 'turn' is the run's own, in which it gave the work away; 'edit_id' and 'child_id' as below.
+create view _past_edits as
+select
+    l.run_id,
+    c.id as command_id,
+    c.action,
+    c.path,
+    t.sequence as turn,
+    p.edit_id,
+    p.child_id
+from _tree_edits as p
+cross join commands as c on c.id = p.command_id
 join _run_lines as l on l.source_id = p.run_id
-left join turns as t on t.id = c.turn_id
+left join turns as t on t.id = p.turn_id
 where l.depth = 0
     or t.sequence < l.before_turn
     -- from outside a turn: before that turn was sent, or before the fork was made
@@ -98,7 +119,8 @@ where e.action not in ('undo', 'redo')
 
 create view undoable_edits as
 -- The edits of a run that can be taken back, a row a file: select * from undoable_edits where run = 'demo' order by
--- command_id desc. 'engine undo' begins with the highest command_id. 'unchanged' is 1 while the file is as the edit left
+-- command_id desc. 'engine undo' begins with the highest command_id, and takes back all that has its edit_id: what a run
+-- below wrote ('child') is one edit of the run that gave the work away. 'unchanged' is 1 while the file is as the edit left
 -- it; 'turn' is null for what was asked for from outside a turn.
 select
     r.alias as run,
@@ -107,7 +129,9 @@ select
     f.path,
     case when f.hash_before is null then 'created' when f.hash_after is null then 'deleted' else 'changed' end as change,
     e.hash is f.hash_after as unchanged,
-    s.command_id
+    s.command_id,
+    s.edit_id,
+    (select o.alias from runs as o where o.id = s.child_id) as child
 from _standing_edits as s
 join runs as r on r.id = s.run_id
 join _edit_files as f on f.command_id = s.command_id
@@ -128,9 +152,12 @@ where k.rule = 'readonly'
 -- What an undo takes back: the newest edit that stands or, where a turn is named, all of that turn; a redo the newest undo
 -- that stands.
 create view _undo_choices as
-select run_id, 'undo' as way, null as turn, max(command_id) as command_id
-from _standing_edits
-group by run_id
+select run_id, 'undo' as way, null as turn, command_id
+from (
+    select *, first_value(edit_id) over (partition by run_id order by command_id desc) as newest_id
+    from _standing_edits
+)
+where edit_id = newest_id
 union all
 select run_id, 'undo', turn, command_id
 from _standing_edits
@@ -209,6 +236,16 @@ left join _modes_now as n on n.entry_id = s.entry_id
 where e.hash is not a.hash_before
     or s.gaps > 0
     or a.executable is not null and a.hash_before is not null and n.is_executable = a.executable;
+
+-- The runs below that wrote the files that an undo or a redo changes; a file that only the run itself wrote has no row.
+create view _undo_children as
+select c.run_id, c.way, c.turn, f.path, group_concat(distinct r.alias) as child
+from _undo_choices as c
+left join undone_edits as u on u.command_id = c.command_id and c.way = 'redo'
+join _edit_files as f on f.command_id = coalesce(u.undone_id, c.command_id)
+join children as d on d.run_id = f.run_id and d.run_id <> c.run_id
+join runs as r on r.id = d.run_id
+group by c.run_id, c.way, c.turn, f.path;
 
 -- The names that an undo or a redo of a rewind swaps: 'keeps' has the name of the run after it.
 create view _undo_swaps as

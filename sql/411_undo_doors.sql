@@ -1,7 +1,7 @@
--- Doors of undo: take edits back, or take that back; what the model is told of it.
+-- Doors of undo: take edits back, or take that back.
 -- A person or an app decides by asking, in a name of its own. What is to become of the files are proposals of the command,
 -- accepted in the same statement, so that a kill leaves either nothing or effects that the next driver performs.
--- spec: @undo @undo_told
+-- spec: @undo
 
 -- views
 
@@ -11,12 +11,25 @@ select run_id, id as command_id
 from commands
 where action in ('undo', 'redo', 'rewind') and state in ('performing', 'proposed', 'accepting', 'accepted');
 
+-- The runs of each tree that are driven: of the run itself and of those below it.
+create view _driven_trees as
+select t.alias as top, r.alias as run, l.token
+from _leases_in_force as l
+join runs as r on r.id = l.run_id
+left join children as c on c.run_id = r.id
+join runs as t on t.id = r.id or instr(c.lineage, '/' || t.id || '/');
+
 create view undo_edits as
 -- Take back the newest edit of a run that stands, or those of a turn: insert into undo_edits (run, turn, redo,
 -- decided_by, plan, request_id, lease). 'redo' is 1 to take back the newest undo instead; with 'plan', which _undo_plans
 -- gives, it is refused where it would do something else than was shown.
 select
     null as run, null as turn, 0 as redo, null as decided_by, null as plan, null as request_id, null as lease
+where false;
+
+-- Refuse what cannot be taken back: insert into _check_undo (run, turn, way, plan, lease), 'way' being undo or redo.
+create view _check_undo as
+select null as run, null as turn, null as way, null as plan, null as lease
 where false;
 
 -- Propose what a command from outside a turn does to a file, and leave it undecided: insert into _propose_file
@@ -40,119 +53,15 @@ select run_id, from_run_id as other_id, null as lease
 from rewinds
 where false;
 
--- What was taken back, or done again, of the edits in a run's past, and its model has not been told. A fork is told, too.
-create view _untold_undos as
-select
-    l.run_id,
-    u.command_id,
-    'log://undo/' || u.command_id as path,
-    c.action,
-    case c.action when 'undo' then 'Taken back' else 'Done again' end || ' by decision from outside: ' || (
-        select group_concat(what, ', ')
-        from (
-            select
-                case
-                    when k.action = 'rewind' then 'the rewind to turn ' || w.turn
-                    else '<' || k.action || '>' || coalesce(' of turn ' || t.sequence, '')
-                end as what
-            from undone_edits as o
-            -- a redo names what the undo had taken back
-            left join undone_edits as i on i.command_id = o.undone_id and c.action = 'redo'
-            join commands as k on k.id = coalesce(i.undone_id, o.undone_id)
-            left join turns as t on t.id = k.turn_id
-            left join rewinds as w on w.command_id = k.id
-            where o.command_id = u.command_id
-            order by k.id desc
-        )
-    ) || '.' || coalesce(
-        case c.action when 'undo' then ' These edits do not stand any more.' else ' These edits stand again.' end
-        || ' The files are now:' || char(10) || (
-            select group_concat('* ' || coalesce(fence_path(p.target), p.target) || case
-                    when p.kind = 'file_delete' then ' - removed'
-                    when json_extract(p.detail, '$.before') is null then ' - brought back'
-                    else ' - as before'
-                end, char(10))
-            from proposals as p
-            where p.command_id = u.command_id and p.state = 'resolved'
-        ) || char(10) || 'Read a file again before you change it.', ''
-    ) as body
-from (select distinct run_id, command_id from undone_edits) as u
-join commands as c on c.id = u.command_id and c.state = 'resolved'
-join _run_lines as l on l.source_id = u.run_id
-where not exists (select 1 from _run_paths as p where p.run_id = l.run_id and p.path = 'log://undo/' || u.command_id)
-    and (
-        l.depth = 0
-        or exists (
-            select 1
-            from undone_edits as o
-            left join undone_edits as i on i.command_id = o.undone_id and c.action = 'redo'
-            join _past_edits as e on e.run_id = l.run_id and e.command_id = coalesce(i.undone_id, o.undone_id)
-            where o.command_id = u.command_id
-        )
-    );
-
--- Tell the model of a turn what was taken back since its last packet: insert into _tell_undone (turn_id).
-create view _tell_undone as
-select id as turn_id
-from turns
-where false;
-
 -- triggers
 
--- Refused while the run is driven, and where a file is not as the edit left it. The edits become one command, all of whose
--- files change or none.
+-- The edits become one command, all of whose files change or none.
 create trigger undo_edits__undo
 instead of insert on undo_edits
 when new.request_id is null or not exists (select 1 from commands where request_id = new.request_id)
 begin
-    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
-    where not exists (select 1 from runs where alias = new.run);
-    select fail(
-        409,
-        'run ' || new.run || ': is being driven; wait for it, or stop it with ''engine abort ' || new.run || ''''
-    )
-    from _leases_in_force as l
-    join runs as r on r.id = l.run_id
-    where r.alias = new.run and l.token is not new.lease;
-    select fail(409, 'run ' || new.run || ': another one is not over yet; ''engine resume ' || new.run || ''' finishes it')
-    from runs as r
-    join _open_undos as o on o.run_id = r.id
-    where r.alias = new.run;
-    select fail(
-        404,
-        'run ' || r.alias || ': ' || case
-            when coalesce(new.redo, 0) then 'no undo is left to take back'
-            when new.turn is null then 'no edit is left to take back'
-            else 'turn ' || new.turn || ' has no edit that stands; ''engine rewind ' || r.alias || ' ' || new.turn
-                || ' --files'' brings back what shell commands changed, too'
-        end
-    )
-    from runs as r
-    where r.alias = new.run
-        and not exists (
-            select 1
-            from _undo_choices as c
-            where c.run_id = r.id
-                and c.way = case when coalesce(new.redo, 0) then 'redo' else 'undo' end
-                and c.turn is new.turn
-        );
-    select fail(
-        409,
-        'run ' || r.alias || ': ' || f.path || ' ' || f.obstacle || '; nothing was taken back'
-    )
-    from runs as r
-    join _undo_files as f on f.run_id = r.id
-    where r.alias = new.run
-        and f.way = case when coalesce(new.redo, 0) then 'redo' else 'undo' end
-        and f.turn is new.turn
-        and f.obstacle is not null;
-    select fail(409, 'run ' || r.alias || ': something has changed since this was shown; look at it again')
-    from runs as r
-    join _undo_plans as p on p.run_id = r.id
-    where r.alias = new.run
-        and p.way = case when coalesce(new.redo, 0) then 'redo' else 'undo' end
-        and p.turn is new.turn
-        and p.plan is not coalesce(new.plan, p.plan);
+    insert into _check_undo (run, turn, way, plan, lease)
+    values (new.run, new.turn, case when coalesce(new.redo, 0) then 'redo' else 'undo' end, new.plan, new.lease);
     insert into commands (request_id, run_id, writer, action, state, attributes, created_at)
     select
         new.request_id, coalesce(s.keeps, r.id), 'client', case when coalesce(new.redo, 0) then 'redo' else 'undo' end,
@@ -188,6 +97,56 @@ begin
     join rewinds as w on w.command_id = coalesce(i.undone_id, u.undone_id)
     where u.command_id = (select max(id) from commands);
     insert into _accept_all (command_id, decided_by) values ((select max(id) from commands), new.decided_by);
+end;
+
+-- Refused while the run or one below it is driven, and where a file is not as the edit left it.
+create trigger _check_undo__check
+instead of insert on _check_undo
+begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
+    select fail(409, 'run ' || run || ': is being driven; wait for it, or stop it with ''engine abort ' || run || '''')
+    from _driven_trees
+    where top = new.run and token is not new.lease;
+    select fail(409, 'run ' || new.run || ': another one is not over yet; ''engine resume ' || new.run || ''' finishes it')
+    from runs as r
+    join _open_undos as o on o.run_id = r.id
+    where r.alias = new.run;
+    select fail(
+        404,
+        'run ' || r.alias || ': ' || case
+            when new.way = 'redo' then 'no undo is left to take back'
+            when new.turn is null then 'no edit is left to take back'
+            else 'turn ' || new.turn || ' has no edit that stands; ''engine rewind ' || r.alias || ' ' || new.turn
+                || ' --files'' brings back what shell commands changed, too'
+        end
+    )
+    from runs as r
+    where r.alias = new.run
+        and not exists (
+            select 1
+            from _undo_choices as c
+            where c.run_id = r.id
+                and c.way = new.way
+                and c.turn is new.turn
+        );
+    select fail(
+        409,
+        'run ' || r.alias || ': ' || f.path || ' ' || f.obstacle || '; nothing was taken back'
+    )
+    from runs as r
+    join _undo_files as f on f.run_id = r.id
+    where r.alias = new.run
+        and f.way = new.way
+        and f.turn is new.turn
+        and f.obstacle is not null;
+    select fail(409, 'run ' || r.alias || ': something has changed since this was shown; look at it again')
+    from runs as r
+    join _undo_plans as p on p.run_id = r.id
+    where r.alias = new.run
+        and p.way = new.way
+        and p.turn is new.turn
+        and p.plan is not coalesce(new.plan, p.plan);
 end;
 
 create trigger _propose_file__propose
@@ -273,24 +232,4 @@ begin
         ),
         updated_at = now()
     where id = new.run_id;
-end;
-
-create trigger _tell_undone__tell
-instead of insert on _tell_undone
-begin
-    insert into write_entry (run_id, path, body, attributes, state, writer, turn, loop_id)
-    select
-        t.run_id, u.path, u.body, json_object('action', u.action, 'target', 'files'), 'resolved', 'system', t.sequence,
-        t.loop_id
-    from turns as t
-    cross join _untold_undos as u on u.run_id = t.run_id
-    where t.id = new.turn_id
-    order by u.command_id;
-end;
-
-create trigger prepare_packet__tell_undone
-instead of insert on prepare_packet
-when exists (select 1 from undone_edits)
-begin
-    insert into _tell_undone (turn_id) values (new.turn_id);
 end;

@@ -47,41 +47,44 @@ select run_id, source_id, max(until) as until
 from line
 group by run_id, source_id;
 
--- The commands that wrote or removed files for a run: its edits, and those of lines that it was parted from.
+-- The commands that wrote or removed files for a run, or for one below it: its edits, and those of lines that it was parted
+-- from.
 create view _own_edits as
 select run_id, command_id
 from _past_edits
 union
 select l.run_id, c.id
 from _parted_lines as l
-join (
-    select distinct command_id, run_id
-    from proposals
-    where kind in ('file_write', 'file_delete') and state = 'resolved'
-) as p on p.run_id = l.source_id
+join _tree_edits as p on p.run_id = l.source_id
 join commands as c on c.id = p.command_id and c.created_at <= l.until;
 
--- The turns of a run, and of lines that it was parted from, that ran shell commands, and from when to when.
+-- The turns of a run, of lines that it was parted from, and of the runs below, that ran shell commands, and from when to
+-- when.
 create view _command_turns as
 select f.turn_id, o.run_id, min(f.started_at) as began, max(coalesce(f.ended_at, f.started_at)) as ended
-from effects as f
-join (
+from (
     select run_id, turn_id
     from past_turns
     union
     select l.run_id, t.id
     from _parted_lines as l
     join turns as t on t.run_id = l.source_id and t.created_at <= l.until
-) as o on o.turn_id = f.turn_id
+) as o
+join _turns_below as b on b.turn_id = o.turn_id
+join effects as f on f.turn_id = b.below_id
 where f.kind = 'process' and f.started_at is not null
 group by f.turn_id, o.run_id;
 
--- The states that commands made. A removal has no text to know it by: the event that follows settles its proposal.
+-- The states that commands made: of several that wrote the same text the latest that had begun by then. A removal has no
+-- text to know it by: the event that follows settles its proposal.
 create view _made_states as
-select f.entry_id, s.began, f.command_id
+select f.entry_id, s.began, max(f.command_id) as command_id
 from _edit_files as f
 join _file_texts as s on s.entry_id = f.entry_id and s.content_id = f.content_id
+join effects as x on x.command_id = f.command_id and x.proposal_id = f.proposal_id
 where f.kind = 'file_write'
+    and x.started_at <= (select v.at from events as v where v.id <= s.began order by v.id desc limit 1)
+group by f.entry_id, s.began
 union all
 select f.entry_id, s.began, f.command_id
 from _edit_files as f
@@ -96,7 +99,8 @@ where f.kind = 'file_delete';
 
 -- The changes of files since a turn was sent, in order, and whether they are the run's own. What a scan found is its own
 -- where the turn before it, of all turns of the project, ran shell commands of the run; a file that was written before the
--- first of these began, or, as it is now, after the last of them had ended, is not.
+-- first of these began, or, as it is now, after the last of them had ended, is not. Where the turn before is of another run
+-- of the tree, commands that went on then count as well. 'child' is the run below that made the change by an edit.
 create view _changes_since as
 select
     h.run_id,
@@ -104,6 +108,13 @@ select
     h.entry_id,
     h.began,
     h.before,
+    (
+        select r.alias
+        from commands as k
+        join children as d on d.run_id = k.run_id and d.run_id <> h.run_id
+        join runs as r on r.id = d.run_id
+        where k.id = coalesce(m.command_id, h.decided)
+    ) as child,
     case
         when coalesce(m.command_id, h.decided) is not null
             then exists (
@@ -115,13 +126,27 @@ select
             select 1
             from _command_turns as c
             where c.run_id = h.run_id
-                and c.turn_id = (
-                    select t.id
+                and exists (
+                    select 1
                     from turns as t
-                    join runs as r on r.id = t.run_id
-                    where r.project_id = h.project_id and t.seen_at < h.began
-                    order by t.seen_at desc
-                    limit 1
+                    join turns as o on o.id = c.turn_id
+                    left join children as d on d.run_id = t.run_id
+                    where t.id = (
+                            select t.id
+                            from turns as t
+                            join runs as r on r.id = t.run_id
+                            where r.project_id = h.project_id and t.seen_at < h.began
+                            order by t.seen_at desc
+                            limit 1
+                        )
+                        and (
+                            t.id = o.id
+                            or (
+                                t.run_id <> o.run_id
+                                and (t.run_id = h.run_id or instr(d.lineage, '/' || h.run_id || '/'))
+                                and c.ended >= (select v.at from events as v where v.id = t.seen_at)
+                            )
+                        )
                 )
                 -- the project was scanned before, or the file may be older than all that
                 and exists (
@@ -195,6 +220,7 @@ select
         when kind_now = 'missing' then 'brought back'
         else 'changed'
     end as change,
+    child,
     hash_now,
     content_now,
     leads_to,
@@ -222,6 +248,7 @@ from (
         e.path,
         c.is_own,
         c.others,
+        c.child,
         exists (select 1 from _readonly_files as k where k.entry_id = e.id) as is_readonly,
         coalesce(json_extract(e.attributes, '$.kind'), 'text') as kind_now,
         e.hash as hash_now,
@@ -241,7 +268,8 @@ from (
             max(is_own) as is_own,
             -- the change that is taken back first, and those by others after it
             min(case when is_own then began end) as first_own,
-            max(not is_own and began > first) as others
+            max(not is_own and began > first) as others,
+            group_concat(distinct child) as child
         from (
             select
                 *,
@@ -262,23 +290,9 @@ where not is_own
     and (leads_to, executable_now) is not (led_to, executable_then)
 union all
 -- of these there is neither text nor hash: only their time tells that they were written since
-select t.run_id, t.turn, f.path, 'changed', null, null, null, null, null, null, 'is too large'
+select t.run_id, t.turn, f.path, 'changed', null, null, null, null, null, null, null, 'is too large'
 from past_turns as t
 join events as v on v.id = t.seen_at
 join runs as r on r.id = t.run_id
 join file_stats as f on f.project_id = r.project_id and f.kind = 'too_large' and f.mtime_ns / 1000000 > v.at
 join entries as e on e.scope = 'project:' || f.project_id and e.path = f.path and e.since <= t.seen_at;
-
--- The plan of a rewind's files as one text, by which it is known again.
-create view _rewind_plans as
-select run_id, turn, group_concat(json_array(path, hash_now, hash_then, executable, stays), char(10)) as plan
-from (select * from _rewind_files order by path)
-group by run_id, turn;
-
--- When each turn was sent after which the run ran shell commands, in Unix milliseconds: what these did to files that are no
--- members of the project is in no scan, but the time of such a file tells that it was written since.
-create view _commands_since as
-select t.run_id, t.turn, v.at
-from past_turns as t
-join events as v on v.id = t.seen_at
-where exists (select 1 from _command_turns as c where c.run_id = t.run_id and c.ended >= v.at);

@@ -3,6 +3,20 @@
 
 -- views
 
+-- The plan of a rewind's files as one text, by which it is known again.
+create view _rewind_plans as
+select run_id, turn, group_concat(json_array(path, hash_now, hash_then, executable, stays), char(10)) as plan
+from (select * from _rewind_files order by path)
+group by run_id, turn;
+
+-- When each turn was sent after which the run ran shell commands, in Unix milliseconds: what these did to files that are no
+-- members of the project is in no scan, but the time of such a file tells that it was written since.
+create view _commands_since as
+select t.run_id, t.turn, v.at
+from past_turns as t
+join events as v on v.id = t.seen_at
+where exists (select 1 from _command_turns as c where c.run_id = t.run_id and c.ended >= v.at);
+
 create view rewind_run as
 -- Put a run where one of its turns was sent: insert into rewind_run (run, turn, files, leave, decided_by, plan,
 -- request_id, lease). With 'files' 1 its files go back, too, but those that the JSON array 'leave' names; with 'plan',
@@ -12,6 +26,11 @@ select
     null as lease
 where false;
 
+-- Refuse a rewind that cannot be made: insert into _check_rewind (run, turn, plan, lease).
+create view _check_rewind as
+select null as run, null as turn, null as plan, null as lease
+where false;
+
 -- triggers
 
 -- The fork is made under the name that the old line is to have; then the two swap names.
@@ -19,29 +38,7 @@ create trigger rewind_run__rewind
 instead of insert on rewind_run
 when new.request_id is null or not exists (select 1 from commands where request_id = new.request_id)
 begin
-    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
-    where not exists (select 1 from runs where alias = new.run);
-    select fail(404, 'run ' || alias || ': turn ' || new.turn || ' was not sent; its last is ' || (next_turn - 1))
-    from runs as r
-    where r.alias = new.run
-        and not exists (
-            select 1 from past_turns as t where t.run_id = r.id and t.turn = new.turn and t.seen_at is not null
-        );
-    select fail(
-        409,
-        'run ' || new.run || ': is being driven; wait for it, or stop it with ''engine abort ' || new.run || ''''
-    )
-    from _leases_in_force as l
-    join runs as r on r.id = l.run_id
-    where r.alias = new.run and l.token is not new.lease;
-    select fail(409, 'run ' || new.run || ': another one is not over yet; ''engine resume ' || new.run || ''' finishes it')
-    from runs as r
-    join _open_undos as o on o.run_id = r.id
-    where r.alias = new.run;
-    select fail(409, 'run ' || r.alias || ': something has changed since this was shown; look at it again')
-    from runs as r
-    left join _rewind_plans as p on p.run_id = r.id and p.turn = new.turn
-    where r.alias = new.run and new.plan is not null and coalesce(p.plan, '') <> new.plan;
+    insert into _check_rewind (run, turn, plan, lease) values (new.run, new.turn, new.plan, new.lease);
     insert into _ensure_run (alias, attributes, role)
     select
         new.run || '.' || (
@@ -83,4 +80,29 @@ begin
     from rewinds
     where command_id = (select max(id) from commands);
     insert into _accept_all (command_id, decided_by) values ((select max(id) from commands), new.decided_by);
+end;
+
+-- Refused while the run or one below it is driven.
+create trigger _check_rewind__check
+instead of insert on _check_rewind
+begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
+    select fail(404, 'run ' || alias || ': turn ' || new.turn || ' was not sent; its last is ' || (next_turn - 1))
+    from runs as r
+    where r.alias = new.run
+        and not exists (
+            select 1 from past_turns as t where t.run_id = r.id and t.turn = new.turn and t.seen_at is not null
+        );
+    select fail(409, 'run ' || run || ': is being driven; wait for it, or stop it with ''engine abort ' || run || '''')
+    from _driven_trees
+    where top = new.run and token is not new.lease;
+    select fail(409, 'run ' || new.run || ': another one is not over yet; ''engine resume ' || new.run || ''' finishes it')
+    from runs as r
+    join _open_undos as o on o.run_id = r.id
+    where r.alias = new.run;
+    select fail(409, 'run ' || r.alias || ': something has changed since this was shown; look at it again')
+    from runs as r
+    left join _rewind_plans as p on p.run_id = r.id and p.turn = new.turn
+    where r.alias = new.run and new.plan is not null and coalesce(p.plan, '') <> new.plan;
 end;

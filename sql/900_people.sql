@@ -38,7 +38,8 @@ left join model_calls as c
 where t.response is not null;
 
 create view run_overview as
--- One row a run, with its status, latest answer and cost (null: unknown): select * from run_overview.
+-- One row a run, with its status, latest answer and cost (null: unknown): select * from run_overview. 'tree_cost' is the
+-- cost with all runs below it.
 select
     r.alias as run,
     p.name as project,
@@ -51,7 +52,8 @@ select
     (select c.cost from _run_costs as c where c.run_id = r.id) as cost,
     strftime('%Y-%m-%d %H:%M:%S', r.created_at / 1000.0, 'unixepoch') as created_at,
     strftime('%Y-%m-%d %H:%M:%S', r.updated_at / 1000.0, 'unixepoch') as updated_at,
-    (select o.alias from runs as o where o.id = r.parent_run_id) as parent
+    (select o.alias from runs as o where o.id = r.parent_run_id) as parent,
+    (select c.cost from _tree_costs as c where c.run_id = r.id) as tree_cost
 from runs as r
 join projects as p on p.id = r.project_id;
 
@@ -248,7 +250,7 @@ where t.reasoning is not null;
 
 create view loop_results as
 -- How each prompt ended and what it used; status 202 while its run waits for a decision, and no answer before its end.
--- A run of a workflow used what its steps did.
+-- A run of a workflow used what its steps did. 'tree_cost' is the cost with all runs that the prompt gave work to.
 select
     r.alias as run,
     l.sequence as loop,
@@ -265,7 +267,16 @@ select
     strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as created_at,
     strftime('%Y-%m-%d %H:%M:%S', l.ended_at / 1000.0, 'unixepoch') as ended_at,
     -- null: it has no criteria, or was not verified
-    (select a.accepted from _loop_acceptances as a where a.loop_id = l.id) as accepted
+    (select a.accepted from _loop_acceptances as a where a.loop_id = l.id) as accepted,
+    case max(t.loop_id = l.id and t.response is not null and t.cost is null)
+        when 1 then null
+        else coalesce(sum(case when t.loop_id = l.id then t.cost end), 0.0) + (
+            select case when count(k.cost) = count(*) then coalesce(sum(k.cost), 0.0) end
+            from children as c
+            join _tree_costs as k on k.run_id = c.run_id
+            where c.parent_run_id = r.id and c.parent_loop_id = l.id
+        )
+    end as tree_cost
 from runs as r
 join loops as l on l.run_id = r.id
 left join turns as t

@@ -11,6 +11,12 @@ select alias as run
 from runs
 where false;
 
+create view purge_tree as
+-- Remove a run and all runs below it for good: insert into purge_tree (run). A sweep is due afterwards.
+select alias as run
+from runs
+where false;
+
 create view sweep as
 -- Remove what purged runs left behind and nothing refers to: insert into sweep (due) values (1). It has a row while a
 -- sweep is due.
@@ -85,9 +91,11 @@ begin
     select fail(
         409,
         'run ' || new.run || ': other runs came from it, ' || group_concat(c.alias, ', ') || '; purge them first'
+        || case when count(d.run_id) then ', or all at once with ''engine purge ' || new.run || ' --tree''' else '' end
     )
     from runs as c
     join runs as r on r.id = c.parent_run_id
+    left join children as d on d.run_id = c.id
     where r.alias = new.run
     having count(*) > 0;
     insert into _purges (run_id)
@@ -111,6 +119,22 @@ begin
     update _purges
     set run_id = -(select max(id) from events)
     where run_id > 0 and run_id not in (select id from runs);
+end;
+
+-- The deepest first, because no run goes that others came from.
+create trigger purge_tree__purge
+instead of insert on purge_tree
+begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
+    insert into purge_run (run)
+    select run
+    from (
+        select run
+        from tree_runs
+        where top = new.run
+        order by level desc, run_id desc
+    );
 end;
 
 -- 'all' keeps SQLite from taking the rows of one subquery for those of another: see the tests of the schema.

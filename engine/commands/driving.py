@@ -16,7 +16,7 @@ from .asking import AcceptAll, options_of, show_proposal, terminal
 from .exits import INTERRUPTED, exit_code
 from .interrupt import Interrupt
 from .narrator import Narrator
-from .printing import dollars, one_line, print_json_text, print_text, say, visible
+from .printing import costs, one_line, print_json_text, print_text, say, visible
 from .shared import db_flag
 from .wrapping import wrapped
 
@@ -110,7 +110,7 @@ def _print_result(db: Database, result: Result, as_json: bool) -> None:
     turns = "1 turn" if result.turns == 1 else f"{result.turns} turns"
     tokens = f"{result.usage['prompt_tokens']:,} + {result.usage['completion_tokens']:,} tokens"
     colour = {0: "green", 6: "yellow"}.get(exit_code(result.status, accepted=result.accepted), "red")
-    told = f"{result.run}: {result.status} {name}{why} ({turns}, {tokens}, {dollars(result.cost)})"
+    told = f"{result.run}: {result.status} {name}{why} ({turns}, {tokens}, {costs(result.cost, result.tree_cost)})"
     width = get_terminal_size().columns if sys.stderr.isatty() else None
     for line in wrapped(told, width, "", "  "):
         say(line, colour)

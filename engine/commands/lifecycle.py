@@ -110,6 +110,7 @@ def fork(
 
 def purge(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run to remove.", autocompletion=complete_run)],
+    tree: Annotated[bool, typer.Option("--tree", help="With all runs that it delegated to.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -122,6 +123,7 @@ def purge(
     \b
     Examples:
       engine purge demo
+      engine purge demo --tree
       engine purge demo --yes --json
     """
     from engine.errors import ValidationError
@@ -130,16 +132,28 @@ def purge(
     from .printing import print_json, print_text
 
     with open_existing(db) as database:
-        turns = database.value("select turns from run_overview where run = ?", (run,))
+        rows = database.rows(_TREE, (run, tree))
+        below, turns = [row["run"] for row in rows[1:]], sum(row["turns"] for row in rows)
+        also = f", and what it delegated to, {', '.join(below)}" if below else ""
+        whose = "their" if below else "its"
         if not yes and turns:
             if not at_terminal():
-                raise ValidationError(f"run {run}: its {turns} turns would be gone for good; say --yes")
-            typer.confirm(f"Remove {run} and its {turns} turns for good?", abort=True, err=True)
-        freed = database.purge(run)
+                raise ValidationError(f"run {run}{also}: {whose} {turns} turns would be gone for good; say --yes")
+            typer.confirm(f"Remove {run}{also}, and {whose} {turns} turns for good?", abort=True, err=True)
+        freed = database.purge(run, tree=tree)
         if as_json:
-            print_json({"run": run, "freed_bytes": freed})
+            print_json({"run": run, "freed_bytes": freed, "below": below})
         else:
-            print_text(f"{run}: purged, {freed / 1e6:.1f} MB freed")
+            print_text(f"{', '.join([run, *below])}: purged, {freed / 1e6:.1f} MB freed")
+
+
+_TREE = """
+    select t.run, o.turns
+    from tree_runs as t
+    join run_overview as o on o.run = t.run
+    where t.top = ? and (t.level = 0 or ?)
+    order by t.level, t.run_id
+"""
 
 
 def _step(db: Database, run: str) -> str | None:

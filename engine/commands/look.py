@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .printing import cost_cell, dollars, one_line, print_json, print_table, print_text, say, visible
+from .printing import cost_cell, costs, dollars, one_line, print_json, print_table, print_text, say, visible
 from .shared import DbOption, JsonOption, RunArgument, db_flag, open_to_read, run_or_latest
 from .story import print_story, story
 from .wrapping import line_width, wrapped
@@ -50,10 +50,18 @@ _BELOW = """
 """
 
 
+# Of a run that gave work away.
+_COSTS = """
+    select o.cost, o.tree_cost
+    from run_overview as o
+    where o.run = ? and exists (select 1 from tree_runs as t where t.top = o.run and t.level > 0)
+"""
+
+
 def runs(as_json: JsonOption = False, db: DbOption = None) -> None:
     """List the runs of the database, the latest first.
 
-    Those that a run delegated to stand below it. Times are UTC.
+    Those that a run delegated to stand below it; tree_cost is the cost with these. Times are UTC.
 
     \b
     Examples:
@@ -68,7 +76,9 @@ def runs(as_json: JsonOption = False, db: DbOption = None) -> None:
         for row in rows:
             row["run"] = "> " * row["depth"] + row["run"]
             row["cost"] = cost_cell(row["cost"])
-        columns = ("run", "status", "loops", "turns", "cost", "updated_at", "answer")
+            row["tree_cost"] = cost_cell(row["tree_cost"])
+        tree = ("tree_cost",) if any(row["depth"] for row in rows) else ()
+        columns = ("run", "status", "loops", "turns", "cost", *tree, "updated_at", "answer")
         print_table(rows, columns, "no runs yet; 'engine run PROMPT' starts one")
 
 
@@ -118,11 +128,8 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         print_text("")
         shown = [{**row, "cost": cost_cell(row["cost"])} for row in below]
         print_table(shown, ("tree", "role", "model", "status", "turns", "cost", "answer"), "")
-        costs = [about["cost"], *(row["cost"] for row in below)]
-        total = None if None in costs else sum(costs)
-        print_text(
-            f"with the runs below it: {about['turns'] + sum(row['turns'] for row in below)} turns, {dollars(total)}"
-        )
+        turns_below = sum(row["turns"] for row in below)
+        print_text(f"with the runs below it: {about['turns'] + turns_below} turns, {dollars(about['tree_cost'])}")
     if decisions:
         print_text("")
         print_table(decisions, ("decided", "turn", "decision", "decided_by", "kind", "target"), "")
@@ -157,6 +164,9 @@ def log(
             )
             return
         rows = story(database, alias, turn, full=full)
+        about = database.row(_COSTS, (alias,)) if turn is None else None
     if not rows:
         say(f"{alias}: nothing was logged")
     print_story(rows, alias, db_flag(db), full=full)
+    if about:
+        print_text(f"cost: {costs(about['cost'], about['tree_cost'])}")

@@ -34,12 +34,13 @@ def plan(
 ) -> None:
     """Show the plan of a run as a tree of its steps.
 
-    Without PATH it is the plan that stands in the packet, else the latest. A plan is an entry: 'engine set RUN plan://NAME'
-    writes one.
+    Without PATH it is the plan that stands in the packet, else the latest. A plan is an entry with a line a step:
+    '- [ ] text' is pending, [/] in progress, [x] done, [-] skipped; deeper lines are steps of the one above.
 
     \b
     Examples:
       engine plan
+      engine set demo plan://release - < plan.md
       engine plan demo plan://release
       engine plan demo --json | jq '.[].steps[] | select(.status != "done")'
     """

@@ -78,6 +78,11 @@ def cost_cell(cost: float | None) -> str:
     return "unknown" if cost is None else f"{cost:.4f}"
 
 
+def costs(own: float | None, tree: float | None) -> str:
+    """The cost of a run and, where that is another, of it with the runs below."""
+    return dollars(own) if own == tree else f"{dollars(own)}, with the runs below {dollars(tree)}"
+
+
 def print_text(text: str) -> None:
     """Print a text on stdout; at a terminal with the characters escaped that control it, elsewhere as it is."""
     # color: else escape sequences would be taken out of what goes into a pipe

@@ -60,8 +60,9 @@ def list_(
     view = "root_nodes" if roots else "leaf_nodes" if leaves else "graph_nodes"
     with open_to_read(db) as database:
         rows = database.rows(
-            f"select * from {view} where (:scope is null or scope = :scope) "  # noqa: S608 - one of three
-            "and (:type is null or type = :type) and (:status is null or status = :status) order by scope, node",
+            f"select v.*, r.alias as run from {view} as v left join runs as r on 'run:' || r.id = v.scope "  # noqa: S608 - one of three
+            "where (:scope is null or v.scope = :scope) and (:type is null or v.type = :type) "
+            "and (:status is null or v.status = :status) order by v.scope, v.node",
             {"scope": _scope(database, run), "type": kind, "status": status},
         )
         if leaves and roots:
@@ -70,7 +71,9 @@ def list_(
     if as_json:
         print_json([{**row, "context": json.loads(row["context"])} for row in rows])
         return
-    print_table(rows, ("scope", "node", "type", "status", "description"), "no nodes; 'engine relations add' makes one")
+    for row in rows:
+        row["of"] = row["run"] or row["scope"]
+    print_table(rows, ("of", "node", "type", "status", "description"), "no nodes; 'engine relations add' makes one")
 
 
 @app.command()
@@ -160,7 +163,8 @@ def show(
         scope = _scope(database, run) or "global"
         found = database.row("select * from graph_nodes where scope = ? and node = ?", (scope, node))
         if found is None:
-            raise NotFound(f"there is no node {node!r} in {scope}; 'engine relations list' lists them")
+            where = f"run {run!r}" if run else "the whole database"
+            raise NotFound(f"there is no node {node!r} of {where}; {_elsewhere(database, node, run)}")
         if as_json:
             print_json(_json_of(database, found))
             return
@@ -201,7 +205,7 @@ def import_(
       engine relations import relations.json
       engine relations export --run demo | engine relations import - --run again
     """
-    from engine.errors import NotFound, ValidationError
+    from engine.errors import EngineError, NotFound, ValidationError
 
     try:
         body = typer.get_binary_stream("stdin").read() if str(file) == "-" else file.read_bytes()
@@ -212,8 +216,24 @@ def import_(
     except UnicodeDecodeError as error:
         raise ValidationError(f"{file}: is not UTF-8 text") from error
     with open_to_write(db) as database:
-        database.insert("import_nodes", run=run, body=text)
+        try:
+            database.insert("import_nodes", run=run, body=text)
+        except EngineError as error:
+            raise type(error)(f"{file}: {error.message}") from error
     say(f"imported: {file}")
+
+
+def _elsewhere(database: Database, node: str, run: str | None) -> str:
+    """Which runs have a node of that name, with what to say; else where nodes are listed."""
+    runs = database.tuples(
+        "select r.alias from graph_nodes as n join runs as r on 'run:' || r.id = n.scope "
+        "where n.node = ? order by r.id desc",
+        (node,),
+    )
+    if run is None and runs:
+        names = ", ".join(str(alias) for (alias,) in runs[:5])
+        return f"it is of run {names}: say --run {runs[0][0]}"
+    return "'engine relations list' lists them"
 
 
 def _scope(database: Database, run: str | None) -> str | None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .printing import one_line, print_json, print_table, say
-from .shared import DbOption, JsonOption, open_to_read, open_to_write
+from .shared import DbOption, JsonOption, RunArgument, open_to_read, open_to_write, run_or_latest
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -152,7 +152,7 @@ def _switch(name: str, *, on: bool, run: str | None, root: Path | None, db: Path
 
 @app.command()
 def explain(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Its alias in 'engine runs'.")],
+    run: RunArgument = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -160,12 +160,14 @@ def explain(
 
     \b
     Examples:
+      engine threads explain
       engine threads explain demo
       engine threads explain demo --json
     """
     from engine.behaviour import explain_threads
 
     with open_to_read(db) as database:
+        run = run_or_latest(database, run)
         found = explain_threads(database, run)
     if as_json:
         print_json(found)

@@ -48,8 +48,9 @@ def undo(
 ) -> None:
     """Take back the newest edit of a run; again, the one before.
 
-    An edit is a command that wrote, moved or removed files. You see the diff and are asked. Where a file has changed since,
-    nothing is done, and you see what has changed. What shell commands changed is brought back by 'engine rewind'.
+    An edit is a command that wrote, moved or removed files; what a run below wrote for it is one. You see the diff and are
+    asked. Where a file has changed since, nothing is done, and you see what has changed. What shell commands changed is
+    brought back by 'engine rewind'.
 
     \b
     Examples:
@@ -191,6 +192,8 @@ def _lines(files: Sequence[FileChange]) -> Iterator[str]:
             yield f"! {visible(each['path'])} {visible(each['stays'])}"
         elif each["executable"] is not None:
             yield f"! {visible(each['path'])} {_mode(each)}"
+        if each["child"]:
+            yield f"! {visible(each['path'])} was changed by {visible(each['child'])}"
         if text := each["diff"] or each["since"]:
             yield from drawn_diff(text.removesuffix("\n"))
 
@@ -211,7 +214,8 @@ def _tell(done: Undone, as_json: bool) -> None:
                 typer.echo(visible(f"left as it is: {each['path']} {each['stays']}"))
             else:
                 mode = f", {_mode(each)}" if each["executable"] is not None else ""
-                typer.echo(visible(f"{each['change']} {each['path']}{mode}"))
+                child = f" ({each['child']})" if each["child"] else ""
+                typer.echo(visible(f"{each['change']} {each['path']}{child}{mode}"))
         if not done.files and not done.old:
             typer.echo(f"{done.run}: {visible(', '.join(done.edits))}: no file had to change")
     if done.status != 200:

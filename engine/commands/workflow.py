@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from .completing import complete_model, complete_run, complete_workflow
 from .driving import drive
 from .exits import NOTHING_TO_DO
-from .printing import one_line, print_json, print_table, print_text, say, visible
+from .printing import one_line, print_json, print_text, say, visible
 from .shared import (
     DbOption,
     JsonOption,
@@ -22,25 +22,13 @@ from .shared import (
     open_to_write,
     use_keys,
 )
-
-if TYPE_CHECKING:
-    from engine.api import Database
-    from engine.workflow_graph import Step
+from .verbs import YesOption
+from .workflow_shown import RootOption, folder_of, graph, list_, say_steps, show
 
 app = typer.Typer(rich_markup_mode=None)
 
 Workflow = Annotated[
     str, typer.Argument(metavar="WORKFLOW", help="A file, or a name; see 'list'.", autocompletion=complete_workflow)
-]
-RunOrWorkflow = Annotated[
-    str,
-    typer.Argument(
-        metavar="WORKFLOW|RUN", help="A file, a name, or a run of a workflow.", autocompletion=complete_workflow
-    ),
-]
-RootOption = Annotated[
-    Path | None,
-    typer.Option("--root", metavar="FOLDER", readable=False, help="The folder of the project; default: this one."),
 ]
 
 
@@ -85,7 +73,7 @@ def validate(
     checked = 0
     with database_or_fresh(db) as database:
         for given in workflows:
-            source = store.find(database, given, _root(root))
+            source = store.find(database, given, folder_of(root))
             if isinstance(source, int):
                 continue
             read = store.read(database, source)
@@ -172,7 +160,7 @@ def run(
         try:
             drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json, kept=kept)
         finally:
-            _say_steps(database, alias)
+            say_steps(database, alias)
 
 
 @app.command()
@@ -211,110 +199,48 @@ def resume(
             try:
                 drive(database, alias, None, given=db, yolo=yolo, as_json=as_json, kept=kept)
             finally:
-                _say_steps(database, alias)
+                say_steps(database, alias)
 
 
 @app.command()
-def show(workflow: RunOrWorkflow, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Print what a workflow is given and what its steps do; of a run how far each step is.
-
-    \b
-    Examples:
-      engine workflow show code-review
-      engine workflow show release --json
-    """
-    from engine import workflows as store
-
-    with database_or_fresh(db) as database:
-        if _is_run(database, workflow):
-            rows = store.steps(database, workflow)
-            if as_json:
-                print_json(rows)
-                return
-            shown = [{**row, "why": row["reason"] or one_line(row["answer"] or "", 60)} for row in rows]
-            print_table(shown, ("step", "state", "child", "turns", "cost", "seconds", "needs", "why"), "no steps")
-            return
-        found = store.described(database, workflow, _root(root))
-    if as_json:
-        print_json(found)
-        return
-    print_text(f"{visible(found['name'])}: {visible(found['description'])}\nfrom {visible(found['source'])}")
-    if found["variables"]:
-        print_text("\nvariables")
-        for each in found["variables"]:
-            needed = (
-                "required" if each["required"] else f"default {each['default']!r}" if each["default"] else "optional"
-            )
-            print_text(f"  {visible(each['name'])} ({visible(needed)}): {visible(each['description'])}")
-    for each in found["steps"]:
-        print_text(f"\nstep {each['id']}{': ' + visible(each['title']) if each['title'] else ''}")
-        for name in ("needs", "tools"):
-            if each[name] is not None and (each[name] or name == "tools"):
-                print_text(f"  {name}: {visible(', '.join(each[name])) or 'none'}")
-        for name in ("model", "accept", "accept_command", "accept_attempts", "accept_model"):
-            if each[name]:
-                print_text(f"  {name}: {one_line(each[name], 200)}")
-        print_text("  " + "\n  ".join(visible(line) for line in each["instruction"].strip().splitlines()))
-
-
-@app.command()
-def graph(
-    workflow: RunOrWorkflow,
-    svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Write a picture to FILE; - is stdout.")
-    ] = None,
+def confirm(
+    workflow: Workflow,
     root: RootOption = None,
+    yes: YesOption = False,
     db: DbOption = None,
 ) -> None:
-    """Draw the steps of a workflow or of a run, layer by layer: those in one layer can work at once.
+    """Let a workflow of a project name models that are none of yours: files, other providers.
 
-    \b
-    Examples:
-      engine workflow graph code-review
-      engine workflow graph release --svg release.svg
-    """
-    from engine.workflow_graph import as_svg, as_text
-
-    with database_or_fresh(db) as database:
-        steps = _drawn(database, workflow, root)
-    if svg is None:
-        print_text(as_text(steps))
-    elif str(svg) == "-":
-        print_text(as_svg(workflow, steps))
-    else:
-        svg.write_text(as_svg(workflow, steps), encoding="utf-8")
-        say(f"written: {visible(str(svg))}")
-
-
-@app.command("list")
-def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List the workflows that can be run here by their names, and the runs of workflows.
-
-    Those in .agents/workflows of the folder, those of your own in ~/.config/engine/workflows, and those that come along.
+    You see which, and are asked. What is confirmed is this very text; a changed one is confirmed anew.
 
     \b
     Example:
-      engine workflow list
+      engine workflow confirm .agents/workflows/release.yaml
     """
+    from engine import workflow_models
     from engine import workflows as store
+    from engine.errors import ValidationError
+
+    from .asking import at_terminal
 
     with database_or_fresh(db) as database:
-        found = store.listed(database, _root(root))
-        runs = database.rows("select * from workflow_run_list order by created_at desc, run desc limit 20")
-    if as_json:
-        print_json({"workflows": found, "runs": runs})
+        source = store.find(database, workflow, folder_of(root))
+        named = workflow_models.named_in(store.described(database, workflow, folder_of(root)))
+    if isinstance(source, int) or not named:
+        say("it names no model in a file; there is nothing to confirm")
         return
-    shown = [{**row, "description": row["problem"] or row["description"]} for row in found]
-    print_table(shown, ("name", "steps", "source", "description"), "no workflows")
-    if runs:
-        say()
-        print_table(runs, ("run", "workflow", "status", "steps", "completed", "running", "not_done", "created_at"), "")
+    say(f"{visible(source.source)} names {', '.join(one_line(name, 200) for name in named)}")
+    if not yes:
+        if not at_terminal():
+            raise ValidationError(f"{source.source!r}: nobody can be asked here; look at it, then say --yes")
+        typer.confirm("Let it?", abort=True, err=True)
+    workflow_models.confirm(source.source, source.text)
+    say("confirmed")
 
 
-def _root(given: Path | None) -> Path:
-    from engine.workspace import Workspace
-
-    return Workspace(given or Path.cwd()).root
+app.command()(show)
+app.command()(graph)
+app.command("list")(list_)
 
 
 def _variables(given: list[str]) -> dict[str, str]:
@@ -325,41 +251,6 @@ def _variables(given: list[str]) -> dict[str, str]:
             raise typer.BadParameter(f"{each!r} is not NAME=VALUE", param_hint="--var")
         found[name] = value
     return found
-
-
-def _is_run(db: Database, name: str) -> bool:
-    return bool(
-        db.value("select 1 from workflow_runs as w join runs as r on r.id = w.run_id where r.alias = ?", (name,))
-    )
-
-
-def _drawn(db: Database, name: str, root: Path | None) -> list[Step]:
-    from engine import workflows as store
-    from engine.workflow_graph import Step
-
-    if _is_run(db, name):
-        return [
-            Step(
-                row["step"],
-                row["layer"],
-                (row["needs"] or "").split(", ") if row["needs"] else (),
-                row["title"] or "",
-                row["state"],
-            )
-            for row in store.steps(db, name)
-        ]
-    return [
-        Step(each["id"], each["layer"], each["needs"], each["title"] or "")
-        for each in store.described(db, name, _root(root))["steps"]
-    ]
-
-
-def _say_steps(db: Database, run: str) -> None:
-    """How far each step is, on stderr."""
-    colours = {"completed": "green", "failed": "red", "running": "yellow"}
-    for row in db.rows("select * from step_list where run = ?", (run,)):
-        why = f": {one_line(row['reason'], 120)}" if row["reason"] else ""
-        say(f"  {row['step']}: {row['state']}{why}", colours.get(row["state"]), dim=row["state"] not in colours)
 
 
 def _rehearse(

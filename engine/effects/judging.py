@@ -17,7 +17,9 @@ _JUDGE = "select r.alias from children as c join runs as r on r.id = c.run_id wh
 
 def perform(db: Store, children: Callable[[], Children], effect: Row) -> dict[str, Any]:
     """Drive the judge of an effect to its end; raises `Stopped` where it is stopped before that: a resume goes on then."""
-    judge = str(db.value(_JUDGE, (effect["effect_id"],)))
+    judge = db.value(_JUDGE, (effect["effect_id"],))
+    if judge is None:
+        return {"state": "failed", "outcome": "error", "message": "the run of the judge was purged"}
     children().drive([judge])
     if db.value("select 1 from open_prompts where run = ?", (judge,)):
         raise Stopped

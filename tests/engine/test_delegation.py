@@ -67,6 +67,10 @@ def test_children_work_and_their_parent_reads_their_answers(db: engine.Database)
     )
     result = drive(db, cast)
     assert (result.status, result.turns) == (200, 2)
+    assert (result.cost, result.tree_cost) == (pytest.approx(0.02), pytest.approx(0.04))
+    own = [(run.run, run.cost, run.tree_cost) for run in db.runs() if run.run in ("demo", "demo-2")]
+    assert own == [("demo-2", 0.01, 0.01), ("demo", pytest.approx(0.02), pytest.approx(0.04))]
+    assert db.value("select sum(cost) from cost_by_day") == pytest.approx(0.04)
     rows, columns = said(db)
     assert rows[:2] == ("subtask", 200)
     assert rows[2].startswith("demo-1 ended at 200 after 1 turn, $0.0100.")
@@ -202,6 +206,14 @@ def test_an_execute_goes_to_the_executor_of_the_model_unless_that_is_dearer(tier
         ("openai/gpt-5-codex-low", "openai/gpt-5-codex-xhigh", False),
         ("openai/gpt-5-codex-high", "openai/gpt-5-codex-low", True),
         ("openai/gpt-4o", "openai/gpt-4.1", True),
+        ("openai/gpt-4o-mini", "openai/gpt-4o", False),
+        ("openai/gpt-5-mini", "openai/gpt-5-nano", True),
+        # what is not known is no way upwards, and none to anything else
+        ("anthropic/claude-sonnet-4-5", "claude-next", False),
+        ("anthropic/claude-opus-4", "claude-next", True),
+        ("ollama/qwen", "ollama/qwen", True),
+        ("ollama/qwen", "ollama/sonnet", False),
+        ("ollama/qwen", "ollama/other", False),
     ],
 )
 def test_the_tiers_of_known_models(db: engine.Database, own: str, asked: str, allowed: bool) -> None:

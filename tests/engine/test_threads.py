@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from delegating import Cast, gives
 from driving import DONE, script
 from engine_cli import engine
 from test_spec import SPEC
@@ -354,3 +355,21 @@ def test_a_line_names_the_files_that_it_runs(line: str, scripts: list[str]) -> N
     """spec: @shipped_threads"""
     read = json.loads(shell_read(line) or "")
     assert [script for program in read["programs"] for script in program["scripts"]] == scripts
+
+
+def test_threads_hold_in_a_child_and_ask_before_a_result_is_verified(folder: Path, tmp_path: Path) -> None:
+    with library.open(tmp_path / "t.db") as db:
+        use(db, "read_before_run,test_after_edit")
+        parts = {"demo": [gives("Deploy"), DONE], "demo-1": ["<sh>sh deploy.sh</sh>", '<get path="deploy.sh"/>', DONE]}
+        options = {"root": folder, "yolo": True, "sandbox": "off"}
+        assert db.run("go", run="demo", model=Cast(parts), max_depth=1, **options).status == 200
+        assert results(db, "demo-1")[:2] == [(1, "sh", "blocked"), (2, "get", "resolved")]
+        assert [row["told"] for row in explain_threads(db, "demo")["log"]] == []
+        # the turn in which it asks is not verified, and no attempt is spent on it
+        edit = Cast({"edit": [f'<set path="new.py">{GREEN}</set>{DONE}', DONE]})
+        result = db.run("go", run="edit", model=edit, accept_command="test -s new.py", accept_attempts=1, **options)
+        assert (result.turns, result.accepted) == (2, True)
+        assert "have not run the tests since" in edit.seen("edit", 1)
+        assert db.rows("select turn, attempt, verdict from acceptances") == [
+            {"turn": 2, "attempt": 1, "verdict": "pass"}
+        ]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -22,7 +23,7 @@ from engine_cli import engine as cli
 from workflow_steps import Steps, said, workflow
 
 import engine
-from engine.errors import EngineError
+from engine.errors import EngineError, PermissionDenied
 
 DIAMOND = {"a": {}, "b": {"needs": ["a"]}, "c": {"needs": ["a"]}, "d": {"needs": ["b", "c"]}, "e": {"needs": ["b"]}}
 
@@ -365,5 +366,77 @@ def test_the_commands_check_run_show_draw_and_resume(tmp_path: Path, root: Path)
         "step write", "completed, run wf-write", "step last", "completed, run wf-last",
     ]  # fmt: skip
     listed = json.loads(cli(root, "workflow", "list", "--json").stdout)
-    assert [row["name"] for row in listed["workflows"]] == ["code-review", "research-digest", "test-and-fix"]
+    assert [row["name"] for row in listed["workflows"]] == [
+        "code-review", "research-digest", "test-and-fix", "work",
+    ]  # fmt: skip
+    assert listed["workflows"][3]["source"] == f"run before, from {path}"
     assert [(row["run"], row["completed"]) for row in listed["runs"]] == [("wf", 2)]
+
+
+def test_the_first_of_steps_at_once_that_writes_a_file_owns_it(db: engine.Database, tmp_path: Path, root: Path) -> None:
+    wrote, refused = threading.Event(), threading.Event()
+
+    def write(name: str) -> str:
+        return f'<set path="shared.txt">by {name}\n</set><update status="102">on</update>'
+
+    def after(event: threading.Event, then: str) -> Callable[[], str]:
+        def wait() -> str:
+            assert event.wait(120)
+            return then
+
+        return wait
+
+    def told(event: threading.Event, then: str) -> Callable[[], str]:
+        def tell() -> str:
+            event.set()
+            return then
+
+        return tell
+
+    steps = Steps(
+        one=[
+            write("one"),
+            told(wrote, '<update status="102">on</update>'),
+            after(refused, write("one again")),
+            said("1"),
+        ],
+        two=[after(wrote, write("two")), told(refused, said("2"))],
+        last=[write("last"), said("3")],
+    )
+    path = workflow(tmp_path, {"one": {}, "two": {}, "last": {"needs": ["one", "two"]}})
+    assert db.run_workflow(path, run="wf", root=root, model=steps, yolo=True, overwrite_unseen=True).status == 200
+    rows = db.rows("select run, status, body from run_log where action = 'set' order by command_id")
+    assert [(row["run"], row["status"]) for row in rows] == [
+        ("wf-one", 200),
+        ("wf-two", 409),
+        ("wf-one", 200),
+        ("wf-last", 200),
+    ]
+    assert "shared.txt: step one (run wf-one) works at the same time and has written it" in rows[1]["body"]
+    assert (root / "shared.txt").read_text() == "by last\n"
+
+
+def test_the_workflow_of_a_project_names_only_models_that_its_user_has(
+    db: engine.Database, tmp_path: Path, root: Path
+) -> None:
+    path = workflow(root, {"a": {"answers": [said("1")]}})
+    with pytest.raises(PermissionDenied, match=r"names the model 'scripted:.*engine workflow confirm"):
+        db.run_workflow(path, run="wf", root=root, model=Steps(a=[said("1")]))
+    assert db.runs() == []
+    for judge in ("gguf:/etc/passwd#1", "openai/gpt-4o", "replay:x#y"):
+        path = workflow(root, {"a": {"acceptance": {"criteria": "x", "model": judge}}})
+        with pytest.raises(PermissionDenied, match=judge):
+            db.run_workflow(path, root=root, model=Steps())
+    own = db.give_model(Steps(a=[said("1"), said("2")]))
+    db.execute("insert into models (alias, actual, created_at) values ('mine', ?, 0)", (own,))
+    path = workflow(root, {"a": {"model": "mine"}})
+    assert db.run_workflow(path, run="wf", root=root, model=own).status == 200
+    # what is confirmed is this text
+    path = workflow(root, {"a": {"answers": [said("It is written.")]}})
+    run = ("workflow", "run", path.name, "--model", script(tmp_path, DONE))
+    assert cli(root, *run).returncode == 1
+    assert cli(root, "workflow", "confirm", path.name).returncode == 2
+    assert "names scripted:" in cli(root, "workflow", "confirm", path.name, "--yes").stderr
+    assert cli(root, *run).stdout == "It is written.\n"
+    path.write_text(path.read_text("utf-8") + " ", "utf-8")
+    assert "names the model" in cli(root, *run).stderr

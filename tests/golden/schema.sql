@@ -1361,14 +1361,16 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _call_function (command_id, reading)
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view _changes_of_files (run_id, turn_id, at, path, change, cause, command, diff, content_id, content_before, decided_by, command_id)
--- view _changes_since (run_id, turn, entry_id, began, before, is_own)
+-- view _changes_since (run_id, turn, entry_id, began, before, child, is_own)
 -- view _channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
 -- view _check_body (command_id, path, body, whole)
 -- view _check_child (parent_run_id, role, attributes)
 -- view _check_ends (check_id, turn_id, verdict, reasons)
 -- view _check_options (run, attributes)
 -- view _check_outputs (command_id, said)
+-- view _check_rewind (run, turn, plan, lease)
 -- view _check_setting (name, value)
+-- view _check_undo (run, turn, way, plan, lease)
 -- view _child_aliases (run_id, alias)
 -- view _child_patches (run_id, body)
 -- view _chosen_pictures (turn_id, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, picture_id, fault)
@@ -1416,6 +1418,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _demotion_notes (turn_id, step, entries, tokens, lines)
 -- view _domain_findings (part, place, kind, name, word, path, domain_id)
 -- view _driven_children (run_id, lineage)
+-- view _driven_trees (top, run, token)
 -- view _due_effects (run_id, turn_id, command_id, proposal_id, kind, ordinal, detail)
 -- view _due_searches (turn_id, what)
 -- view _edit_files (command_id, run_id, proposal_id, kind, path, entry_id, hash_before, hash_after, content_id, leads_to, executable, log_path)
@@ -1570,7 +1573,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _passage_quotes (turn_id, quotes, has_files)
 -- view _passage_rooms (turn_id, bytes)
 -- view _passages (turn_id, ordinal, path, body, quotes)
--- view _past_edits (run_id, command_id, action, path, turn)
+-- view _past_edits (run_id, command_id, action, path, turn, edit_id, child_id)
 -- view _perform_plain (command_id)
 -- view _plain_commands (command_id)
 -- view _plan_boxes (run_id, entry_id, path, shown_path, content_id, visibility, turn, since, body, chars, fence, boxes)
@@ -1601,6 +1604,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _refresh_search (entries)
 -- view _refusals (command_id, refusal)
 -- view _refuse_cycle (child_id, parent_id)
+-- view _register_run (run_id)
 -- view _relation_texts (scope, node, body)
 -- view _remove_entry (command_id, path)
 -- view _remove_node (id, cascade)
@@ -1611,7 +1615,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _resolve_command (command_id, message)
 -- view _response_prose (turn_id, prose)
 -- view _resting_workflows (run_id)
--- view _rewind_files (run_id, turn, path, change, hash_now, content_now, leads_to, hash_then, content_then, executable, stays)
+-- view _rewind_files (run_id, turn, path, change, child, hash_now, content_now, leads_to, hash_then, content_then, executable, stays)
 -- view _rewind_plans (run_id, turn, plan)
 -- view _root_instructions (turn_id, path, text, cut, refers_to)
 -- view _rule_scopes (rule_set_id, project_id, scope)
@@ -1656,13 +1660,15 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _spent_trees (root_loop_id, reason)
 -- view _stale_entries (id, words, text)
 -- view _stale_texts (id, words, text)
--- view _standing_edits (run_id, command_id, action, path, turn)
+-- view _standing_edits (run_id, command_id, action, path, turn, edit_id, child_id)
 -- view _start_child (parent_run_id, alias, role, prompt, attributes, effect_id)
 -- view _steer_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _step_options (run_id, step, options)
 -- view _step_prompts (run_id, step, workflow, instruction, accept, accept_command, variables, results)
 -- view _step_results (run_id, step, child, status, answer, reason)
+-- view _step_rivals (effect_id, path, step, alias)
 -- view _step_states (run_id, step, layer, position, child_run_id, started_at, ended_at, workflow_id, state, reason)
+-- view _step_writes (effect_id, turn_id, run_id, step, child_run_id, started_at, path)
 -- view _stop_spent_child (run)
 -- view _stop_steps (run_id, step)
 -- view _stored_below (top_id, scope, name, id)
@@ -1686,6 +1692,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _thread_matches (run_id, thread_id, name, priority, point, ordinal, part, message, turn_id, loop_id, command_id, event, fields)
 -- view _thread_moves (run_id, thread_id, name, from_point, to_point, why)
 -- view _tool_stamps (turn_id, stamp)
+-- view _tree_costs (run_id, cost)
+-- view _tree_edits (run_id, command_id, turn_id, edit_id, child_id)
 -- view _tree_limits (root_loop_id, run, turns, max_turns, seconds, max_seconds)
 -- view _turn_cycles (turn_id, period)
 -- view _turn_faults (turn_id)
@@ -1694,8 +1702,11 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
 -- view _turn_sections (turn_id, name, role, source, template, live, cached, stamps)
 -- view _turn_steps (turn_id, step, steps, steps_left)
+-- view _turns_below (turn_id, below_id)
+-- view _undo_children (run_id, way, turn, path, child)
 -- view _undo_choices (run_id, way, turn, command_id)
 -- view _undo_files (run_id, way, turn, path, change, hash_now, content_now, leads_to, hash_then, content_then, content_left, executable, obstacle)
+-- view _undo_hearers (run_id, command_id)
 -- view _undo_plans (run_id, way, turn, plan)
 -- view _undo_swaps (run_id, way, turn, loses, keeps)
 -- view _unfinished_processes (effect_id, run_id, door, identity, holder, token)
@@ -1784,7 +1795,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view leaf_nodes (scope, node, type, status, description, context)
 -- view loop_flags (loop_id, run_id, flag)
 -- view loop_list (run, loop, mode, model, prompt, status, reason, answer, turns, strikes, created_at, started_at, ended_at)
--- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, created_at, ended_at, accepted)
+-- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, created_at, ended_at, accepted, tree_cost)
 -- view loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
 -- view model_choices (run, model)
 -- view model_sights (alias, images)
@@ -1819,6 +1830,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view provider_defaults (provider, model)
 -- view provider_models (pattern, provider, prefix, is_maker)
 -- view purge_run (run)
+-- view purge_tree (run)
 -- view ready_steps (run, step, layer, position, workflow_id, run_id)
 -- view record_crash (command_id, message, lease)
 -- view release_lease (token)
@@ -1836,7 +1848,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view rule_warnings (folder, warning)
 -- view run_leases (run, token, holder, expires_at)
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, at)
--- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent)
+-- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent, tree_cost)
 -- view run_progress (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path, at)
 -- view run_settings (run, name, value, origin)
 -- view run_state (run, turn, status, answer, history, unknowns, telemetry, updated_at)
@@ -1874,7 +1886,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
 -- view unconfirmed_settings (name, value, source)
 -- view undo_edits (run, turn, redo, decided_by, plan, request_id, lease)
--- view undoable_edits (run, turn, action, path, change, unchanged, command_id)
+-- view undoable_edits (run, turn, action, path, change, unchanged, command_id, edit_id, child)
 -- view unread_files (project_id, path)
 -- view unset_layer (name, layer)
 -- view verb_cp (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
@@ -1912,8 +1924,10 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _check_body__check on _check_body
 -- trigger _check_child__check on _check_child
 -- trigger _check_options__check on _check_options
+-- trigger _check_rewind__check on _check_rewind
 -- trigger _check_setting__refuse on _check_setting
 -- trigger _check_setting__refuse_judge_fail on _check_setting
+-- trigger _check_undo__check on _check_undo
 -- trigger _condense__condense on _condense
 -- trigger _copy_views__copy on _copy_views
 -- trigger _decide_mode__keep on _decide_mode
@@ -1964,6 +1978,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _refresh_entries__refresh on _refresh_entries
 -- trigger _refresh_search__refresh on _refresh_search
 -- trigger _refuse_cycle__refuse on _refuse_cycle
+-- trigger _register_run__register on _register_run
 -- trigger _remove_entry__remove on _remove_entry
 -- trigger _remove_node__remove on _remove_node
 -- trigger _resolve_command__resolve on _resolve_command
@@ -2124,6 +2139,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger proposals__keep_state on proposals
 -- trigger proposals__record_cancelling on proposals
 -- trigger purge_run__purge on purge_run
+-- trigger purge_tree__purge on purge_tree
 -- trigger record_crash__record on record_crash
 -- trigger release_lease__release on release_lease
 -- trigger remove_node__remove on remove_node

@@ -1,0 +1,86 @@
+"""Which models a workflow may name: those of a project may come from anybody, and name only what their user has.
+
+A name may be a file (`scripted:`, `replay:`, `gguf:`) or a place at which a user has a key. So the workflow of a project
+names aliases and models of the provider that the run asks anyway, until this user has confirmed its text: the store of
+rights (`engine.rights`) knows it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import PermissionDenied
+from .rights import Rights
+
+if TYPE_CHECKING:
+    from .database import Store
+
+_NAMED = """
+    select model from workflows where id = :id and model is not null
+    union
+    select model from workflow_steps where workflow_id = :id and model is not null
+    union
+    select accept_model from workflow_steps where workflow_id = :id and accept_model is not null
+"""
+
+
+def models_of(db: Store, workflow: int, place: Path | None, own: str, choose: Callable[[str], str]) -> dict[str, str]:
+    """The full names of the models that a workflow names, by how it calls them; `own` is that of the run.
+
+    `place` is the folder of the project. Raises `NotFound` (404) where one is unknown, and `PermissionDenied` (403) where
+    the workflow is the project's, its text is not confirmed, and it names a model that its user does not have.
+    """
+    names = [str(name) for (name,) in db.tuples(_NAMED, {"id": workflow})]
+    origin = db.row("select source, text from workflows where id = ?", (workflow,))
+    assert origin is not None, "a workflow that runs is there"
+    if names and _is_of_project(origin["source"], place) and not is_confirmed(origin["source"], origin["text"]):
+        _expect_own(db, str(origin["source"]), names, own)
+    return {name: choose(name) for name in names}
+
+
+def confirm(source: str, text: str) -> None:
+    """Let the text of a workflow name any model; raises `EngineError` (500) where that cannot be kept."""
+    Rights(Path(os.path.realpath(source))).change(give=[_right(source, text)])
+
+
+def is_confirmed(source: str, text: str) -> bool:
+    """Whether this user has confirmed this very text of a workflow."""
+    return Rights(Path(os.path.realpath(source))).confirmed(_right(source, text))
+
+
+def named_in(workflow: dict[str, object]) -> list[str]:
+    """The models that a workflow names, as `described` has it, in order."""
+    steps = workflow["steps"]
+    assert isinstance(steps, list), "a workflow that was read has steps"
+    found = [workflow.get("model"), *(step.get(key) for step in steps for key in ("model", "accept_model"))]
+    return sorted({str(name) for name in found if name})
+
+
+def _expect_own(db: Store, source: str, names: list[str], own: str) -> None:
+    actual = str(db.value("select actual from models where alias = ?", (own,)) or own)
+    provider = actual.partition("/")[0] if "/" in actual and ":" not in actual.partition("/")[0] else None
+    for name in names:
+        if db.value("select 1 from models where alias = ?", (name,)) or name in (own, actual):
+            continue
+        if provider is not None and name.startswith(provider + "/"):
+            continue
+        raise PermissionDenied(
+            f"{source!r}: names the model {name!r}; a project's workflow names aliases ('engine models') and models of the "
+            f"provider of the run. Look at it, then let it: 'engine workflow confirm {source}'"
+        )
+
+
+def _is_of_project(source: str | None, place: Path | None) -> bool:
+    """Whether a file lies in the folder of the project; a relative path that is not there any more is taken for one."""
+    if source is None or place is None:
+        return False
+    found = Path(source) if os.path.lexists(source) else place / source
+    return Path(os.path.realpath(found)).is_relative_to(os.path.realpath(place))
+
+
+def _right(source: str, text: str) -> str:
+    return json.dumps(["workflow", os.path.realpath(source), text])
