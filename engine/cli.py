@@ -51,7 +51,7 @@ from .commands import (
 )
 from .commands.completing import complete_for_bash, is_for_bash
 from .commands.exits import FAILED, exit_code
-from .commands.grouped import Grouped
+from .commands.grouped import Grouped, Quoted
 from .commands.printing import print_error
 from .errors import EngineError, NotFound
 
@@ -96,7 +96,7 @@ for _each in (
     config.config,
     trust.trust,
 ):
-    app.command(_each.__name__.rstrip("_"))(_each)
+    app.command(_each.__name__.rstrip("_"), cls=Quoted)(_each)
 app.add_typer(files.app, name="files")
 app.add_typer(skills.app, name="skills")
 app.add_typer(personas.app, name="personas")

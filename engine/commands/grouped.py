@@ -1,4 +1,4 @@
-"""The list of commands that `engine --help` prints, by what people want to do."""
+"""The list of commands that `engine --help` prints, by what people want to do, and what a command says of words too many."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from typer import BadParameter
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from .printing import shown_error
 
@@ -57,6 +57,19 @@ class Grouped(TyperGroup):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+
+class Quoted(TyperCommand):
+    """A command; one that gets more words than it takes says that a text or a pattern is quoted."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words; those that are too many end in a usage error."""
+        ctx.allow_extra_args = True
+        rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            first = rest[0] if len(rest[0]) <= 100 else f"{rest[0][:100]}…"
+            ctx.fail(f"Got too many words, from {first!r} on; put a text of several words, or a pattern, into quotes")
+        return rest
 
 
 @contextmanager

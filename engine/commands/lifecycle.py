@@ -15,6 +15,7 @@ from .shared import (
     JsonOption,
     KeepOutputOption,
     KeyFromOption,
+    fork_point,
     open_existing,
     run_or_latest,
     use_keys,
@@ -82,7 +83,9 @@ def abort(
 
 
 def fork(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to fork.", autocompletion=complete_run)],
+    run: Annotated[
+        str, typer.Argument(metavar="RUN[@N]", help="The run to fork, and the turn.", autocompletion=complete_run)
+    ],
     at: Annotated[
         int | None, typer.Option("--at", metavar="N", min=1, help="As turn N was sent; default: as it is.")
     ] = None,
@@ -95,10 +98,15 @@ def fork(
     \b
     Examples:
       engine fork demo --as second-try
+      engine fork demo@3
       engine run --run "$(engine fork demo --at 3)" "Try it without the cache"
     """
     from .printing import print_json, print_text
 
+    run, turn = fork_point(run)
+    if turn is not None and at is not None:
+        raise typer.BadParameter(f"says a turn, and RUN is {run}@{turn}; give one of the two", param_hint="--at")
+    at = at if turn is None else turn
     with open_existing(db) as database:
         child = database.fork(run_or_latest(database, run), name, at)
         if as_json:

@@ -12,7 +12,16 @@ from .completing import complete_model, complete_persona, complete_run
 from .driving import drive
 from .piped import piped_text
 from .printing import say
-from .shared import DbOption, JsonOption, KeepOutputOption, KeyFromOption, absolute_model, open_to_write, use_keys
+from .shared import (
+    DbOption,
+    JsonOption,
+    KeepOutputOption,
+    KeyFromOption,
+    absolute_model,
+    fork_point,
+    open_to_write,
+    use_keys,
+)
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -185,7 +194,7 @@ def run(
     text, piped = storable(text), storable(piped)
     if not text.strip():
         raise ValidationError("the prompt is empty; say what to do")
-    parent, at = _fork_point(fork)
+    parent, at = (None, None) if fork is None else fork_point(fork)
     options = Options(
         model=None if model is None else absolute_model(model),
         root=root,
@@ -230,16 +239,6 @@ def _network(everything: bool, domains: str | None) -> str | None:
     if everything and domains:
         raise typer.BadParameter("--network is everything; give one of the two", param_hint="--domains")
     return "all" if everything else domains
-
-
-def _fork_point(fork: str | None) -> tuple[str | None, int | None]:
-    """`RUN@N` as (run, turn)."""
-    if fork is None or "@" not in fork:
-        return fork, None
-    run, _, turn = fork.rpartition("@")
-    if not run or not turn.isdecimal():
-        raise typer.BadParameter(f"{fork!r} is not RUN or RUN@TURN", param_hint="--fork")
-    return run, int(turn)
 
 
 def _rehearse(

@@ -173,8 +173,20 @@ def run_or_latest(db: Database, run: str | None) -> str:
     if found is None and run is None:
         raise NotFound("there is no run yet; 'engine run PROMPT' starts one")
     if found is None:
-        raise NotFound(f"run {run!r}: there is no such run; 'engine runs' lists them")
+        names = [str(row["alias"]) for row in db.rows("select alias from runs order by updated_at desc limit 1000")]
+        hint = nearest(run or "", names, "'engine runs' lists them")
+        raise NotFound(f"run {run!r}: there is no such run; {hint}")
     return str(found)
+
+
+def fork_point(fork: str) -> tuple[str, int | None]:
+    """`RUN` or `RUN@N` as (run, turn)."""
+    run, mark, turn = fork.rpartition("@")
+    if not mark:
+        return fork, None
+    if not run or not turn.isdecimal():
+        raise typer.BadParameter(f"{fork!r} is not RUN or RUN@TURN")
+    return run, int(turn)
 
 
 def absolute_model(name: str) -> str:

@@ -145,6 +145,23 @@ def test_wrong_usage_exits_2_with_one_clear_line(folder: Path, arguments: list[s
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["run", "what", "is", "this"], "from 'is' on; put a text of several words, or a pattern, into quotes"),
+        (["get", "demo", "a.py", "b.py"], "from 'b.py' on"),
+        (["log", "demmo"], "run 'demmo': there is no such run; did you mean demo?"),
+        (["fork", "demo@1", "--at", "2"], "give one of the two"),
+        (["fork", "@1"], "'@1' is not RUN or RUN@TURN"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, list) else "",
+)
+def test_a_slip_is_told_with_the_way_to_say_it(folder: Path, arguments: list[str], told: str) -> None:
+    done = engine(folder, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in " ".join(done.stderr.split())
+
+
 def test_looking_where_there_is_no_database_says_how_to_get_one(tmp_path: Path) -> None:
     for command in ("runs", "show", "log", "packet", "context", "proposals", "resume", "shell"):
         done = engine(tmp_path, command)
