@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 from .arguments import expects
 from .connections import MEMORY
 from .database import Bindings, Row
-from .errors import ValidationError
+from .errors import Conflict, ValidationError
 from .outputs import Outputs
 from .past import Past
 from .workflow_runs import WorkflowRuns
@@ -33,6 +33,7 @@ class Database(Outputs, Past, WorkflowRuns):
     """An open engine file, with methods for its runs. `engine.open` makes it."""
 
     _pool: Pool | None = None
+    _pool_closed = False
 
     @expects(prompt="a text", run=_TEXT, **_CALLBACKS)
     def run(
@@ -97,8 +98,7 @@ class Database(Outputs, Past, WorkflowRuns):
 
         self.expect_no_transaction()
         with output_file(self, keep_output, run or options.get("fork"), options.get("root")) as kept:
-            with self.working():
-                alias, loop = runs.prompt(self, prompt, run, options)
+            alias, loop = runs.prompt(self, prompt, run, options)
             runs.drive(self, alias, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver, kept=kept)
         return runs.result(self, alias, loop)
 
@@ -280,8 +280,10 @@ class Database(Outputs, Past, WorkflowRuns):
         super().close()
         if "_handles" in self.__dict__:  # asyncio is slow to import
             self._handles.close()
-        if self._pool is not None:
-            self._pool.close()
+        with self._pooling:
+            self._pool_closed = True
+            if self._pool is not None:
+                self._pool.close()
 
     async def close_async(self) -> None:
         """`close` for asyncio."""
@@ -297,16 +299,10 @@ class Database(Outputs, Past, WorkflowRuns):
     ) -> None:
         await self.close_async()
 
-    def again(self) -> Database:
-        """Another handle on the same file, for another thread; close it there."""
+    def again(self, *, tools: bool = True) -> Database:
+        """Another handle on the same file, for another thread; close it there. Models call its functions with `tools`."""
         if str(self.path) == MEMORY:
             raise ValidationError("a database in memory has one handle; open a file to use it from several threads")
-        db = self.reader()
-        db.use_tools(self.given_tools)
-        return db
-
-    def reader(self) -> Database:
-        """Another handle on the same file, without the functions that models call."""
         db = Database(
             self.path,
             synchronous=self.synchronous,
@@ -316,22 +312,34 @@ class Database(Outputs, Past, WorkflowRuns):
             config=self.config,
         )
         db.given_models, db.keys = self.given_models, self.keys
+        if tools:
+            db.use_tools(self.given_tools)
         return db
 
     def shared(self) -> Database:
         """A handle for a driver in another thread, which borrows a connection when it needs one; close it there.
 
-        Raises `Conflict` (409) where this one was closed.
+        Raises `Conflict` (409) where this one was closed, `ValidationError` (400) for a database in memory.
         """
         from .borrowing import Borrower
         from .pool import Pool
 
-        with self.__dict__.setdefault("_making", threading.Lock()):  # two threads make one
-            if self._pool is None or (self._pool.moved() and not self._pool.closed):
+        if str(self.path) == MEMORY:
+            raise ValidationError("a database in memory has one handle; open a file to use it from several threads")
+        with self._pooling:
+            if self._pool_closed:
+                raise Conflict(f"{self.path}: is closed; open it again")
+            if self._pool is None or self._pool.moved():
                 last, self._pool = self._pool, Pool(self)
                 if last is not None:
                     last.close()
             return Borrower(self._pool)
+
+    @property
+    def _pooling(self) -> threading.Lock:
+        """Held by who makes a pool, or closes it for good."""
+        lock: threading.Lock = self.__dict__.setdefault("_pool_lock", threading.Lock())
+        return lock
 
     @cached_property
     def _handles(self) -> Handles:

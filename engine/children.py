@@ -1,4 +1,4 @@
-"""Drives child runs, several at once: each in a thread, with a handle of its own on the file of their parent.
+"""Drives child runs, several at once: each in a thread, with a handle that borrows its connection (`engine.borrowing`).
 
 The thread of the parent meanwhile holds nothing in the file. It calls the callbacks, so an app is called in the thread in
 which it began, by one run of the tree at a time, and it passes on an order to stop.

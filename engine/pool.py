@@ -156,7 +156,7 @@ class Pool:
             else:
                 return self._readers.pop()
         try:
-            return self.owner.reader()
+            return self.owner.again(tools=False)
         except BaseException:
             with self._changed:
                 self._open_readers -= 1

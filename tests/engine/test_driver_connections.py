@@ -216,6 +216,15 @@ def test_connections_of_a_file_that_was_removed_are_not_used_again(tmp_path: Pat
         assert pool_of(db) is not before
 
 
+def test_a_database_that_is_closed_or_in_memory_shares_nothing(tmp_path: Path) -> None:
+    db = engine.open(tmp_path / "a.db")
+    db.close()
+    with pytest.raises(engine.Conflict, match="is closed; open it again"):
+        db.shared()
+    with engine.open(":memory:") as memory, pytest.raises(engine.ValidationError, match="has one handle"):
+        memory.shared()
+
+
 def test_a_statement_that_leaves_a_transaction_open_keeps_nobody_from_writing(tmp_path: Path) -> None:
     with fresh(tmp_path) as db, db.shared() as handle:
         handle.execute("begin immediate")
