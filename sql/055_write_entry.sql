@@ -143,7 +143,8 @@ begin
                     from _result_statuses as x
                     where x.state = new.state
                         and x.outcome in ('', new.outcome, substr(new.outcome, 1, instr(new.outcome || ':', ':') - 1))
-                    order by length(x.outcome) desc
+                    -- what begins with the other is the longer one
+                    order by x.outcome desc
                     limit 1
                 ),
                 new.attributes

@@ -110,8 +110,11 @@ instead of insert on perform_command
 when not exists (
         select 1
         from commands as c
-        cross join commands as o on o.turn_id = c.turn_id and o.state in ('performing', 'proposed', 'accepting', 'accepted')
+        cross join commands as o on o.turn_id = c.turn_id
         where c.id = new.command_id
+            -- two values are compared, a table is made of more
+            and o.state not in ('queued', 'resolved')
+            and o.state in ('performing', 'proposed', 'accepting', 'accepted')
             -- neighbouring commands that give work away are a group (231)
             and exists (
                 select 1

@@ -108,10 +108,7 @@ begin
             -- a response that repeats itself to its end was cut off at an arbitrary place: none of its commands is
             -- performed
             case when text_repetition(t.response) is null then t.response else '' end,
-            (
-                select json_group_array(name)
-                from (select name from tools order by ordinal)
-            ),
+            (select json_group_array(name) from tools),
             cast((select value from settings where name = 'max_commands') as integer),
             exists (select 1 from _cut_responses as x where x.turn_id = t.id)
         )
@@ -159,42 +156,44 @@ begin
         run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, attributes, log_path, created_at
     )
     select
-        run_id, loop_id, turn_id, ordinal, 'model', action, path, destination, body, attributes,
-        log_path || case when row_number() over (partition by log_path order by ordinal) > 1 then '_' || ordinal else '' end,
+        t.run_id,
+        t.loop_id,
+        t.id,
+        c.key,
+        'model',
+        c.value ->> '$.action',
+        path_locate(c.value ->> '$.path', p.roots),
+        path_locate(c.value ->> '$.destination', p.roots),
+        c.value ->> '$.body',
+        -- only an app sets a state and free attributes; what a model writes as XML attributes of these names is ignored
+        json_remove(coalesce(c.value -> '$.attributes', '{}'), '$.state', '$.outcome', '$.attributes', '$.append'),
+        log_path(
+            t.sequence, c.value ->> '$.action',
+            coalesce(
+                case
+                    -- an absolute path is named as the file that it is
+                    when c.value ->> '$.path' glob '/*' or c.value ->> '$.path' glob 'file:/*'
+                        then path_locate(c.value ->> '$.path', p.roots)
+                    else c.value ->> '$.path'
+                end,
+                c.value ->> '$.body'
+            )
+        ),
         now()
-    from (
-        select
-            t.run_id,
-            t.loop_id,
-            t.id as turn_id,
-            c.key as ordinal,
-            c.value ->> '$.action' as action,
-            path_locate(c.value ->> '$.path', p.roots) as path,
-            path_locate(c.value ->> '$.destination', p.roots) as destination,
-            c.value ->> '$.body' as body,
-            -- only an app sets a state and free attributes; what a model writes as XML attributes of these names is
-            -- ignored
-            json_remove(
-                coalesce(c.value -> '$.attributes', '{}'), '$.state', '$.outcome', '$.attributes', '$.append'
-            ) as attributes,
-            log_path(
-                t.sequence, c.value ->> '$.action',
-                coalesce(
-                    case
-                        -- an absolute path is named as the file that it is
-                        when c.value ->> '$.path' glob '/*' or c.value ->> '$.path' glob 'file:/*'
-                            then path_locate(c.value ->> '$.path', p.roots)
-                        else c.value ->> '$.path'
-                    end,
-                    c.value ->> '$.body'
-                )
-            ) as log_path
-        from turns as t
-        join _run_roots as p on p.run_id = t.run_id
-        join json_each(new.parsed, '$.commands') as c
-        where t.id = new.turn_id
-    )
-    order by ordinal;
+    from turns as t
+    join _run_roots as p on p.run_id = t.run_id
+    -- an array is read in its order
+    cross join json_each(new.parsed, '$.commands') as c
+    where t.id = new.turn_id;
+    -- a path that the turn already has gets the ordinal appended
+    update commands
+    set log_path = log_path || '_' || ordinal
+    where turn_id = new.turn_id
+        and exists (
+            select 1
+            from commands as o
+            where o.turn_id = new.turn_id and o.ordinal < commands.ordinal and o.log_path = commands.log_path
+        );
     -- a command that was open where the response was cut off fails when it is performed
     insert into vetoes (command_id, outcome, message)
     select

@@ -59,31 +59,25 @@ from turns as t;
 create view _turn_cycles as
 select
     t.id as turn_id,
-    k.value as period
+    t.sequence - o.sequence as period
 from turns as t
-join json_each('[1,2,3,4,5,6,7,8]') as k
-    on k.value <= (select cast(value as integer) from settings where name = 'max_cycle_period')
-where case
-    -- most turns differ from those before: no block is counted for them
-    when exists (
-        select 1
-        from turns as o
-        where o.loop_id = t.loop_id
-            and o.sequence = t.sequence - k.value
-            and o.fingerprint = t.fingerprint
-    )
-        then (
-            select count(*)
-            from turns as a
-            join turns as b on b.loop_id = a.loop_id and b.sequence = a.sequence - k.value
-            where a.loop_id = t.loop_id
-                and a.sequence <= t.sequence
-                and a.sequence > t.sequence - k.value * (
-                    (select cast(value as integer) from settings where name = 'min_cycles') - 1
-                )
-                and a.fingerprint = b.fingerprint
-        ) = k.value * ((select cast(value as integer) from settings where name = 'min_cycles') - 1)
-end;
+-- most turns differ from those before: no block is counted for them
+cross join turns as o
+    on o.loop_id = t.loop_id
+    and o.sequence < t.sequence
+    and o.sequence >= t.sequence - (select cast(value as integer) from settings where name = 'max_cycle_period')
+    and o.fingerprint = t.fingerprint
+where (
+        select count(*)
+        from turns as a
+        join turns as b on b.loop_id = a.loop_id and b.sequence = a.sequence - (t.sequence - o.sequence)
+        where a.loop_id = t.loop_id
+            and a.sequence <= t.sequence
+            and a.sequence > t.sequence - (t.sequence - o.sequence) * (
+                (select cast(value as integer) from settings where name = 'min_cycles') - 1
+            )
+            and a.fingerprint = b.fingerprint
+    ) = (t.sequence - o.sequence) * ((select cast(value as integer) from settings where name = 'min_cycles') - 1);
 
 -- The errors of a turn that count as a strike.
 create view _turn_faults as

@@ -39,7 +39,8 @@ select
     l.id as loop_id,
     l.chars_per_token
 from loops as l
-join run_views as v indexed by idx_run_views_in_context on v.run_id = l.run_id
+-- '+': else each row is compared with the run that was asked for
+join run_views as v indexed by idx_run_views_in_context on v.run_id = +l.run_id
 join entries as e on e.id = v.entry_id
 join schemes as s on s.name = e.kind and s.model_visible
 left join _entry_metadata as b on b.id = v.metadata_id
@@ -94,43 +95,50 @@ select
 from _context_views as v
 left join _content_texts as c on c.id = v.content_id;
 
--- What each entry in context costs, in characters of the very text that is sent, envelope included: while it is
--- summarized, what showing it whole adds to that, and both together. Texts of the log are indented: a tab for each line
--- feed, which is what a text has more than itself without line feeds, and one more.
+-- What each entry in context takes, in characters of the very text that is sent, envelope included: while it is
+-- summarized, and what showing it whole adds beside its envelope. Texts of the log are indented: a tab for each line feed,
+-- which is what a text has more than itself without line feeds, and one more.
+create view _envelope_costs as
+select
+    run_id,
+    entry_id,
+    path,
+    kind,
+    category,
+    visibility,
+    turn,
+    last_used_turn,
+    is_task,
+    case
+        when category in ('data', 'unknown') then envelope + summary_chars + 1
+        when is_task then summary_chars
+        when chars = 0 then envelope
+        else envelope + 2 + 2 * summary_chars - length(replace(summary, char(10), ''))
+    end as summarized,
+    case
+        when chars = summary_chars then 0
+        when category in ('data', 'unknown') or is_task then chars - summary_chars
+        else 2 * (chars - summary_chars)
+            - length(replace(body, char(10), '')) + length(replace(summary, char(10), ''))
+    end as added,
+    chars_per_token
+from (
+    select *, length(opening) + 2 * length(fence) + 2 as envelope
+    from _context_texts
+    where category <> 'audit'
+);
+
+-- What each entry in context costs, in the same characters: while it is summarized, what showing it whole adds to that,
+-- and both together. Data that is visible stands in the summary all the same, so it has two envelopes.
 create view _context_costs as
 select
     *,
     summarized + expansion as visible
 from (
     select
-        run_id,
-        entry_id,
-        path,
-        kind,
-        category,
-        visibility,
-        turn,
-        last_used_turn,
-        is_task,
-        case
-            when category in ('data', 'unknown') then envelope + summary_chars + 1
-            when is_task then summary_chars
-            when chars = 0 then envelope
-            else envelope + 2 + 2 * summary_chars - length(replace(summary, char(10), ''))
-        end as summarized,
-        case
-            when category = 'data' then envelope + chars + 1
-            when chars = summary_chars then 0
-            when category = 'unknown' or is_task then chars - summary_chars
-            else 2 * (chars - summary_chars)
-                - length(replace(body, char(10), '')) + length(replace(summary, char(10), ''))
-        end as expansion,
-        chars_per_token
-    from (
-        select *, length(opening) + 2 * length(fence) + 2 as envelope
-        from _context_texts
-        where category in ('data', 'logging', 'unknown', 'prompt')
-    )
+        *,
+        case category when 'data' then summarized + added else added end as expansion
+    from _envelope_costs
 );
 
 create view _packet_prompt as
@@ -214,4 +222,25 @@ select
 from turns as t
 join _context_texts as c on c.run_id = t.run_id
 where c.category = 'unknown'
+    -- asked once: most runs have no question, and then no entry is read; a plugin may write a scheme in capitals
+    and (
+        exists (
+            select 1
+            from schemes as s
+            cross join run_scopes as l on l.run_id = t.run_id
+            cross join entries as e
+                on e.scope = l.scope
+                and e.path >= case when s.name in ('*', 'file') then '' else substr(s.name, 1, 1) end
+                and e.path < case when s.name in ('*', 'file') then char(1114111) else s.name || ':/0' end
+                and e.kind = s.name
+            where s.category = 'unknown'
+        )
+        or exists (
+            select 1
+            from run_scopes as l
+            cross join entries as e on e.scope = l.scope and e.path >= 'A' and e.path < '['
+            cross join schemes as s on s.name = e.kind and s.category = 'unknown'
+            where l.run_id = t.run_id
+        )
+    )
 order by c.turn, c.entry_id;

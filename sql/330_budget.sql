@@ -83,26 +83,28 @@ from loops as l;
 -- What the entries of an open turn's packet take by scheme, in characters: floor (all of them in short) and expansion
 -- (what showing the visible ones whole adds).
 create view _packet_schemes as
--- materialized: what is sorted to be grouped are figures, not texts
-with costs as materialized (
-    select
-        t.id as turn_id,
-        c.kind,
-        c.visibility = 'visible' as is_visible,
-        c.summarized as floor,
-        case c.visibility when 'visible' then c.expansion else 0 end as expansion
-    from turns as t indexed by idx_turns_one_open
-    cross join _context_costs as c on c.run_id = t.run_id
-    where t.phase <> 'judged' and t.phase = 'assembling'
-)
 select
     turn_id,
     kind,
     sum(is_visible) as visible,
-    sum(not is_visible) as summarized,
-    sum(expansion) as expansion,
-    sum(floor) as floor
-from costs
+    count(*) - sum(is_visible) as summarized,
+    -- the entries of a scheme have one category
+    sum(added) + case category when 'data' then sum(case when is_visible then summarized else 0 end) else 0 end as expansion,
+    sum(summarized) as floor
+from (
+    select
+        t.id as turn_id,
+        c.kind,
+        c.category,
+        c.visibility = 'visible' as is_visible,
+        c.summarized,
+        case c.visibility when 'visible' then c.added else 0 end as added
+    from turns as t indexed by idx_turns_one_open
+    cross join _envelope_costs as c on c.run_id = t.run_id
+    where t.phase <> 'judged' and t.phase = 'assembling'
+    -- the limit makes a table of figures: else the texts are sorted
+    limit -1
+)
 group by turn_id, kind;
 
 -- What each entry of an open turn's packet costs, for the rules that choose among them.
@@ -113,10 +115,14 @@ with costs as materialized (
         t.id as turn_id,
         c.*
     from turns as t indexed by idx_turns_one_open
-    cross join _context_costs as c on c.run_id = t.run_id
+    cross join _envelope_costs as c on c.run_id = t.run_id
     where t.phase <> 'judged' and t.phase = 'assembling'
 )
-select * from costs;
+select
+    *,
+    case category when 'data' then summarized + added else added end as expansion,
+    case category when 'data' then summarized + added else added end + summarized as visible
+from costs;
 
 -- How many seconds a loop with a time limit has left; waiting for decisions counts. A loop that has no limit or has not
 -- started has no row.
@@ -163,37 +169,62 @@ from (
 -- the one that takes most first; what holds of all of them stands in each row. Tokens are counted from the bottom up, the
 -- floor first and then the expansions, and each sum is converted once: so the lines of the table add up to the token.
 create view _packet_budget as
--- materialized: what is in context is read once
+-- materialized: what is in context is read once; '+': no index is made for a few rows
 with schemes as materialized (
     select * from _packet_schemes
 ),
-sums as materialized (
-    select
-        t.id as turn_id,
-        coalesce(t.chars_per_token, b.chars_per_token) as chars_per_token,
-        b.ceiling,
-        w.steps,
-        w.steps_left,
-        coalesce(sum(s.visible), 0) as visible,
-        coalesce(sum(s.summarized), 0) as summarized,
-        coalesce(sum(s.floor), 0) as floor,
-        coalesce(sum(s.expansion), 0) as expansion
-    from turns as t indexed by idx_turns_one_open
-    join _loop_ceilings as b on b.loop_id = t.loop_id
-    join _turn_steps as w on w.turn_id = t.id
-    left join schemes as s on s.turn_id = t.id
-    where t.phase <> 'judged' and t.phase = 'assembling'
-    group by t.id
-),
-lines as (
+totals as (
     select
         turn_id,
-        kind,
-        visible,
-        expansion,
-        sum(expansion) over (partition by turn_id order by expansion desc, kind) as up_to
+        sum(visible) as visible,
+        sum(summarized) as summarized,
+        sum(floor) as floor,
+        sum(floor + expansion) as entry_chars
     from schemes
-    where visible > 0
+    group by turn_id
+),
+sums as materialized (
+    select
+        *,
+        cast(ceil(floor / chars_per_token) as integer) as floor_tokens,
+        -- null: nothing is said of the turns that are left
+        case
+            when steps_left <= max(steps / 4, 1) then 'last quarter'
+            when steps_left <= steps / 2 then 'second half'
+        end as urgency
+    from (
+        select
+            t.id as turn_id,
+            coalesce(t.chars_per_token, b.chars_per_token) as chars_per_token,
+            b.ceiling,
+            w.steps,
+            w.steps_left,
+            coalesce(s.visible, 0) as visible,
+            coalesce(s.summarized, 0) as summarized,
+            coalesce(s.floor, 0) as floor,
+            coalesce(s.entry_chars, 0) as entry_chars
+        from turns as t indexed by idx_turns_one_open
+        join _loop_ceilings as b on b.loop_id = t.loop_id
+        join _turn_steps as w on w.turn_id = t.id
+        left join totals as s on +s.turn_id = t.id
+        where t.phase <> 'judged' and t.phase = 'assembling'
+    )
+),
+lines as materialized (
+    select
+        s.turn_id,
+        s.kind,
+        s.visible,
+        s.expansion,
+        (
+            select sum(o.expansion)
+            from schemes as o
+            where +o.turn_id = s.turn_id
+                and o.visible > 0
+                and (o.expansion > s.expansion or (o.expansion = s.expansion and o.kind <= s.kind))
+        ) as up_to
+    from schemes as s
+    where s.visible > 0
 )
 select
     turn_id,
@@ -208,30 +239,18 @@ select
     ceiling,
     steps,
     steps_left,
-    -- null: nothing is said of the turns that are left
-    case
-        when steps_left <= max(steps / 4, 1) then 'last quarter'
-        when steps_left <= steps / 2 then 'second half'
-    end as urgency,
+    urgency,
     entry_chars
 from (
     select
-        u.turn_id,
+        u.*,
         n.kind,
         n.visible as kind_visible,
         cast(ceil((u.floor + n.up_to) / u.chars_per_token) as integer)
         - cast(ceil((u.floor + n.up_to - n.expansion) / u.chars_per_token) as integer) as tokens,
-        u.visible,
-        u.summarized,
-        cast(ceil(u.floor / u.chars_per_token) as integer) as floor_tokens,
-        u.ceiling,
-        u.steps,
-        u.steps_left,
-        u.floor + u.expansion as entry_chars,
-        n.up_to,
         n.expansion
     from sums as u
-    left join lines as n on n.turn_id = u.turn_id
+    left join lines as n on +n.turn_id = u.turn_id
 )
 order by expansion desc, kind;
 

@@ -129,7 +129,6 @@ join projects as p on p.id = r.project_id
 where t.phase = 'assembling'
     and not t.scanned
     and p.root is not null
-    and not exists (select 1 from loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo')
     and (
         not exists (select 1 from turns as o where o.loop_id = t.loop_id and o.sequence < t.sequence)
         or exists (
@@ -144,7 +143,8 @@ where t.phase = 'assembling'
             join turns as o on o.run_id = j.run_id and o.sequence = t.sequence - 1
             where j.run_id = t.run_id and coalesce(j.ended_at, 9e18) >= o.created_at
         )
-    );
+    )
+    and not exists (select 1 from loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo');
 
 -- The folders of runs that have listed their files, for a look at the disk outside of a turn.
 create view _listed_folders as

@@ -32,7 +32,7 @@ end;
 
 create trigger commands__keep_attributes
 after update of attributes, state, outcome, message, log_path, quiet, is_pattern, entry_id on commands
-when (old.state not in ('resolved', 'failed', 'cancelled')
+when (old.state not in ('resolved', 'failed') and old.state <> 'cancelled'
     or exists (select 1 from turns where id = old.turn_id and phase <> 'judged')) is not true
 begin
     select raise(abort, '405 commands: the record is append-only; this value does not change any more');

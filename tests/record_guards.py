@@ -157,7 +157,8 @@ OF_COMMANDS = (
         may=(
             (
                 "attributes state outcome message log_path quiet is_pattern entry_id",
-                "old.state not in ('resolved', 'failed', 'cancelled')\n    or " + OF_AN_OPEN_TURN,
+                # two values are compared, a table is made of more
+                "old.state not in ('resolved', 'failed') and old.state <> 'cancelled'\n    or " + OF_AN_OPEN_TURN,
             ),
             # a long body is kept once, in the response of its turn
             (

@@ -37,7 +37,7 @@ MOST_FILES = 6
 MOST_OPCODES = 6_000
 MOST_OPCODES_OF = {
     "dispatch": 22_000,
-    "submit a packet": 22_000,
+    "submit a packet": 18_000,
     "write as an app": 22_700,
     "call a door as the driver": 28_500,
 }
