@@ -79,7 +79,9 @@ def _is_of_project(source: str | None, place: Path | None) -> bool:
     if source is None or place is None:
         return False
     found = Path(source) if os.path.lexists(source) else place / source
-    return Path(os.path.realpath(found)).is_relative_to(os.path.realpath(place))
+    root = os.path.realpath(place)
+    # a link in the project may lead out of it
+    return any(Path(each).is_relative_to(root) for each in (os.path.realpath(found), os.path.abspath(found)))
 
 
 def _right(source: str, text: str) -> str:

@@ -70,7 +70,7 @@ left join workflow_runs as w on w.run_id = o.parent_run_id
 left join effects as f on f.id = coalesce(o.effect_id, w.effect_id);
 
 -- Each edit, undo, redo and rewind in the past of a run: its own, those of the runs below it, and those before the fork of
--- the runs that it came from. 'turn' is the run's own, in which it gave the work away; 'edit_id' and 'child_id' as below.
+-- the runs that it came from. 'turn' is the run's own, in which it gave the work away; 'edit_id' and 'child_id' as above.
 create view _past_edits as
 select
     l.run_id,
