@@ -313,7 +313,7 @@ def test_limits_of_memory_and_files_hold(place: Place) -> None:
     hungry = "python3 -I -S -c 'x = bytearray(400_000_000)' 2>/dev/null || echo refused"
     long = "head -c 3000000 /dev/zero > long; stat -c %s long"
     said = place.run(f"PATH=/usr/bin:/usr/local/bin:$PATH; {hungry}; {long}", limits=Limits(200_000_000, 1_000_000, 0))
-    assert said.out == "refused\n1000000\n"
+    assert said.out == "refused\n1000000\n", said
 
 
 def test_the_number_of_processes_is_limited(place: Place) -> None:
