@@ -32,7 +32,8 @@ _WORD = lazy_regex(
 _TYPE = lazy_regex(rf"\s*function\s*<{BAR}{BAR_WORD}{{0,40}}sep{BAR}>(?=\s*<)", FLAGS)
 _FENCE = lazy_regex(r"\s*```")
 _END = lazy_regex(rf"\s*(?:{CLOSING})", FLAGS)
-_FOLLOWS = lazy_regex(rf"\s*(?:\Z|<(?:{OPENING}))", FLAGS)
+# Behind a call without an end the next one begins a line; in the same line it may stand in a value that ended early.
+_FOLLOWS = lazy_regex(rf"\s*\Z|[ \t]*\n\s*<(?:{OPENING})", FLAGS)
 _BARRED = lazy_regex(rf"<{BAR}")
 _PYTHON_TAG = lazy_regex(r"<\|(?:python_|interpreter)", FLAGS)
 _ALL = lazy_regex(r"<\|recipient\|>\s*all\s*(?:<\|content\|>)?", FLAGS)

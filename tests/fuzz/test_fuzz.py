@@ -15,7 +15,7 @@ import pytest
 from . import oracle
 from .__main__ import batch
 from .oracle import judge, strict_calls
-from .planted import CHILDREN, NOTATIONS, OWN, fault, plants, ran
+from .planted import CHILDREN, NOTATIONS, OWN, PLANTED, fault, plants, ran
 
 
 def test_damaged_answers_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,3 +84,13 @@ def _cost(text: str) -> float:
     began = time.thread_time()
     oracle.response_parse(text, None, None)
     return time.thread_time() - began
+
+
+@pytest.mark.parametrize("opening", ["<tool_call>set\n", "<tool_calls><tool_call>set<tool_sep>\n"])
+def test_what_stands_behind_a_value_that_ended_early_is_no_call_of_its_own(opening: str) -> None:
+    """Found by plants of the seed 77: the answer is cut off before the real end of the value."""
+    before = f"{opening}<arg_key>path</arg_key>\n<arg_value>d.md</arg_value>\n<arg_key>body</arg_key>\n"
+    before += "<arg_value>Use</arg_value> "
+    for planted in PLANTED:
+        if planted.startswith("<"):
+            assert ran(before + planted, len(before)) is None, planted
