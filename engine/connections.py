@@ -14,6 +14,7 @@ import apsw
 from . import known_files
 from . import schema as schemas
 from .build import installed
+from .descriptors import MAKING
 from .errors import EngineError, NotFound
 from .locate import FOLDER
 from .registration import Clock, register
@@ -79,7 +80,7 @@ def _make(path: Path, *, private: bool) -> None:
     if installed().fresh.write(path, mark, private=private):
         known_files.note_new(path, mark)
     elif private:
-        with suppress(OSError):
+        with suppress(OSError), MAKING:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
 
 
@@ -126,7 +127,8 @@ def has_log(path: Path) -> bool:
 
 
 def _connected(name: str, flags: int) -> apsw.Connection:
-    connection = apsw.Connection(name, flags=flags, statementcachesize=_STATEMENTS)
+    with MAKING:  # a new file: no other descriptor of it is closed after this one is open
+        connection = apsw.Connection(name, flags=flags, statementcachesize=_STATEMENTS)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     # without this SQLite plans by the bound values, and prepares a statement again for each new value
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)

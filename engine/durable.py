@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
 
+from engine.descriptors import open_to_read
 from engine.errors import Conflict, EngineError, PermissionDenied
 
 _TEMPORARY = re.compile(r"\.engine-[0-9a-f]{16}\.tmp")
@@ -47,8 +48,11 @@ def held_folder(root: Path, parts: Sequence[str] = (), *, make: bool = False) ->
 
 
 def open_regular(name: str, folder: int) -> BufferedReader:
-    """Open a regular file in a held folder for reading; raise `OSError` at once for a pipe, device, folder or symlink."""
-    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    """Open a regular file in a held folder for reading; raise `OSError` at once for a pipe, device, folder or symlink.
+
+    A database that this process has open is refused as well (`descriptors`).
+    """
+    descriptor = open_to_read(name, os.O_NOFOLLOW | os.O_NONBLOCK, folder)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise IsADirectoryError(errno.EISDIR, "it is not a regular file")

@@ -1,4 +1,4 @@
-"""Refuses a file that is not the engine's by its first 100 bytes, before SQLite opens it."""
+"""Refuses a file that is not the engine's by its first 100 bytes, before SQLite reads more of it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import os
 import stat
 from pathlib import Path
 
+import apsw
+
 from .build import APPLICATION_ID, VERSION
+from .descriptors import MAGIC
 from .errors import Conflict, EngineError, ValidationError
 
-_MAGIC = b"SQLite format 3\x00"
 _BESIDE = ("-wal", "-shm", "-journal")
 """What the names of the files end in that SQLite keeps beside a database."""
 
@@ -30,24 +32,32 @@ def check_header(path: Path, *, read_only: bool = False) -> None:
     for each in beside:
         if each.is_symlink():
             raise ValidationError(f"{each}: is a symbolic link, what it leads to would be overwritten; remove the link")
-    try:
-        with path.open("rb") as file:
-            header = file.read(100)
-    except FileNotFoundError:
-        return
-    except PermissionError:
-        raise EngineError(f"{path}: cannot be read; check its permissions", 403) from None
-    except OSError as error:
-        raise EngineError(f"{path}: cannot be read ({error.strerror})") from error
+    header = _head(path)
     if not header:
         return
-    if len(header) < 100 or not header.startswith(_MAGIC):
+    if len(header) < 100 or not header.startswith(MAGIC):
         raise ValidationError(f"{path}: is not a database; it is left as it is")
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise another_application(path)
     if not read_only:
         # prepare() finds a version that is only in the write-ahead log yet
         refuse_newer(path, int.from_bytes(header[60:64], "big"), VERSION)
+
+
+def _head(path: Path) -> bytes:
+    """The first 100 bytes of a file, empty where there is none. It is SQLite's own layer that opens and closes it: closed by
+    anything else, the file would lose the locks that this process has on it (`descriptors`).
+    """
+    try:
+        file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+        try:
+            return file.xRead(100, 0)
+        finally:
+            file.xClose()
+    except apsw.Error as error:
+        if not path.exists():
+            return b""
+        raise EngineError(f"{path}: cannot be read; check its permissions", 403) from error
 
 
 def _is_folder(path: Path) -> bool:

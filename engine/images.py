@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import apsw
 
+from .descriptors import MAKING
 from .durable import held_folder, sync, temporary_beside
 from .objects import Object
 from .places import cache_folder, read_cached, write_cached
@@ -60,11 +61,12 @@ class Fresh:
         try:
             mode = 0o600 if private else None
             image = self.image.replace(NO_MARK.encode(), mark.encode(), 1)
-            with (
-                held_folder(Path(os.path.realpath(path.parent))) as folder,
-                temporary_beside(path.name, folder, image, mode) as temporary,
-            ):
-                os.link(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+            with held_folder(Path(os.path.realpath(path.parent))) as folder:
+                with ExitStack() as until_closed:
+                    temporary = until_closed.enter_context(temporary_beside(path.name, folder, image, mode))
+                    with MAKING:
+                        os.link(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+                        until_closed.close()
                 sync(folder)
         except OSError:
             return False

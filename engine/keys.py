@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import secrets
+from .descriptors import open_to_read
 from .errors import NotFound, ValidationError
 from .key_stores import PROJECT, USER, Store, project_store, user_store
 from .places import look_at
@@ -200,7 +201,7 @@ def _reason(place: Path) -> str | None:
 def _one_line(place: Path) -> str:
     """The only line of a file that a person named; it is never repeated."""
     try:
-        with open(os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with open(open_to_read(place, os.O_NONBLOCK), "rb") as file:
             data = file.read(_LONGEST + 2)
     except OSError as error:
         raise NotFound(f"{place}: no key can be read from it ({error.strerror})") from None

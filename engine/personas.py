@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .descriptors import open_to_read
 from .errors import Conflict, NotFound, Overflow, PermissionDenied, ValidationError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _read(file: Path) -> str:
     try:
         if not file.is_file():
             raise NotFound(f"{str(file)!r}: there is no such file")
-        with file.open("rb") as opened:
+        with open(open_to_read(file), "rb") as opened:
             text = opened.read(4 * LONGEST + 1).decode().strip()
     except UnicodeDecodeError as error:
         raise ValidationError(f"{str(file)!r}: is no UTF-8 text") from error

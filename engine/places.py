@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .descriptors import open_to_read
 from .errors import EngineError
 
 _HASH_BYTES = 32
@@ -68,7 +69,7 @@ def read_own(place: Path) -> bytes | None:
     try:
         if not is_own(place.parent.stat()):
             return None
-        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_to_read(place, os.O_NOFOLLOW | os.O_NONBLOCK)
         with open(descriptor, "rb") as file:
             found = os.fstat(descriptor)
             return file.read() if stat.S_ISREG(found.st_mode) and is_own(found) else None
@@ -83,7 +84,7 @@ def look_at(place: Path, *, private: bool = False, shared: bool = False) -> tupl
     others may read, with `shared` the group may write it.
     """
     try:
-        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_to_read(place, os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             found = os.fstat(descriptor)
             if stat.S_ISDIR(found.st_mode):  # a folder .env holds programs of Python

@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+from .descriptors import open_to_read
 from .errors import EngineError, ValidationError
 
 _ASSIGNED = re.compile(r"""[ \t]*(?:"([^"]*)"|'([^']*)'|([\w-]+))[ \t]*=""")
@@ -23,7 +24,7 @@ _MOST_BYTES = 1 << 20
 def read_file(place: Path) -> str:
     """The text of a file that may not be there; empty then. Raises `ValidationError` (400) for one that cannot be read."""
     try:
-        with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with open(open_to_read(place, os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             data = file.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
             raise ValidationError(f"{place}: is longer than a megabyte")

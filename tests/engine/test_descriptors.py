@@ -1,0 +1,120 @@
+"""No file that is opened and closed takes SQLite's locks from a database that this process has open. Spec: @locks."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from io import BufferedReader
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine import descriptors
+from engine.durable import held_folder, open_regular
+
+_LOOK = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); print(c.execute(sys.argv[2]).fetchone()[0]); c.close()"
+
+
+def elsewhere(place: Path, query: str) -> str:
+    """What a query tells in another process, which opens and closes the database."""
+    return subprocess.run(
+        [sys.executable, "-c", _LOOK, str(place), query], check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Where a database is made."""
+    return tmp_path / "engine.db"
+
+
+def test_a_second_handle_leaves_the_first_its_locks(place: Path) -> None:
+    """The log stays when another process closes the file, and what the first handle commits then is there."""
+    with engine.open(place) as first:
+        engine.open(place).close()
+        with engine.open(place, read_only=True):
+            pass
+        assert elsewhere(place, "select count(*) from runs") == "0"
+        assert Path(f"{place}-wal").exists()
+        first.start("Hello", run="late", model="scripted:none.jsonl")
+        assert elsewhere(place, "select alias from runs") == "late"
+
+
+def test_threads_that_make_one_file_keep_its_locks(place: Path) -> None:
+    """Of threads that open a new file at once one makes it, and none closes a descriptor of it afterwards."""
+    barrier, handles = threading.Barrier(6), list[engine.Database]()
+
+    def begin() -> None:
+        barrier.wait()
+        handles.append(engine.open(place))
+
+    threads = [threading.Thread(target=begin) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert elsewhere(place, "select count(*) from runs") == "0"
+    assert Path(f"{place}-wal").exists()
+    for handle in handles:
+        handle.close()
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    """A database of the app's own, in the project's folder, that it has open."""
+    with closing(sqlite3.connect(tmp_path / "app.db")) as connection:
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("create table notes (body text)")
+        connection.commit()
+        yield connection
+
+
+def test_a_database_of_the_app_is_no_file_to_read(app: sqlite3.Connection, tmp_path: Path) -> None:
+    """A run over the folder reads all files of it; the app's database and its -shm file are left alone."""
+    (tmp_path / "script.jsonl").write_text(
+        '{"text": "<get path=\\"app.db\\"/><update status=\\"200\\">done</update>"}\n'
+    )
+    (tmp_path / "notes.md").write_text("a text\n")
+    with engine.open(tmp_path / ".engine.db") as db:
+        db.run("Look", root=tmp_path, model="scripted:script.jsonl", yolo=True)
+        seen = db.value("select count(*) from entries where path = 'notes.md'")
+    assert seen
+    assert elsewhere(tmp_path / "app.db", "select count(*) from notes") == "0"
+    assert (tmp_path / "app.db-wal").exists()
+    app.execute("insert into notes values ('late')")
+    app.commit()
+    assert elsewhere(tmp_path / "app.db", "select body from notes") == "late"
+
+
+def file_status(file: BufferedReader) -> os.stat_result:
+    """The device and the inode of an open file, and more."""
+    return os.fstat(file.fileno())
+
+
+@pytest.mark.parametrize("name", ["app.db", "app.db-shm", "other name"])
+def test_a_database_in_use_is_refused(app: sqlite3.Connection, tmp_path: Path, name: str) -> None:
+    """Under any name; and read again as soon as nobody in the process has it open."""
+    os.link(tmp_path / "app.db", tmp_path / "other name")
+    with held_folder(tmp_path) as folder:
+        for _ in range(3):
+            with pytest.raises(OSError, match="open as a database"):
+                open_regular(name, folder)
+        app.close()
+        if (tmp_path / name).exists():
+            with open_regular(name, folder) as file:
+                assert file.read(16) == descriptors.MAGIC
+            assert not any(os.path.samestat(os.fstat(kept), file_status(file)) for kept in descriptors._kept.values())
+
+
+def test_other_databases_are_read(tmp_path: Path) -> None:
+    """One that nobody in this process has open is a file like any other."""
+    with closing(sqlite3.connect(tmp_path / "closed.db")) as connection:
+        connection.execute("create table t (x)")
+    with held_folder(tmp_path) as folder, open_regular("closed.db", folder) as file:
+        assert file.read(16) == descriptors.MAGIC
