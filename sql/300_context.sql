@@ -125,7 +125,7 @@ select
 from (
     select *, length(opening) + 2 * length(fence) + 2 as envelope
     from _context_texts
-    where category <> 'audit'
+    where category in ('data', 'logging', 'unknown', 'prompt')
 );
 
 -- What each entry in context costs, in the same characters: while it is summarized, what showing it whole adds to that,

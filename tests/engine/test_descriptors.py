@@ -1,4 +1,7 @@
-"""No file that is opened and closed takes SQLite's locks from a database that this process has open. Spec: @locks."""
+"""No file that is opened and closed takes SQLite's locks from a database that this process has open.
+
+spec: @locks
+"""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_a_model_that_cannot_be_asked_here_is_refused_and_does_not_stop_the_pare
     db: engine.Database, attribute: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    names = {"a": "nosuch/model", "b": "gguf:/none.gguf", "c": "anthropic/claude-haiku-4-5"}
+    names = {"a": "nosuch/model", "b": "gguf:/none.gguf", "c": "anthropic/unheard-of"}
     for alias, actual in names.items():
         db.execute("insert into models (alias, actual, created_at) values (?, ?, 0)", (alias, actual))
     asked = "".join(gives("do it", **{"accept": "good", attribute: name}).removesuffix(GO_ON) for name in names)
