@@ -37,25 +37,25 @@ def prompt(db: Store, text: str, run: str | None, options: Options, piped: str =
 
         Workspace(Path(root))
     options = with_sandbox(options)
-    with db.working():
-        sync_environment_models(db)
-        model = choose_model(db, parent or run, db.given_models.name(options.get("model")), root)
-        check_tokenizer(db)
-        if judge := db.given_models.name(options.get("accept_model")):
-            options = {**options, "accept_model": choose_model(db, parent or run, judge, root)}
-        attributes = as_json(attributes_of({**options, "model": model}))
-        with db.transaction():
-            alias = run or new_alias(db, parent or model)
-            path = db.value("select path from _next_piped_text where token_count(?) > most_tokens", (piped,))
-            body = text if not piped.strip() else joined(text, piped, path)
-            db.call_door("verb_set", run=alias, path=f"run://{alias}", body=body, attributes=attributes)
-            if path is not None:
-                db.insert("verb_set", run=alias, path=path, body=piped)
-            note_root(db, alias, root)
-            loop = db.value(
-                "select max(l.sequence) from loops as l join runs as r on r.id = l.run_id where r.alias = ?",
-                (alias,),
-            )
+    # before the turn to write: a server may be asked for the names of its models, and a tokenizer is loaded
+    sync_environment_models(db)
+    model = choose_model(db, parent or run, db.given_models.name(options.get("model")), root)
+    check_tokenizer(db)
+    if judge := db.given_models.name(options.get("accept_model")):
+        options = {**options, "accept_model": choose_model(db, parent or run, judge, root)}
+    attributes = as_json(attributes_of({**options, "model": model}))
+    with db.transaction():
+        alias = run or new_alias(db, parent or model)
+        path = db.value("select path from _next_piped_text where token_count(?) > most_tokens", (piped,))
+        body = text if not piped.strip() else joined(text, piped, path)
+        db.call_door("verb_set", run=alias, path=f"run://{alias}", body=body, attributes=attributes)
+        if path is not None:
+            db.insert("verb_set", run=alias, path=path, body=piped)
+        note_root(db, alias, root)
+        loop = db.value(
+            "select max(l.sequence) from loops as l join runs as r on r.id = l.run_id where r.alias = ?",
+            (alias,),
+        )
     return alias, int(loop)
 
 
