@@ -42,6 +42,7 @@ def get(
       engine get demo src/main.py --visible > main.py
     """
     from engine.errors import error_for
+    from engine.functions.paths import path_readable
     from engine.requests import carry_out, located
 
     chosen = [name for name, on in (("visible", seen), ("summarized", summarized), ("archived", archived)) if on]
@@ -67,7 +68,8 @@ def get(
     if as_json:
         print_json([{name: row[name] for name in row if name not in ("outcome", "message")} for row in rows])
     elif is_glob:
-        print_table(rows, ("category", "visibility", "state", "turn", "tokens", "path"), "")
+        shown = [{**row, "path": path_readable(row["path"])} for row in rows]
+        print_table(shown, ("category", "visibility", "state", "turn", "tokens", "path"), "")
     else:
         _print_body(rows[0]["body"] or "")
 

@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from engine.api import Database
 
 
+_STANDS = """
+    select r.status, (select count(*) from loop_list as l where l.run = r.alias and l.status = 100) as queued
+    from runs as r
+    where r.alias = ?
+"""
+"""The status of a run, and its prompts that are in line."""
+
+
 def resume(
     run: Annotated[
         str | None,
@@ -65,21 +73,31 @@ def abort(
     reason: Annotated[
         str, typer.Option("--reason", metavar="TEXT", help="Why; stored as the reason of the prompt's end.")
     ] = "aborted",
+    as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Abort the active prompt of a run, also in another process. Queued prompts stay.
 
+    JSON has the run, whether it was doing anything, its status, and how many prompts are still in line.
+
     \b
-    Example:
+    Examples:
       engine abort demo --reason "wrong folder"
+      engine abort demo --json
     """
+    from .printing import print_json
+
     with open_existing(db) as database:
         alias = run_or_latest(database, run)
-        if not _step(database, alias):
+        busy = bool(_step(database, alias))
+        if busy:
+            database.abort(alias, reason)
+        if as_json:
+            print_json({"run": alias, "aborted": busy, **(database.row(_STANDS, (alias,)) or {})})
+        elif busy:
+            say(f"{alias}: aborted")
+        else:
             say(f"{alias} is not doing anything; nothing was aborted")
-            return
-        database.abort(alias, reason)
-        say(f"{alias}: aborted")
 
 
 def fork(

@@ -65,8 +65,10 @@ def context(
       engine context demo 'known://**' --json
       engine context demo --visible 'src/*.py' --archived 'known://old/**'
     """
+    from engine.functions.paths import path_normalize, path_readable
     from engine.locate import database_to_read
 
+    path = path_normalize(path)
     moves = {"visible": visible, "summarized": summarized, "archived": archived}
     changing = any(moves.values())
     if changing and at is not None:
@@ -90,7 +92,9 @@ def context(
     else:
         columns = ("category", "visibility", "state", "turn", "tokens", "path")
         print_table(
-            rows, columns, f"{alias}: nothing is in context" if at is None else f"{alias}: turn {at} saw nothing"
+            [{**row, "path": path_readable(row["path"])} for row in rows],
+            columns,
+            f"{alias}: nothing is in context" if at is None else f"{alias}: turn {at} saw nothing",
         )
         if rows:
             say("\nbodies: with a PATH or --json; 'engine packet' has the text as it was sent", dim=True)
@@ -116,6 +120,9 @@ def diff(
       engine diff demo 2 5 '**' | less
       engine diff demo 2 5 --json
     """
+    from engine.functions.paths import path_normalize, path_readable
+
+    path = path_normalize(path)
     with open_to_read(db) as database:
         alias = run_or_latest(database, run)
         for turn in (before, after):
@@ -127,7 +134,8 @@ def diff(
     if as_json:
         print_json(rows)
     elif path is None:
-        print_table([{**row, "visibility": _move(row)} for row in rows], ("change", "visibility", "path"), same)
+        shown = [{**row, "visibility": _move(row), "path": path_readable(row["path"])} for row in rows]
+        print_table(shown, ("change", "visibility", "path"), same)
     elif rows:
         for row in rows:
             _print_change(row, before, after)
@@ -137,13 +145,16 @@ def diff(
 
 def _print_change(row: Row, before: int, after: int) -> None:
     """Print the change of one entry: its columns that differ, then the unified diff of its text."""
-    print_title(f"diff {row['path']} ({row['change']})")
+    from engine.functions.paths import path_readable
+
+    path = path_readable(row["path"])
+    print_title(f"diff {path} ({row['change']})")
     if row["change"] in ("changed", "moved"):
         for name in _TOLD:
             if row[f"{name}_before"] != row[name]:
                 print_text(f"old {name} {row[f'{name}_before'] or '-'}\nnew {name} {row[name] or '-'}")
-    old = "/dev/null" if row["change"] == "appeared" else f"turn {before}, {row['path']}"
-    new = "/dev/null" if row["change"] == "disappeared" else f"turn {after}, {row['path']}"
+    old = "/dev/null" if row["change"] == "appeared" else f"turn {before}, {path}"
+    new = "/dev/null" if row["change"] == "disappeared" else f"turn {after}, {path}"
     print_difference(difference(row["body_before"] or "", row["body"] or "", old, new))
 
 
@@ -168,5 +179,6 @@ def _was_there(database: Database, alias: str, turns: tuple[int, int], path: str
 
 def _fail_for(alias: str, path: str, what: str, at: str) -> None:
     from engine.errors import NotFound
+    from engine.functions.paths import path_readable
 
-    raise NotFound(f"run {alias!r}: {path!r} {what}; 'engine context {alias}{at}' lists what is")
+    raise NotFound(f"run {alias!r}: {path_readable(path)!r} {what}; 'engine context {alias}{at}' lists what is")

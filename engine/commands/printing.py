@@ -154,6 +154,16 @@ def _print_blocks(names: list[str], rows: Sequence[Mapping[str, Any]], width: in
 
 
 def _print_plain(names: list[str], lines: list[list[str]]) -> None:
-    widths = [max(len(line[i]) for line in [names, *lines]) for i in range(len(names))]
+    widths = [max(_cells(line[i]) for line in [names, *lines]) for i in range(len(names))]
     for line in [names, *lines]:
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        padded = (cell + " " * (width - _cells(cell)) for cell, width in zip(line, widths, strict=True))
+        typer.echo((" " * _GAP).join(padded).rstrip())
+
+
+def _cells(text: str) -> int:
+    """The cells that a text takes at a terminal; `rich` is not imported for plain ones."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)

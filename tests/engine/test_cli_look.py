@@ -162,6 +162,51 @@ def test_a_slip_is_told_with_the_way_to_say_it(folder: Path, arguments: list[str
     assert told in " ".join(done.stderr.split())
 
 
+@pytest.mark.parametrize("group", ["skills", "personas", "policy", "threads", "cache", "relations", "keys", "workflow"])
+def test_a_group_of_commands_without_one_lists(folder: Path, group: str) -> None:
+    listed = engine(folder, group, "list")
+    assert listed.returncode == 0
+    bare = engine(folder, group)
+    assert (bare.returncode, bare.stdout, bare.stderr) == (0, listed.stdout, listed.stderr)
+    assert json.loads(engine(folder, group, "--json").stdout) == json.loads(
+        engine(folder, group, "list", "--json").stdout
+    )
+    misplaced = engine(folder, group, "--json", "list")
+    assert (misplaced.returncode, misplaced.stdout) == (2, "")
+    assert "options go behind the subcommand" in misplaced.stderr
+
+
+def test_what_was_changed_is_told_to_programs(folder: Path, tmp_path: Path) -> None:
+    aborted = json.loads(engine(folder, "abort", "demo", "--json").stdout)
+    assert aborted == {"run": "demo", "aborted": False, "status": 200, "queued": 0}
+    policy = json.loads(engine(tmp_path, "policy", "add", "pytest *", "--accept", "--json").stdout)
+    assert policy == json.loads(engine(tmp_path, "policy", "--json").stdout)[0]
+    assert json.loads(engine(tmp_path, "cache", "clear", "--json").stdout) == {"forgotten": 0}
+    assert json.loads(engine(tmp_path, "rules", "devmode", "on", "--json").stdout) == {"run": None, "devmode": True}
+
+
+def test_paths_are_shown_as_a_person_reads_them(tmp_path: Path) -> None:
+    answers = [
+        '<set path="known://größe/日本">two</set><set path="known://日">x</set><update status="102">on</update>',
+        '<update status="200">Done.</update>',
+    ]
+    told = engine(tmp_path, "run", "--no-repo", "--model", script(tmp_path / "s.jsonl", answers), "--run", "demo", "Go")
+    assert "[1] 200  set known://größe/日本" in told.stderr.splitlines()
+    for words in (["context", "demo"], ["diff", "demo", "1", "2"], ["get", "demo", "known://**"], ["log", "demo"]):
+        shown = engine(tmp_path, *words).stdout
+        assert "known://größe/日本" in shown
+        assert "%E6" not in shown
+    assert engine(tmp_path, "context", "demo", "known://größe/日本").stdout == "two\n"
+    assert "turn 2, known://größe/日本" in engine(tmp_path, "diff", "demo", "1", "2", "known://größe/日本").stdout
+    rows = json.loads(engine(tmp_path, "context", "demo", "--json").stdout)
+    assert "known://%E6%97%A5" in [row["path"] for row in rows], "programs get the path"
+
+
+def test_a_piped_table_is_padded_by_cells(folder: Path) -> None:
+    query = "select '日本語' as a, 1 as b union all select 'abc', 2 order by b"
+    assert engine(folder, "sql", query).stdout.splitlines() == ["a       b", "日本語  1", "abc     2"]
+
+
 def test_looking_where_there_is_no_database_says_how_to_get_one(tmp_path: Path) -> None:
     for command in ("runs", "show", "log", "packet", "context", "proposals", "resume", "shell"):
         done = engine(tmp_path, command)
