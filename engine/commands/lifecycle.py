@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .completing import complete_run
+from .completing import complete_run, complete_turn
 from .driving import drive
 from .exits import NOTHING_TO_DO
 from .printing import say
@@ -105,7 +105,10 @@ def fork(
         str, typer.Argument(metavar="RUN[@N]", help="The run to fork, and the turn.", autocompletion=complete_run)
     ],
     at: Annotated[
-        int | None, typer.Option("--at", metavar="N", min=1, help="As turn N was sent; default: as it is.")
+        int | None,
+        typer.Option(
+            "--at", metavar="N", min=1, help="As turn N was sent; default: as it is.", autocompletion=complete_turn
+        ),
     ] = None,
     name: Annotated[str | None, typer.Option("--as", metavar="NAME", help="The name of the fork.")] = None,
     as_json: JsonOption = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .completing import complete_path, complete_run
+from .completing import complete_path, complete_run, complete_turn
 from .differences import difference, print_difference, print_title
 from .printing import print_json, print_table, print_text, say
 from .shared import DbOption, JsonOption, RunArgument, open_to_read, open_to_write, run_or_latest
@@ -45,7 +45,10 @@ _TOLD = ("visibility", "state", "outcome", "attributes")
 def context(
     run: RunArgument = None,
     path: PathArgument = None,
-    at: Annotated[int | None, typer.Option("--at", metavar="TURN", help="As turn TURN saw it; default: now.")] = None,
+    at: Annotated[
+        int | None,
+        typer.Option("--at", metavar="TURN", help="As turn TURN saw it; default: now.", autocompletion=complete_turn),
+    ] = None,
     visible: VisibleOption = None,
     summarized: SummarizedOption = None,
     archived: ArchivedOption = None,
@@ -102,8 +105,10 @@ def context(
 
 def diff(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)],
-    before: Annotated[int, typer.Argument(metavar="N", help="The turn to compare.")],
-    after: Annotated[int, typer.Argument(metavar="M", help="The turn to compare it with.")],
+    before: Annotated[int, typer.Argument(metavar="N", help="The turn to compare.", autocompletion=complete_turn)],
+    after: Annotated[
+        int, typer.Argument(metavar="M", help="The turn to compare it with.", autocompletion=complete_turn)
+    ],
     path: PathArgument = None,
     as_json: JsonOption = False,
     db: DbOption = None,
