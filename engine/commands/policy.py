@@ -59,7 +59,7 @@ def list_(
         print_json(rows)
         return
     columns = ("policy_id", "level", "of", "decision", "command", "condition", "added_by", "message")
-    print_table(rows, columns, "no policies but those that come with the engine; --all lists them")
+    print_table(rows, columns, "no policies but those that come with the engine; 'engine policy list --all' lists them")
 
 
 @app.command()

@@ -421,6 +421,18 @@ def test_a_table_at_a_terminal_keeps_every_column_and_the_width(folder: Path) ->
     assert max(map(len, lines)) <= 60
 
 
+def test_a_last_column_that_is_left_little_room_stands_below_the_others(folder: Path) -> None:
+    query = "select 7 as turn, 'said' as action, printf('%.14c', '語') || ' ' || printf('%.14c', '本') as body"
+    said = on_terminal(folder, "sql", query, columns=40, NO_COLOR="1")[1]
+    assert re.sub(r"\x1b\[\d*m", "", said).splitlines() == [
+        "turn  action",
+        "  body",
+        "   7  said",
+        f"  {'語' * 14}",
+        f"  {'本' * 14}",
+    ]
+
+
 def test_a_row_that_is_too_wide_for_the_terminal_stands_in_lines_of_its_own(folder: Path) -> None:
     query = (
         "select 7 as turn, printf('%.39c', '語') as path, 'the last column is read whole' as body "
