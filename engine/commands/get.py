@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .matches import EntryPath, RunName, found
-from .printing import print_json, print_table, visible
+from .printing import print_json, print_table, shown_path, visible
 from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ def get(
       engine get demo src/main.py --visible > main.py
     """
     from engine.errors import error_for
-    from engine.functions.paths import path_readable
     from engine.requests import carry_out, located
 
     chosen = [name for name, on in (("visible", seen), ("summarized", summarized), ("archived", archived)) if on]
@@ -68,7 +67,7 @@ def get(
     if as_json:
         print_json([{name: row[name] for name in row if name not in ("outcome", "message")} for row in rows])
     elif is_glob:
-        shown = [{**row, "path": path_readable(row["path"])} for row in rows]
+        shown = [{**row, "path": shown_path(row["path"])} for row in rows]
         print_table(shown, ("category", "visibility", "state", "turn", "tokens", "path"), "")
     else:
         _print_body(rows[0]["body"] or "")

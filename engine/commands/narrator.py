@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from .folding import LAST_LINES, Area, Draft, LastLines
-from .printing import dollars, one_line, paint, say, visible
+from .printing import dollars, one_line, paint, say, shown_path, visible
 from .wrapping import wrapped
 
 _INDENT = "    "
@@ -95,12 +95,10 @@ class Narrator:
             self._area.show(f"turn {event['turn']}: the model is thinking")
 
     def _command(self, event: Mapping[str, Any]) -> None:
-        from engine.functions.paths import path_readable
-
         if event["type"] == "command":
             self._tell_prose()
         status, outcome = event.get("status") or 500, event.get("outcome") or ""
-        target = one_line(path_readable(event.get("target") or ""), 80)
+        target = one_line(shown_path(event.get("target") or ""), 80)
         if _closes(event) and not self._speaker:
             self._closing, target = target, ""  # it is printed whole below, unless another turn follows
         line = f"{event['action']} {target}".rstrip()

@@ -9,7 +9,7 @@ import typer
 
 from .completing import complete_path, complete_run, complete_turn
 from .differences import difference, print_difference, print_title
-from .printing import print_json, print_table, print_text, say
+from .printing import print_json, print_table, print_text, say, shown_path
 from .shared import DbOption, JsonOption, RunArgument, open_to_read, open_to_write, run_or_latest
 from .visibility import ArchivedOption, SummarizedOption, VisibleOption, move
 
@@ -68,7 +68,7 @@ def context(
       engine context demo 'known://**' --json
       engine context demo --visible 'src/*.py' --archived 'known://old/**'
     """
-    from engine.functions.paths import path_normalize, path_readable
+    from engine.functions.paths import path_normalize
     from engine.locate import database_to_read
 
     path = path_normalize(path)
@@ -95,7 +95,7 @@ def context(
     else:
         columns = ("category", "visibility", "state", "turn", "tokens", "path")
         print_table(
-            [{**row, "path": path_readable(row["path"])} for row in rows],
+            [{**row, "path": shown_path(row["path"])} for row in rows],
             columns,
             f"{alias}: nothing is in context" if at is None else f"{alias}: turn {at} saw nothing",
         )
@@ -125,7 +125,7 @@ def diff(
       engine diff demo 2 5 '**' | less
       engine diff demo 2 5 --json
     """
-    from engine.functions.paths import path_normalize, path_readable
+    from engine.functions.paths import path_normalize
 
     path = path_normalize(path)
     with open_to_read(db) as database:
@@ -139,7 +139,7 @@ def diff(
     if as_json:
         print_json(rows)
     elif path is None:
-        shown = [{**row, "visibility": _move(row), "path": path_readable(row["path"])} for row in rows]
+        shown = [{**row, "visibility": _move(row), "path": shown_path(row["path"])} for row in rows]
         print_table(shown, ("change", "visibility", "path"), same)
     elif rows:
         for row in rows:
@@ -150,9 +150,7 @@ def diff(
 
 def _print_change(row: Row, before: int, after: int) -> None:
     """Print the change of one entry: its columns that differ, then the unified diff of its text."""
-    from engine.functions.paths import path_readable
-
-    path = path_readable(row["path"])
+    path = shown_path(row["path"])
     print_title(f"diff {path} ({row['change']})")
     if row["change"] in ("changed", "moved"):
         for name in _TOLD:
@@ -184,6 +182,5 @@ def _was_there(database: Database, alias: str, turns: tuple[int, int], path: str
 
 def _fail_for(alias: str, path: str, what: str, at: str) -> None:
     from engine.errors import NotFound
-    from engine.functions.paths import path_readable
 
-    raise NotFound(f"run {alias!r}: {path_readable(path)!r} {what}; 'engine context {alias}{at}' lists what is")
+    raise NotFound(f"run {alias!r}: {shown_path(path)!r} {what}; 'engine context {alias}{at}' lists what is")

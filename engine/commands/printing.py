@@ -54,6 +54,14 @@ def visible(text: str) -> str:
     return drawn(text)
 
 
+def shown_path(path: str) -> str:
+    """A path with letters for its percent escapes, where all of them are seen; typed like that it names the same entry."""
+    from engine.functions.paths import path_readable
+
+    read = path_readable(path)
+    return read if visible(read) == read else path
+
+
 def one_line(value: Any, width: int = 100) -> str:
     """The first line of a value, at most `width` characters; what is left out is shown as '…'."""
     text = "" if value is None else visible(shown(value)).strip("\n")

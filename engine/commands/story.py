@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .printing import paint, visible
+from .printing import paint, shown_path, visible
 from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
@@ -108,9 +108,7 @@ def _lines(row: Row, width: int | None, room: int, show: str | None) -> Iterator
 
 def _command(row: Row, width: int | None, room: int, show: str | None) -> Iterator[tuple[str, str | None]]:
     """What was done: the line itself, more of its text, what came of it, the end of its output."""
-    from engine.functions.paths import path_readable
-
-    first, _, more = _seen(path_readable(row["target"] or "") or row["text"] or "").strip("\n").partition("\n")
+    first, _, more = _seen(shown_path(row["target"] or "") or row["text"] or "").strip("\n").partition("\n")
     text = more if row["target"] is None else _seen(row["text"] or "")
     colour = _colour(row)
     turn = "-" if row["turn"] is None else row["turn"]

@@ -202,6 +202,19 @@ def test_paths_are_shown_as_a_person_reads_them(tmp_path: Path) -> None:
     assert "known://%E6%97%A5" in [row["path"] for row in rows], "programs get the path"
 
 
+def test_a_path_that_is_shown_is_taken(tmp_path: Path) -> None:
+    answers = [
+        '<set path="größe.md">two\n</set><update status="102">on</update>',
+        '<update status="200">Done.</update>',
+    ]
+    told = engine(tmp_path, "run", "--model", script(tmp_path / "s.jsonl", answers), "--run", "demo", "Go").stderr
+    (line,) = (line.split() for line in told.splitlines() if line.endswith("--accept --continue"))
+    assert line[:4] == ["engine", "resolve", "demo", "'log://turn_1/set/größe.md'"]
+    assert "log://turn_1/set/größe.md" in engine(tmp_path, "proposals").stdout
+    done = engine(tmp_path, *line[1:3], line[3].strip("'"), *line[4:])
+    assert (done.returncode, done.stdout) == (0, "Done.\n")
+
+
 def test_a_piped_table_is_padded_by_cells(folder: Path) -> None:
     query = "select '日本語' as a, 1 as b union all select 'abc', 2 order by b"
     assert engine(folder, "sql", query).stdout.splitlines() == ["a       b", "日本語  1", "abc     2"]
