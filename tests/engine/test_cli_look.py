@@ -192,11 +192,12 @@ def test_paths_are_shown_as_a_person_reads_them(tmp_path: Path) -> None:
     ]
     told = engine(tmp_path, "run", "--no-repo", "--model", script(tmp_path / "s.jsonl", answers), "--run", "demo", "Go")
     assert "[1] 200  set known://größe/日本" in told.stderr.splitlines()
-    for words in (["context", "demo"], ["diff", "demo", "1", "2"], ["get", "demo", "known://**"], ["log", "demo"]):
+    looks = (["context"], ["diff", "demo", "1", "2"], ["get", "demo", "known://**"], ["log"], ["find", "two"])
+    for words in (*looks, ["set", "demo", "known://größe/日本", "three"]):
         shown = engine(tmp_path, *words).stdout
         assert "known://größe/日本" in shown
         assert "%E6" not in shown
-    assert engine(tmp_path, "context", "demo", "known://größe/日本").stdout == "two\n"
+    assert engine(tmp_path, "context", "demo", "known://größe/日本").stdout == "three\n"
     assert "turn 2, known://größe/日本" in engine(tmp_path, "diff", "demo", "1", "2", "known://größe/日本").stdout
     rows = json.loads(engine(tmp_path, "context", "demo", "--json").stdout)
     assert "known://%E6%97%A5" in [row["path"] for row in rows], "programs get the path"
