@@ -50,7 +50,7 @@ from .commands import (
     workflow,
 )
 from .commands.completing import complete_for_bash, is_for_bash
-from .commands.exits import FAILED, exit_code
+from .commands.exits import FAILED, INTERRUPTED, exit_code
 from .commands.grouped import Grouped, Quoted
 from .commands.printing import print_error
 from .errors import EngineError, NotFound
@@ -176,6 +176,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         _command()(arguments, prog_name=_NAME)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else FAILED
+    except KeyboardInterrupt:  # before the command line was read; afterwards each command sees to it
+        return INTERRUPTED
     except BrokenPipeError:
         return _reader_is_gone()
     except Exception as error:

@@ -22,12 +22,16 @@ SLUG_LENGTH = 80
 
 _COMPONENT = "-_.!~*'()"
 """What JavaScript's encodeURIComponent does not encode besides letters and digits."""
+_MEANT = "?[]{}%"
+"""What stands for something else in a path that is not escaped."""
 _WEB_SCHEMES = frozenset({"http", "https"})
 _ESCAPES = lazy_regex(r"((?:%[0-9A-Fa-f]{2})+)")
 _SPACE = lazy_regex(r"\s")
 _CONTROL = lazy_regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _CANONICAL = lazy_regex(r"(?!file:)[a-z][a-z0-9+.-]*://[\w.!~*'()/?\[\]{}-]*", re.ASCII)
 """Matches paths with a scheme that are canonical already."""
+_ENCODED = lazy_regex(r"(?!https?:|file:)[a-z][a-z0-9+.-]*://", re.ASCII)
+"""Matches the beginning of a path whose segments are percent-encoded."""
 _DRIVE = lazy_regex(r"[A-Za-z]:")
 _WILDCARD = lazy_regex(r"(?<!\\)(?:\\\\)*(?:[*?]|\[[!^]?(?:\w-\w)+_?\]|!\([^)]*\))")
 _WEB_WILDCARD = lazy_regex(r"(?<!\\)(?:\\\\)*\*")
@@ -132,6 +136,22 @@ def _slug(text: str) -> str:
     """`path_slug` of a text that is cut already. It is cached: an action needs that of its target several times."""
     cut = _SPACE.sub("_", text).replace(",", "/")
     return "/".join(quote(part, safe=_COMPONENT, errors="replace") for part in cut.split("/") if part)
+
+
+def path_readable(path: str) -> str:
+    """`path` with the letters that its escapes stand for, as a person reads it; what would be read as another path, and
+    what is not seen as itself, stays escaped. `path_normalize` gives `path` back. Files, web addresses and what is no path
+    are as they are.
+    """
+    return _ESCAPES.sub(_letters, path) if _ENCODED.match(path) else path
+
+
+def _letters(escapes: re.Match[str]) -> str:
+    try:
+        text = bytes.fromhex(escapes[0].replace("%", "")).decode()
+    except UnicodeDecodeError:
+        return escapes[0]
+    return "".join(each if each.isprintable() and each not in _MEANT else quote(each, safe="") for each in text)
 
 
 def path_error(path: str | None) -> str | None:

@@ -5,9 +5,10 @@
 -- views
 
 create view cost_by_day as
--- What the answers of each day, model and run cost in US dollars, each answer once: select day, sum(cost) from
--- cost_by_day group by day. 'cost' is null where the price of an answer is unknown; 'unknown_prices' says of how many,
--- 'known_cost' what the others cost. Tokens that nobody reported count as 0.
+-- What the answers of each day, model and run cost in US dollars, each answer once: select day, sum(known_cost),
+-- sum(unknown_prices) from cost_by_day group by day. 'unknown_prices' says of how many answers the price is unknown,
+-- 'known_cost' what the others cost. 'cost' is null where one is unknown, and sum(cost) would leave that row out in silence.
+-- Tokens that nobody reported count as 0.
 select
     date(a.at / 1000.0, 'unixepoch') as day,
     a.model,

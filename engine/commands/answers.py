@@ -8,7 +8,7 @@ import typer
 
 from .completing import complete_run
 from .printing import print_json, print_table, say
-from .shared import DbOption, JsonOption, database_or_fresh, open_existing
+from .shared import DbOption, JsonOption, database_or_fresh, is_alone, open_existing
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -24,7 +24,7 @@ from cached_answers
 
 
 @app.callback(invoke_without_command=True)
-def cache(context: typer.Context) -> None:
+def cache(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List and clear the answers that are given again.
 
     Where the setting answer_cache is 1, or 'engine run --cache' says so, a prompt that means nearly the same as one before,
@@ -33,13 +33,12 @@ def cache(context: typer.Context) -> None:
 
     \b
     Examples:
-      engine cache list
+      engine cache
       engine cache stats
       engine cache clear
     """
-    if not context.invoked_subcommand:
-        typer.echo(context.get_help())
-        raise typer.Exit
+    if is_alone(context, as_json, db):
+        list_(as_json=as_json, db=db)
 
 
 @app.command("list")
@@ -88,6 +87,7 @@ def clear(
     run: Annotated[
         str | None, typer.Option("--run", metavar="NAME", help="Only those of this run.", autocompletion=complete_run)
     ] = None,
+    as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Forget the answers, so that none is given again. Runs keep what they were answered.
@@ -101,4 +101,7 @@ def clear(
         before = database.value("select count(*) from cached_answers")
         database.insert("forget_answers", run=run)
         after = database.value("select count(*) from cached_answers")
-    say(f"{before - after} answers forgotten")
+    if as_json:
+        print_json({"forgotten": before - after})
+    else:
+        say(f"{before - after} answer{'' if before - after == 1 else 's'} forgotten")

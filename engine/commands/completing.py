@@ -53,7 +53,9 @@ _STAR_COMMANDS = """
 _TURNS = """
     select cast(turn as text)
     from past_turns
-    where run = :run and seen_at is not null and substr(turn, 1, length(:typed)) = :typed
+    where seen_at is not null
+        and run = coalesce(:run, (select alias from runs order by role <> 'main', updated_at desc, id desc limit 1))
+        and substr(turn, 1, length(:typed)) = :typed
     order by turn desc
 """
 

@@ -16,7 +16,7 @@ from .asking import AcceptAll, options_of, show_proposal, terminal
 from .exits import INTERRUPTED, exit_code
 from .interrupt import Interrupt
 from .narrator import Narrator
-from .printing import costs, one_line, print_json_text, print_text, say, visible
+from .printing import costs, one_line, print_json_text, print_text, say, shown_path, visible
 from .shared import db_flag
 from .wrapping import wrapped
 
@@ -142,6 +142,6 @@ def say_how_to_resolve(db: Database, run: str, given: Path | None) -> None:
             say(f"  options: {visible('; '.join(options))}")
         # of a path that two runs of the tree have, the run is named
         named = run if paths.count(proposal["path"]) == 1 else proposal["run"]
-        line = f"engine resolve{flag} {named} {shlex.quote(proposal['path'])}"
+        line = f"engine resolve{flag} {named} {shlex.quote(shown_path(proposal['path']))}"
         accepting = "--answer TEXT" if proposal["kind"] == "question" else "--accept"
         say(f"  {line} {accepting} --continue\n  {line} --reject --reason WHY --continue")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .printing import print_json, print_table, say
-from .shared import DbOption, JsonOption, open_to_read, open_to_write
+from .shared import DbOption, JsonOption, is_alone, open_to_read, open_to_write
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -41,9 +41,7 @@ def files(context: typer.Context, root: RootOption = None, as_json: JsonOption =
       engine files ignore '**/*.min.js'
       engine files rm '**/*.min.js'
     """
-    if context.invoked_subcommand:
-        if root is not None or db is not None or as_json:
-            raise typer.BadParameter(f"options go behind the subcommand: engine files {context.invoked_subcommand} …")
+    if not is_alone(context, root, as_json, db):
         return
     place, patterns, database, untracked = _known(root, db)
     listed = _listed(place, patterns, database, untracked)

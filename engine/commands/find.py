@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .completing import complete_run
-from .printing import one_line, print_json, print_table, say
+from .printing import one_line, print_json, print_table, say, shown_path
 from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ def find(
     if as_json:
         print_json(rows)
     else:
-        print_table(rows, found.columns, f"nothing that was said, done or read holds {text!r}")
+        shown = [{**row, "path": shown_path(row["path"] or "")} for row in rows]
+        print_table(shown, found.columns, f"nothing that was said, done or read holds {text!r}")
     if found.cut:
         say(f"the latest {limit:,} hits; --limit N gives more")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .matches import EntryPath, RunName, found
-from .printing import print_json, print_table, visible
+from .printing import print_json, print_table, shown_path, visible
 from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def get(
     if as_json:
         print_json([{name: row[name] for name in row if name not in ("outcome", "message")} for row in rows])
     elif is_glob:
-        print_table(rows, ("category", "visibility", "state", "turn", "tokens", "path"), "")
+        shown = [{**row, "path": shown_path(row["path"])} for row in rows]
+        print_table(shown, ("category", "visibility", "state", "turn", "tokens", "path"), "")
     else:
         _print_body(rows[0]["body"] or "")
 

@@ -10,7 +10,7 @@ import typer
 
 from .completing import complete_provider
 from .printing import print_json, print_table, say, visible
-from .shared import JsonOption, nearest
+from .shared import JsonOption, is_alone, nearest
 
 if TYPE_CHECKING:
     from engine.models.providers import Provider
@@ -24,7 +24,7 @@ ProjectOption = Annotated[bool, typer.Option("--project", help="In the store of 
 
 
 @app.callback(invoke_without_command=True)
-def keys(context: typer.Context) -> None:
+def keys(context: typer.Context, as_json: JsonOption = False) -> None:
     """Keep keys of providers, and say where they come from. A key is never shown.
 
     A key comes from the first of these that has one: --key-from, the environment, .env of the folder, the store of the
@@ -33,12 +33,11 @@ def keys(context: typer.Context) -> None:
     \b
     Examples:
       engine keys set openai
-      engine keys list
+      engine keys
       engine keys rm openai
     """
-    if not context.invoked_subcommand:
-        typer.echo(context.get_help())
-        raise typer.Exit
+    if is_alone(context, as_json):
+        list_(as_json=as_json)
 
 
 @app.command("set", context_settings={"allow_extra_args": True})

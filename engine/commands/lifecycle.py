@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .completing import complete_run
+from .completing import complete_run, complete_turn
 from .driving import drive
 from .exits import NOTHING_TO_DO
 from .printing import say
@@ -23,6 +23,14 @@ from .shared import (
 
 if TYPE_CHECKING:
     from engine.api import Database
+
+
+_STANDS = """
+    select r.status, (select count(*) from loop_list as l where l.run = r.alias and l.status = 100) as queued
+    from runs as r
+    where r.alias = ?
+"""
+"""The status of a run, and its prompts that are in line."""
 
 
 def resume(
@@ -65,21 +73,31 @@ def abort(
     reason: Annotated[
         str, typer.Option("--reason", metavar="TEXT", help="Why; stored as the reason of the prompt's end.")
     ] = "aborted",
+    as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Abort the active prompt of a run, also in another process. Queued prompts stay.
 
+    JSON has the run, whether it was doing anything, its status, and how many prompts are still in line.
+
     \b
-    Example:
+    Examples:
       engine abort demo --reason "wrong folder"
+      engine abort demo --json
     """
+    from .printing import print_json
+
     with open_existing(db) as database:
         alias = run_or_latest(database, run)
-        if not _step(database, alias):
+        busy = bool(_step(database, alias))
+        if busy:
+            database.abort(alias, reason)
+        if as_json:
+            print_json({"run": alias, "aborted": busy, **(database.row(_STANDS, (alias,)) or {})})
+        elif busy:
+            say(f"{alias}: aborted")
+        else:
             say(f"{alias} is not doing anything; nothing was aborted")
-            return
-        database.abort(alias, reason)
-        say(f"{alias}: aborted")
 
 
 def fork(
@@ -87,7 +105,10 @@ def fork(
         str, typer.Argument(metavar="RUN[@N]", help="The run to fork, and the turn.", autocompletion=complete_run)
     ],
     at: Annotated[
-        int | None, typer.Option("--at", metavar="N", min=1, help="As turn N was sent; default: as it is.")
+        int | None,
+        typer.Option(
+            "--at", metavar="N", min=1, help="As turn N was sent; default: as it is.", autocompletion=complete_turn
+        ),
     ] = None,
     name: Annotated[str | None, typer.Option("--as", metavar="NAME", help="The name of the fork.")] = None,
     as_json: JsonOption = False,

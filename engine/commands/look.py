@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from .completing import complete_turn
 from .printing import cost_cell, costs, dollars, one_line, print_json, print_table, print_text, say, visible
 from .shared import DbOption, JsonOption, RunArgument, db_flag, open_to_read, run_or_latest
 from .story import print_story, story
@@ -137,7 +138,9 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
 
 def log(
     run: RunArgument = None,
-    turn: Annotated[int | None, typer.Option("--turn", metavar="N", help="Only this turn.")] = None,
+    turn: Annotated[
+        int | None, typer.Option("--turn", metavar="N", help="Only this turn.", autocompletion=complete_turn)
+    ] = None,
     full: Annotated[bool, typer.Option("--full", help="Show outputs whole, not only their ends.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .printing import print_json, print_table, say
-from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, open_to_write
+from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, is_alone, open_to_write
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -35,9 +35,7 @@ def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = N
       engine models install local
       ENGINE_MODEL_fast=openrouter/openai/gpt-5-mini engine models
     """
-    if context.invoked_subcommand:
-        if db is not None or as_json:
-            raise typer.BadParameter(f"options go behind the subcommand: engine models {context.invoked_subcommand} …")
+    if not is_alone(context, as_json, db):
         return
     with database_or_fresh(db) as database:
         rows = listed(database)

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from .folding import LAST_LINES, Area, Draft, LastLines
-from .printing import dollars, one_line, paint, say, visible
+from .printing import dollars, one_line, paint, say, shown_path, visible
 from .wrapping import wrapped
 
 _INDENT = "    "
@@ -27,6 +27,7 @@ class Narrator:
         self._area = Area() if sys.stderr.isatty() else None
         self._draft = Draft()
         self._speaker = ""
+        self._closing = ""
         self._output = LastLines()
         self._tellers = {
             "turn": self._turn,
@@ -84,6 +85,7 @@ class Narrator:
         free = max(ceiling - used, 0)
         spent = "" if event.get("cost") == 0 else f", {dollars(event.get('cost'))}"
         self._tell_output()
+        self._tell_closing()
         for line in wrapped(
             f"{used:,} tokens used, {free:,} free{spent}", self._width, f"[{event['turn']}]      ", _INDENT
         ):
@@ -96,7 +98,10 @@ class Narrator:
         if event["type"] == "command":
             self._tell_prose()
         status, outcome = event.get("status") or 500, event.get("outcome") or ""
-        line = f"{event['action']} {one_line(event.get('target'), 80)}".rstrip()
+        target = one_line(shown_path(event.get("target") or ""), 80)
+        if _closes(event) and not self._speaker:
+            self._closing, target = target, ""  # it is printed whole below, unless another turn follows
+        line = f"{event['action']} {target}".rstrip()
         said = one_line(event.get("body"), 120) if status >= 400 and not outcome.startswith("exit:") else ""
         colour = "green" if status < 300 else "yellow" if outcome in {"aborted", "cancelled"} else "red"
         result = outcome.replace(":", " ") if outcome.startswith("exit:") else str(status)
@@ -158,6 +163,12 @@ class Narrator:
             for line in wrapped(visible(prose), self._width, _INDENT, _INDENT):
                 say(line)
 
+    def _tell_closing(self) -> None:
+        """Print the answer after which the run went on: that of a prompt before, or one that was not accepted."""
+        closing, self._closing = self._closing, ""
+        for line in wrapped(closing, self._width, _INDENT, _INDENT) if closing else ():
+            say(line)
+
     def _tell_output(self) -> None:
         """Print the last lines of what a command printed."""
         output, self._output = self._output, LastLines()
@@ -177,3 +188,8 @@ class Narrator:
     def _rest(self) -> None:
         if self._area:
             self._area.hide()
+
+
+def _closes(event: Mapping[str, Any]) -> bool:
+    """Whether the event is an update that ends its prompt."""
+    return event["action"] == "update" and not event.get("outcome") and event.get("status") != 102

@@ -32,7 +32,10 @@ def packet(
         str | None, typer.Option("--role", metavar="ROLE", help="Only the text of this message: system or user.")
     ] = None,
     diff: Annotated[
-        int | None, typer.Option("--diff", metavar="M", help="Only the unified diff from the packet of turn M.")
+        int | None,
+        typer.Option(
+            "--diff", metavar="M", help="Only the unified diff from the packet of turn M.", autocompletion=complete_turn
+        ),
     ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Check the stored packets against their hashes, of all turns or of TURN.")

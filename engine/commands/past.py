@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .completing import complete_path, complete_run
+from .completing import complete_path, complete_run, complete_turn
 from .differences import difference, print_difference, print_title
-from .printing import print_json, print_table, print_text, say
+from .printing import print_json, print_table, print_text, say, shown_path
 from .shared import DbOption, JsonOption, RunArgument, open_to_read, open_to_write, run_or_latest
 from .visibility import ArchivedOption, SummarizedOption, VisibleOption, move
 
@@ -45,7 +45,10 @@ _TOLD = ("visibility", "state", "outcome", "attributes")
 def context(
     run: RunArgument = None,
     path: PathArgument = None,
-    at: Annotated[int | None, typer.Option("--at", metavar="TURN", help="As turn TURN saw it; default: now.")] = None,
+    at: Annotated[
+        int | None,
+        typer.Option("--at", metavar="TURN", help="As turn TURN saw it; default: now.", autocompletion=complete_turn),
+    ] = None,
     visible: VisibleOption = None,
     summarized: SummarizedOption = None,
     archived: ArchivedOption = None,
@@ -65,8 +68,10 @@ def context(
       engine context demo 'known://**' --json
       engine context demo --visible 'src/*.py' --archived 'known://old/**'
     """
+    from engine.functions.paths import path_normalize
     from engine.locate import database_to_read
 
+    path = path_normalize(path)
     moves = {"visible": visible, "summarized": summarized, "archived": archived}
     changing = any(moves.values())
     if changing and at is not None:
@@ -90,7 +95,9 @@ def context(
     else:
         columns = ("category", "visibility", "state", "turn", "tokens", "path")
         print_table(
-            rows, columns, f"{alias}: nothing is in context" if at is None else f"{alias}: turn {at} saw nothing"
+            [{**row, "path": shown_path(row["path"])} for row in rows],
+            columns,
+            f"{alias}: nothing is in context" if at is None else f"{alias}: turn {at} saw nothing",
         )
         if rows:
             say("\nbodies: with a PATH or --json; 'engine packet' has the text as it was sent", dim=True)
@@ -98,8 +105,10 @@ def context(
 
 def diff(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)],
-    before: Annotated[int, typer.Argument(metavar="N", help="The turn to compare.")],
-    after: Annotated[int, typer.Argument(metavar="M", help="The turn to compare it with.")],
+    before: Annotated[int, typer.Argument(metavar="N", help="The turn to compare.", autocompletion=complete_turn)],
+    after: Annotated[
+        int, typer.Argument(metavar="M", help="The turn to compare it with.", autocompletion=complete_turn)
+    ],
     path: PathArgument = None,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -116,6 +125,9 @@ def diff(
       engine diff demo 2 5 '**' | less
       engine diff demo 2 5 --json
     """
+    from engine.functions.paths import path_normalize
+
+    path = path_normalize(path)
     with open_to_read(db) as database:
         alias = run_or_latest(database, run)
         for turn in (before, after):
@@ -127,7 +139,8 @@ def diff(
     if as_json:
         print_json(rows)
     elif path is None:
-        print_table([{**row, "visibility": _move(row)} for row in rows], ("change", "visibility", "path"), same)
+        shown = [{**row, "visibility": _move(row), "path": shown_path(row["path"])} for row in rows]
+        print_table(shown, ("change", "visibility", "path"), same)
     elif rows:
         for row in rows:
             _print_change(row, before, after)
@@ -137,13 +150,14 @@ def diff(
 
 def _print_change(row: Row, before: int, after: int) -> None:
     """Print the change of one entry: its columns that differ, then the unified diff of its text."""
-    print_title(f"diff {row['path']} ({row['change']})")
+    path = shown_path(row["path"])
+    print_title(f"diff {path} ({row['change']})")
     if row["change"] in ("changed", "moved"):
         for name in _TOLD:
             if row[f"{name}_before"] != row[name]:
                 print_text(f"old {name} {row[f'{name}_before'] or '-'}\nnew {name} {row[name] or '-'}")
-    old = "/dev/null" if row["change"] == "appeared" else f"turn {before}, {row['path']}"
-    new = "/dev/null" if row["change"] == "disappeared" else f"turn {after}, {row['path']}"
+    old = "/dev/null" if row["change"] == "appeared" else f"turn {before}, {path}"
+    new = "/dev/null" if row["change"] == "disappeared" else f"turn {after}, {path}"
     print_difference(difference(row["body_before"] or "", row["body"] or "", old, new))
 
 
@@ -169,4 +183,4 @@ def _was_there(database: Database, alias: str, turns: tuple[int, int], path: str
 def _fail_for(alias: str, path: str, what: str, at: str) -> None:
     from engine.errors import NotFound
 
-    raise NotFound(f"run {alias!r}: {path!r} {what}; 'engine context {alias}{at}' lists what is")
+    raise NotFound(f"run {alias!r}: {shown_path(path)!r} {what}; 'engine context {alias}{at}' lists what is")

@@ -9,7 +9,7 @@ import typer
 
 from .completing import complete_persona
 from .printing import one_line, print_json, print_table, print_text, say, visible
-from .shared import DbOption, JsonOption, database_or_fresh, nearest, open_existing, open_to_write
+from .shared import DbOption, JsonOption, database_or_fresh, is_alone, nearest, open_existing, open_to_write
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -17,19 +17,18 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a persona
 
 
 @app.callback(invoke_without_command=True)
-def personas(context: typer.Context) -> None:
+def personas(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List, add, show and remove personas.
 
     \b
     Examples:
-      engine personas list
+      engine personas
       engine personas add editor.md
       engine run --persona editor "Shorten notes.md"
       engine personas rm editor
     """
-    if not context.invoked_subcommand:
-        typer.echo(context.get_help())
-        raise typer.Exit
+    if is_alone(context, as_json, db):
+        list_(as_json=as_json, db=db)
 
 
 @app.command("list")

@@ -45,7 +45,9 @@ def plan(
       engine plan demo --json | jq '.[].steps[] | select(.status != "done")'
     """
     from engine.errors import NotFound
+    from engine.functions.paths import path_normalize
 
+    path = path_normalize(path)
     with open_to_read(db) as database:
         alias = run_or_latest(database, run)
         rows = database.rows(

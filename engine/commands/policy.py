@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .printing import one_line, print_json, print_table, say, visible
-from .shared import DbOption, JsonOption, db_flag, open_to_read, open_to_write
+from .shared import DbOption, JsonOption, database_or_fresh, db_flag, is_alone, open_to_write
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -22,23 +22,22 @@ RootOption = Annotated[
 
 
 @app.callback(invoke_without_command=True)
-def policy(context: typer.Context) -> None:
+def policy(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Refuse, accept or always ask about command lines.
 
     A line is read as a shell reads it, and each program in it is decided on. Policies hold under --yolo too.
 
     \b
     Examples:
-      engine policy list
+      engine policy
       engine policy explain 'cd src && vim main.py'
       engine policy add 'pytest *' --accept
       engine policy add 'git push*' --ask
       engine policy add curl --refuse "Use <get path=\\"https://…\\">."
       engine policy rm 70
     """
-    if not context.invoked_subcommand:
-        typer.echo(context.get_help())
-        raise typer.Exit
+    if is_alone(context, as_json, db):
+        list_(as_json=as_json, db=db)
 
 
 @app.command("list")
@@ -54,13 +53,13 @@ def list_(
       engine policy list
       engine policy list --all --json
     """
-    with open_to_read(db) as database:
+    with database_or_fresh(db) as database:
         rows = database.rows("select * from policies where :all or level <> 'shipped'", {"all": everything})
     if as_json:
         print_json(rows)
         return
     columns = ("policy_id", "level", "of", "decision", "command", "condition", "added_by", "message")
-    print_table(rows, columns, "no policies but those that come with the engine; --all lists them")
+    print_table(rows, columns, "no policies but those that come with the engine; 'engine policy list --all' lists them")
 
 
 @app.command()
@@ -78,6 +77,7 @@ def add(
     ] = None,
     run: RunOption = None,
     root: RootOption = None,
+    as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Add a policy for this folder's project, or for one run.
@@ -111,6 +111,10 @@ def add(
             except_arguments=except_arguments,
             by=user_name(),
         )
+        row = database.row("select * from policies where policy_id = ?", (number,))
+    if as_json:
+        print_json(row)
+        return
     say(f"policy {number}: {one_line(command, 80)}: {chosen[0]}")
 
 

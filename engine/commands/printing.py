@@ -16,6 +16,8 @@ from .wrapping import wrapped
 # In terminal cells: the widest column of a table, the last one excepted, and the gap between two columns.
 _WIDEST = 40
 _GAP = 2
+# The fewest cells that a cut last column is left; where there are less, it stands whole below the others.
+_LEAST_LEFT = 30
 
 
 def say(text: str = "", colour: str | None = None, *, dim: bool = False) -> None:
@@ -50,6 +52,14 @@ def paint(text: str, colour: str | None = None, *, dim: bool = False, stream: Te
 def visible(text: str) -> str:
     """`text` with escapes for what would not be seen as itself or controls a terminal; line feeds and tabs stay."""
     return drawn(text)
+
+
+def shown_path(path: str) -> str:
+    """A path with letters for its percent escapes, where all of them are seen; typed like that it names the same entry."""
+    from engine.functions.paths import path_readable
+
+    read = path_readable(path)
+    return read if visible(read) == read else path
 
 
 def one_line(value: Any, width: int = 100) -> str:
@@ -116,7 +126,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Iterable[str], empty
 def _print_rich(names: list[str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Print a table as wide as the terminal; the last column is cut to the width that the others leave.
 
-    Where they leave none, each row is printed as lines of its own instead.
+    Where they leave little, it stands below them; where they do not fit themselves, each row is printed as lines of its own.
     """
     from rich.console import Console
     from rich.table import Table
@@ -129,16 +139,28 @@ def _print_rich(names: list[str], rows: Sequence[Mapping[str, Any]]) -> None:
     if sum(widths[:-1]) + _GAP * (len(names) - 1) + len(names[-1]) > console.width:
         _print_blocks(names, rows, console.width)
         return
-    widths[-1] = max(len(names[-1]), min(widths[-1], console.width - sum(widths[:-1]) - _GAP * len(widths)))
+    left = max(len(names[-1]), console.width - sum(widths[:-1]) - _GAP * len(widths))
+    below = left < min(widths[-1], _LEAST_LEFT) and len(names) > 1
+    widths[-1] = min(widths[-1], left)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
-    for name, width in zip(names, widths, strict=True):
+    shown = names[:-1] if below else names
+    for name, width in zip(shown, widths, strict=False):
         numbers = all(isinstance(row[name], int | float | None) for row in rows)
         table.add_column(Text(name), justify="right" if numbers else "left", width=width, no_wrap=True)
-    for line in cells:
-        for cell, width in zip(line, widths, strict=True):
+    for row_cells in cells:
+        for cell, width in zip(row_cells, widths, strict=True):
             cell.truncate(width, overflow="ellipsis")
-        table.add_row(*line)
-    console.print(table, crop=False, overflow="ignore")
+        table.add_row(*row_cells[: len(shown)])
+    if not below:
+        console.print(table, crop=False, overflow="ignore")
+        return
+    with console.capture() as drawn_table:
+        console.print(table, crop=False, overflow="ignore")
+    lasts = [names[-1], *(one_line(row[names[-1]], 400) for row in rows)]
+    for line, last in zip(drawn_table.get().splitlines(), lasts, strict=True):
+        typer.echo(line.rstrip())
+        for piece in wrapped(last, console.width, "  ", "  ") if last else ():
+            typer.echo(piece)
 
 
 def _print_blocks(names: list[str], rows: Sequence[Mapping[str, Any]], width: int) -> None:
@@ -154,6 +176,16 @@ def _print_blocks(names: list[str], rows: Sequence[Mapping[str, Any]], width: in
 
 
 def _print_plain(names: list[str], lines: list[list[str]]) -> None:
-    widths = [max(len(line[i]) for line in [names, *lines]) for i in range(len(names))]
+    widths = [max(_cells(line[i]) for line in [names, *lines]) for i in range(len(names))]
     for line in [names, *lines]:
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        padded = (cell + " " * (width - _cells(cell)) for cell, width in zip(line, widths, strict=True))
+        typer.echo((" " * _GAP).join(padded).rstrip())
+
+
+def _cells(text: str) -> int:
+    """The cells that a text takes at a terminal; `rich` is not imported for plain ones."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)

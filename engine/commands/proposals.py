@@ -10,7 +10,7 @@ import typer
 from .asking import proposal_lines, proposal_notes, user_name
 from .completing import complete_proposal, complete_run
 from .driving import drive, say_how_to_resolve
-from .printing import one_line, print_json, say, visible
+from .printing import one_line, print_json, say, shown_path, visible
 from .screen import printed_rows
 from .shared import DbOption, JsonOption, KeyFromOption, db_flag, open_to_read, open_to_write, run_or_latest, use_keys
 from .wrapping import line_width, wrapped
@@ -50,7 +50,7 @@ def proposals(
     for row in found:
         what = f"{row['action']} {one_line(row['target'], 80)}"
         title = f"{row['tree'] or row['run']} turn {row['turn']}, {what}, since {row['since']}"
-        lines = [visible(row["path"]), *proposal_lines(row), *proposal_notes(row)]
+        lines = [visible(shown_path(row["path"])), *proposal_lines(row), *proposal_notes(row)]
         typer.echo(
             "\n".join(
                 [
@@ -105,7 +105,7 @@ def resolve(
         alias = run_or_latest(database, run)
         rows = _chosen(database, alias, path, everything)
         if answer is not None and any(row["kind"] != "question" for row in rows):
-            raise ValidationError(f"{rows[0]['path']} is no question; use --accept or --reject")
+            raise ValidationError(f"{shown_path(rows[0]['path'])} is no question; use --accept or --reject")
         database.resolve(
             alias,
             None if everything else rows[0]["path"],
@@ -135,16 +135,17 @@ def _decision(accept: bool | None, answer: str | None) -> bool:
 def _chosen(db: Database, run: str, path: str | None, everything: bool) -> list[Row]:
     """The open proposals that the arguments name; raises `NotFound` (404), or `ValidationError` (400) for several paths."""
     from engine.errors import NotFound, ValidationError
+    from engine.functions.paths import path_normalize
 
     rows = db.rows(
         "select * from open_proposals where run in (select run from tree_runs where top = :run) "
         "and (:path is null or path = :path) order by proposal_id",
-        {"run": run, "path": None if everything else path},
+        {"run": run, "path": None if everything else path_normalize(path)},
     )
     if not rows:
         where = f"{path}: nothing is proposed there" if path else f"run {run!r}: nothing waits for a decision"
         raise NotFound(f"{where}; see 'engine proposals'")
     if path is None and not everything and len({(row["run"], row["path"]) for row in rows}) > 1:
-        listed = ", ".join(str(row["path"]) for row in rows)
+        listed = ", ".join(shown_path(row["path"]) for row in rows)
         raise ValidationError(f"run {run!r} waits for several decisions; name one of {listed}, or use --all")
     return rows

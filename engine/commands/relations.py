@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .printing import one_line, print_json, print_json_text, print_table, print_text, say
-from .shared import DbOption, JsonOption, open_to_read, open_to_write
+from .shared import DbOption, JsonOption, database_or_fresh, is_alone, open_to_read, open_to_write
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -23,7 +23,7 @@ RunOption = Annotated[
 
 
 @app.callback(invoke_without_command=True)
-def relations(context: typer.Context) -> None:
+def relations(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Keep a graph of what belongs together.
 
     A node is below any number of others, and never below itself. The plans of runs and their steps are nodes as well.
@@ -35,9 +35,8 @@ def relations(context: typer.Context) -> None:
       engine relations show auth
       engine relations export > relations.json
     """
-    if not context.invoked_subcommand:
-        typer.echo(context.get_help())
-        raise typer.Exit
+    if is_alone(context, as_json, db):
+        list_(as_json=as_json, db=db)
 
 
 @app.command("list")
@@ -58,7 +57,7 @@ def list_(
       engine relations list --run demo --status pending
     """
     view = "root_nodes" if roots else "leaf_nodes" if leaves else "graph_nodes"
-    with open_to_read(db) as database:
+    with database_or_fresh(db) as database:
         rows = database.rows(
             f"select v.*, r.alias as run from {view} as v left join runs as r on 'run:' || r.id = v.scope "  # noqa: S608 - one of three
             "where (:scope is null or v.scope = :scope) and (:type is null or v.type = :type) "

@@ -234,6 +234,7 @@ def devmode(
         str | None, typer.Option("--run", metavar="RUN", help="In this run only.", autocompletion=complete_run)
     ] = None,
     everywhere: GlobalOption = False,
+    as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Show or switch devmode: the model ends each answer with what was loaded and what it followed.
@@ -264,4 +265,7 @@ def devmode(
             "(select value from json_each(?))), 0)",
             (run, str(store.sets_of(database, root()))),
         )
+    if as_json:
+        print_json({"run": run, "devmode": bool(is_on)})
+        return
     typer.echo(f"devmode: {'on' if is_on else 'off'}{f' in run {run}' if run else ''}")

@@ -11,7 +11,7 @@ from .completing import complete_domain
 from .init import GlobalOption
 from .printing import print_json, print_table, say
 from .rule_settings import root
-from .shared import DbOption, JsonOption, database_or_fresh, open_existing, open_to_write
+from .shared import DbOption, JsonOption, database_or_fresh, is_alone, open_existing, open_to_write
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -54,9 +54,7 @@ def rules(context: typer.Context, as_json: JsonOption = False, db: DbOption = No
       engine rules explain 'add an endpoint *brief'
       engine rules disable security --run demo
     """
-    if context.invoked_subcommand:
-        if as_json or db is not None:
-            raise typer.BadParameter(f"options go behind the subcommand: engine rules {context.invoked_subcommand} …")
+    if not is_alone(context, as_json, db):
         return
     rule_reports.status(as_json, db)
 

@@ -217,6 +217,14 @@ def db_flag(given: Path | None) -> str:
     return "" if given is None else f" --db {shlex.quote(str(given))}"
 
 
+def is_alone(context: typer.Context, *options: object) -> bool:
+    """Whether a group of commands was called without one of them, so that it lists; `options` are those given to it."""
+    if context.invoked_subcommand and any(options):
+        group = f"engine {context.info_name} {context.invoked_subcommand}"
+        raise typer.BadParameter(f"options go behind the subcommand: {group} …")
+    return not context.invoked_subcommand
+
+
 def nearest(name: str, names: Iterable[str], otherwise: str) -> str:
     """A question for the nearest of `names`; `otherwise` where none is near."""
     from difflib import get_close_matches

@@ -10,7 +10,16 @@ import typer
 
 from .completing import complete_skill
 from .printing import one_line, print_json, print_table, print_text, say, visible
-from .shared import DbOption, JsonOption, database_or_fresh, nearest, open_existing, open_to_write, writable_or_fresh
+from .shared import (
+    DbOption,
+    JsonOption,
+    database_or_fresh,
+    is_alone,
+    nearest,
+    open_existing,
+    open_to_write,
+    writable_or_fresh,
+)
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -28,7 +37,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a skill."
 
 
 @app.callback(invoke_without_command=True)
-def skills(context: typer.Context) -> None:
+def skills(context: typer.Context, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List, add, remove, show and search skills.
 
     A model is told their names and descriptions, and gets one when a task fits it. Those in the folders where agents keep
@@ -36,16 +45,15 @@ def skills(context: typer.Context) -> None:
 
     \b
     Examples:
-      engine skills list
+      engine skills
       engine skills add ~/skills/release
       engine skills add https://example.org/skills/review.zip
       engine skills show release
       engine skills search "sign a release"
       engine skills rm release
     """
-    if not context.invoked_subcommand:
-        typer.echo(context.get_help())
-        raise typer.Exit
+    if is_alone(context, root, as_json, db):
+        list_(root, as_json=as_json, db=db)
 
 
 @app.command("list")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .printing import paint, visible
+from .printing import paint, shown_path, visible
 from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _lines(row: Row, width: int | None, room: int, show: str | None) -> Iterator
 
 def _command(row: Row, width: int | None, room: int, show: str | None) -> Iterator[tuple[str, str | None]]:
     """What was done: the line itself, more of its text, what came of it, the end of its output."""
-    first, _, more = _seen(row["target"] or row["text"] or "").strip("\n").partition("\n")
+    first, _, more = _seen(shown_path(row["target"] or "") or row["text"] or "").strip("\n").partition("\n")
     text = more if row["target"] is None else _seen(row["text"] or "")
     colour = _colour(row)
     turn = "-" if row["turn"] is None else row["turn"]
@@ -125,7 +125,8 @@ def _command(row: Row, width: int | None, room: int, show: str | None) -> Iterat
     for change in _several(row["changes"]):
         yield from _plainly(wrapped(f"{_counts([change])} {_seen(change['path'])}", width, _INDENT, _INDENT * 2), None)
     if row["message"]:
-        yield from _plainly(wrapped(_seen(row["message"]).strip("\n"), width, _INDENT, _INDENT), colour)
+        told = wrapped(_seen(row["message"]).strip("\n"), width, _INDENT, _INDENT)
+        yield from _plainly(_shortened(told) if show and row["status"] < 400 else told, colour)
     for output in row["outputs"]:
         yield from _output(output, width, show)
 

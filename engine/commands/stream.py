@@ -44,14 +44,16 @@ def stream(
       engine stream demo log://turn_1/sh/npm_start --json
       engine stream demo sh://turn_1/npm_start_1 --cancel --reason "wrong port"
     """
+    from engine.functions.paths import path_normalize
+    from engine.streaming import end_of
+
     if reason is not None and not cancel:
         raise typer.BadParameter("it says why --cancel ends the command", param_hint="--reason")
+    path = path_normalize(path) or ""
     if cancel:
         _cancel(db, run, path, reason)
         if not follow:
             return
-    from engine.streaming import end_of
-
     with open_to_read(db) as database:
         try:
             for piece in database.stream(run, path, follow=follow):

@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from .printing import one_line, print_json, print_table, say
-from .shared import DbOption, JsonOption, RunArgument, open_to_read, open_to_write, run_or_latest
+from .shared import (
+    DbOption,
+    JsonOption,
+    RunArgument,
+    database_or_fresh,
+    is_alone,
+    open_to_read,
+    open_to_write,
+    run_or_latest,
+)
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -23,7 +32,7 @@ RootOption = Annotated[
 
 
 @app.callback(invoke_without_command=True)
-def threads(context: typer.Context) -> None:
+def threads(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Block events of runs, or ask for some, by rules.
 
     Three come with the engine and are off: read_before_run, finish_clean, test_after_edit. A change holds from the next
@@ -31,14 +40,13 @@ def threads(context: typer.Context) -> None:
 
     \b
     Examples:
-      engine threads list
+      engine threads
       engine threads enable read_before_run
       engine threads add review.toml
       engine threads explain demo
     """
-    if not context.invoked_subcommand:
-        typer.echo(context.get_help())
-        raise typer.Exit
+    if is_alone(context, as_json, db):
+        list_(as_json=as_json, db=db)
 
 
 @app.command("list")
@@ -50,7 +58,7 @@ def list_(as_json: JsonOption = False, db: DbOption = None) -> None:
       engine threads list
       engine threads list --json
     """
-    with open_to_read(db) as database:
+    with database_or_fresh(db) as database:
         rows = database.rows("select * from thread_list")
     if as_json:
         print_json(rows)

@@ -13,7 +13,7 @@ from .completing import complete_path
 from .exits import exit_code
 from .matches import Destination, EntryPath, RunName, found
 from .piped import given_text
-from .printing import one_line, print_json, say, visible
+from .printing import one_line, print_json, say, shown_path, visible
 from .shared import DbOption, JsonOption, open_existing, run_or_latest
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def rm(
             asks = asks or is_glob
         if asks and not yes:
             for path in list(chosen)[:_MOST_SHOWN]:
-                say(f"  {one_line(path, 200)}")
+                say(f"  {one_line(shown_path(path), 200)}")
             if len(chosen) > _MOST_SHOWN:
                 say(f"  … and {len(chosen) - _MOST_SHOWN} more")
             if not at_terminal():
@@ -214,9 +214,9 @@ def _print_changes(result: Row) -> None:
     will = "to be " if _waits(result) else ""
     for change in result["changes"]:
         counts = f"+{change['added']} -{change['removed']}"
-        typer.echo(f"{will}{change['change']} {one_line(change['path'], 1_000)}  {counts}")
+        typer.echo(f"{will}{change['change']} {one_line(shown_path(change['path']), 1_000)}  {counts}")
     if not result["changes"]:
-        typer.echo(visible(result["message"] or f"unchanged {result['path']}"))
+        typer.echo(visible(result["message"] or f"unchanged {shown_path(result['path'])}"))
 
 
 __all__ = ["cp", "mv", "rm", "set_"]

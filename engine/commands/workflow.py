@@ -18,6 +18,7 @@ from .shared import (
     KeyFromOption,
     absolute_model,
     database_or_fresh,
+    is_alone,
     open_existing,
     open_to_write,
     use_keys,
@@ -33,19 +34,18 @@ Workflow = Annotated[
 
 
 @app.callback(invoke_without_command=True)
-def workflow(context: typer.Context) -> None:
+def workflow(context: typer.Context, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Check, run, show, draw and list workflows.
 
     \b
     Examples:
-      engine workflow list
+      engine workflow
       engine workflow validate release.yaml
       engine workflow run code-review --var target=src
       engine workflow graph release.yaml --svg release.svg
     """
-    if not context.invoked_subcommand:
-        typer.echo(context.get_help())
-        raise typer.Exit
+    if is_alone(context, root, as_json, db):
+        list_(root, as_json=as_json, db=db)
 
 
 @app.command()

@@ -147,6 +147,6 @@ def test_answers_are_listed_counted_and_forgotten(tmp_path: Path) -> None:
     assert ASKED in cli(tmp_path, "cache", "list").stdout
     stats = json.loads(cli(tmp_path, "cache", "stats", "--json").stdout)
     assert (stats["answers"], stats["hits"]) == (1, 1)
-    assert "1 answers forgotten" in cli(tmp_path, "cache", "clear").stderr
+    assert "1 answer forgotten" in cli(tmp_path, "cache", "clear").stderr
     assert cli(tmp_path, "cache", "list").stdout == ""
     assert cli(tmp_path, "cache", "clear", "--run", "none").returncode == 2

@@ -70,6 +70,8 @@ def offered(folder: Path, *words: str, shell: str = "bash") -> list[str]:
         (["context", "demo", "known://p"], ["known://plan"]),
         (["context", "demo", "known", ":", "//p"], ["//plan"]),
         (["set", "de"], ["demo"]),
+        (["diff", "demo", "1", ""], ["2", "1"]),
+        (["log", "demo", "--turn", ""], ["2", "1"]),
         (["rm", "demo", "known://x", "known://p"], ["known://plan"]),
         (["cp", "demo", "known://x", "known://p"], ["known://plan"]),
         (["context", "demo", "known://%"], [r"known://%24\(touch%20pwned\)%20x"]),

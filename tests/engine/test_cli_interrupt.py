@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,16 @@ def test_a_second_ctrl_c_ends_the_process_at_once(folder: Path, tmp_path: Path, 
     assert engine(folder, "resume").stdout == "After.\n"
     log = json.loads(engine(folder, "log", "--json").stdout)
     assert [row["outcome"] for row in log if row["action"] == "sh"] == ["interrupted"]
+
+
+def test_ctrl_c_before_the_command_line_is_read_ends_without_a_traceback(folder: Path) -> None:
+    program = (
+        "import signal, sys; from engine.cli import main; "
+        "sys.setprofile(lambda frame, *_: frame.f_code.co_name == 'get_command' and signal.raise_signal(2)); "
+        "sys.exit(main(['runs']))"
+    )
+    done = run_command(folder, sys.executable, "-c", program)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_a_killed_run_is_resumed_at_once(folder: Path, tmp_path: Path, start: Started) -> None:

@@ -98,6 +98,17 @@ def test_an_edit_that_changes_nothing_counts_no_lines(folder: Path, tmp_path: Pa
     assert json.loads(engine(folder, "sql", "--json", query).stdout) == [{"added": 0, "removed": 0}]
 
 
+def test_what_a_glob_found_is_shown_by_its_beginning(folder: Path, tmp_path: Path) -> None:
+    for number in range(20):
+        (folder / f"note_{number:02}.md").write_text("x\n", encoding="utf-8")
+    model = script(tmp_path / "s.jsonl", ['<get path="note_*.md"/>', '<update status="200">Done.</update>'])
+    engine(folder, "run", "--model", model, "--run", "demo", "Go")
+    lines = engine(folder, "log").stdout.splitlines()
+    assert sum("* note_" in line for line in lines) == 7
+    assert "    … 13 more lines" in lines
+    assert "note_19.md" in engine(folder, "log", "--full").stdout
+
+
 @pytest.mark.parametrize("width", [10, 17, 40])
 @pytest.mark.parametrize(
     "text", [PROMPT, "a" * 90, "日本語" * 20, FAMILY * 9, "e\u0301" * 50, "\tif x:\n\t\treturn", ""]

@@ -162,6 +162,65 @@ def test_a_slip_is_told_with_the_way_to_say_it(folder: Path, arguments: list[str
     assert told in " ".join(done.stderr.split())
 
 
+@pytest.mark.parametrize("group", ["skills", "personas", "policy", "threads", "cache", "relations", "keys", "workflow"])
+def test_a_group_of_commands_without_one_lists(folder: Path, group: str) -> None:
+    listed = engine(folder, group, "list")
+    assert listed.returncode == 0
+    bare = engine(folder, group)
+    assert (bare.returncode, bare.stdout, bare.stderr) == (0, listed.stdout, listed.stderr)
+    assert json.loads(engine(folder, group, "--json").stdout) == json.loads(
+        engine(folder, group, "list", "--json").stdout
+    )
+    misplaced = engine(folder, group, "--json", "list")
+    assert (misplaced.returncode, misplaced.stdout) == (2, "")
+    assert "options go behind the subcommand" in misplaced.stderr
+
+
+def test_what_was_changed_is_told_to_programs(folder: Path, tmp_path: Path) -> None:
+    aborted = json.loads(engine(folder, "abort", "demo", "--json").stdout)
+    assert aborted == {"run": "demo", "aborted": False, "status": 200, "queued": 0}
+    policy = json.loads(engine(tmp_path, "policy", "add", "pytest *", "--accept", "--json").stdout)
+    assert policy == json.loads(engine(tmp_path, "policy", "--json").stdout)[0]
+    assert json.loads(engine(tmp_path, "cache", "clear", "--json").stdout) == {"forgotten": 0}
+    assert json.loads(engine(tmp_path, "rules", "devmode", "on", "--json").stdout) == {"run": None, "devmode": True}
+
+
+def test_paths_are_shown_as_a_person_reads_them(tmp_path: Path) -> None:
+    answers = [
+        '<set path="known://größe/日本">two</set><set path="known://日">x</set><update status="102">on</update>',
+        '<update status="200">Done.</update>',
+    ]
+    told = engine(tmp_path, "run", "--no-repo", "--model", script(tmp_path / "s.jsonl", answers), "--run", "demo", "Go")
+    assert "[1] 200  set known://größe/日本" in told.stderr.splitlines()
+    looks = (["context"], ["diff", "demo", "1", "2"], ["get", "demo", "known://**"], ["log"], ["find", "two"])
+    for words in (*looks, ["set", "demo", "known://größe/日本", "three"]):
+        shown = engine(tmp_path, *words).stdout
+        assert "known://größe/日本" in shown
+        assert "%E6" not in shown
+    assert engine(tmp_path, "context", "demo", "known://größe/日本").stdout == "three\n"
+    assert "turn 2, known://größe/日本" in engine(tmp_path, "diff", "demo", "1", "2", "known://größe/日本").stdout
+    rows = json.loads(engine(tmp_path, "context", "demo", "--json").stdout)
+    assert "known://%E6%97%A5" in [row["path"] for row in rows], "programs get the path"
+
+
+def test_a_path_that_is_shown_is_taken(tmp_path: Path) -> None:
+    answers = [
+        '<set path="größe.md">two\n</set><update status="102">on</update>',
+        '<update status="200">Done.</update>',
+    ]
+    told = engine(tmp_path, "run", "--model", script(tmp_path / "s.jsonl", answers), "--run", "demo", "Go").stderr
+    (line,) = (line.split() for line in told.splitlines() if line.endswith("--accept --continue"))
+    assert line[:4] == ["engine", "resolve", "demo", "'log://turn_1/set/größe.md'"]
+    assert "log://turn_1/set/größe.md" in engine(tmp_path, "proposals").stdout
+    done = engine(tmp_path, *line[1:3], line[3].strip("'"), *line[4:])
+    assert (done.returncode, done.stdout) == (0, "Done.\n")
+
+
+def test_a_piped_table_is_padded_by_cells(folder: Path) -> None:
+    query = "select '日本語' as a, 1 as b union all select 'abc', 2 order by b"
+    assert engine(folder, "sql", query).stdout.splitlines() == ["a       b", "日本語  1", "abc     2"]
+
+
 def test_looking_where_there_is_no_database_says_how_to_get_one(tmp_path: Path) -> None:
     for command in ("runs", "show", "log", "packet", "context", "proposals", "resume", "shell"):
         done = engine(tmp_path, command)
@@ -374,6 +433,18 @@ def test_a_table_at_a_terminal_keeps_every_column_and_the_width(folder: Path) ->
     assert [line.split()[:2] for line in lines] == [["turn", "action"], ["1", "set"]]
     assert lines[1].endswith("x…")
     assert max(map(len, lines)) <= 60
+
+
+def test_a_last_column_that_is_left_little_room_stands_below_the_others(folder: Path) -> None:
+    query = "select 7 as turn, 'said' as action, printf('%.14c', '語') || ' ' || printf('%.14c', '本') as body"
+    said = on_terminal(folder, "sql", query, columns=40, NO_COLOR="1")[1]
+    assert re.sub(r"\x1b\[\d*m", "", said).splitlines() == [
+        "turn  action",
+        "  body",
+        "   7  said",
+        f"  {'語' * 14}",
+        f"  {'本' * 14}",
+    ]
 
 
 def test_a_row_that_is_too_wide_for_the_terminal_stands_in_lines_of_its_own(folder: Path) -> None:

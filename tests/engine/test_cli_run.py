@@ -31,8 +31,30 @@ def test_progress_tells_turns_commands_tokens_and_cost(folder: Path, reading: st
     assert any(line.startswith("[1]") and "tokens used" in line and line.endswith("free") for line in lines)
     assert any(line.startswith("[2]") and "free, $0.0010" in line for line in lines)
     assert "[1] 200  get notes.md" in lines
-    assert "[2] 200  update The port is 8080." in lines
+    assert "[2] 200  update" in lines
+    assert "The port is 8080." not in "".join(lines), "the answer is on stdout"
     assert lines[-1] == "demo: 200 completed (2 turns, 900 + 20 tokens, $0.0030)"
+
+
+def test_an_answer_after_which_the_run_went_on_is_told(folder: Path, tmp_path: Path) -> None:
+    model = script(tmp_path / "two.jsonl", ['<update status="200">One.</update>', '<update status="200">Two.</update>'])
+    done = engine(
+        folder,
+        "run",
+        "--yolo",
+        "--no-repo",
+        "--model",
+        model,
+        "--accept-command",
+        "mkdir once && false",
+        "--accept-attempts",
+        "2",
+        "Go",
+    )
+    lines = done.stderr.splitlines()
+    assert [line.strip() for line in lines if "One." in line] == ["One."]
+    assert "Two." not in done.stderr
+    assert done.stdout == "Two.\n"
 
 
 def test_json_is_one_object_with_status_answer_usage_and_cost(folder: Path, reading: str) -> None:

@@ -63,10 +63,11 @@ def read(folder: Path, query: str) -> list[tuple[object, ...]]:
 
 
 def test_tickets_are_worked_on_and_decided(folder: Path) -> None:
-    add = ["--by", "Ada", "add"]
-    tracker(folder, [*add, "Wrong port", "The port is 9090."], [*add, "Wrong too", "It is 9091."], ["work"])
+    by = ["--by", "Ada"]
+    one, other = (["add", "Wrong port", "The port is 9090.", *by], ["add", "Wrong too", "It is 9091.", *by])
+    tracker(folder, one, other, ["work"])
     assert read(folder, BOARD) == [(1, "to decide", None, None), (2, "to decide", None, None)]
-    shown = tracker(folder, ["--by", "Ben", "decide", "1"], ["decide", "2"], ["board"], said="\nit is 9090\n")
+    shown = tracker(folder, ["decide", "1", "--by", "Ben"], ["decide", "2"], ["board"], said="\nit is 9090\n")
     assert "+The port is 9090." in shown
     assert (folder / "notes.md").read_text().splitlines()[2] == "The port is 9090."
     assert read(folder, BOARD) == [(1, "done", "notes.md", "Done."), (2, "done", None, "Done.")]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import check_cost
 
-from engine.functions.paths import path_error, path_is_pattern, path_normalize, path_scheme, path_slug
+from engine.functions.paths import path_error, path_is_pattern, path_normalize, path_readable, path_scheme, path_slug
 
 ANY_PATH = st.one_of(
     st.text(max_size=60),
@@ -98,6 +98,27 @@ def test_a_slug_is_readable_and_encoded(text: str | None, slug: str | None) -> N
 
 def test_a_slug_is_cut_before_it_is_encoded() -> None:
     assert path_slug("é" * 100) == "%C3%A9" * 80
+
+
+@pytest.mark.parametrize(
+    ("path", "read"),
+    [
+        ("log://turn_1/set/gr%C3%B6%C3%9Fe.md", "log://turn_1/set/größe.md"),
+        ("known://%E6%97%A5%E6%9C%AC/a%20b", "known://日本/a b"),
+        ("known://100%25%3F%5B%0A%E2%80%AE%C3", "known://100%25%3F%5B%0A%E2%80%AE%C3"),
+        ("a%20b.md", "a%20b.md"),
+        ("https://x/%C3%84", "https://x/%C3%84"),
+        ("echo a://%20", "echo a://%20"),
+    ],
+)
+def test_a_path_for_a_person_has_letters_for_escapes(path: str, read: str) -> None:
+    assert path_readable(path) == read
+
+
+@given(ANY_PATH)
+def test_a_path_for_a_person_names_the_same_entry(path: str) -> None:
+    canonical = path_normalize(path) or ""
+    assert path_normalize(path_readable(canonical)) == canonical
 
 
 @given(st.text(max_size=120))

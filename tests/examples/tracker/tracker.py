@@ -70,14 +70,16 @@ def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description="Tickets that an agent works on.")
     parser.add_argument("--db", type=Path, default=Path("tracker.db"))
-    parser.add_argument("--by", default="somebody", help="your name")
+    person = argparse.ArgumentParser(add_help=False)
+    person.add_argument("--by", default="somebody", help="your name")
     commands = parser.add_subparsers(dest="command", required=True)
-    adding = commands.add_parser("add", help="write down a ticket")
+    adding = commands.add_parser("add", help="write down a ticket", parents=[person])
     adding.add_argument("title")
     adding.add_argument("text")
     commands.add_parser("work", help="let the agent work")
     commands.add_parser("board", help="show how the tickets stand")
-    commands.add_parser("decide", help="decide what may be done").add_argument("ticket", type=int)
+    deciding = commands.add_parser("decide", help="decide what may be done", parents=[person])
+    deciding.add_argument("ticket", type=int)
     given = parser.parse_args()
     with engine.open(given.db) as db:
         match given.command:

@@ -1,7 +1,7 @@
 """A web app in which each user has an agent: it works in the user's folder, streams what it does, and asks before it
 changes a file.
 
-    pip install engine starlette uvicorn
+    pip install -e '.[models]' starlette uvicorn   # in the folder of the engine's source
     ENGINE_MODEL=openai/MODEL python app.py        # then open http://127.0.0.1:8000 in a browser
 
 Each user has a folder of the data folder, with an engine file and the files that the agent works on. One process serves
