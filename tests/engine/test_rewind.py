@@ -330,7 +330,9 @@ def test_links_that_came_or_went_are_listed(
     assert left(db.rewind("demo", 2, files=True)) == expected
 
 
-def test_what_a_background_command_wrote_later_goes_back(db: engine.Database, workspace_dir: Path, tmp_path: Path) -> None:
+def test_what_a_background_command_wrote_later_goes_back(
+    db: engine.Database, workspace_dir: Path, tmp_path: Path
+) -> None:
     before = texts(workspace_dir)
     go = tmp_path / "go"
     job = f"until [ -e {go} ]; do sleep 0.02; done; echo late > late.txt.tmp; mv late.txt.tmp late.txt"
