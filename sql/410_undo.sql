@@ -66,7 +66,8 @@ cross join (
     where kind in ('file_write', 'file_delete') and state = 'resolved'
 ) as p on p.run_id = c.run_id
 join children as o on o.run_id = c.run_id or instr(c.lineage, '/' || o.run_id || '/')
-left join workflow_runs as w on w.run_id = o.parent_run_id
+-- the line that a rewind made of a step is none of the workflow's work
+left join workflow_runs as w on w.run_id = o.parent_run_id and o.parent_loop_id is not null
 left join effects as f on f.id = coalesce(o.effect_id, w.effect_id);
 
 -- Each edit, undo, redo and rewind in the past of a run: its own, those of the runs below it, and those before the fork of
