@@ -16,6 +16,7 @@ from .thread_files import WrittenThread, read_threads, told
 if TYPE_CHECKING:
     from .database import Row, Store
 
+_FAULTS = "select * from _thread_faults where thread_id = ?"
 # Before, not after: a plugin's tool begins its work when its command has become 'performing'.
 _BEFORE_A_COMMAND = """
 create temp trigger if not exists commands__offer_to_threads
@@ -62,18 +63,19 @@ def add_threads(
     Raises `ValidationError` (400) with all that is wrong, one line each, and `Conflict` (409) for a name that is taken; then
     nothing was added.
     """
-    written = read_threads(place)
+    written, faults = read_threads(place)
+    # where points are broken, what is said of all points together may be wrong
+    looked_for = _FAULTS + (" and ordinal is not null" if faults else "")
     with db.transaction():
         owner = owner_of(db, run, root)
         project_id = owner["project_id"] if run is None else None
-        faults: list[tuple[int, str]] = []
         db.execute("savepoint adding")
         try:
             numbers = [_add(db, thread, project_id, owner["run_id"], by) for thread in written]
             for thread, number in zip(written, numbers, strict=True):
                 faults += [
-                    (thread.lines[row["point"] or 0], _fault(thread.columns["name"], row))
-                    for row in db.rows("select * from _thread_faults where thread_id = ?", (number,))
+                    (thread.lines[row["point"] or 0], _fault(thread.title, row))
+                    for row in db.rows(looked_for, (number,))
                 ]
             if faults:
                 raise ValidationError(told(place, faults))
@@ -114,9 +116,9 @@ def _add(db: Store, thread: WrittenThread, project_id: int | None, run_id: int |
     return int(number)
 
 
-def _fault(name: str, row: Row) -> str:
+def _fault(title: str, row: Row) -> str:
     point = "" if row["point"] is None else f", point {row['point']}"
-    return f"thread {name!r}{point}: {row['fault']}"
+    return f"{title}{point}: {row['fault']}"
 
 
 def switch_thread(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .errors import NotFound, ValidationError
+from .errors import NotFound
 from .toml_files import loaded, read_file
 
 PARTS = ("request", "wait", "block", "interrupt")
@@ -38,24 +38,32 @@ _MOST_POINTS = 20
 @dataclass
 class WrittenThread:
     """A thread of a file: the columns of its row, its patterns (point, ordinal, part, event, fields, message), and the line
-    of the thread (under 0) and of each of its points.
+    of the thread (under 0) and of each of its points. `title` is what errors call it.
     """
 
+    title: str
     columns: dict[str, Any]
     patterns: list[tuple[int, int, str, str, str, str | None]] = field(default_factory=list)
     lines: dict[int, int] = field(default_factory=dict)
 
 
-def read_threads(place: Path) -> list[WrittenThread]:
-    """The threads of a file. Raises `NotFound` (404), and `ValidationError` (400) with everything that is wrong."""
+def read_threads(place: Path) -> tuple[list[WrittenThread], list[tuple[int, str]]]:
+    """The threads of a file, and what is wrong with them, each with its line.
+
+    Raises `NotFound` (404), and `ValidationError` (400) where it is no TOML.
+    """
     if not place.exists():
         raise NotFound(f"{place}: there is no such file")
     text = read_file(place)
     read = _File(place, _lines(text))
     found = read.threads(loaded(text, place))
-    if read.faults:
-        raise ValidationError(told(place, read.faults))
-    return found
+    return (found if not read.faults else [_on_trial(number, each) for number, each in enumerate(found)]), read.faults
+
+
+def _on_trial(number: int, thread: WrittenThread) -> WrittenThread:
+    """A thread of a file with faults, as a row that can be written, so that its patterns are looked at as well."""
+    plain = {"purpose": "", "priority": 100, "repeat_from": None, "each_prompt": 0, "tool": None}
+    return WrittenThread(thread.title, {"name": f"{number:040}", **plain}, thread.patterns, thread.lines)
 
 
 def told(place: Path, faults: list[tuple[int, str]]) -> str:
@@ -102,6 +110,7 @@ class _File:
         self._expect(lines[0], "a thread", read, _KEYS, _NEEDED)
         repeat = read.get("repeat", False)
         thread = WrittenThread(
+            f"thread {str(read.get('name', number + 1))[:80]!r}",
             {
                 "name": read.get("name"),
                 "purpose": read.get("purpose"),

@@ -18,17 +18,27 @@ _NUMBER = lazy_regex(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNOR
 def value_error(value: str | float | None, kind: str | None, least: float | None, most: float | None) -> str | None:
     """What `value` must be and is not, as the rest of a sentence that begins with its name; NULL if it is valid, or NULL.
 
-    `kind` is flag (0, 1, true, false), whole (a whole number), number, or text, which may be anything. A number may be
-    given as text. `least` and `most` are the inclusive bounds of a number; NULL is no bound.
+    `kind` is flag (0, 1, true, false), whole (a whole number), number, or text. A number may be given as text. `least` and
+    `most` are the inclusive bounds of a number; NULL is no bound. A text may be anything; one with `most` is handed to the
+    system, so it has at most as many bytes and no NUL.
     """
-    if value is None or kind not in ("flag", "whole", "number"):
+    if value is None or kind not in ("flag", "whole", "number", "text"):
         return None
+    if kind == "text":
+        return None if most is None else _size_error(str(value), int(most))
     if kind == "flag":
         return None if str(value) in _FLAGS else f"is 0 or 1, not {value!r}"
     number = _number(value, kind == "whole")
     if number is not None and (least is None or number >= least) and (most is None or number <= most):
         return None
     return f"is a {'whole ' if kind == 'whole' else ''}number{_bounds(least, most)}, not {value!r}"
+
+
+def _size_error(text: str, most: int) -> str | None:
+    if "\0" in text:
+        return "holds a NUL character, which the system does not take"
+    size = len(text.encode("utf-8", "surrogatepass"))
+    return None if size <= most else f"has {size:,} bytes, the most is {most:,}; put it into a file and name that"
 
 
 def _number(value: str | float, whole: bool) -> float | None:

@@ -12,9 +12,12 @@ from typing import Any
 from .lazy import lazy_regex
 from .located import Located, Unreadable, read_located
 from .step_graph import cycles_of, layers_of
+from .values import value_error
 
 STEPS = 10_000
 """Steps of a workflow; more are refused."""
+COMMAND_BYTES = 100_000
+"""Of a command that accepts: those of the run option accept_command."""
 PROBLEMS = 100
 """Problems that are told of a text."""
 _TOLD_TOOLS = 1_000
@@ -158,6 +161,8 @@ class _Reading:
             said = self._text(given, what, "criteria")
         if not said and not command:
             self.problem(given.line, f"{what} has neither criteria nor a command")
+        if wrong := value_error(command, "text", None, COMMAND_BYTES):
+            self.problem(given.pairs["command"].line, f"{what}: command {wrong}")
         return {
             "accept": said,
             "accept_command": command,

@@ -69,7 +69,7 @@ begin
     on conflict do nothing;
     insert into runs (
         project_id, parent_run_id, forked_at, alias, model, persona, temperature, context_limit, next_turn, created_at,
-        updated_at, system_prompt, role
+        updated_at, system_prompt, role, depth
     )
     select
         coalesce(
@@ -91,7 +91,9 @@ begin
         now(),
         now(),
         coalesce(json_extract(new.attributes, '$.system_prompt'), p.system_prompt),
-        new.role
+        new.role,
+        -- a run that stands for another one of its tree stands at its place
+        case when new.role = 'main' then 0 else coalesce(p.depth, 0) end
     from (select 1)
     -- fork from the ancestor that owns the turn, where the named run inherited it
     left join runs as p

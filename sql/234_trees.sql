@@ -56,6 +56,23 @@ join effects as f on f.id = o.effect_id
 join children as d on d.run_id = o.run_id or instr(d.lineage, '/' || o.run_id || '/')
 join turns as t on t.run_id = d.run_id;
 
+-- The run to drive once a proposal of a run is decided: the run at the top of its tree where that waits for what the run
+-- does and has no driver, else the run itself.
+create view _runs_to_drive as
+select
+    r.alias as run,
+    coalesce(
+        (
+            select t.alias
+            from children as c
+            join loops as own on own.id = c.loop_id and own.status in (100, 102, 202)
+            join loops as first on first.id = c.root_loop_id and first.status in (102, 202)
+            join runs as t on t.id = c.root_run_id
+            where c.run_id = r.id and t.id not in (select l.run_id from _leases_in_force as l)
+        ), r.alias
+    ) as driven
+from runs as r;
+
 create view resolve_tree as
 -- Decide on the open proposals of a run and of those below it: insert into resolve_tree (run, path, decision, body, reason,
 -- decided_by). 'path' as in resolutions; one under which several runs propose something is a 409.

@@ -38,7 +38,7 @@ create unique index if not exists idx_acceptance_checks_command_id on acceptance
 
 insert into run_options (name, scope, kind, least, most, meaning) values
     ('accept', 'loop', 'text', null, null, 'what its result has to fulfil; a judge says whether it does'),
-    ('accept_command', 'loop', 'text', null, null, 'a command line that accepts its result by the exit code 0'),
+    ('accept_command', 'loop', 'text', null, 100000, 'a command line that accepts its result by the exit code 0'),
     ('accept_attempts', 'loop', 'whole', 1, null, 'results that are checked; the last one is kept'),
     ('accept_model', 'loop', 'text', null, null, 'alias of the model that judges')
 on conflict (name) do update set

@@ -94,15 +94,15 @@ from (
         b.name as thread,
         b.point,
         row_number() over (partition by b.run_id, k.value order by b.priority, b.name, b.thread_id, b.ordinal) as place
-    from _thread_bids as b
+    from (
+        -- each event once for all who say something of it: many threads request, and each would look for those who block
+        select *, max(part = 'block') over (partition by run_id, event) as is_blocked
+        from _thread_bids
+    ) as b
     cross join json_each('[0, 1]') as k
     where b.part = 'request'
+        and not b.is_blocked
         and (k.value or b.event not in ('ask', 'tell'))
-        and not exists (
-            select 1
-            from _thread_bids as o
-            where o.run_id = b.run_id and o.part = 'block' and o.event = b.event
-        )
 ) as n
 join runs as r on r.id = n.run_id
 where n.place = 1;

@@ -66,7 +66,8 @@ cross join (
     where kind in ('file_write', 'file_delete') and state = 'resolved'
 ) as p on p.run_id = c.run_id
 join children as o on o.run_id = c.run_id or instr(c.lineage, '/' || o.run_id || '/')
-left join workflow_runs as w on w.run_id = o.parent_run_id
+-- the line that a rewind made of a step is none of the workflow's work
+left join workflow_runs as w on w.run_id = o.parent_run_id and o.parent_loop_id is not null
 left join effects as f on f.id = coalesce(o.effect_id, w.effect_id);
 
 -- Each edit, undo, redo and rewind in the past of a run: its own, those of the runs below it, and those before the fork of
@@ -247,18 +248,25 @@ join children as d on d.run_id = f.run_id and d.run_id <> c.run_id
 join runs as r on r.id = d.run_id
 group by c.run_id, c.way, c.turn, f.path;
 
--- The names that an undo or a redo of a rewind swaps: 'keeps' has the name of the run after it.
+-- The names that an undo or a redo of a rewind swaps: 'keeps' has the name of the run after it, and the command is its own.
+-- A run above, whose name stays, is not here.
 create view _undo_swaps as
 select c.run_id, c.way, c.turn, w.run_id as loses, w.from_run_id as keeps
 from _undo_choices as c
 join rewinds as w on w.command_id = c.command_id
 where c.way = 'undo'
+    and not exists (
+        select 1 from children as d where d.run_id = w.run_id and instr(d.lineage, '/' || c.run_id || '/')
+    )
 union all
 select c.run_id, c.way, c.turn, w.from_run_id, w.run_id
 from _undo_choices as c
 join undone_edits as u on u.command_id = c.command_id
 join rewinds as w on w.command_id = u.undone_id
-where c.way = 'redo';
+where c.way = 'redo'
+    and not exists (
+        select 1 from children as d where d.run_id = w.run_id and instr(d.lineage, '/' || c.run_id || '/')
+    );
 
 -- The plan of an undo or a redo as one text, by which it is known again.
 create view _undo_plans as

@@ -59,9 +59,9 @@ join _tree_edits as p on p.run_id = l.source_id
 join commands as c on c.id = p.command_id and c.created_at <= l.until;
 
 -- The turns of a run, of lines that it was parted from, and of the runs below, that ran shell commands, and from when to
--- when.
+-- when. A background command ran until its own end; where the engine died meanwhile, that is not known.
 create view _command_turns as
-select f.turn_id, o.run_id, min(f.started_at) as began, max(coalesce(f.ended_at, f.started_at)) as ended
+select f.turn_id, o.run_id, min(f.started_at) as began, max(coalesce(j.ended_at, f.ended_at, f.started_at)) as ended
 from (
     select run_id, turn_id
     from past_turns
@@ -72,6 +72,7 @@ from (
 ) as o
 join _turns_below as b on b.turn_id = o.turn_id
 join effects as f on f.turn_id = b.below_id
+left join jobs as j on j.effect_id = f.id and j.outcome is not 'interrupted'
 where f.kind = 'process' and f.started_at is not null
 group by f.turn_id, o.run_id;
 
@@ -99,8 +100,8 @@ where f.kind = 'file_delete';
 
 -- The changes of files since a turn was sent, in order, and whether they are the run's own. What a scan found is its own
 -- where the turn before it, of all turns of the project, ran shell commands of the run; a file that was written before the
--- first of these began, or, as it is now, after the last of them had ended, is not. Where the turn before is of another run
--- of the tree, commands that went on then count as well. 'child' is the run below that made the change by an edit.
+-- first of these began, or, as it is now, after the last of them had ended, is not. Commands that went on when the turn
+-- before was sent, of whichever run of the tree, count as well. 'child' is the run below that made the change by an edit.
 create view _changes_since as
 select
     h.run_id,
@@ -142,8 +143,7 @@ select
                         and (
                             t.id = o.id
                             or (
-                                t.run_id <> o.run_id
-                                and (t.run_id = h.run_id or instr(d.lineage, '/' || h.run_id || '/'))
+                                (t.run_id = h.run_id or instr(d.lineage, '/' || h.run_id || '/'))
                                 and c.ended >= (select v.at from events as v where v.id = t.seen_at)
                             )
                         )

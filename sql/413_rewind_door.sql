@@ -50,7 +50,15 @@ begin
             select max(n) from numbers
         ),
         json_object('fork', new.run, 'at', new.turn),
-        'main';
+        case r.role when 'judge' then 'main' else r.role end
+    from runs as r
+    where r.alias = new.run;
+    -- below the run that delegated to it, which waits for the old line, if for any
+    insert into children (run_id, parent_run_id, root_run_id, lineage, loop_id)
+    select (select max(id) from runs), c.parent_run_id, c.root_run_id, c.lineage, c.loop_id
+    from children as c
+    join runs as r on r.id = c.run_id
+    where r.alias = new.run and r.role <> 'judge';
     insert into commands (request_id, run_id, writer, action, state, attributes, created_at)
     select
         new.request_id, max(id), 'client', 'rewind', 'performing',

@@ -95,7 +95,7 @@ begin
     )
     from runs as c
     join runs as r on r.id = c.parent_run_id
-    left join children as d on d.run_id = c.id
+    left join children as d on d.run_id = c.id and d.parent_run_id = r.id
     where r.alias = new.run
     having count(*) > 0;
     insert into _purges (run_id)

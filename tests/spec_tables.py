@@ -103,6 +103,8 @@ def _number(value: float) -> str:
 def _values(kind: str, least: float | None, most: float | None) -> str:
     """What a setting or an option may be, in words."""
     name = {"whole": "whole number", "flag": "0 or 1"}.get(kind, kind)
+    if kind == "text" and most is not None:
+        return f"text of at most {most:,.0f} bytes"
     if least is not None and most is not None:
         return f"{name}, {_number(least)} to {_number(most)}"
     return name if least is None else f"{name}, at least {_number(least)}"

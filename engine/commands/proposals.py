@@ -80,7 +80,9 @@ def resolve(
         str | None,
         typer.Option("--by", metavar="NAME", help="Who decides; default: your user name.", show_default=False),
     ] = None,
-    go_on: Annotated[bool, typer.Option("--continue", help="Then go on with the run.")] = False,
+    go_on: Annotated[
+        bool, typer.Option("--continue", help="Then go on with the run, or with the one that waits for it.")
+    ] = False,
     yolo: Annotated[bool, typer.Option("--yolo", help="With --continue: accept later proposals, too.")] = False,
     key_from: KeyFromOption = None,
     as_json: JsonOption = False,
@@ -116,12 +118,13 @@ def resolve(
         )
         for row in rows:
             say(f"{'accepted' if accept else 'rejected'}: {row['action']} {one_line(row['target'], 80)}")
+        driven = str(database.value("select driven from _runs_to_drive where run = ?", (alias,)))
         if go_on:
-            drive(database, alias, None, given=db, yolo=yolo, as_json=as_json)
+            drive(database, driven, None, given=db, yolo=yolo, as_json=as_json)
         if database.proposals(alias):
             say_how_to_resolve(database, alias, db)
         else:
-            say(f"'engine resume{db_flag(db)} {alias}' goes on")
+            say(f"'engine resume{db_flag(db)} {driven}' goes on")
 
 
 def _decision(accept: bool | None, answer: str | None) -> bool:

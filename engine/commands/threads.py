@@ -22,6 +22,7 @@ from .shared import (
 app = typer.Typer(rich_markup_mode=None)
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Its name in 'engine threads list'.")]
+NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME", help="Their names in 'engine threads list'.")]
 RunOption = Annotated[
     str | None, typer.Option("--run", metavar="RUN", help="For this run only; default: for this folder's project.")
 ]
@@ -126,36 +127,37 @@ def rm(name: NameArgument, run: RunOption = None, root: RootOption = None, db: D
 
 
 @app.command()
-def enable(name: NameArgument, run: RunOption = None, root: RootOption = None, db: DbOption = None) -> None:
-    """Let a thread take part in the runs of this folder's project, or in one run.
+def enable(names: NamesArgument, run: RunOption = None, root: RootOption = None, db: DbOption = None) -> None:
+    """Let threads take part in the runs of this folder's project, or in one run.
 
     \b
     Examples:
       engine threads enable read_before_run
-      engine threads enable finish_clean --run demo
+      engine threads enable finish_clean test_after_edit --run demo
     """
-    _switch(name, on=True, run=run, root=root, db=db)
+    _switch(names, on=True, run=run, root=root, db=db)
 
 
 @app.command()
-def disable(name: NameArgument, run: RunOption = None, root: RootOption = None, db: DbOption = None) -> None:
-    """Take a thread out of the runs of this folder's project, or of one run.
+def disable(names: NamesArgument, run: RunOption = None, root: RootOption = None, db: DbOption = None) -> None:
+    """Take threads out of the runs of this folder's project, or of one run.
 
     \b
     Example:
       engine threads disable read_before_run
     """
-    _switch(name, on=False, run=run, root=root, db=db)
+    _switch(names, on=False, run=run, root=root, db=db)
 
 
-def _switch(name: str, *, on: bool, run: str | None, root: Path | None, db: Path | None) -> None:
+def _switch(names: list[str], *, on: bool, run: str | None, root: Path | None, db: Path | None) -> None:
     from engine.behaviour import switch_thread
 
     from .asking import user_name
 
-    with open_to_write(db) as database:
-        switch_thread(database, name, on=on, run=run, root=_root(root), by=user_name())
-    say(f"{'on' if on else 'off'}: {name}; it holds from the next prompt or resume on")
+    with open_to_write(db) as database, database.transaction():
+        for name in names:
+            switch_thread(database, name, on=on, run=run, root=_root(root), by=user_name())
+    say(f"{'on' if on else 'off'}: {', '.join(names)}; it holds from the next prompt or resume on")
 
 
 @app.command()

@@ -385,3 +385,18 @@ def test_always_in_a_folder_means_no_other_one(name: str) -> None:
     assert pattern_match(pattern, f"src/{name}/below/page.tsx")
     for other in ("id", "ab", "y", "xzy", "a", "ac", "b", "", f"{name}x"):
         assert not pattern_match(pattern, f"src/{other}/page.tsx")
+
+
+# --- of a tree
+
+
+def test_a_childs_decision_goes_on_with_the_run_that_waits_for_it(folder: Path, editing: str, tmp_path: Path) -> None:
+    leader = script(tmp_path / "leader.jsonl", ['<subtask model="editor">Change it</subtask>', "Both are done."])
+    engine(folder, "models", "add", "editor", editing)
+    first = engine(folder, "run", "--model", leader, "--run", "demo", "--max-depth", "1", "Have it changed")
+    assert (first.returncode, "demo > demo-1" in first.stderr) == (6, True)
+    alone = engine(folder, "resolve", "demo-1", "--accept")
+    assert "'engine resume demo' goes on" in alone.stderr
+    engine(folder, "resume", "demo")
+    last = engine(folder, "resolve", "demo-1", "--accept", "--continue")
+    assert (last.returncode, last.stdout) == (0, "Both are done.\n")

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
+from delegating import Cast
 from driving import DONE, GO_ON, script
 from engine_cli import engine as command
 
@@ -22,6 +23,7 @@ import engine
 from engine import Conflict, NotFound
 from engine.effects.perform import Performer
 from engine.lease import Lease
+from engine.models.protocol import Request
 
 EDIT = '<set path="notes.md"><<SEARCH\n8080\nSEARCH\n<<REPLACE\n9090\nREPLACE</set>'
 SHELL = "<sh>echo more >> notes.md; echo made > made.txt; rm src/util.py; printf 'a\\0b' > made.bin</sh>"
@@ -326,3 +328,23 @@ def test_links_that_came_or_went_are_listed(
     db.run("Work", run="demo", model=model, root=workspace_dir, yolo=True, sandbox="off")
     expected = {"link.md": stays} if stays else {"settings.ini": "is a symbolic link by now"}
     assert left(db.rewind("demo", 2, files=True)) == expected
+
+
+def test_what_a_background_command_wrote_later_goes_back(
+    db: engine.Database, workspace_dir: Path, tmp_path: Path
+) -> None:
+    before = texts(workspace_dir)
+    go = tmp_path / "go"
+    job = f"until [ -e {go} ]; do sleep 0.02; done; echo late > late.txt.tmp; mv late.txt.tmp late.txt"
+
+    def writes(_: Request) -> str:
+        go.touch()
+        while not (workspace_dir / "late.txt").exists():
+            time.sleep(0.02)
+        return GO_ON
+
+    model = Cast({"demo": ['<get path="*"/>', f'<sh background="1">{job}</sh>{GO_ON}', GO_ON, writes, GO_ON, DONE]})
+    db.run("Work", run="demo", model=model, root=workspace_dir, yolo=True, sandbox="off")
+    write_later(workspace_dir / "mine.md", "Mine.\n")
+    assert left(db.rewind("demo", 2, files=True)) == {"mine.md": "was changed by others"}
+    assert texts(workspace_dir) == {**before, "mine.md": "Mine.\n"}

@@ -211,7 +211,8 @@ then = 2
 name = "ok"
 purpose = "x"
 repeat = "always"
-point = []
+[[thread.point]]
+block = [{ event = "done" }]
 """
 BAD_ROWS = """[[thread]]
 name = "fine"
@@ -248,6 +249,9 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(folder: Path, tmp_path: P
                     '7: wait is a list of patterns such as { event = "edit", path = "src/**" }',
                     "7: wait of 'edit': event, message and fields are texts",
                     "11: repeat is true or false, or a whole number",
+                    # the patterns that can be read are looked at as well
+                    "15: thread 'ok', point 1: done has happened when it is told; what can be blocked is command, "
+                    "finish, ask, tell, or an event of threads",
                 ],
             ),
             (

@@ -176,3 +176,28 @@ def test_a_tree_keeps_its_children_when_a_rewind_renames_its_top(db: engine.Data
     # the new line has children of its own, by another name
     assert work(db, root, Cast({"demo": ["", "", gives("Two"), DONE]})).status == 200
     assert db.value("select run from tree_runs where top = 'demo' and level = 1") == "demo-2"
+
+
+def test_the_new_line_of_a_child_stays_below_its_parent(db: engine.Database, root: Path) -> None:
+    cast = Cast({"demo": [gives("One"), DONE], "demo-1": [made("first.md") + GO_ON, made("second.md") + ended()]})
+    assert work(db, root, cast).status == 200
+    assert db.rewind("demo-1", 2, files=True).old == "demo-1.1"
+    assert names(root) == {"a.md", "first.md"}
+    below = db.sql("select run, tree, level from tree_runs where top = 'demo' and level order by run")
+    assert [tuple(row.values()) for row in below] == [
+        ("demo-1", "demo > demo-1", 1),
+        ("demo-1.1", "demo > demo-1.1", 1),
+    ]
+    db.run("Again", model=Cast({"demo-1": ["", "", made("late.md") + ended()]}), run="demo-1", yolo=True, sandbox="off")
+    assert touched(db.undo("demo")) == [("late.md", "removed", "demo-1")]
+    # the rewind of a child is an edit of its parent as well
+    assert touched(db.undo("demo")) == [("second.md", "brought back", "demo-1")]
+    assert db.value("select forked_at from runs where alias = 'demo-1'") is None
+    assert len(touched(db.undo("demo"))) == 2
+    assert names(root) == {"a.md"}
+    for _ in range(3):
+        db.undo("demo", redo=True)
+    assert names(root) == {"a.md", "first.md", "late.md"}
+    assert db.value("select forked_at from runs where alias = 'demo-1'") == 2
+    db.purge("demo", tree=True)
+    assert db.runs() == []

@@ -1633,6 +1633,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _run_skills (run_id, id, scope, name, description, kind, origin, source, made_of, problem, left_out, added_by, changed_at)
 -- view _run_status_after_loop (loop_status, run_status)
 -- view _running_steps (run_id, step, child_run_id, status)
+-- view _runs_to_drive (run, driven)
 -- view _runs_with_threads (run)
 -- view _sandbox_choices (command_id, choice, network, reads)
 -- view _sandbox_questions (run_id, choice)
