@@ -35,22 +35,18 @@ where c.action = 'set'
 
 -- Paths that a command writes though the writer may not write their scheme.
 create view _forbidden_paths as
-select w.command_id, w.path
-from (
-    select id as command_id, path, writer
-    from commands
-    where action in ('set', 'rm', 'mv') and path is not null
-    union all
-    select id, destination, writer
-    from commands
-    where action in ('cp', 'mv') and destination is not null
-) as w
-where not path_is_pattern(w.path)
+select c.id as command_id, w.value as path
+from commands as c
+cross join json_each(json_array(
+    case when c.action in ('set', 'rm', 'mv') then c.path end, case when c.action in ('cp', 'mv') then c.destination end
+)) as w
+where w.value is not null
+    and not path_is_pattern(w.value)
     and not exists (
         select 1
         from scheme_writers as s
-        where s.writer = w.writer
-            and s.scheme = coalesce((select name from schemes where name = coalesce(path_scheme(w.path), 'file')), '*')
+        where s.writer = c.writer
+            and s.scheme = coalesce((select name from schemes where name = coalesce(path_scheme(w.value), 'file')), '*')
     );
 
 -- Commands of a turn after which the rest of it is aborted: those that failed or were cancelled. One of a tool that only
@@ -90,14 +86,25 @@ select
         end,
         (select v.outcome || ': ' || v.message from vetoes as v where v.command_id = c.id),
         case
-            when c.writer <> 'model'
-                or exists (select 1 from loop_tools as o where o.loop_id = c.loop_id and o.name = c.action) then null
-            when c.action in (select name from tools)
-                then 'permission: The tool <' || c.action || '> is not open in this loop (mode ' || l.mode || ').'
-            else 'validation: There is no tool <' || c.action || '>. Tools: ' || (
-                    select group_concat(name, ', ')
-                    from (select name from loop_tools where loop_id = c.loop_id order by ordinal)
-                ) || '.'
+            when c.writer = 'model'
+                then (
+                    -- of a tool there is a row where it is open; for a word that is no tool, all open tools are told
+                    select
+                        case
+                            when c.action not in (select name from tools)
+                                then 'validation: There is no tool <' || c.action || '>. Tools: '
+                                    || group_concat(o.name, ', ') || '.'
+                            when count(*) = 0
+                                then 'permission: The tool <' || c.action || '> is not open in this loop (mode '
+                                    || l.mode || ').'
+                        end
+                    from (
+                        select name
+                        from loop_tools
+                        where loop_id = c.loop_id and (name = c.action or c.action not in (select name from tools))
+                        order by ordinal
+                    ) as o
+                )
         end,
         case
             when c.action in (select action from _entry_actions)
