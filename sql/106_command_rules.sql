@@ -86,25 +86,14 @@ select
         end,
         (select v.outcome || ': ' || v.message from vetoes as v where v.command_id = c.id),
         case
-            when c.writer = 'model'
-                then (
-                    -- of a tool there is a row where it is open; for a word that is no tool, all open tools are told
-                    select
-                        case
-                            when c.action not in (select name from tools)
-                                then 'validation: There is no tool <' || c.action || '>. Tools: '
-                                    || group_concat(o.name, ', ') || '.'
-                            when count(*) = 0
-                                then 'permission: The tool <' || c.action || '> is not open in this loop (mode '
-                                    || l.mode || ').'
-                        end
-                    from (
-                        select name
-                        from loop_tools
-                        where loop_id = c.loop_id and (name = c.action or c.action not in (select name from tools))
-                        order by ordinal
-                    ) as o
-                )
+            when c.writer <> 'model'
+                or exists (select 1 from loop_tools as o where o.loop_id = c.loop_id and o.name = c.action) then null
+            when c.action in (select name from tools)
+                then 'permission: The tool <' || c.action || '> is not open in this loop (mode ' || l.mode || ').'
+            else 'validation: There is no tool <' || c.action || '>. Tools: ' || (
+                    select group_concat(name, ', ')
+                    from (select name from loop_tools where loop_id = c.loop_id order by ordinal)
+                ) || '.'
         end,
         case
             when c.action in (select action from _entry_actions)
@@ -133,12 +122,14 @@ select
             when c.writer = 'model'
                 and l.mode = 'ask'
                 and json_extract(c.attributes, '$.manifest') is null
-                and (
-                    (c.action = 'set' and c.body is not null and path_scheme(c.path) is null)
-                    or (c.action = 'rm' and path_scheme(c.path) is null)
-                    or (c.action = 'mv' and c.destination is not null and path_scheme(c.path) is null)
-                    or (c.action in ('cp', 'mv') and c.destination is not null and path_scheme(c.destination) is null)
-                )
+                and case c.action
+                    when 'set' then c.body is not null and path_scheme(c.path) is null
+                    when 'rm' then path_scheme(c.path) is null
+                    when 'cp' then c.destination is not null and path_scheme(c.destination) is null
+                    when 'mv'
+                        then c.destination is not null
+                            and (path_scheme(c.path) is null or path_scheme(c.destination) is null)
+                end
                 then 'permission: Rejected: ask mode changes no file ('
                     || coalesce(c.destination, c.path, 'a patch') || ').'
         end

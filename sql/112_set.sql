@@ -256,8 +256,8 @@ begin
                 else ''
             end as body
         from commands as c
-        left join _run_paths as p on p.run_id = c.run_id and p.path = new.path
-        left join entries as e on e.id = p.entry_id
+        left join entries as e
+            on e.id = (select p.entry_id from _run_paths as p where p.run_id = c.run_id and p.path = new.path)
         left join contents as b on b.id = e.content_id
         where path_scheme(new.path) is null and c.id = new.command_id and c.state = 'performing'
         limit 1
