@@ -46,7 +46,10 @@ class ModelCalls:
         """Record that the model is about to be asked, and read what for, in the transaction that stores the packet."""
         self._db.insert("open_call", turn_id=turn_id)
         row = self._db.row("select * from _model_requests where turn_id = ?", (turn_id,))
-        self._asked = None if row is None else _Asked(row, self._tools(row), pictures_of(self._db, turn_id))
+        if row is None:
+            self._asked = None
+            return
+        self._asked = _Asked(row, self._tools(row), pictures_of(self._db, turn_id) if row["has_pictures"] else ())
 
     def ask(self, step: Row) -> None:
         """Carry out the step 'ask': have the turn answered, and store the answer or why there is none."""

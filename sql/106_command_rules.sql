@@ -35,22 +35,18 @@ where c.action = 'set'
 
 -- Paths that a command writes though the writer may not write their scheme.
 create view _forbidden_paths as
-select w.command_id, w.path
-from (
-    select id as command_id, path, writer
-    from commands
-    where action in ('set', 'rm', 'mv') and path is not null
-    union all
-    select id, destination, writer
-    from commands
-    where action in ('cp', 'mv') and destination is not null
-) as w
-where not path_is_pattern(w.path)
+select c.id as command_id, w.value as path
+from commands as c
+cross join json_each(json_array(
+    case when c.action in ('set', 'rm', 'mv') then c.path end, case when c.action in ('cp', 'mv') then c.destination end
+)) as w
+where w.value is not null
+    and not path_is_pattern(w.value)
     and not exists (
         select 1
         from scheme_writers as s
-        where s.writer = w.writer
-            and s.scheme = coalesce((select name from schemes where name = coalesce(path_scheme(w.path), 'file')), '*')
+        where s.writer = c.writer
+            and s.scheme = coalesce((select name from schemes where name = coalesce(path_scheme(w.value), 'file')), '*')
     );
 
 -- Commands of a turn after which the rest of it is aborted: those that failed or were cancelled. One of a tool that only
@@ -126,12 +122,14 @@ select
             when c.writer = 'model'
                 and l.mode = 'ask'
                 and json_extract(c.attributes, '$.manifest') is null
-                and (
-                    (c.action = 'set' and c.body is not null and path_scheme(c.path) is null)
-                    or (c.action = 'rm' and path_scheme(c.path) is null)
-                    or (c.action = 'mv' and c.destination is not null and path_scheme(c.path) is null)
-                    or (c.action in ('cp', 'mv') and c.destination is not null and path_scheme(c.destination) is null)
-                )
+                and case c.action
+                    when 'set' then c.body is not null and path_scheme(c.path) is null
+                    when 'rm' then path_scheme(c.path) is null
+                    when 'cp' then c.destination is not null and path_scheme(c.destination) is null
+                    when 'mv'
+                        then c.destination is not null
+                            and (path_scheme(c.path) is null or path_scheme(c.destination) is null)
+                end
                 then 'permission: Rejected: ask mode changes no file ('
                     || coalesce(c.destination, c.path, 'a patch') || ').'
         end

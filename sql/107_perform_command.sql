@@ -63,12 +63,10 @@ where c.state = 'queued'
             and c.destination is null
             and s.default_scope = 'run'
             and s.name not in ('run', 'log', 'unknown')
-            and coalesce(
-                json_extract(c.attributes, '$.visibility'), json_extract(c.attributes, '$.state'),
-                json_extract(c.attributes, '$.outcome'), json_extract(c.attributes, '$.append'),
-                json_extract(c.attributes, '$.pattern'), json_extract(c.attributes, '$.filter'),
-                json_extract(c.attributes, '$.manifest')
-            ) is null
+            -- none of these is given
+            and json_extract(
+                c.attributes, '$.visibility', '$.state', '$.outcome', '$.append', '$.pattern', '$.filter', '$.manifest'
+            ) = '[null,null,null,null,null,null,null]'
             and (
                 not s.gated
                 or length(c.body) <= (select 2 * cast(value as integer) from settings where name = 'max_entry_tokens')

@@ -178,9 +178,19 @@ begin
                     where new.body is not null and p.run_id = c.run_id and p.path = new.path and u.outcome <> 'not_found'
                 ),
                 (
-                    select u.fault
-                    from _unseen_texts as u
-                    where new.whole and u.command_id = c.id and u.path = new.path
+                    select
+                        'conflict: ' || new.path || case seen
+                            when 0 then ' has changed on disk since you read it; read it again first'
+                            else ': you have not seen its text; read it first'
+                        end || ', or change a part of it with a search and replace. Nothing was changed.'
+                    from (
+                        select seen
+                        from _guarded_texts
+                        where new.whole and command_id = c.id and path = new.path
+                        -- one: it is looked up once
+                        limit 1
+                    )
+                    where seen is not 1
                 ),
                 (
                     select
@@ -246,8 +256,8 @@ begin
                 else ''
             end as body
         from commands as c
-        left join _run_paths as p on p.run_id = c.run_id and p.path = new.path
-        left join entries as e on e.id = p.entry_id
+        left join entries as e
+            on e.id = (select p.entry_id from _run_paths as p where p.run_id = c.run_id and p.path = new.path)
         left join contents as b on b.id = e.content_id
         where path_scheme(new.path) is null and c.id = new.command_id and c.state = 'performing'
         limit 1

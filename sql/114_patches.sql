@@ -77,17 +77,23 @@ begin
                     'outcome', case
                         when coalesce(path_scheme(f.path), path_scheme(f.destination)) is not null then 'validation'
                         when coalesce(path_error(f.path), path_error(f.destination)) is not null then 'validation'
-                        when d.entry_id is not null then 'conflict'
-                        else coalesce(u.outcome, patch_apply(b.body, f.change) ->> '$.outcome')
+                        when d.id is not null then 'conflict'
+                        else coalesce(
+                            (select u.outcome from _unreadable_files as u where u.entry_id = e.id),
+                            patch_apply(b.body, f.change) ->> '$.outcome'
+                        )
                     end,
                     'message', case
                         when coalesce(path_scheme(f.path), path_scheme(f.destination)) is not null
                             then 'A patch changes files; write ' || f.path || ' with a set of its own.'
                         when coalesce(path_error(f.path), path_error(f.destination)) is not null
                             then 'Invalid path: ' || coalesce(path_error(f.path), path_error(f.destination))
-                        when d.entry_id is not null
+                        when d.id is not null
                             then f.destination || ' exists already: ' || f.path || ' cannot be moved there.'
-                        else coalesce(u.message, patch_apply(b.body, f.change) ->> '$.message')
+                        else coalesce(
+                            (select u.message from _unreadable_files as u where u.entry_id = e.id),
+                            patch_apply(b.body, f.change) ->> '$.message'
+                        )
                     end
                 ))
             from (
@@ -102,11 +108,11 @@ begin
                 where g.run_id = new.run_id
                 order by key
             ) as f
-            left join _run_paths as p on p.run_id = new.run_id and p.path = f.path
-            left join entries as e on e.id = p.entry_id
+            left join entries as e
+                on e.id = (select p.entry_id from _run_paths as p where p.run_id = new.run_id and p.path = f.path)
             left join contents as b on b.id = e.content_id
-            left join _unreadable_files as u on u.entry_id = e.id
-            left join _run_paths as d on d.run_id = new.run_id and d.path = f.destination
+            left join entries as d
+                on d.id = (select p.entry_id from _run_paths as p where p.run_id = new.run_id and p.path = f.destination)
         )
     from commands as c
     where c.id = new.command_id and c.state = 'performing';

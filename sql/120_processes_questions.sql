@@ -30,34 +30,8 @@ on conflict (name) do update
 
 -- views
 
--- Processes since which a file of the project has changed: an accepted write or removal, or a file that a scan after
--- their turn found different.
-create view _outdated_processes as
-select c.id as command_id
-from commands as c
-cross join runs as r on r.id = c.run_id
-where exists (
-        select 1
-        from effects as f
-        cross join effects as w on w.id > f.id and w.kind in ('file_write', 'file_delete')
-        cross join proposals as p on p.id = w.proposal_id and p.state = 'resolved'
-        cross join runs as o on o.id = w.run_id and o.project_id = r.project_id
-        where f.command_id = c.id
-    )
-    or exists (
-        select 1
-        from entries as e
-        where e.scope = 'project:' || r.project_id
-            and e.since > (
-                select v.id
-                from turns as t
-                cross join events as v on v.id > t.seen_at and v.turn_id = t.id and v.kind = 'turn.judged'
-                where t.id = c.turn_id
-            )
-    );
-
--- Why a command line is refused: its loop has run it as often as the setting max_repeated_commands allows, and nothing
--- has changed since.
+-- Why a command line is refused: its loop has run it as often as the setting max_repeated_commands allows, and no file of
+-- the project has changed since: neither by an accepted write or removal, nor as a scan after the turn found it.
 create view _repeated_processes as
 select
     c.id as command_id,
@@ -66,6 +40,7 @@ select
     || ' already, and no file has changed since. Read what it printed, change something, or run something else.' as refusal
 from commands as c
 cross join settings as s on s.name = 'max_repeated_commands' and cast(s.value as integer) > 0
+cross join runs as r on r.id = c.run_id
 where c.writer = 'model'
     and c.action in ('sh', 'env')
     and (
@@ -80,7 +55,24 @@ where c.writer = 'model'
             )
             and trim((select b.body from command_bodies as b where b.command_id = o.id), char(32, 9, 10, 13))
             = trim(c.body, char(32, 9, 10, 13))
-            and not exists (select 1 from _outdated_processes as u where u.command_id = o.id)
+            and not exists (
+                select 1
+                from effects as f
+                cross join effects as w on w.id > f.id and w.kind in ('file_write', 'file_delete')
+                cross join proposals as p on p.id = w.proposal_id and p.state = 'resolved'
+                cross join runs as q on q.id = w.run_id and q.project_id = r.project_id
+                where f.command_id = o.id
+            )
+            and not exists (
+                select 1
+                from entries as e
+                where e.scope = 'project:' || r.project_id
+                    and e.since > (
+                        select v.id
+                        from events as v
+                        where v.id > t.seen_at and v.turn_id = o.turn_id and v.kind = 'turn.judged'
+                    )
+            )
     ) >= cast(s.value as integer);
 
 -- The output channels of each process, and the path of the entry for each.

@@ -195,8 +195,9 @@ begin
             '$.known',
             not exists (
                 select 1
-                from _unseen_texts as u
+                from _guarded_texts as u
                 where u.command_id = c.id
+                    and u.seen is not 1
                     and u.path in (new.target, c.path, json_extract(new.detail, '$.moved_from'))
             )
         ) end,
@@ -214,8 +215,14 @@ begin
     where p.id = (select max(id) from proposals);
     insert into resolutions (run_id, path, proposal_id, decision, reason, decided_by, created_at)
     select run_id, path, proposal_id, decision, reason, decided_by, created_at
-    from _immediate_decisions
-    where proposal_id = (select max(id) from proposals);
+    from (
+        select *
+        from _immediate_decisions
+        where proposal_id = (select max(id) from proposals)
+        -- one: who decides is looked up once
+        limit 1
+    )
+    where decided_by is not null;
 end;
 
 -- The event is written first. An accepted proposal gets its effect, a process also the entries for its output; of a move

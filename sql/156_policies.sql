@@ -169,12 +169,12 @@ left join runs as r on r.id = k.run_id
 left join projects as j on j.id = k.project_id
 order by case k.level when 'run' then 1 when 'project' then 2 else 3 end, k.id;
 
--- The command lines that policies decide on: those of proposals, and, with a negative id, those to be explained.
+-- The command lines that policies decide on: those of open proposals, and, with a negative id, those to be explained.
 create view _command_lines as
 select p.id as line_id, p.run_id, r.project_id, shell_read(json_extract(p.detail, '$.command')) as reading
 from proposals as p
 cross join runs as r on r.id = p.run_id
-where p.kind = 'process'
+where p.kind = 'process' and p.state = 'proposed'
 union all
 select -id, run_id, project_id, shell_read(line)
 from _explained_lines;
@@ -245,7 +245,7 @@ select
 from (
     select id as line_id
     from proposals
-    where kind = 'process'
+    where kind = 'process' and state = 'proposed'
     union all
     select -id
     from _explained_lines

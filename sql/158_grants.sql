@@ -85,9 +85,9 @@ select
 from proposals as p
 cross join runs as r on r.id = p.run_id;
 
--- The decision on a proposal that needs no person: that of a policy, a grant, a sandbox or yolo on one of the model, and
--- acceptance of what a client, a plugin or the system asks for. A question is always a person's, and so is what a policy
--- asks about.
+-- The decision on each proposal that is no question, and whose it is: that of a policy, a grant, a sandbox or yolo on one
+-- of the model, and acceptance of what a client, a plugin or the system asks for. decided_by is null where a person
+-- decides. What a policy asks about is always a person's.
 create view _immediate_decisions as
 select
     p.id as proposal_id,
@@ -96,28 +96,21 @@ select
     p.created_at,
     case k.decision when 'refuse' then 'reject' else 'accept' end as decision,
     k.message as reason,
-    case
-        when c.writer <> 'model' then c.writer
-        when k.id is not null then 'policy ' || k.name
-        when g.grant_id is not null then 'grant ' || g.grant_id
-        when x.proposal_id is not null then 'sandbox'
-        else 'yolo'
-    end as decided_by
+    coalesce(
+        case when c.writer <> 'model' then c.writer end,
+        'policy ' || k.name,
+        'grant ' || (select g.grant_id from _granted_proposals as g where g.proposal_id = p.id),
+        (select 'sandbox' from _confined_proposals as x where x.proposal_id = p.id),
+        (select 'yolo' from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo')
+    ) as decided_by
 from proposals as p
 cross join commands as c on c.id = p.command_id
-left join command_policies as k on c.writer = 'model'
-    and k.id = (select l.policy_id from _line_policies as l where l.line_id = p.id)
-left join _granted_proposals as g on g.proposal_id = p.id
-left join _confined_proposals as x on x.proposal_id = p.id
-where p.kind <> 'question'
-    and k.decision is not 'ask'
-    and (
-        c.writer <> 'model'
-        or k.id is not null
-        or g.grant_id is not null
-        or x.proposal_id is not null
-        or exists (select 1 from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo')
-    );
+left join command_policies as k
+    on k.id = case
+        when c.writer = 'model' and p.kind = 'process'
+            then (select l.policy_id from _line_policies as l where l.line_id = p.id)
+    end
+where p.kind <> 'question' and k.decision is not 'ask';
 
 -- Open proposals that yolo accepts: no question, and none that a policy asks about or, by now, refuses.
 create view _yolo_proposals as

@@ -156,7 +156,8 @@ select
     min(
         (select cast(value as real) from settings where name = 'model_deadline'),
         coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = l.id), 9e9)
-    ) as deadline_s
+    ) as deadline_s,
+    exists (select 1 from turn_pictures as p where p.turn_id = t.id) as has_pictures
 from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id

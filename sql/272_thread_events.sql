@@ -81,15 +81,6 @@ where (select o.chars from contents as o where o.id = f.content_id) > 0
         from _shown_files as s
         where s.run_id = f.run_id and s.entry_id = f.entry_id and s.present
     )
-    and not exists (
-        select 1
-        from proposals as p
-        where p.content_id = f.content_id
-            and p.target = f.path
-            and p.run_id in (select l.source_id from _run_lines as l where l.run_id = f.run_id)
-            and p.state = 'resolved'
-            and coalesce(json_extract(p.detail, '$.known'), 1)
-    )
 group by f.command_id;
 
 -- The event that a command of a model is before it is performed. An update that says done is the end of its loop, unless

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -59,6 +56,9 @@ def doctor(as_json: JsonOption = False, db: DbOption = None) -> None:
 
 
 def _checks(db: Path | None) -> Iterator[Check]:
+    import platform
+    import sqlite3
+
     import apsw
 
     yield Check("engine", "ok", _version("engine") or "not installed as a package")
@@ -79,6 +79,8 @@ def _checks(db: Path | None) -> Iterator[Check]:
 
 
 def _version(package: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
+
     try:
         return version(package)
     except PackageNotFoundError:
