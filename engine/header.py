@@ -49,7 +49,7 @@ def _head(path: Path) -> bytes:
     anything else, the file would lose the locks that this process has on it (`descriptors`).
     """
     try:
-        file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+        file = apsw.VFSFile("", os.path.realpath(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
         try:
             return file.xRead(100, 0)
         finally:

@@ -438,7 +438,7 @@ def test_a_hundred_megabytes_enter_neither_memory_nor_file(db: engine.Database, 
         DONE,
         keep_output=kept,
     )
-    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < 60
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < 95  # of 200 that were written
     assert sum(each.stat().st_size for each in tmp_path.glob("t.db*")) < 40e6
     text = str(db.value("select body from known_entries where path like 'sh://turn_1/%_1'"))
     assert text.startswith("first\n012")
