@@ -122,6 +122,7 @@ class Borrower(Database):
             pass
         with lender() as connection:
             self.connection, self._holds = connection, True
+            self.identity = self._lender.identity  # a file that was removed is made when the first connection is opened
             try:
                 yield
             finally:

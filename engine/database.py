@@ -144,9 +144,12 @@ class Store:
             cursor = self.connection.execute(sql, bindings)
             try:
                 names = [column[0] for column in cursor.get_description()]
+                return [dict(zip(names, row, strict=True)) for row in cursor]
             except apsw.ExecutionCompleteError:
                 return []
-            return [dict(zip(names, row, strict=True)) for row in cursor]
+            except BaseException:
+                cursor.close(True)  # who keeps the error would keep what is read as it is now
+                raise
 
     def tuples(self, sql: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement as tuples, where there are many."""

@@ -9,6 +9,7 @@ no file that is a database in use.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import sys
 import threading
@@ -24,8 +25,11 @@ _OWN = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
 MAKING = threading.Lock()
 """Held while a new database has its name already, and a descriptor of it is still to be closed."""
 
-_kept: dict[tuple[int, int], int] = {}
-"""Descriptors that cannot be closed, by device and inode."""
+if hasattr(os, "register_at_fork"):  # no process is forked with it held by a thread that is not there
+    os.register_at_fork(before=MAKING.acquire, after_in_parent=MAKING.release, after_in_child=MAKING.release)
+
+_kept: dict[int, tuple[int, int]] = {}
+"""Device and inode of descriptors that cannot be closed."""
 
 
 def open_to_read(place: str | Path, flags: int = 0, folder: int | None = None) -> int:
@@ -35,12 +39,13 @@ def open_to_read(place: str | Path, flags: int = 0, folder: int | None = None) -
     """
     if _kept and _is_kept(place, folder):
         raise _busy(place)
-    descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | flags, dir_fd=folder)
+    # O_NONBLOCK is the mark of those that were opened here, SQLite sets it nowhere
+    descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags, dir_fd=folder)
     if _is_locked(descriptor):
         for other in list(_kept):
             _let_go(other)
         status = os.fstat(descriptor)
-        _kept[(status.st_dev, status.st_ino)] = descriptor
+        _kept[descriptor] = (status.st_dev, status.st_ino)
         raise _busy(place)
     return descriptor
 
@@ -50,7 +55,10 @@ def _is_locked(descriptor: int) -> bool:
         head = os.pread(descriptor, len(MAGIC), 0)
     except OSError:  # a folder, a pipe: SQLite has no locks there
         return False
-    return head.startswith(_HEADS) and _is_open_elsewhere(os.fstat(descriptor), descriptor)
+    try:
+        return head.startswith(_HEADS) and _is_open_elsewhere(os.fstat(descriptor))
+    except OSError:  # no descriptor is left to look with; it is closed when one is
+        return True
 
 
 def _is_kept(place: str | Path, folder: int | None) -> bool:
@@ -58,25 +66,32 @@ def _is_kept(place: str | Path, folder: int | None) -> bool:
     with suppress(OSError):
         status = os.stat(place, dir_fd=folder)
         identity = (status.st_dev, status.st_ino)
-        _let_go(identity)
-        return identity in _kept
+        for other, kept in list(_kept.items()):
+            if kept == identity:
+                _let_go(other)
+        return identity in _kept.values()
     return False
 
 
-def _let_go(identity: tuple[int, int]) -> None:
-    """Close the kept descriptor of a file that nothing else has open any more."""
+def _let_go(kept: int) -> None:
+    """Close a kept descriptor of a file that nothing else has open any more."""
     with suppress(OSError):  # another thread may have closed it in the meantime
-        kept = _kept.get(identity)
-        if kept is not None and not _is_open_elsewhere(os.fstat(kept), kept) and _kept.pop(identity, None) == kept:
+        if not _is_open_elsewhere(os.fstat(kept)) and _kept.pop(kept, None) is not None:
             os.close(kept)
 
 
-def _is_open_elsewhere(status: os.stat_result, besides: int) -> bool:
+def _is_open_elsewhere(status: os.stat_result) -> bool:
+    """Whether a file is open by a descriptor that was not opened here: another thread may be reading it."""
     for name in os.listdir(_OWN):
         with suppress(OSError):
-            if int(name) != besides and os.path.samestat(os.fstat(int(name)), status):
+            if os.path.samestat(os.fstat(int(name)), status) and not _is_ours(int(name)):
                 return True
     return False
+
+
+def _is_ours(descriptor: int) -> bool:
+    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+    return bool(flags & os.O_NONBLOCK) and flags & os.O_ACCMODE == os.O_RDONLY
 
 
 def _busy(place: str | Path) -> OSError:

@@ -57,20 +57,28 @@ class Queue:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._taken = False
+        self._turns = 0
         # each is locked, and is let go when it is the turn of the thread that waits for it
         self._waiting: deque[threading.Lock] = deque()
 
     @contextmanager
-    def turn_within(self, seconds: float) -> Iterator[bool]:
-        """Whether it is the turn of this thread within some seconds; where it is, until the end."""
-        entered = self._enter(seconds)
+    def turn_within(self, seconds: float, *, patiently: bool = False) -> Iterator[bool]:
+        """Whether it is the turn of this thread within some seconds; where it is, until the end.
+
+        Who waits `patiently` gives up only where nobody noted a turn for so long.
+        """
+        entered = self._enter(seconds, patiently)
         try:
             yield entered
         finally:
             if entered:
                 self._leave()
 
-    def _enter(self, seconds: float) -> bool:
+    def note_turn(self) -> None:
+        """Tell that whoever has the turn gets on; called by that thread."""
+        self._turns += 1
+
+    def _enter(self, seconds: float, patiently: bool) -> bool:
         with self._lock:
             if not self._taken:
                 self._taken = True
@@ -78,13 +86,16 @@ class Queue:
             gate = threading.Lock()
             gate.acquire()
             self._waiting.append(gate)
-        if gate.acquire(timeout=seconds):
-            return True
-        with self._lock:
-            if gate not in self._waiting:  # it was let go just now
-                return True
-            self._waiting.remove(gate)
-            return False
+        seen = self._turns
+        while not gate.acquire(timeout=seconds):
+            with self._lock:
+                if gate not in self._waiting:  # it was let go just now
+                    return True
+                if not patiently or seen == self._turns:
+                    self._waiting.remove(gate)
+                    return False
+                seen = self._turns
+        return True
 
     def _leave(self) -> None:
         with self._lock:

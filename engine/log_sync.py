@@ -31,6 +31,7 @@ class LogSync:
         self._working = threading.Lock()
         self._asked = 0
         self._done = 0
+        self._failed: EngineError | None = None
 
     def sync(self) -> None:
         """Return when all that was committed before the call is on the disk; raises `EngineError` (500) where it is not."""
@@ -38,6 +39,8 @@ class LogSync:
             self._asked += 1
             mine = self._asked
         with self._working:
+            if self._failed is not None:
+                raise self._failed
             if self._done >= mine:
                 return
             with self._counting:
@@ -45,9 +48,11 @@ class LogSync:
             try:
                 _synchronize(self._descriptor)
             except OSError as error:
-                raise EngineError(
-                    f"{self._place}: its log cannot be written to disk ({error.strerror or error})"
-                ) from error
+                # the system tells it once, and what it could not write is not written by the next call
+                self._failed = EngineError(
+                    f"{self._place}: its log cannot be written to disk ({error.strerror or error}); open it again"
+                )
+                raise self._failed from error
             self._done = covered
 
     def close(self) -> None:

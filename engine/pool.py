@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from .errors import Conflict
+from .errors import Conflict, EngineError
 from .lines import WAIT_S, Queue, kept
 from .log_sync import LogSync
 from .own_files import identity
@@ -59,9 +59,12 @@ class Pool:
         return identity(self.owner.place) != self.identity
 
     def enter(self) -> None:
-        """Count one more user; raises `Conflict` (409) where the pool was closed."""
+        """Count one more user; raises `Conflict` (409) where the pool was closed and has none any more.
+
+        What is driven goes on when it is closed, with its children and its commands in the background.
+        """
         with self._changed:
-            if self.closed:
+            if self.closed and not self._users:
                 raise Conflict(f"{self.owner.path}: is closed; open it again")
             self._users += 1
 
@@ -83,7 +86,7 @@ class Pool:
 
         Raises `Conflict` (409) where another thread keeps the file for long.
         """
-        with self._turn_within(WAIT_S) as mine:
+        with self._turn_within(WAIT_S, patiently=True) as mine:
             if not mine:
                 raise kept(self.owner.place)
             connection = self._writer(wires).connection
@@ -114,20 +117,22 @@ class Pool:
             self._sync.sync()
 
     @contextmanager
-    def _turn_within(self, seconds: float) -> Iterator[bool]:
+    def _turn_within(self, seconds: float, *, patiently: bool = False) -> Iterator[bool]:
         """Whether it is the turn of this thread within some seconds; where it is, until the end."""
-        with self._queue.turn_within(seconds) as first:
+        with self._queue.turn_within(seconds, patiently=patiently) as first:
             if not first:
                 yield False
                 return
             with self._line.turn_within(seconds) as mine:
+                if mine:
+                    self._queue.note_turn()
                 yield mine
 
     def _writer(self, wires: tuple[str, ...]) -> Database:
         """Called by the thread whose turn it is."""
         kind = bool(wires)
         if kind not in self._writers:
-            writer = self.owner.again()
+            writer = self._open(tools=True)
             try:
                 for wire in wires:
                     writer.execute(wire)
@@ -156,12 +161,25 @@ class Pool:
             else:
                 return self._readers.pop()
         try:
-            return self.owner.again(tools=False)
+            return self._open(tools=False)
         except BaseException:
             with self._changed:
                 self._open_readers -= 1
                 self._changed.notify()
             raise
+
+    def _open(self, *, tools: bool) -> Database:
+        """One more connection, to the same file as the others; raises `EngineError` (500) where that was removed."""
+        gone = f"{self.owner.path}: was removed or replaced; what was written to it since is in no file"
+        if self._writers and self.moved():  # opened by name, it would come back empty
+            raise EngineError(gone)
+        opened = self.owner.again(tools=tools)
+        if not self._writers and self.identity is None:  # it was made just now
+            self.identity = opened.identity
+        if opened.identity != self.identity:
+            opened.close()
+            raise EngineError(gone)
+        return opened
 
     def _close_unused(self) -> None:
         with self._changed:
@@ -170,7 +188,8 @@ class Pool:
             unused = [*self._writers.values(), *self._readers]
             self._writers, self._readers, self._open_readers = {}, [], 0
             common, self._sync = self._sync, None
-        for each in unused:
-            each.close()
-        if common is not None:
-            common.close()
+        with ExitStack() as closed:  # all of them, also where one cannot be closed
+            if common is not None:
+                closed.callback(common.close)
+            for each in unused:
+                closed.callback(each.close)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ from .rights import Rights
 if TYPE_CHECKING:
     from .database import Store
 
+_MARKS = (".git", ".agents")
+"""What a folder has that is a project."""
 _NAMED = """
     select model from workflows where id = :id and model is not null
     union
@@ -28,17 +31,21 @@ _NAMED = """
 """
 
 
-def models_of(db: Store, workflow: int, place: Path | None, own: str, choose: Callable[[str], str]) -> dict[str, str]:
+def models_of(
+    db: Store, workflow: int, source: str | None, place: Path | None, own: str, choose: Callable[[str], str]
+) -> dict[str, str]:
     """The full names of the models that a workflow names, by how it calls them; `own` is that of the run.
 
-    `place` is the folder of the project. Raises `NotFound` (404) where one is unknown, and `PermissionDenied` (403) where
-    the workflow is the project's, its text is not confirmed, and it names a model that its user does not have.
+    `source` is the file that it was read from now, None where it is one that was kept; `place` is the folder of the
+    project. Raises `NotFound` (404) where one is unknown, and `PermissionDenied` (403) where the workflow is a project's,
+    its text is not confirmed, and it names a model that its user does not have.
     """
     names = [str(name) for (name,) in db.tuples(_NAMED, {"id": workflow})]
     origin = db.row("select source, text from workflows where id = ?", (workflow,))
     assert origin is not None, "a workflow that runs is there"
-    if names and _is_of_project(origin["source"], place) and not is_confirmed(origin["source"], origin["text"]):
-        _expect_own(db, str(origin["source"]), names, own)
+    source = source or origin["source"]
+    if names and _is_of_project(source, place) and not is_confirmed(str(source), origin["text"]):
+        _expect_own(db, str(source), names, own)
     return {name: choose(name) for name in names}
 
 
@@ -70,18 +77,24 @@ def _expect_own(db: Store, source: str, names: list[str], own: str) -> None:
             continue
         raise PermissionDenied(
             f"{source!r}: names the model {name!r}; a project's workflow names aliases ('engine models') and models of the "
-            f"provider of the run. Look at it, then let it: 'engine workflow confirm {source}'"
+            f"provider of the run. Look at it, then let it: engine workflow confirm {shlex.quote(source)}"
         )
 
 
 def _is_of_project(source: str | None, place: Path | None) -> bool:
-    """Whether a file lies in the folder of the project; a relative path that is not there any more is taken for one."""
+    """Whether a file lies in the folder of the project, or in that of another one: below a folder with a .git or .agents; a
+    relative path that is not there any more is taken for one.
+    """
     if source is None or place is None:
         return False
     found = Path(source) if os.path.lexists(source) else place / source
     root = os.path.realpath(place)
     # a link in the project may lead out of it
-    return any(Path(each).is_relative_to(root) for each in (os.path.realpath(found), os.path.abspath(found)))
+    return any(
+        above == Path(root) or any(os.path.lexists(above / mark) for mark in _MARKS)
+        for each in (os.path.realpath(found), os.path.abspath(found))
+        for above in Path(each).parents
+    )
 
 
 def _right(source: str, text: str) -> str:

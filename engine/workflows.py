@@ -166,6 +166,7 @@ def start(
     model = choose_model(db, None, db.given_models.name(options.get("model")), root)
     check_tokenizer(db)
     attributes = attributes_of({**runs.with_sandbox(options), "model": model})
+    read_from = None if isinstance(source, int) else os.path.abspath(source.source)
     with db.transaction():
         workflow = source if isinstance(source, int) else _keep(db, source, place)
         name = str(db.value("select name from workflows where id = ?", (workflow,)))
@@ -176,7 +177,9 @@ def start(
             workflow_id=workflow,
             variables=_as_json(variables or {}),
             attributes=runs.as_json(attributes),
-            models=json.dumps(models_of(db, workflow, place, model, partial(choose_model, db, None, root=root))),
+            models=json.dumps(
+                models_of(db, workflow, read_from, place, model, partial(choose_model, db, None, root=root))
+            ),
         )
         note_root(db, alias, root)
     notes = [

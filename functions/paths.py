@@ -143,7 +143,11 @@ def path_readable(path: str) -> str:
     what is not seen as itself, stays escaped. `path_normalize` gives `path` back. Files, web addresses and what is no path
     are as they are.
     """
-    return _ESCAPES.sub(_letters, path) if _ENCODED.match(path) else path
+    if not _ENCODED.match(path):
+        return path
+    read = _ESCAPES.sub(_letters, path)
+    # a blank at the end is not seen
+    return read if read == (seen := read.rstrip(" ")) else seen + "%20" * (len(read) - len(seen))
 
 
 def _letters(escapes: re.Match[str]) -> str:

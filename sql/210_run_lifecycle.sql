@@ -75,7 +75,9 @@ begin
         coalesce(
             p.project_id,
             (select id from projects where name = json_extract(new.attributes, '$.project')),
-            (select id from projects where root is json_extract(new.attributes, '$.root') order by id limit 1)
+            (select id from projects where root is json_extract(new.attributes, '$.root') order by id limit 1),
+            -- a fork of a turn that is not there is refused below
+            (select project_id from runs where alias = json_extract(new.attributes, '$.fork'))
         ),
         p.id,
         case when p.id is not null then coalesce(json_extract(new.attributes, '$.at'), p.next_turn) end,

@@ -26,7 +26,8 @@ select
     t.value as path
 from effects as f
 join children as c on c.run_id = f.run_id
-join children as o on o.run_id = c.run_id or instr(c.lineage, '/' || o.run_id || '/')
+join children as o
+    on o.root_run_id = c.root_run_id and (o.run_id = c.run_id or instr(c.lineage, '/' || o.run_id || '/'))
 join effects as p on p.id = o.effect_id and p.state = 'started'
 join json_each(json_array(f.detail ->> '$.path', f.detail ->> '$.leads_to')) as t
 where f.kind in ('file_write', 'file_delete') and t.value is not null;
@@ -36,7 +37,8 @@ create view _step_writes as
 select f.id as effect_id, f.turn_id, s.run_id, s.step, s.child_run_id, s.started_at, t.value as path
 from effects as f
 join children as c on c.run_id = f.run_id
-join children as o on o.run_id = c.run_id or instr(c.lineage, '/' || o.run_id || '/')
+join children as o
+    on o.root_run_id = c.root_run_id and (o.run_id = c.run_id or instr(c.lineage, '/' || o.run_id || '/'))
 join step_runs as s on s.run_id = o.parent_run_id and s.child_run_id = o.run_id
 join json_each(json_array(f.detail ->> '$.path', f.detail ->> '$.leads_to')) as t
 where f.kind in ('file_write', 'file_delete') and t.value is not null and f.turn_id is not null;

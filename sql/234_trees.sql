@@ -53,7 +53,8 @@ union all
 select f.turn_id, t.id
 from children as o
 join effects as f on f.id = o.effect_id
-join children as d on d.run_id = o.run_id or instr(d.lineage, '/' || o.run_id || '/')
+join children as d
+    on d.root_run_id = o.root_run_id and (d.run_id = o.run_id or instr(d.lineage, '/' || o.run_id || '/'))
 join turns as t on t.run_id = d.run_id;
 
 -- The run to drive once a proposal of a run is decided: the run at the top of its tree where that waits for what the run

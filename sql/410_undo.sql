@@ -65,7 +65,9 @@ cross join (
     from proposals
     where kind in ('file_write', 'file_delete') and state = 'resolved'
 ) as p on p.run_id = c.run_id
-join children as o on o.run_id = c.run_id or instr(c.lineage, '/' || o.run_id || '/')
+-- of one tree, by an index
+cross join children as o
+    on o.root_run_id = c.root_run_id and (o.run_id = c.run_id or instr(c.lineage, '/' || o.run_id || '/'))
 -- the line that a rewind made of a step is none of the workflow's work
 left join workflow_runs as w on w.run_id = o.parent_run_id and o.parent_loop_id is not null
 left join effects as f on f.id = coalesce(o.effect_id, w.effect_id);
@@ -86,10 +88,10 @@ cross join commands as c on c.id = p.command_id
 join _run_lines as l on l.source_id = p.run_id
 left join turns as t on t.id = p.turn_id
 where l.depth = 0
-    or t.sequence < l.before_turn
-    -- from outside a turn: before that turn was sent, or before the fork was made
+    or (p.child_id is null and t.sequence < l.before_turn)
+    -- from outside a turn, and of a run below, which may go on later: before that turn was sent, or before the fork was made
     or (
-        t.id is null
+        (t.id is null or t.sequence < l.before_turn)
         and c.created_at <= (
             select min(r.created_at, coalesce(v.at, r.created_at))
             from _run_lines as o

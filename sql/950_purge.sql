@@ -91,7 +91,10 @@ begin
     select fail(
         409,
         'run ' || new.run || ': other runs came from it, ' || group_concat(c.alias, ', ') || '; purge them first'
-        || case when count(d.run_id) then ', or all at once with ''engine purge ' || new.run || ' --tree''' else '' end
+        || case count(d.run_id)
+            when count(*) then ', or all at once with ''engine purge ' || new.run || ' --tree'''
+            else ''
+        end
     )
     from runs as c
     join runs as r on r.id = c.parent_run_id

@@ -10,7 +10,7 @@ import typer
 from .completing import complete_path, complete_run, complete_turn
 from .differences import difference, print_difference, print_title
 from .printing import print_json, print_table, print_text, say, shown_path
-from .shared import DbOption, JsonOption, RunArgument, open_to_read, open_to_write, run_or_latest
+from .shared import DbOption, JsonOption, RunArgument, open_to_read, open_to_write, run_or_latest, stored_path
 from .visibility import ArchivedOption, SummarizedOption, VisibleOption, move
 
 if TYPE_CHECKING:
@@ -68,10 +68,9 @@ def context(
       engine context demo 'known://**' --json
       engine context demo --visible 'src/*.py' --archived 'known://old/**'
     """
-    from engine.functions.paths import path_normalize
     from engine.locate import database_to_read
 
-    path = path_normalize(path)
+    path = stored_path(path)
     moves = {"visible": visible, "summarized": summarized, "archived": archived}
     changing = any(moves.values())
     if changing and at is not None:
@@ -125,9 +124,8 @@ def diff(
       engine diff demo 2 5 '**' | less
       engine diff demo 2 5 --json
     """
-    from engine.functions.paths import path_normalize
 
-    path = path_normalize(path)
+    path = stored_path(path)
     with open_to_read(db) as database:
         alias = run_or_latest(database, run)
         for turn in (before, after):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .printing import one_line, paint, print_json, say, visible
-from .shared import DbOption, JsonOption, RunArgument, open_to_read, run_or_latest
+from .shared import DbOption, JsonOption, RunArgument, open_to_read, run_or_latest, stored_path
 from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
@@ -45,9 +45,8 @@ def plan(
       engine plan demo --json | jq '.[].steps[] | select(.status != "done")'
     """
     from engine.errors import NotFound
-    from engine.functions.paths import path_normalize
 
-    path = path_normalize(path)
+    path = stored_path(path)
     with open_to_read(db) as database:
         alias = run_or_latest(database, run)
         rows = database.rows(

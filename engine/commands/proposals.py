@@ -12,7 +12,17 @@ from .completing import complete_proposal, complete_run
 from .driving import drive, say_how_to_resolve
 from .printing import one_line, print_json, say, shown_path, visible
 from .screen import printed_rows
-from .shared import DbOption, JsonOption, KeyFromOption, db_flag, open_to_read, open_to_write, run_or_latest, use_keys
+from .shared import (
+    DbOption,
+    JsonOption,
+    KeyFromOption,
+    db_flag,
+    open_to_read,
+    open_to_write,
+    run_or_latest,
+    stored_path,
+    use_keys,
+)
 from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
@@ -138,12 +148,11 @@ def _decision(accept: bool | None, answer: str | None) -> bool:
 def _chosen(db: Database, run: str, path: str | None, everything: bool) -> list[Row]:
     """The open proposals that the arguments name; raises `NotFound` (404), or `ValidationError` (400) for several paths."""
     from engine.errors import NotFound, ValidationError
-    from engine.functions.paths import path_normalize
 
     rows = db.rows(
         "select * from open_proposals where run in (select run from tree_runs where top = :run) "
         "and (:path is null or path = :path) order by proposal_id",
-        {"run": run, "path": None if everything else path_normalize(path)},
+        {"run": run, "path": None if everything else stored_path(path)},
     )
     if not rows:
         where = f"{path}: nothing is proposed there" if path else f"run {run!r}: nothing waits for a decision"

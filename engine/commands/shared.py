@@ -231,3 +231,15 @@ def nearest(name: str, names: Iterable[str], otherwise: str) -> str:
 
     near = get_close_matches(name, list(names), 1)
     return f"did you mean {near[0]}?" if near else otherwise
+
+
+def stored_path(given: str | None) -> str | None:
+    """A path that a person gave, with letters or with escapes for them, as it is stored.
+
+    Raises `UnicodeEncodeError` for what is no text of Unicode: it would be the path of something else.
+    """
+    from engine.functions.paths import path_normalize
+
+    if given is not None:
+        given.encode()
+    return path_normalize(given)

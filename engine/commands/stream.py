@@ -10,7 +10,7 @@ import typer
 
 from .matches import EntryPath, RunName
 from .printing import print_json_text, say, visible
-from .shared import DbOption, JsonOption, open_existing, open_to_read
+from .shared import DbOption, JsonOption, open_existing, open_to_read, stored_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,12 +44,11 @@ def stream(
       engine stream demo log://turn_1/sh/npm_start --json
       engine stream demo sh://turn_1/npm_start_1 --cancel --reason "wrong port"
     """
-    from engine.functions.paths import path_normalize
     from engine.streaming import end_of
 
     if reason is not None and not cancel:
         raise typer.BadParameter("it says why --cancel ends the command", param_hint="--reason")
-    path = path_normalize(path) or ""
+    path = stored_path(path) or ""
     if cancel:
         _cancel(db, run, path, reason)
         if not follow:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import PermissionDenied, ValidationError
 from engine.locate import FOLDER
+from engine.own_files import OwnFiles
 
 if TYPE_CHECKING:
     from engine.database import Store
@@ -50,6 +51,8 @@ class KeptOutput:
                 f"{self.path}: lies in the folder of the run, where its commands write; keep output outside of it, "
                 f"or beside the database in {FOLDER}/"
             )
+        if OwnFiles(database).hold(place):  # to close it would take SQLite's locks away (`descriptors`)
+            raise PermissionDenied(f"{self.path}: belongs to the database; keep output in another file")
         try:
             self._file = os.open(place, _FLAGS, 0o600)
         except OSError as error:

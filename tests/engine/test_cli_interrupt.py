@@ -134,7 +134,7 @@ def test_a_second_ctrl_c_ends_the_process_at_once(folder: Path, tmp_path: Path, 
 
 def test_ctrl_c_before_the_command_line_is_read_ends_without_a_traceback(folder: Path) -> None:
     program = (
-        "import signal, sys; from engine.cli import main; "
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from engine.cli import main; "
         "sys.setprofile(lambda frame, *_: frame.f_code.co_name == 'get_command' and signal.raise_signal(2)); "
         "sys.exit(main(['runs']))"
     )

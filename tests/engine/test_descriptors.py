@@ -112,7 +112,7 @@ def test_a_database_in_use_is_refused(app: sqlite3.Connection, tmp_path: Path, n
         if (tmp_path / name).exists():
             with open_regular(name, folder) as file:
                 assert file.read(16) == descriptors.MAGIC
-            assert not any(os.path.samestat(os.fstat(kept), file_status(file)) for kept in descriptors._kept.values())
+            assert not any(os.path.samestat(os.fstat(kept), file_status(file)) for kept in descriptors._kept)
 
 
 def test_other_databases_are_read(tmp_path: Path) -> None:
@@ -121,3 +121,46 @@ def test_other_databases_are_read(tmp_path: Path) -> None:
         connection.execute("create table t (x)")
     with held_folder(tmp_path) as folder, open_regular("closed.db", folder) as file:
         assert file.read(16) == descriptors.MAGIC
+
+
+def test_readers_do_not_take_each_other_for_users(tmp_path: Path) -> None:
+    """Threads that read a database which nobody has open."""
+    with closing(sqlite3.connect(tmp_path / "closed.db")) as connection:
+        connection.execute("create table t (x)")
+    refused = list[OSError]()
+
+    def read() -> None:
+        for _ in range(200):
+            try:
+                with held_folder(tmp_path) as folder, open_regular("closed.db", folder) as file:
+                    file.read(16)
+            except OSError as error:
+                refused.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert refused == []
+
+
+def test_a_fork_inherits_no_lock(tmp_path: Path) -> None:
+    """A process that is forked while another thread opens a file opens files itself."""
+    program = (
+        "import os, signal, sys, threading, engine; from engine import descriptors\n"
+        "stop, held = threading.Event(), threading.Event()\n"
+        "def hold():\n"
+        "    while not stop.is_set():\n"
+        "        with descriptors.MAKING: held.set()\n"
+        "threading.Thread(target=hold).start(); held.wait()\n"
+        "for n in range(20):\n"
+        "    child = os.fork()\n"
+        "    if not child:\n"
+        "        signal.alarm(100)\n"
+        "        with descriptors.MAKING: os._exit(0)\n"
+        "    if os.waitpid(child, 0)[1]: print('hung'); break\n"
+        "stop.set()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout == ""

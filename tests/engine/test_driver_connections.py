@@ -285,11 +285,14 @@ def test_a_log_that_cannot_be_written_to_disk_is_an_error(tmp_path: Path, monkey
     monkeypatch.setattr(log_sync, "_synchronize", broken)
     with fresh(tmp_path) as db, db.shared() as handle:
         with pytest.raises(
-            engine.EngineError, match=r"500 .*: its log cannot be written to disk \(Input/output error\)"
+            engine.EngineError, match=r"500 .*: its log cannot be written to disk \(Input/output error\); open it again"
         ):
             handle.start("Go", run="demo", model=Cast({}))
         monkeypatch.undo()
-        handle.start("Go", run="second", model=Cast({}))
+        with pytest.raises(engine.EngineError, match="open it again"):  # what was lost stays lost
+            handle.start("Go", run="second", model=Cast({}))
+    with fresh(tmp_path) as db, db.shared() as handle:
+        handle.start("Go", run="third", model=Cast({}))
 
 
 def has_waiting(queue: Queue, count: int) -> bool:
@@ -316,3 +319,88 @@ def test_writers_take_turns_in_the_order_in_which_they_come() -> None:
         each.join()
     assert order == [0, 1, 2, 3, 4]
     assert not queue._taken
+
+
+@pytest.mark.parametrize(("turns", "gets_it"), [(float("nan"), True), (0, False)])
+def test_who_waits_to_write_waits_as_long_as_others_get_on(turns: Any, gets_it: bool) -> None:
+    """Nobody is refused because many stand before it. NaN differs from itself: as if a turn was noted at each look."""
+    queue, told = Queue(), list[bool]()
+    queue._turns = turns
+
+    def take() -> None:
+        with queue.turn_within(0.001, patiently=True) as mine:
+            told.append(mine)
+
+    with queue.turn_within(300):
+        thread = threading.Thread(target=take)
+        thread.start()
+        wait_until(lambda: bool(told) if not gets_it else has_waiting(queue, 1))
+    thread.join()
+    assert told == [gets_it]
+
+
+def test_what_is_driven_when_the_database_closes_may_still_delegate(tmp_path: Path) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def first(_: Request) -> str:
+        asked.set()
+        assert go_on.wait(300)
+        return gives("one", "two")
+
+    cast = Cast({"top": [first, DONE], "top-1": [ended()], "top-2": [ended()]})
+
+    async def work() -> int:
+        db = engine.open(tmp_path / "t.db")
+        driven = asyncio.create_task(db.run_async("Go", run="top", model=cast, max_depth=2))
+        await asyncio.to_thread(asked.wait, 300)
+        db.close()
+        go_on.set()
+        return (await driven).status
+
+    assert asyncio.run(work()) == 200
+
+
+def test_a_removed_file_does_not_come_back_empty(tmp_path: Path) -> None:
+    place = tmp_path / "t.db"
+    with engine.open(place) as db, db.shared() as one, db.shared() as other:
+        one.value("select 1")
+        inside, leave = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            with one.transaction():
+                inside.set()
+                leave.wait(300)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        assert inside.wait(300)
+        for ending in ("", "-wal", "-shm"):
+            Path(f"{place}{ending}").unlink()
+        with pytest.raises(engine.EngineError, match="was removed or replaced"):
+            other.value("select count(*) from runs")
+        assert not place.exists()
+        leave.set()
+        thread.join()
+
+
+def test_an_error_that_is_kept_keeps_nobody_from_writing(tmp_path: Path) -> None:
+    with fresh(tmp_path) as db, db.shared() as one, db.shared() as other:
+        kept = None
+        try:
+            one.rows("select name, cast(x'ff' as text) as bad from settings")
+        except Exception as error:
+            kept = error
+        assert kept is not None
+        db.start("Go", run="demo", model=Cast({}))  # another connection commits
+        other.start("Go", run="second", model=Cast({}))
+        assert other.value("select count(*) from runs") == 2
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
+def test_output_is_not_kept_in_the_database(tmp_path: Path, ending: str) -> None:
+    with fresh(tmp_path) as db:
+        place = Path(f"{db.path}{ending}")
+        before = place.stat().st_mode
+        with pytest.raises(engine.EngineError, match=r"403 .*belongs to the database"):
+            db.run("Go", model=Cast({}), keep_output=place)
+        assert place.stat().st_mode == before

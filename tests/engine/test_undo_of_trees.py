@@ -201,3 +201,21 @@ def test_the_new_line_of_a_child_stays_below_its_parent(db: engine.Database, roo
     assert db.value("select forked_at from runs where alias = 'demo-1'") == 2
     db.purge("demo", tree=True)
     assert db.runs() == []
+
+
+def test_a_fork_takes_back_no_later_work_of_a_child(db: engine.Database, root: Path) -> None:
+    """A child of the run that was forked goes on: what it wrote behind the fork is none of the fork's past."""
+    cast = Cast({"demo": [gives("One"), GO_ON, DONE], "demo-1": [made("one.md") + ended(), made("late.md") + ended()]})
+    assert work(db, root, cast).status == 200
+    db.fork("demo", "copy", 3)
+    assert db.run("More", model=cast, run="demo-1", yolo=True, sandbox="off").status == 200
+    assert [each["path"] for each in db.undo("copy", dry_run=True).files] == ["one.md"]
+    assert "late.md" not in [
+        each["path"] for each in db.rewind("copy", 2, files=True, dry_run=True).files if not each["stays"]
+    ]
+
+
+def test_a_fork_of_a_turn_that_is_not_there_is_refused(db: engine.Database, root: Path) -> None:
+    assert work(db, root, Cast({"demo": [DONE]})).status == 200
+    with pytest.raises(NotFound, match="run demo: has no turn 99; its last is 1"):
+        db.fork("demo", "copy", 99)
