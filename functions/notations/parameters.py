@@ -20,6 +20,7 @@ _PARAMETER = lazy_regex(
     FLAGS,
 )
 _CHILD = lazy_regex(rf"\s*{NOISE}<(?P<name>[A-Za-z_][\w.-]{{0,60}})>")
+_PLACE = lazy_regex(r"(?:\w*_)?(?:path|file|file_?name|destination)", FLAGS)
 _IS_JSON = lazy_regex(r"\bstring\s*=\s*[\"']false|\btype\s*=\s*[\"'](?!str)")
 
 
@@ -120,5 +121,8 @@ def _child(
         end = closed.end()
         if follows.match(text, end):
             return name, argument(name, text[position : closed.start()], layout=True), end
+        if _PLACE.fullmatch(name):  # no path holds a tag: what closes the next one is of another call
+            given.problem = f"what stands behind its parameter {name!r} is no parameter"
+            return name, None, position
     given.problem = f"its parameter {name!r} is not closed"
     return name, None, position
