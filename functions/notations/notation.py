@@ -96,6 +96,20 @@ class Answer:
             self._missing[pattern.pattern] = min(position, known if known is not None else position)
         return found
 
+    def followed(self, pattern: re.Pattern[str], follows: re.Pattern[str], position: int) -> re.Match[str] | None:
+        """The first match at or after `position` with `follows` behind it; as `search`, it does not repeat what failed."""
+        both = f"{pattern.pattern}\0{follows.pattern}"
+        known = self._missing.get(both)
+        if known is not None and position >= known:
+            return None
+        at = position
+        while (found := self.search(pattern, at)) is not None:
+            if follows.match(self.text, found.end()):
+                return found
+            at = found.end()
+        self._missing[both] = position
+        return None
+
     def find(self, sign: str, position: int) -> int:
         """Where `sign` stands at or after `position`, or -1; as `search`, it does not repeat what failed."""
         known = self._missing.get(sign)

@@ -114,15 +114,16 @@ def _child(
     answer: Answer, given: Parameters, child: re.Match[str], follows: re.Pattern[str]
 ) -> tuple[str, object, int]:
     """A child that is named after a parameter. Its value may hold its own closing tag, if not `follows` is behind it."""
-    name, text, position = child["name"], answer.text, child.end()
-    end = position
+    name, position = child["name"], child.end()
     closing = re.compile(rf"{NOISE}</{re.escape(name)}>")
-    while (closed := answer.search(closing, end)) is not None:
-        end = closed.end()
-        if follows.match(text, end):
-            return name, argument(name, text[position : closed.start()], layout=True), end
-        if _PLACE.fullmatch(name):  # no path holds a tag: what closes the next one is of another call
+    if _PLACE.fullmatch(name):  # no path holds a tag: what closes the next one is of another call
+        closed = answer.search(closing, position)
+        if closed is not None and not follows.match(answer.text, closed.end()):
             given.problem = f"what stands behind its parameter {name!r} is no parameter"
             return name, None, position
-    given.problem = f"its parameter {name!r} is not closed"
-    return name, None, position
+    else:
+        closed = answer.followed(closing, follows, position)
+    if closed is None:
+        given.problem = f"its parameter {name!r} is not closed"
+        return name, None, position
+    return name, argument(name, answer.text[position : closed.start()], layout=True), closed.end()

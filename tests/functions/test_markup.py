@@ -468,6 +468,7 @@ def test_bad_arguments_leave_the_text(tools: str | None, cap: Any) -> None:
         "<set><<A\nA <set><<B ",
         '<get path  a b.txt" line = " line = ',
         "<get a=\u201c b ",
+        "<update>\n<result>\n</update>\n</result>\nIt is 42.",
     ],
 )
 def test_hostile_text_takes_linear_time(hostile: str) -> None:
