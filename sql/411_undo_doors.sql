@@ -27,6 +27,12 @@ select
     null as run, null as turn, 0 as redo, null as decided_by, null as plan, null as request_id, null as lease
 where false;
 
+-- Refuse a run that is not there, one that is driven, also below it, and one whose last undo or rewind is not over: insert
+-- into _expect_at_rest (run, lease). What the lease itself drives is at rest.
+create view _expect_at_rest as
+select null as run, null as lease
+where false;
+
 -- Refuse what cannot be taken back: insert into _check_undo (run, turn, way, plan, lease), 'way' being undo or redo.
 create view _check_undo as
 select null as run, null as turn, null as way, null as plan, null as lease
@@ -99,9 +105,8 @@ begin
     insert into _accept_all (command_id, decided_by) values ((select max(id) from commands), new.decided_by);
 end;
 
--- Refused while the run or one below it is driven, and where a file is not as the edit left it.
-create trigger _check_undo__check
-instead of insert on _check_undo
+create trigger _expect_at_rest__expect
+instead of insert on _expect_at_rest
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
@@ -112,6 +117,13 @@ begin
     from runs as r
     join _open_undos as o on o.run_id = r.id
     where r.alias = new.run;
+end;
+
+-- Refused where a file is not as the edit left it.
+create trigger _check_undo__check
+instead of insert on _check_undo
+begin
+    insert into _expect_at_rest (run, lease) values (new.run, new.lease);
     select fail(
         404,
         'run ' || r.alias || ': ' || case

@@ -90,25 +90,16 @@ begin
     insert into _accept_all (command_id, decided_by) values ((select max(id) from commands), new.decided_by);
 end;
 
--- Refused while the run or one below it is driven.
 create trigger _check_rewind__check
 instead of insert on _check_rewind
 begin
-    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
-    where not exists (select 1 from runs where alias = new.run);
+    insert into _expect_at_rest (run, lease) values (new.run, new.lease);
     select fail(404, 'run ' || alias || ': turn ' || new.turn || ' was not sent; its last is ' || (next_turn - 1))
     from runs as r
     where r.alias = new.run
         and not exists (
             select 1 from past_turns as t where t.run_id = r.id and t.turn = new.turn and t.seen_at is not null
         );
-    select fail(409, 'run ' || run || ': is being driven; wait for it, or stop it with ''engine abort ' || run || '''')
-    from _driven_trees
-    where top = new.run and token is not new.lease;
-    select fail(409, 'run ' || new.run || ': another one is not over yet; ''engine resume ' || new.run || ''' finishes it')
-    from runs as r
-    join _open_undos as o on o.run_id = r.id
-    where r.alias = new.run;
     select fail(409, 'run ' || r.alias || ': something has changed since this was shown; look at it again')
     from runs as r
     left join _rewind_plans as p on p.run_id = r.id and p.turn = new.turn

@@ -1437,6 +1437,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _entry_lines (command_id, path, line)
 -- view _envelope_costs (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, added, chars_per_token)
 -- view _executable_files (scope, path)
+-- view _expect_at_rest (run, lease)
 -- view _explain_rules (run_id, project_id, prompt)
 -- view _explained_decisions (explained_id, readable, plain, policy_id, level, name, decision, message, grant_id)
 -- view _explained_programs (explained_id, ordinal, program, arguments, policy_id, level, name, decision, message)
@@ -1943,6 +1944,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _entry_metadata__keep_fixed on _entry_metadata
 -- trigger _entry_metadata__keep_keys on _entry_metadata
 -- trigger _entry_metadata__keep_rows on _entry_metadata
+-- trigger _expect_at_rest__expect on _expect_at_rest
 -- trigger _explain_rules__explain on _explain_rules
 -- trigger _fail_command__fail on _fail_command
 -- trigger _fill_workflow__fill on _fill_workflow
