@@ -59,6 +59,12 @@ def compiled_once() -> dict[str, str]:
 
 
 def use(tree: Path) -> None:
-    """Import `engine` and its subpackages from `tree` from now on, in a process that has not imported them yet."""
+    """Import `engine` and its subpackages from `tree` from now on, in a process that has not imported them yet.
+
+    The finder of an installed checkout goes: it would find there what `tree` does not have.
+    """
     assert "engine" not in sys.modules, "the process has an engine already"
-    sys.meta_path.insert(0, _Finder(tree))
+    sys.meta_path[:] = [
+        _Finder(tree),
+        *(finder for finder in sys.meta_path if not getattr(finder, "__module__", "").startswith("__editable__")),
+    ]
