@@ -21,12 +21,38 @@ select null as path, body
 from contents
 where false;
 
+-- Store a body that is given and differs from the one before: insert into _store_change (path, body, old_body).
+create view _store_change as
+select null as path, body, null as old_body
+from contents
+where false;
+
+-- Store a text without a NUL, with its summary as body_short gives it: insert into _store_text (body, short).
+create view _store_text as
+select body, null as short
+from contents
+where false;
+
 -- The second half of write_entry: change the run's view, or the head of a shared entry, to the values that the first half
--- has found.
+-- has found. 'is_new': the run has no view of the entry yet.
 create view _apply_write as
 select
-    run_id, entry_id, null as path, null as category, 0 as shared, null as old_content_id, null as old_body, null as body,
-    null as attributes, visibility, state, outcome, writer, turn, loop_id, content_id, 0 as searchable
+    run_id, entry_id, null as path, null as category, 0 as shared, 0 as is_new, null as old_content_id, null as old_body,
+    null as body, null as attributes, visibility, state, outcome, writer, turn, loop_id, content_id, 0 as searchable
+from run_views
+where false;
+
+-- Store the attributes of an entry with the head that packets show: insert into _store_metadata (attributes, turn, head).
+-- Without a head it does nothing.
+create view _store_metadata as
+select attributes, null as turn, head
+from _entry_metadata
+where false;
+
+-- Write the view that a run has of an entry: insert into _write_view (is_new, run_id, entry_id, …).
+create view _write_view as
+select
+    0 as is_new, run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, since
 from run_views
 where false;
 
@@ -57,7 +83,7 @@ begin
         and not exists (select 1 from _run_paths as p where p.run_id = new.run_id and p.path = new.path)
         and not exists (select 1 from entries as e where e.scope = l.scope and e.path = new.path);
     insert into _apply_write (
-        run_id, entry_id, path, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome,
+        run_id, entry_id, path, category, shared, is_new, old_content_id, old_body, body, attributes, visibility, state, outcome,
         writer, turn, loop_id, content_id, searchable
     )
     select
@@ -66,6 +92,7 @@ begin
         new.path,
         s.category,
         e.scope not like 'run:%',
+        v.run_id is null,
         c.id,
         c.body,
         case when new.append then coalesce(c.body, '') || new.body else new.body end,
@@ -99,20 +126,8 @@ end;
 create trigger _apply_write__apply
 instead of insert on _apply_write
 begin
-    -- a short body is its own summary
-    insert into contents (chars, summary_chars, lines, body, fence)
-    select
-        length(new.body), length(new.body), text_lines(new.body), new.body,
-        case when instr(new.body, ':::') then fence_suffix(new.body, null) end
-    where new.content_id is null
-        and new.body is not new.old_body
-        and length(new.body) <= 500
-        and not instr(new.body, char(0));
-    insert into store_content (path, body)
-    select new.path, new.body
-    where new.content_id is null
-        and new.body is not new.old_body
-        and (length(new.body) > 500 or instr(new.body, char(0)));
+    insert into _store_change (path, body, old_body)
+    values (new.path, case when new.content_id is null then new.body end, new.old_body);
     update entries
     set content_id = case
             when new.content_id is not null then new.content_id
@@ -121,66 +136,42 @@ begin
         end,
         attributes = new.attributes,
         since = (select max(id) + 1 from events)
-    where id = case when new.shared then new.entry_id end
+    where new.shared
+        and id = new.entry_id
         and (
             (new.content_id is not null and new.content_id is not content_id)
             or (new.content_id is null and new.body is not null and new.body is not new.old_body)
             or attributes is not new.attributes
         );
-    insert into _entry_metadata (attributes, head)
-    select
+    insert into _store_metadata (attributes, turn, head)
+    values (
+        new.attributes, new.turn,
         case
-            when head = '{"turn":' || new.turn || ',' || substr(new.attributes, 2, length(new.attributes) - 2) then '{}'
-            else nullif(new.attributes, '{}')
-        end,
-        head
-    from (
-        select
-            entry_head(
-                new.category, new.turn, new.state, new.outcome,
-                (
-                    select x.status
-                    from _result_statuses as x
-                    where x.state = new.state
-                        and x.outcome in ('', new.outcome, substr(new.outcome, 1, instr(new.outcome || ':', ':') - 1))
-                    -- what begins with the other is the longer one
-                    order by x.outcome desc
-                    limit 1
-                ),
-                new.attributes
-            ) as head
-        where not new.shared and (new.attributes is not null or new.state <> 'resolved' or new.outcome is not null)
-        -- the limit keeps SQLite from calling the function more than once
-        limit 1
-    );
-    -- no UPSERT: the guard of run_views refuses an insert under a key that is there, because REPLACE is one
-    update run_views
-    set content_id = case
-            when new.shared then null
-            when new.content_id is not null then new.content_id
-            when new.body is null or new.body is new.old_body then new.old_content_id
-            else (select max(id) from contents)
-        end,
-        metadata_id = case
             when not new.shared and (new.attributes is not null or new.state <> 'resolved' or new.outcome is not null)
-                then (select max(id) from _entry_metadata)
-        end,
-        visibility = new.visibility,
-        state = new.state,
-        outcome = new.outcome,
-        writer = new.writer,
-        loop_id = new.loop_id,
-        turn = new.turn,
-        last_used_turn = new.turn,
-        write_count = write_count + 1,
-        since = (select max(id) + 1 from events),
-        context_order = case when new.visibility <> 'archived' then (select max(id) + 1 from events) end
-    where run_id = new.run_id and entry_id = new.entry_id;
-    insert into run_views (
-        run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn, since,
-        context_order
+                then entry_head(
+                    new.category, new.turn, new.state, new.outcome,
+                    (
+                        select x.status
+                        from _result_statuses as x
+                        where x.state = new.state
+                            and (
+                                x.outcome = ''
+                                or x.outcome = new.outcome
+                                or x.outcome = substr(new.outcome, 1, instr(new.outcome || ':', ':') - 1)
+                            )
+                        -- what begins with the other is the longer one
+                        order by x.outcome desc
+                        limit 1
+                    ),
+                    new.attributes
+                )
+        end
+    );
+    insert into _write_view (
+        is_new, run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, since
     )
-    select
+    values (
+        new.is_new,
         new.run_id,
         new.entry_id,
         case
@@ -199,10 +190,8 @@ begin
         new.writer,
         new.loop_id,
         new.turn,
-        new.turn,
-        (select max(id) + 1 from events),
-        case when new.visibility <> 'archived' then (select max(id) + 1 from events) end
-    where not exists (select 1 from run_views where run_id = new.run_id and entry_id = new.entry_id);
+        (select max(id) + 1 from events)
+    );
     -- the head of a shared entry is indexed when it moves
     insert into content_search (rowid, body)
     select c.id, c.body
@@ -215,39 +204,94 @@ begin
         and c.id not in (select id from content_search_docsize);
 end;
 
+create trigger _store_metadata__store
+instead of insert on _store_metadata
+when new.head is not null
+begin
+    insert into _entry_metadata (attributes, head)
+    values (
+        case
+            when new.head = '{"turn":' || new.turn || ',' || substr(new.attributes, 2, length(new.attributes) - 2) then '{}'
+            else nullif(new.attributes, '{}')
+        end,
+        new.head
+    );
+end;
+
+-- No UPSERT: the guard of run_views refuses an insert under a key that is there, because REPLACE is one.
+create trigger _write_view__change
+instead of insert on _write_view
+when not new.is_new
+begin
+    update run_views
+    set content_id = new.content_id,
+        metadata_id = new.metadata_id,
+        visibility = new.visibility,
+        state = new.state,
+        outcome = new.outcome,
+        writer = new.writer,
+        loop_id = new.loop_id,
+        turn = new.turn,
+        last_used_turn = new.turn,
+        write_count = write_count + 1,
+        since = new.since,
+        context_order = case when new.visibility <> 'archived' then new.since end
+    where run_id = new.run_id and entry_id = new.entry_id;
+end;
+
+create trigger _write_view__add
+instead of insert on _write_view
+when new.is_new
+begin
+    insert into run_views (
+        run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn, since,
+        context_order
+    )
+    values (
+        new.run_id, new.entry_id, new.content_id, new.metadata_id, new.visibility, new.state, new.outcome, new.writer,
+        new.loop_id, new.turn, new.turn, new.since, case when new.visibility <> 'archived' then new.since end
+    );
+end;
+
+create trigger _store_change__store
+instead of insert on _store_change
+when new.body is not null and new.body is not new.old_body
+begin
+    insert into store_content (path, body) values (new.path, new.body);
+end;
+
+-- length() and substr() stop at a NUL, so there must be none.
 create trigger store_content__store
 instead of insert on store_content
 begin
+    insert into _store_text (body, short)
+    values (
+        case when instr(new.body, char(0)) then text_clean(new.body) else new.body end,
+        -- a short body is its own summary
+        case when length(new.body) > 500 or instr(new.body, char(0)) then body_short(new.path, new.body) end
+    );
+end;
+
+create trigger _store_text__store
+instead of insert on _store_text
+begin
     insert into contents (chars, summary_chars, lines, cut, summary, body, fence)
-    select
-        length(s.body),
-        coalesce(
-            length(s.summary),
-            s.cut + length(char(10) || '[… ' || (length(s.body) - s.cut) || ' more characters]'),
-            length(s.body)
-        ),
-        text_lines(s.body),
-        s.cut,
-        s.summary,
-        s.body,
-        fence_suffix(s.body, s.summary)
-    from (
-        -- 'materialized' keeps SQLite from calling each function more than once
-        with clean as materialized (
-            -- length() and substr() stop at a NUL, so there must be none
-            select case when instr(new.body, char(0)) then text_clean(new.body) else new.body end as body
-        ),
-        short as materialized (
-            select body, case when length(body) > 500 then body_summary(new.path, body) end as summary
-            from clean
-        ),
-        beginning as materialized (
-            select body, summary, summary_cut(body, summary) as cut
-            from short
-        )
-        select body, cut, case when cut is null then summary end as summary
-        from beginning
-    ) as s;
+    values (
+        length(new.body),
+        case typeof(new.short)
+            when 'integer'
+                then new.short + length(char(10) || '[… ' || (length(new.body) - new.short) || ' more characters]')
+            else length(coalesce(new.short, new.body))
+        end,
+        text_lines(new.body),
+        case when typeof(new.short) = 'integer' then new.short end,
+        case when typeof(new.short) = 'text' then new.short end,
+        new.body,
+        case
+            when new.short is not null or instr(new.body, ':::')
+                then fence_suffix(new.body, case when typeof(new.short) = 'text' then new.short end)
+        end
+    );
 end;
 
 create trigger _make_metadata__make

@@ -233,8 +233,8 @@ begin
         and log_path is not null
         and not exists (select 1 from entries where scope = 'run:' || run_id and path = log_path);
     insert into _apply_write (
-        run_id, entry_id, path, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome,
-        writer, turn, loop_id, searchable
+        run_id, entry_id, path, category, shared, is_new, old_content_id, old_body, body, attributes, visibility, state,
+        outcome, writer, turn, loop_id, searchable
     )
     select
         c.run_id,
@@ -242,6 +242,7 @@ begin
         c.log_path,
         'logging',
         0,
+        v.run_id is null,
         b.id,
         b.body,
         coalesce(c.message, ''),
