@@ -62,7 +62,10 @@ where c.state = 'queued'
             and c.body is not null
             and c.destination is null
             and s.default_scope = 'run'
-            and s.name not in ('run', 'log', 'unknown')
+            -- no list: a table is made of one with more than two values
+            and s.name <> 'run'
+            and s.name <> 'log'
+            and s.name <> 'unknown'
             -- none of these is given
             and json_extract(
                 c.attributes, '$.visibility', '$.state', '$.outcome', '$.append', '$.pattern', '$.filter', '$.manifest'
@@ -94,15 +97,21 @@ where c.state = 'queued'
         or exists (select 1 from loop_tools as o where o.loop_id = c.loop_id and o.name = c.action)
     );
 
--- Perform a plain command: insert into _perform_plain (command_id).
+-- Perform a command if it is plain: insert into _perform_plain (command_id).
 create view _perform_plain as
+select id as command_id
+from commands
+where false;
+
+-- Perform a command with all rules: insert into _perform_ruled (command_id).
+create view _perform_ruled as
 select id as command_id
 from commands
 where false;
 
 -- triggers
 
--- Each step applies only to a command that the steps before it have not settled.
+-- Most commands take the plain path, which ends here.
 create trigger perform_command__perform
 instead of insert on perform_command
 when not exists (
@@ -123,14 +132,17 @@ when not exists (
             )
     )
 begin
-    -- most commands take the plain path, which ends here
-    insert into _perform_plain (command_id)
-    select command_id
-    from _plain_commands
-    where command_id = new.command_id;
-    select raise(ignore)
+    insert into _perform_plain (command_id) values (new.command_id);
+    insert into _perform_ruled (command_id)
+    select id
     from commands
-    where id = new.command_id and state = 'resolved';
+    where id = new.command_id and state <> 'resolved';
+end;
+
+-- Each step applies only to a command that the steps before it have not settled.
+create trigger _perform_ruled__perform
+instead of insert on _perform_ruled
+begin
     insert into _fail_command (command_id, fault)
     select command_id, refusal
     from (select command_id, refusal from _refusals where command_id = new.command_id limit 1)
@@ -275,6 +287,7 @@ end;
 -- archived.
 create trigger _perform_plain__perform
 instead of insert on _perform_plain
+when exists (select 1 from _plain_commands where command_id = new.command_id)
 begin
     -- triggers of plugins on 'performing' run as for any other command
     update commands
