@@ -33,8 +33,24 @@ select body, null as short
 from contents
 where false;
 
--- The second half of write_entry: change the run's view, or the head of a shared entry, to the values that the first half
--- has found. 'is_new': the run has no view of the entry yet.
+-- Write the entry that a run sees under a path, null: none: insert into _write_found (entry_id, run_id, path, …), then the
+-- columns of write_entry.
+create view _write_found as
+select
+    entry_id, run_id, null as path, null as body, null as attributes, visibility, state, outcome, writer,
+    turn, loop_id, 0 as append, null as content_id
+from run_views
+where false;
+
+-- Make the entry of a path in the scope where a run writes it, unless it is there: insert into _make_entry (entry_id,
+-- run_id, path). With the entry_id of one that the run sees it does nothing.
+create view _make_entry as
+select id as entry_id, null as run_id, path
+from entries
+where false;
+
+-- The last part of write_entry: change the run's view, or the head of a shared entry, to the values that were found
+-- before. 'is_new': the run has no view of the entry yet.
 create view _apply_write as
 select
     run_id, entry_id, null as path, null as category, 0 as shared, 0 as is_new, null as old_content_id, null as old_body,
@@ -75,13 +91,32 @@ where false;
 create trigger write_entry__find
 instead of insert on write_entry
 begin
+    insert into _write_found (
+        entry_id, run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id
+    )
+    values (
+        (select entry_id from _run_paths where run_id = new.run_id and path = new.path),
+        new.run_id, new.path, new.body, new.attributes, new.visibility, new.state, new.outcome, new.writer, new.turn,
+        new.loop_id, new.append, new.content_id
+    );
+end;
+
+create trigger _make_entry__make
+instead of insert on _make_entry
+when new.entry_id is null
+begin
     insert into entries (scope, path, scheme, kind, shown_path)
     select l.scope, new.path, path_scheme(new.path), s.name, fence_path(new.path)
     from schemes as s
     join run_scopes as l on l.run_id = new.run_id and l.kind = s.default_scope
     where s.name = coalesce((select name from schemes where name = coalesce(path_scheme(new.path), 'file')), '*')
-        and not exists (select 1 from _run_paths as p where p.run_id = new.run_id and p.path = new.path)
         and not exists (select 1 from entries as e where e.scope = l.scope and e.path = new.path);
+end;
+
+create trigger _write_found__write
+instead of insert on _write_found
+begin
+    insert into _make_entry (entry_id, run_id, path) values (new.entry_id, new.run_id, new.path);
     insert into _apply_write (
         run_id, entry_id, path, category, shared, is_new, old_content_id, old_body, body, attributes, visibility, state, outcome,
         writer, turn, loop_id, content_id, searchable
@@ -112,10 +147,7 @@ begin
     join run_scopes as l on l.run_id = new.run_id and l.kind = s.default_scope
     -- the one that the run sees, else the one in the scope where it writes
     join entries as e
-        on e.id = coalesce(
-            (select p.entry_id from _run_paths as p where p.run_id = new.run_id and p.path = new.path),
-            (select id from entries where scope = l.scope and path = new.path)
-        )
+        on e.id = coalesce(new.entry_id, (select id from entries where scope = l.scope and path = new.path))
     left join run_views as v on v.run_id = new.run_id and v.entry_id = e.id
     left join _metadata as b on b.id = v.metadata_id
     left join contents as c on c.id = coalesce(v.content_id, e.content_id)

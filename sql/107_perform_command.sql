@@ -297,9 +297,9 @@ begin
                 then (select p.entry_id from _run_paths as p where p.run_id = commands.run_id and p.path = commands.path)
         end
     where id = new.command_id;
-    insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn, loop_id)
+    insert into _write_found (entry_id, run_id, path, body, attributes, visibility, state, writer, turn, loop_id)
     select
-        c.run_id, c.path, c.body, k.attributes, 'visible', 'resolved', c.writer,
+        c.entry_id, c.run_id, c.path, c.body, k.attributes, 'visible', 'resolved', c.writer,
         (select sequence from turns where id = c.turn_id), c.loop_id
     from commands as c
     join _kept_attributes as k on k.command_id = c.id
