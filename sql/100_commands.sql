@@ -71,16 +71,20 @@ left join turns as t on t.id = c.turn_id;
 create view _kept_attributes as
 select
     c.id as command_id,
-    nullif(
-        json_patch(
-            coalesce(json_extract(c.attributes, '$.attributes'), '{}'),
-            -- cleaned of its own nulls: those of the attributes are kept, they remove something later
-            json_patch('{}', json_object(
-                'tags', substr(json_extract(c.attributes, '$.tags'), 1, 80),
-                'summary', substr(json_extract(c.attributes, '$.summary'), 1, 80)
-            ))
-        ), '{}'
-    ) as attributes
+    case
+        -- most have none
+        when c.attributes not in ('{}', '{"attributes":{}}')
+            then nullif(
+                json_patch(
+                    coalesce(json_extract(c.attributes, '$.attributes'), '{}'),
+                    -- cleaned of its own nulls: those of the attributes are kept, they remove something later
+                    json_patch('{}', json_object(
+                        'tags', substr(json_extract(c.attributes, '$.tags'), 1, 80),
+                        'summary', substr(json_extract(c.attributes, '$.summary'), 1, 80)
+                    ))
+                ), '{}'
+            )
+    end as attributes
 from commands as c;
 
 create view command_results as

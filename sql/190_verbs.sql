@@ -96,22 +96,31 @@ begin
     select
         new.request_id, p.run_id, 'client', new.action,
         case when new.action = 'set' and new.path like 'run://_%' then 'performing' else 'queued' end,
-        path_locate(new.path, p.roots), path_locate(new.destination, p.roots), new.body,
-        json_set(json_patch('{}', json_object(
-            'visibility', new.visibility,
-            'state', new.state,
-            'outcome', new.outcome,
-            'append', new.append,
-            'pattern', new.pattern,
-            'filter', new.filter,
-            'tags', json_extract(new.attributes, '$.tags'),
-            'summary', json_extract(new.attributes, '$.summary'),
-            'status', json_extract(new.attributes, '$.status'),
-            'line', json_extract(new.attributes, '$.line'),
-            'limit', json_extract(new.attributes, '$.limit'),
-            'manifest', json_extract(new.attributes, '$.manifest'),
-            'map', json_extract(new.attributes, '$.map')
-        )), '$.attributes', json(coalesce(new.attributes, '{}'))),
+        path_locate(new.path, p.roots),
+        case when new.destination is not null then path_locate(new.destination, p.roots) end,
+        new.body,
+        case
+            -- most have none
+            when coalesce(
+                    new.visibility, new.state, new.outcome, new.append, new.pattern, new.filter, new.attributes
+                ) is null
+                then '{"attributes":{}}'
+            else json_set(json_patch('{}', json_object(
+                    'visibility', new.visibility,
+                    'state', new.state,
+                    'outcome', new.outcome,
+                    'append', new.append,
+                    'pattern', new.pattern,
+                    'filter', new.filter,
+                    'tags', json_extract(new.attributes, '$.tags'),
+                    'summary', json_extract(new.attributes, '$.summary'),
+                    'status', json_extract(new.attributes, '$.status'),
+                    'line', json_extract(new.attributes, '$.line'),
+                    'limit', json_extract(new.attributes, '$.limit'),
+                    'manifest', json_extract(new.attributes, '$.manifest'),
+                    'map', json_extract(new.attributes, '$.map')
+                )), '$.attributes', json(coalesce(new.attributes, '{}')))
+        end,
         now()
     from _run_roots as p
     where p.run = case when new.path like 'run://_%' then substr(new.path, 7) else new.run end;
