@@ -147,12 +147,17 @@ begin
     where id = new.id;
 end;
 
--- A command that comes from outside a turn is performed at once.
+-- A command that comes from outside a turn is performed at once. Most are plain, and then what perform_command is made of
+-- is not set up.
 create trigger commands__perform_now
 after insert on commands
 when new.turn_id is null and new.state = 'queued'
 begin
-    insert into perform_command (command_id) values (new.id);
+    insert into _perform_plain (command_id) values (new.id);
+    insert into perform_command (command_id)
+    select id
+    from commands
+    where id = new.id and state <> 'resolved';
 end;
 
 -- Raise an error when a veto comes after its command was performed; the error undoes the whole statement. This happens

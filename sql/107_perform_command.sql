@@ -46,15 +46,9 @@ select id as command_id
 from commands
 where false;
 
--- Perform a command with all rules: insert into _perform_ruled (command_id).
-create view _perform_ruled as
-select id as command_id
-from commands
-where false;
-
 -- triggers
 
--- Most commands take the plain path, which ends here.
+-- Each step applies only to a command that the steps before it have not settled.
 create trigger perform_command__perform
 instead of insert on perform_command
 when not exists (
@@ -75,17 +69,11 @@ when not exists (
             )
     )
 begin
+    -- most commands take the plain path, which ends here
     insert into _perform_plain (command_id) values (new.command_id);
-    insert into _perform_ruled (command_id)
-    select id
+    select raise(ignore)
     from commands
-    where id = new.command_id and state <> 'resolved';
-end;
-
--- Each step applies only to a command that the steps before it have not settled.
-create trigger _perform_ruled__perform
-instead of insert on _perform_ruled
-begin
+    where id = new.command_id and state = 'resolved';
     insert into _fail_command (command_id, fault)
     select command_id, refusal
     from (select command_id, refusal from _refusals where command_id = new.command_id limit 1)

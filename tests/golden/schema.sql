@@ -1579,7 +1579,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _passages (turn_id, ordinal, path, body, quotes)
 -- view _past_edits (run_id, command_id, action, path, turn, edit_id, child_id)
 -- view _perform_plain (command_id)
--- view _perform_ruled (command_id)
 -- view _plain_commands (command_id)
 -- view _plan_boxes (run_id, entry_id, path, shown_path, content_id, visibility, turn, since, body, chars, fence, boxes)
 -- view _plan_stamps (turn_id, stamp)
@@ -1679,7 +1678,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _stop_steps (run_id, step)
 -- view _store_change (path, body, old_body)
 -- view _store_metadata (attributes, turn, head)
--- view _store_text (body, short)
 -- view _stored_below (top_id, scope, name, id)
 -- view _stranded_proposals (proposal_id, command_id)
 -- view _surplus_pieces (effect_id, channel, id, chars)
@@ -1979,7 +1977,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _offer_tools__offer on _offer_tools
 -- trigger _offer_turn__offer on _offer_turn
 -- trigger _perform_plain__perform on _perform_plain
--- trigger _perform_ruled__perform on _perform_ruled
 -- trigger _propose_check__propose on _propose_check
 -- trigger _propose_file__propose on _propose_file
 -- trigger _propose_patch__propose on _propose_patch
@@ -2016,7 +2013,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _stop_steps__stop on _stop_steps
 -- trigger _store_change__store on _store_change
 -- trigger _store_metadata__store on _store_metadata
--- trigger _store_text__store on _store_text
 -- trigger _swap_names__swap on _swap_names
 -- trigger _take_file__delete on _take_file
 -- trigger _take_file__write on _take_file
