@@ -164,18 +164,16 @@ begin
             when not new.shared and (new.attributes is not null or new.state <> 'resolved' or new.outcome is not null)
                 then entry_head(
                     new.category, new.turn, new.state, new.outcome,
-                    (
-                        select x.status
-                        from _result_statuses as x
-                        where x.state = new.state
-                            and (
-                                x.outcome = ''
-                                or x.outcome = new.outcome
-                                or x.outcome = substr(new.outcome, 1, instr(new.outcome || ':', ':') - 1)
-                            )
-                        -- what begins with the other is the longer one
-                        order by x.outcome desc
-                        limit 1
+                    -- that of the outcome, of what stands before its ':', of the state
+                    coalesce(
+                        (select status from _result_statuses where state = new.state and outcome = new.outcome),
+                        (
+                            select status
+                            from _result_statuses
+                            where state = new.state
+                                and outcome = substr(new.outcome, 1, instr(new.outcome || ':', ':') - 1)
+                        ),
+                        (select status from _result_statuses where state = new.state and outcome = '')
                     ),
                     new.attributes
                 )

@@ -133,6 +133,7 @@ begin
         and state = 'performing';
 end;
 
+-- A fork must have a new name. A set with a state is to a run that is there.
 create trigger _name_run__name
 instead of insert on _name_run
 when new.action = 'set' and new.path like 'run://_%'
