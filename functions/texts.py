@@ -68,15 +68,27 @@ def body_summary(path: str | None, body: str | None) -> str | None:
     A short body is its own summary. Code is summarized by its symbols with line numbers, the output of commands by its
     end, any other text by its beginning. A line counts what was left out. A NULL path is prose.
     """
-    if body is None or len(body) <= SUMMARY_LENGTH:
+    short = body_short(path, body)
+    if body is None or short is None:
         return body
+    return short if isinstance(short, str) else _counted(body, short)
+
+
+def body_short(path: str | None, body: str | None) -> int | str | None:
+    """What `body_summary` is made of: the number of code points at the beginning of `body`, or a text of its own.
+
+    NULL: the whole body. A NUL in the body counts as U+FFFD, see `text_clean`.
+    """
+    if body is None or len(body) <= SUMMARY_LENGTH:
+        return None
+    body = body.replace("\0", "\ufffd")
     name = path or ""
     if path_scheme(name) in _TAIL_SCHEMES:
         return _tail(body)
     suffix = name.rpartition(".")[2].lower()
     if suffix in _CODE and (symbols := _symbols(suffix, body)):
         return _fit_symbols(symbols)
-    return _beginning(body)
+    return _cut(body)
 
 
 def body_symbols(path: str, body: str) -> list[str]:
@@ -93,28 +105,17 @@ def _suffix(path: str) -> str:
     return path.rpartition(".")[2].lower()
 
 
-def summary_cut(body: str | None, summary: str | None) -> int | None:
-    """How many code points of `body` stand in its `summary`, if that is its beginning and a line that counts the rest.
-
-    NULL if it is another summary: a whole short body, symbols, the end of an output.
-    """
-    if body is None or summary is None or summary == body:
-        return None
-    kept = len(summary.rpartition("\n")[0])
-    return kept if summary == _counted(body, kept) else None
-
-
 def _counted(body: str, kept: int) -> str:
     return f"{body[:kept]}\n[… {len(body) - kept} more characters]"
 
 
-def _beginning(body: str) -> str:
-    """The first lines that fit together with the line that counts the rest; words if the lines are too long."""
+def _cut(body: str) -> int:
+    """How many code points fit together with the line that counts the rest: whole lines; words if the lines are too long."""
     room = SUMMARY_LENGTH - len(f"\n[… {len(body)} more characters]")
     cut = body.rfind("\n", room // 2, room + 1)
     if cut < 0:
         cut = body.rfind(" ", room // 2, room + 1)
-    return _counted(body, len(body[: cut if cut > 0 else room].rstrip()))
+    return len(body[: cut if cut > 0 else room].rstrip())
 
 
 def _tail(body: str) -> str:
@@ -194,5 +195,5 @@ FUNCTIONS = (
     Function("text_slice", 3, text_slice),
     Function("text_clean", 1, text_clean),
     Function("body_summary", 2, body_summary),
-    Function("summary_cut", 2, summary_cut),
+    Function("body_short", 2, body_short),
 )

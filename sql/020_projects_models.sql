@@ -66,6 +66,7 @@ on conflict (alias) do nothing;
 create view _run_roots as
 select
     r.id as run_id,
+    r.alias as run,
     coalesce(p.root_names, case when p.root is not null then json_object('names', json_array(p.root)) end) as roots
 from runs as r
 join projects as p on p.id = r.project_id;

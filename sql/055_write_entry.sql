@@ -15,18 +15,42 @@ select
 from run_views
 where false;
 
-create view store_content as
--- Store a body: insert into store_content (path, body); its id is the highest of contents.
-select null as path, body
-from contents
+-- Write the entry that a run sees under a path, null: none: insert into _write_found (entry_id, run_id, path, …), then the
+-- columns of write_entry.
+create view _write_found as
+select
+    entry_id, run_id, null as path, null as body, null as attributes, visibility, state, outcome, writer,
+    turn, loop_id, 0 as append, null as content_id
+from run_views
 where false;
 
--- The second half of write_entry: change the run's view, or the head of a shared entry, to the values that the first half
--- has found.
+-- Make the entry of a path in the scope where a run writes it, unless it is there: insert into _make_entry (entry_id,
+-- run_id, path). With the entry_id of one that the run sees it does nothing.
+create view _make_entry as
+select id as entry_id, null as run_id, path
+from entries
+where false;
+
+-- The last part of write_entry: change the run's view, or the head of a shared entry, to the values that were found
+-- before. 'is_new': the run has no view of the entry yet.
 create view _apply_write as
 select
-    run_id, entry_id, null as path, null as category, 0 as shared, null as old_content_id, null as old_body, null as body,
-    null as attributes, visibility, state, outcome, writer, turn, loop_id, content_id, 0 as searchable
+    run_id, entry_id, null as path, null as category, 0 as shared, 0 as is_new, null as old_content_id, null as old_body,
+    null as body, null as attributes, visibility, state, outcome, writer, turn, loop_id, content_id, 0 as searchable
+from run_views
+where false;
+
+-- Store the attributes of an entry with the head that packets show: insert into _store_metadata (attributes, turn, head).
+-- Without a head it does nothing.
+create view _store_metadata as
+select attributes, null as turn, head
+from _entry_metadata
+where false;
+
+-- Write the view that a run has of an entry: insert into _write_view (is_new, run_id, entry_id, …).
+create view _write_view as
+select
+    0 as is_new, run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, since
 from run_views
 where false;
 
@@ -49,16 +73,35 @@ where false;
 create trigger write_entry__find
 instead of insert on write_entry
 begin
+    insert into _write_found (
+        entry_id, run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id
+    )
+    values (
+        (select entry_id from _run_paths where run_id = new.run_id and path = new.path),
+        new.run_id, new.path, new.body, new.attributes, new.visibility, new.state, new.outcome, new.writer, new.turn,
+        new.loop_id, new.append, new.content_id
+    );
+end;
+
+create trigger _make_entry__make
+instead of insert on _make_entry
+when new.entry_id is null
+begin
     insert into entries (scope, path, scheme, kind, shown_path)
     select l.scope, new.path, path_scheme(new.path), s.name, fence_path(new.path)
     from schemes as s
     join run_scopes as l on l.run_id = new.run_id and l.kind = s.default_scope
     where s.name = coalesce((select name from schemes where name = coalesce(path_scheme(new.path), 'file')), '*')
-        and not exists (select 1 from _run_paths as p where p.run_id = new.run_id and p.path = new.path)
         and not exists (select 1 from entries as e where e.scope = l.scope and e.path = new.path);
+end;
+
+create trigger _write_found__write
+instead of insert on _write_found
+begin
+    insert into _make_entry (entry_id, run_id, path) values (new.entry_id, new.run_id, new.path);
     insert into _apply_write (
-        run_id, entry_id, path, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome,
-        writer, turn, loop_id, content_id, searchable
+        run_id, entry_id, path, category, shared, is_new, old_content_id, old_body, body, attributes, visibility, state,
+        outcome, writer, turn, loop_id, content_id, searchable
     )
     select
         new.run_id,
@@ -66,6 +109,7 @@ begin
         new.path,
         s.category,
         e.scope not like 'run:%',
+        v.run_id is null,
         c.id,
         c.body,
         case when new.append then coalesce(c.body, '') || new.body else new.body end,
@@ -85,10 +129,7 @@ begin
     join run_scopes as l on l.run_id = new.run_id and l.kind = s.default_scope
     -- the one that the run sees, else the one in the scope where it writes
     join entries as e
-        on e.id = coalesce(
-            (select p.entry_id from _run_paths as p where p.run_id = new.run_id and p.path = new.path),
-            (select id from entries where scope = l.scope and path = new.path)
-        )
+        on e.id = coalesce(new.entry_id, (select id from entries where scope = l.scope and path = new.path))
     left join run_views as v on v.run_id = new.run_id and v.entry_id = e.id
     left join _metadata as b on b.id = v.metadata_id
     left join contents as c on c.id = coalesce(v.content_id, e.content_id)
@@ -99,20 +140,8 @@ end;
 create trigger _apply_write__apply
 instead of insert on _apply_write
 begin
-    -- a short body is its own summary
-    insert into contents (chars, summary_chars, lines, body, fence)
-    select
-        length(new.body), length(new.body), text_lines(new.body), new.body,
-        case when instr(new.body, ':::') then fence_suffix(new.body, null) end
-    where new.content_id is null
-        and new.body is not new.old_body
-        and length(new.body) <= 500
-        and not instr(new.body, char(0));
-    insert into store_content (path, body)
-    select new.path, new.body
-    where new.content_id is null
-        and new.body is not new.old_body
-        and (length(new.body) > 500 or instr(new.body, char(0)));
+    insert into _store_change (path, body, old_body)
+    values (new.path, case when new.content_id is null then new.body end, new.old_body);
     update entries
     set content_id = case
             when new.content_id is not null then new.content_id
@@ -121,66 +150,40 @@ begin
         end,
         attributes = new.attributes,
         since = (select max(id) + 1 from events)
-    where id = case when new.shared then new.entry_id end
+    where new.shared
+        and id = new.entry_id
         and (
             (new.content_id is not null and new.content_id is not content_id)
             or (new.content_id is null and new.body is not null and new.body is not new.old_body)
             or attributes is not new.attributes
         );
-    insert into _entry_metadata (attributes, head)
-    select
+    insert into _store_metadata (attributes, turn, head)
+    values (
+        new.attributes, new.turn,
         case
-            when head = '{"turn":' || new.turn || ',' || substr(new.attributes, 2, length(new.attributes) - 2) then '{}'
-            else nullif(new.attributes, '{}')
-        end,
-        head
-    from (
-        select
-            entry_head(
-                new.category, new.turn, new.state, new.outcome,
-                (
-                    select x.status
-                    from _result_statuses as x
-                    where x.state = new.state
-                        and x.outcome in ('', new.outcome, substr(new.outcome, 1, instr(new.outcome || ':', ':') - 1))
-                    -- what begins with the other is the longer one
-                    order by x.outcome desc
-                    limit 1
-                ),
-                new.attributes
-            ) as head
-        where not new.shared and (new.attributes is not null or new.state <> 'resolved' or new.outcome is not null)
-        -- the limit keeps SQLite from calling the function more than once
-        limit 1
-    );
-    -- no UPSERT: the guard of run_views refuses an insert under a key that is there, because REPLACE is one
-    update run_views
-    set content_id = case
-            when new.shared then null
-            when new.content_id is not null then new.content_id
-            when new.body is null or new.body is new.old_body then new.old_content_id
-            else (select max(id) from contents)
-        end,
-        metadata_id = case
             when not new.shared and (new.attributes is not null or new.state <> 'resolved' or new.outcome is not null)
-                then (select max(id) from _entry_metadata)
-        end,
-        visibility = new.visibility,
-        state = new.state,
-        outcome = new.outcome,
-        writer = new.writer,
-        loop_id = new.loop_id,
-        turn = new.turn,
-        last_used_turn = new.turn,
-        write_count = write_count + 1,
-        since = (select max(id) + 1 from events),
-        context_order = case when new.visibility <> 'archived' then (select max(id) + 1 from events) end
-    where run_id = new.run_id and entry_id = new.entry_id;
-    insert into run_views (
-        run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn, since,
-        context_order
+                then entry_head(
+                    new.category, new.turn, new.state, new.outcome,
+                    -- that of the outcome, of what stands before its ':', of the state
+                    coalesce(
+                        (select status from _result_statuses where state = new.state and outcome = new.outcome),
+                        (
+                            select status
+                            from _result_statuses
+                            where state = new.state
+                                and outcome = substr(new.outcome, 1, instr(new.outcome || ':', ':') - 1)
+                        ),
+                        (select status from _result_statuses where state = new.state and outcome = '')
+                    ),
+                    new.attributes
+                )
+        end
+    );
+    insert into _write_view (
+        is_new, run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, since
     )
-    select
+    values (
+        new.is_new,
         new.run_id,
         new.entry_id,
         case
@@ -199,10 +202,8 @@ begin
         new.writer,
         new.loop_id,
         new.turn,
-        new.turn,
-        (select max(id) + 1 from events),
-        case when new.visibility <> 'archived' then (select max(id) + 1 from events) end
-    where not exists (select 1 from run_views where run_id = new.run_id and entry_id = new.entry_id);
+        (select max(id) + 1 from events)
+    );
     -- the head of a shared entry is indexed when it moves
     insert into content_search (rowid, body)
     select c.id, c.body
@@ -215,39 +216,53 @@ begin
         and c.id not in (select id from content_search_docsize);
 end;
 
-create trigger store_content__store
-instead of insert on store_content
+create trigger _store_metadata__store
+instead of insert on _store_metadata
+when new.head is not null
 begin
-    insert into contents (chars, summary_chars, lines, cut, summary, body, fence)
-    select
-        length(s.body),
-        coalesce(
-            length(s.summary),
-            s.cut + length(char(10) || '[… ' || (length(s.body) - s.cut) || ' more characters]'),
-            length(s.body)
-        ),
-        text_lines(s.body),
-        s.cut,
-        s.summary,
-        s.body,
-        fence_suffix(s.body, s.summary)
-    from (
-        -- 'materialized' keeps SQLite from calling each function more than once
-        with clean as materialized (
-            -- length() and substr() stop at a NUL, so there must be none
-            select case when instr(new.body, char(0)) then text_clean(new.body) else new.body end as body
-        ),
-        short as materialized (
-            select body, case when length(body) > 500 then body_summary(new.path, body) end as summary
-            from clean
-        ),
-        beginning as materialized (
-            select body, summary, summary_cut(body, summary) as cut
-            from short
-        )
-        select body, cut, case when cut is null then summary end as summary
-        from beginning
-    ) as s;
+    insert into _entry_metadata (attributes, head)
+    values (
+        case
+            when new.head = '{"turn":' || new.turn || ',' || substr(new.attributes, 2, length(new.attributes) - 2) then '{}'
+            else nullif(new.attributes, '{}')
+        end,
+        new.head
+    );
+end;
+
+-- No UPSERT: the guard of run_views refuses an insert under a key that is there, because REPLACE is one.
+create trigger _write_view__change
+instead of insert on _write_view
+when not new.is_new
+begin
+    update run_views
+    set content_id = new.content_id,
+        metadata_id = new.metadata_id,
+        visibility = new.visibility,
+        state = new.state,
+        outcome = new.outcome,
+        writer = new.writer,
+        loop_id = new.loop_id,
+        turn = new.turn,
+        last_used_turn = new.turn,
+        write_count = write_count + 1,
+        since = new.since,
+        context_order = case when new.visibility <> 'archived' then new.since end
+    where run_id = new.run_id and entry_id = new.entry_id;
+end;
+
+create trigger _write_view__add
+instead of insert on _write_view
+when new.is_new
+begin
+    insert into run_views (
+        run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, last_used_turn, since,
+        context_order
+    )
+    values (
+        new.run_id, new.entry_id, new.content_id, new.metadata_id, new.visibility, new.state, new.outcome, new.writer,
+        new.loop_id, new.turn, new.turn, new.since, case when new.visibility <> 'archived' then new.since end
+    );
 end;
 
 create trigger _make_metadata__make

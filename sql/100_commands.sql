@@ -71,16 +71,20 @@ left join turns as t on t.id = c.turn_id;
 create view _kept_attributes as
 select
     c.id as command_id,
-    nullif(
-        json_patch(
-            coalesce(json_extract(c.attributes, '$.attributes'), '{}'),
-            -- cleaned of its own nulls: those of the attributes are kept, they remove something later
-            json_patch('{}', json_object(
-                'tags', substr(json_extract(c.attributes, '$.tags'), 1, 80),
-                'summary', substr(json_extract(c.attributes, '$.summary'), 1, 80)
-            ))
-        ), '{}'
-    ) as attributes
+    case
+        -- most have none
+        when c.attributes not in ('{}', '{"attributes":{}}')
+            then nullif(
+                json_patch(
+                    coalesce(json_extract(c.attributes, '$.attributes'), '{}'),
+                    -- cleaned of its own nulls: those of the attributes are kept, they remove something later
+                    json_patch('{}', json_object(
+                        'tags', substr(json_extract(c.attributes, '$.tags'), 1, 80),
+                        'summary', substr(json_extract(c.attributes, '$.summary'), 1, 80)
+                    ))
+                ), '{}'
+            )
+    end as attributes
 from commands as c;
 
 create view command_results as
@@ -143,12 +147,17 @@ begin
     where id = new.id;
 end;
 
--- A command that comes from outside a turn is performed at once.
+-- A command that comes from outside a turn is performed at once. Most are plain, and then what perform_command is made of
+-- is not set up.
 create trigger commands__perform_now
 after insert on commands
 when new.turn_id is null and new.state = 'queued'
 begin
-    insert into perform_command (command_id) values (new.id);
+    insert into _perform_plain (command_id) values (new.id);
+    insert into perform_command (command_id)
+    select id
+    from commands
+    where id = new.id and state <> 'resolved';
 end;
 
 -- Raise an error when a veto comes after its command was performed; the error undoes the whole statement. This happens

@@ -41,6 +41,12 @@ select
     null as outcome, null as attributes, null as append, null as pattern, null as filter, null as request_id
 where false;
 
+-- Make the run that a set of a path run://alias names, where it is new: insert into _name_run (action, path, attributes,
+-- state). Any other command and path is none of a run.
+create view _name_run as
+select null as action, null as path, null as attributes, null as state
+where false;
+
 -- What each command from outside a turn has done to files, or is going to do.
 create view _requested_files as
 select
@@ -71,17 +77,10 @@ begin
         and case when json_valid(new.attributes) then json_type(new.attributes) else '' end <> 'object';
     select fail(400, new.action || ' ' || coalesce(new.path, '') || ': visibility is visible, summarized or archived, not '
         || quote(new.visibility))
-    where new.visibility not in (select name from visibilities);
+    where new.visibility is not null and new.visibility not in (select name from visibilities);
     select fail(400, new.action || ' ' || coalesce(new.path, '') || ': there is no state ' || quote(new.state))
-    where new.state not in (select name from states);
-    select fail(409, 'run ' || alias || ': is there already; a fork needs a name of its own')
-    from runs
-    where new.action = 'set'
-        and json_extract(new.attributes, '$.fork') is not null
-        and alias = case when new.path like 'run://_%' then substr(new.path, 7) end;
-    insert into _ensure_run (alias, attributes, role)
-    select substr(new.path, 7), coalesce(new.attributes, '{}'), 'main'
-    where new.action = 'set' and new.path like 'run://_%' and new.state is null;
+    where new.state is not null and new.state not in (select name from states);
+    insert into _name_run (action, path, attributes, state) values (new.action, new.path, new.attributes, new.state);
     select fail(
         404, 'run ' || quote(coalesce(new.run, substr(new.path, 7))) || ': there is no such run; see ''engine runs'''
     )
@@ -95,34 +94,56 @@ begin
         request_id, run_id, writer, action, state, path, destination, body, attributes, created_at
     )
     select
-        new.request_id, r.id, 'client', new.action,
+        new.request_id, p.run_id, 'client', new.action,
         case when new.action = 'set' and new.path like 'run://_%' then 'performing' else 'queued' end,
-        path_locate(new.path, p.roots), path_locate(new.destination, p.roots), new.body,
-        json_set(json_patch('{}', json_object(
-            'visibility', new.visibility,
-            'state', new.state,
-            'outcome', new.outcome,
-            'append', new.append,
-            'pattern', new.pattern,
-            'filter', new.filter,
-            'tags', json_extract(new.attributes, '$.tags'),
-            'summary', json_extract(new.attributes, '$.summary'),
-            'status', json_extract(new.attributes, '$.status'),
-            'line', json_extract(new.attributes, '$.line'),
-            'limit', json_extract(new.attributes, '$.limit'),
-            'manifest', json_extract(new.attributes, '$.manifest'),
-            'map', json_extract(new.attributes, '$.map')
-        )), '$.attributes', json(coalesce(new.attributes, '{}'))),
+        path_locate(new.path, p.roots),
+        case when new.destination is not null then path_locate(new.destination, p.roots) end,
+        new.body,
+        case
+            -- most have none
+            when coalesce(
+                    new.visibility, new.state, new.outcome, new.append, new.pattern, new.filter, new.attributes
+                ) is null
+                then '{"attributes":{}}'
+            else json_set(json_patch('{}', json_object(
+                    'visibility', new.visibility,
+                    'state', new.state,
+                    'outcome', new.outcome,
+                    'append', new.append,
+                    'pattern', new.pattern,
+                    'filter', new.filter,
+                    'tags', json_extract(new.attributes, '$.tags'),
+                    'summary', json_extract(new.attributes, '$.summary'),
+                    'status', json_extract(new.attributes, '$.status'),
+                    'line', json_extract(new.attributes, '$.line'),
+                    'limit', json_extract(new.attributes, '$.limit'),
+                    'manifest', json_extract(new.attributes, '$.manifest'),
+                    'map', json_extract(new.attributes, '$.map')
+                )), '$.attributes', json(coalesce(new.attributes, '{}')))
+        end,
         now()
-    from runs as r
-    join _run_roots as p on p.run_id = r.id
-    where r.alias = case when new.path like 'run://_%' then substr(new.path, 7) else new.run end;
+    from _run_roots as p
+    where p.run = case when new.path like 'run://_%' then substr(new.path, 7) else new.run end;
     insert into _steer_run
     select *
     from commands
-    where id = (select max(id) from commands)
-        and state = 'performing'
-        and path_scheme(path) = 'run';
+    where new.action = 'set'
+        and new.path like 'run://_%'
+        and id = (select max(id) from commands)
+        and state = 'performing';
+end;
+
+-- A fork must have a new name. A set with a state is to a run that is there.
+create trigger _name_run__name
+instead of insert on _name_run
+when new.action = 'set' and new.path like 'run://_%'
+begin
+    select fail(409, 'run ' || alias || ': is there already; a fork needs a name of its own')
+    from runs
+    where json_extract(new.attributes, '$.fork') is not null and alias = substr(new.path, 7);
+    insert into _ensure_run (alias, attributes, role)
+    select substr(new.path, 7), coalesce(new.attributes, '{}'), 'main'
+    where new.state is null;
 end;
 
 -- Pass the row on as the action set.

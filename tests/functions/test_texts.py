@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import check_cost
 
-from engine.functions.texts import body_summary, text_digest, text_lines, text_slice
+from engine.functions.texts import body_short, body_summary, text_digest, text_lines, text_slice
 
 
 def sliced(text: str, line: int | None, limit: int | None) -> tuple[str, int, int, int]:
@@ -77,6 +77,16 @@ def test_prose_is_cut_at_a_line_and_counts_the_rest() -> None:
     *lines, last = summary.split("\n")
     assert set(lines) == {"one line of prose"}
     assert last == f"[… {len(body) - len(chr(10).join(lines))} more characters]"
+
+
+def test_the_short_form_is_a_number_where_the_summary_is_the_beginning() -> None:
+    prose, code = "word " * 300, "def f():\n    pass\n" + "# filler\n" * 100
+    kept = body_short("notes.md", prose)
+    assert isinstance(kept, int)
+    assert body_summary("notes.md", prose) == f"{prose[:kept]}\n[… {len(prose) - kept} more characters]"
+    assert body_short("a.py", code) == body_summary("a.py", code) == "1: def f()"
+    assert body_short("notes.md", "x" * 500) is body_short("notes.md", None) is None
+    assert body_short("notes.md", "\0" + prose) == body_short("notes.md", "\ufffd" + prose)
 
 
 def test_prose_without_lines_is_cut_at_a_word() -> None:

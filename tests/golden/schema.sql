@@ -1349,7 +1349,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _added_prompts (turn_id, place, layer, source, text, room)
 -- view _answers (turn_id, run_id, model, at)
 -- view _apply_patch (command_id, run_id, path, patch)
--- view _apply_write (run_id, entry_id, path, category, shared, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id, searchable)
+-- view _apply_write (run_id, entry_id, path, category, shared, is_new, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id, searchable)
 -- view _archivable_entries (turn_id, step, entry_id, path, turn, tokens)
 -- view _archive_notes (turn_id, entries, tokens, told)
 -- view _atomic_commands (command_id)
@@ -1525,6 +1525,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _loops_below (loop_id, below_id)
 -- view _loops_without_rules (turn_id)
 -- view _made_states (entry_id, began, command_id)
+-- view _make_entry (entry_id, run_id, path)
 -- view _make_metadata (run_id, entry_id)
 -- view _maps (command_id, message)
 -- view _matched_references (turn_id, entry_id, share)
@@ -1534,6 +1535,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _models_from_files (run_id, actual)
 -- view _modes_now (entry_id, is_executable)
 -- view _move_loop (loop_id, status, reason)
+-- view _name_run (action, path, attributes, state)
 -- view _named_threads (name)
 -- view _narrow_limits (loop_id, most)
 -- view _narrow_tools (turn_id, found, embedder, failure)
@@ -1629,7 +1631,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _run_paths (run_id, path, entry_id, kind, scheme)
 -- view _run_plans (run_id, entry_id, path, shown_path, content_id, visibility, turn, since)
 -- view _run_prompts (run_id, counted)
--- view _run_roots (run_id, roots)
+-- view _run_roots (run_id, run, roots)
 -- view _run_scripts (command_id, run_id, entry_id, path, content_id)
 -- view _run_skills (run_id, id, scope, name, description, kind, origin, source, made_of, problem, left_out, added_by, changed_at)
 -- view _run_status_after_loop (loop_status, run_status)
@@ -1674,6 +1676,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _step_writes (effect_id, turn_id, run_id, step, child_run_id, started_at, path)
 -- view _stop_spent_child (run)
 -- view _stop_steps (run_id, step)
+-- view _store_change (path, body, old_body)
+-- view _store_metadata (attributes, turn, head)
 -- view _stored_below (top_id, scope, name, id)
 -- view _stranded_proposals (proposal_id, command_id)
 -- view _surplus_pieces (effect_id, channel, id, chars)
@@ -1738,9 +1742,11 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _workflow_ends (run_id, effect_id, status, answer, reason)
 -- view _write_batch (command_id, run_id, edits)
 -- view _write_body (command_id, path, attributes, visibility, edit)
+-- view _write_found (entry_id, run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
 -- view _write_job (effect_id)
 -- view _write_rule (rule_set_id, path, body)
 -- view _write_skill_file (scope, path, body, content_id)
+-- view _write_view (is_new, run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, since)
 -- view _written_contents (run_id, path, turn, content_id, began)
 -- view _yolo_proposals (proposal_id)
 -- view acceptances (run, loop, turn, attempt, check, criteria, verdict, counts, reasons, judge, path, seconds, started, ended, command_id, check_id)
@@ -1959,8 +1965,10 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _list_entries__list on _list_entries
 -- trigger _log_command__log on _log_command
 -- trigger _look_for_answer__look on _look_for_answer
+-- trigger _make_entry__make on _make_entry
 -- trigger _make_metadata__make on _make_metadata
 -- trigger _move_loop__move on _move_loop
+-- trigger _name_run__name on _name_run
 -- trigger _narrow_tools__narrow on _narrow_tools
 -- trigger _note_mode__note on _note_mode
 -- trigger _offer_command__offer on _offer_command
@@ -2003,6 +2011,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _steer_run__steer on _steer_run
 -- trigger _stop_spent_child__stop on _stop_spent_child
 -- trigger _stop_steps__stop on _stop_steps
+-- trigger _store_change__store on _store_change
+-- trigger _store_metadata__store on _store_metadata
 -- trigger _swap_names__swap on _swap_names
 -- trigger _take_file__delete on _take_file
 -- trigger _take_file__write on _take_file
@@ -2019,9 +2029,12 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _tool_choices__keep_rows on _tool_choices
 -- trigger _write_batch__write on _write_batch
 -- trigger _write_body__write on _write_body
+-- trigger _write_found__write on _write_found
 -- trigger _write_job__write on _write_job
 -- trigger _write_rule__write on _write_rule
 -- trigger _write_skill_file__write on _write_skill_file
+-- trigger _write_view__add on _write_view
+-- trigger _write_view__change on _write_view
 -- trigger acceptance_checks__keep_fixed on acceptance_checks
 -- trigger acceptance_checks__keep_keys on acceptance_checks
 -- trigger acceptance_checks__keep_rows on acceptance_checks

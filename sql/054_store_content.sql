@@ -1,0 +1,56 @@
+-- Storing bodies: each with its measures and its summary.
+-- A body becomes a row of contents. A long one is summarized by its first characters, of which only the number is kept, or
+-- by a text of its own.
+-- spec: @contents
+
+-- views
+
+create view store_content as
+-- Store a body: insert into store_content (path, body); its id is the highest of contents.
+select null as path, body
+from contents
+where false;
+
+-- Store a body that is given and differs from the one before: insert into _store_change (path, body, old_body).
+create view _store_change as
+select null as path, body, null as old_body
+from contents
+where false;
+
+-- triggers
+
+create trigger _store_change__store
+instead of insert on _store_change
+when new.body is not null and new.body is not new.old_body
+begin
+    insert into store_content (path, body) values (new.path, new.body);
+end;
+
+create trigger store_content__store
+instead of insert on store_content
+begin
+    insert into contents (chars, summary_chars, lines, cut, summary, body, fence)
+    select
+        length(body),
+        case typeof(short)
+            when 'integer' then short + length(char(10) || '[… ' || (length(body) - short) || ' more characters]')
+            else length(coalesce(short, body))
+        end,
+        text_lines(body),
+        case when typeof(short) = 'integer' then short end,
+        case when typeof(short) = 'text' then short end,
+        body,
+        case
+            when short is not null or instr(body, ':::')
+                then fence_suffix(body, case when typeof(short) = 'text' then short end)
+        end
+    from (
+        select
+            -- length() and substr() stop at a NUL, so there must be none
+            case when instr(new.body, char(0)) then text_clean(new.body) else new.body end as body,
+            -- a short body is its own summary
+            case when length(new.body) > 500 or instr(new.body, char(0)) then body_short(new.path, new.body) end as short
+        -- the limit keeps SQLite from calling a function more than once
+        limit 1
+    );
+end;
