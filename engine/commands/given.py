@@ -22,7 +22,7 @@ def take_as_given(command: Any) -> None:
         for each in found:
             # older versions of typer read by click
             reader = getattr(each, "get_runtime_param", None)
-            if reader is not None and not isinstance(reader, _Given):
+            if reader is not None and hasattr(each, "type_descriptor") and not isinstance(reader, _Given):
                 each.get_runtime_param = _Given(each)
         return found
 
@@ -36,6 +36,7 @@ class _Given:
 
     def __init__(self, parameter: Any) -> None:
         self._of_typer = parameter.get_runtime_param
+        self._several = parameter.multiple or parameter.nargs == -1
         self._kind = parameter.type_descriptor.annotation
         asked = parameter.type_descriptor.parameter_info
         self._is_path = self._kind is Path and asked.file_okay and asked.dir_okay
@@ -45,16 +46,15 @@ class _Given:
     def __call__(self) -> Self:
         return self
 
-    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+    def coerce(self, value: Any, **asked: Any) -> Any:
         """What the command gets: nothing, a default, a text and a path stay what they are; raises as typer does."""
-        several = param.multiple or param.nargs == -1
         if not self._is_read:
-            if several and not value:
+            if self._several and not value:
                 return ()
-            if several and self._kind == list[str] and isinstance(value, tuple):
+            if self._several and self._kind == list[str] and isinstance(value, tuple):
                 return list(value)
-            if not several and (value is None or type(value) is self._kind):
+            if not self._several and (value is None or type(value) is self._kind):
                 return value
-            if not several and self._is_path and isinstance(value, str):
+            if not self._several and self._is_path and isinstance(value, str):
                 return Path(value)
-        return self._of_typer().coerce(value, param=param, ctx=ctx)
+        return self._of_typer().coerce(value, **asked)
