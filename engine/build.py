@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 import apsw
 
@@ -139,12 +138,12 @@ class Build:
 @cache
 def installed() -> Build:
     """The build that is installed here, with its plugins."""
-    folder = files("engine.sql")
+    folder = texts.folder_of("engine.sql")
     migrations = tuple((int(name[:3]), text) for name, text in _sql_files(folder / "migrations"))
     return Build(VERSION, (*_sql_files(folder), *plugins.sql_files()), migrations, texts.personas())
 
 
-def _sql_files(folder: Traversable) -> list[tuple[str, str]]:
+def _sql_files(folder: Path) -> list[tuple[str, str]]:
     """The names and texts of the SQL files in a folder, by name."""
     return sorted(
         (entry.name, entry.read_bytes().decode()) for entry in folder.iterdir() if entry.name.endswith(".sql")

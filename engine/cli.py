@@ -9,7 +9,9 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cache
+from inspect import getdoc
 from types import TracebackType
 from typing import Annotated, Any
 
@@ -51,11 +53,14 @@ from .commands import (
 )
 from .commands.completing import complete_for_bash, is_for_bash
 from .commands.exits import FAILED, INTERRUPTED, exit_code
+from .commands.given import take_as_given
 from .commands.grouped import Grouped, Quoted
 from .commands.printing import print_error
 from .errors import EngineError, NotFound
 
 _NAME = "engine"
+_COMPLETE = "_ENGINE_COMPLETE"
+"""The variable by which a shell asks for completions."""
 
 app = typer.Typer(
     name=_NAME,
@@ -106,11 +111,11 @@ app.add_typer(answers.app, name="cache")
 app.add_typer(rules.app, name="rules")
 app.add_typer(workflow.app, name="workflow")
 app.add_typer(relations.app, name="relations")
-app.command()(sql.sql)
-app.command()(shell.shell)
+app.command("sql")(sql.sql)
+app.command("shell")(shell.shell)
 app.add_typer(models.app, name="models")
 app.add_typer(keys.app, name="keys")
-app.command()(doctor.doctor)
+app.command("doctor")(doctor.doctor)
 
 
 @app.callback()
@@ -141,9 +146,51 @@ def _version(wanted: bool) -> None:
 
 
 @cache
-def _command() -> Callable[..., Any]:
-    """The commands as they are called, made once: that takes longer than most of them."""
-    return typer.main.get_command(app)
+def _command(name: str) -> Callable[..., Any]:
+    """The command line with the command of that name, made once; of the others it knows what help lists of them.
+
+    To make all of them takes longer than most run.
+    """
+    chosen = copy(app)
+    chosen.registered_commands = [each if each.name == name else _listed(each) for each in app.registered_commands]
+    chosen.registered_groups = [each if each.name == name else _listed_group(each) for each in app.registered_groups]
+    return _made(chosen)
+
+
+@cache
+def _every_command() -> Callable[..., Any]:
+    return _made(app)
+
+
+def _made(commands: typer.Typer) -> Callable[..., Any]:
+    command = typer.main.get_command(commands)
+    take_as_given(command)
+    return command
+
+
+def _listed(command: Any) -> Any:
+    """A command without its parameters."""
+    told = copy(command)
+    told.help, told.callback = command.help or getdoc(command.callback), lambda: None
+    return told
+
+
+def _listed_group(group: Any) -> Any:
+    """A group without its commands."""
+    told = copy(group)
+    told.typer_instance = copy(group.typer_instance)
+    told.typer_instance.registered_commands = []
+    return told
+
+
+def _called(arguments: Sequence[str]) -> Callable[..., Any]:
+    """The command line for these words; a completion is told of all commands."""
+    if _COMPLETE in os.environ:
+        return _every_command()
+    # the options before it take no values
+    first = next((word for word in arguments if not word.startswith("-")), "")
+    names = {each.name for each in app.registered_commands} | {each.name for each in app.registered_groups}
+    return _command(first if first in names else "")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -173,7 +220,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         if hasattr(output, "reconfigure"):
             output.reconfigure(errors="backslashreplace")
     try:
-        _command()(arguments, prog_name=_NAME)
+        _called(sys.argv[1:] if arguments is None else arguments)(arguments, prog_name=_NAME)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else FAILED
     except KeyboardInterrupt:  # before the command line was read; afterwards each command sees to it

@@ -7,7 +7,6 @@ import fcntl
 import hashlib
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -131,7 +130,7 @@ def _new_temporary(folder: int, mode: int) -> tuple[str, BufferedWriter]:
     """The name of a new temporary file in a held folder, and the file, which is locked until it is closed."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     while True:
-        place = f".engine-{secrets.token_hex(8)}.tmp"
+        place = f".engine-{os.urandom(8).hex()}.tmp"
         file = open(os.open(place, flags, mode, dir_fd=folder), "wb")  # noqa: SIM115 - the caller closes it
         with suppress(OSError):  # there are file systems without locks
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)

@@ -7,7 +7,6 @@ import fcntl
 import hashlib
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,6 +29,8 @@ def home_folder() -> Path:
 
 def temporary_folder() -> str:
     """The folder for temporary files; raises `EngineError` (500) where none can be written."""
+    import tempfile  # slow to import, and seldom needed
+
     try:
         return tempfile.gettempdir()
     except FileNotFoundError:

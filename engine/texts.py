@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
 
 _MARK = re.compile(r"{[{%#]")
 _RATIONALE = re.compile(r"[ \t]*<!--.*?-->", re.DOTALL)
+
+
+def folder_of(package: str) -> Path:
+    """The folder of a package of ours. `importlib.resources` would import all that makes temporary files and archives."""
+    return Path(import_module(package).__path__[0])
 
 
 @cache
@@ -62,7 +68,7 @@ def strip_rationale(text: str) -> str:
 @cache
 def personas() -> tuple[tuple[str, str], ...]:
     """The personas that come with the engine, as (name, text)."""
-    folder = files("engine.templates") / "personas"
+    folder = folder_of("engine.templates") / "personas"
     return tuple(
         sorted(
             (entry.name.removesuffix(".md"), strip_rationale(entry.read_text("utf-8"))) for entry in folder.iterdir()

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from .model_choice import check_tokenizer, choose_model, sync_environment_models
 from .models.protocol import storable
 from .places import config_folder
 from .root_names import note_root
+from .texts import folder_of
 from .workflow_models import models_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Source:
 
 def shipped() -> Iterator[Source]:
     """The workflows that come with the engine."""
-    for file in sorted((files("engine.templates") / "workflows").iterdir(), key=lambda each: each.name):
+    for file in sorted((folder_of("engine.templates") / "workflows").iterdir(), key=lambda each: each.name):
         if (syntax := SYNTAXES.get(Path(file.name).suffix)) is not None:
             yield Source(f"engine:{file.name}", syntax, file.read_text("utf-8"))
 

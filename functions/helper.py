@@ -11,7 +11,6 @@ import json
 import os
 import select
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -33,6 +32,8 @@ class _Process:
     """A helper process, busy with one query at a time."""
 
     def __init__(self) -> None:
+        import subprocess  # slow to import, and seldom needed
+
         folders = [path for path in sys.path if os.path.isabs(path)]
         self._process = subprocess.Popen(
             [sys.executable or "", "-I", str(_PROGRAM), json.dumps(folders), str(HELPER_BYTES)],

@@ -55,35 +55,37 @@ join threads as t on t.name = s.name and t.level = 'shipped';
 
 -- What is wrong with threads, all of it: point and ordinal are null where it is the thread itself.
 create view _thread_faults as
-select t.id as thread_id, null as point, null as ordinal, 'has no point' as fault
+select t.id as thread_id, null as point, null as ordinal, f.value as fault
 from threads as t
-where not exists (select 1 from thread_patterns as p where p.thread_id = t.id)
-union all
-select t.id, null, null, 'repeats from point ' || t.repeat_from || ', which it does not have'
-from threads as t
-where t.repeat_from is not null
-    and not exists (select 1 from thread_patterns as p where p.thread_id = t.id and p.point = t.repeat_from)
-union all
--- every point that it goes through again and again has a request
-select t.id, null, null, 'repeats without a point without a request, so it would never come to rest'
-from threads as t
-where t.repeat_from is not null
-    and exists (select 1 from thread_patterns as p where p.thread_id = t.id and p.point >= t.repeat_from)
-    and not exists (
-        select 1
-        from thread_patterns as p
-        where p.thread_id = t.id
-            and p.point >= t.repeat_from
+cross join json_each(json_array(
+    case when not exists (select 1 from thread_patterns as p where p.thread_id = t.id) then 'has no point' end,
+    -- null for one that does not repeat
+    case
+        when not exists (select 1 from thread_patterns as p where p.thread_id = t.id and p.point = t.repeat_from)
+            then 'repeats from point ' || t.repeat_from || ', which it does not have'
+    end,
+    -- every point that it goes through again and again has a request
+    case
+        when exists (select 1 from thread_patterns as p where p.thread_id = t.id and p.point >= t.repeat_from)
             and not exists (
                 select 1
-                from thread_patterns as o
-                where o.thread_id = p.thread_id and o.point = p.point and o.part = 'request'
+                from thread_patterns as p
+                where p.thread_id = t.id
+                    and p.point >= t.repeat_from
+                    and not exists (
+                        select 1
+                        from thread_patterns as o
+                        where o.thread_id = p.thread_id and o.point = p.point and o.part = 'request'
+                    )
             )
-    )
-union all
-select t.id, null, null, 'needs the tool ' || quote(t.tool) || ', which there is not'
-from threads as t
-where t.tool not in (select all name from tools)
+            then 'repeats without a point without a request, so it would never come to rest'
+    end,
+    case
+        when t.tool not in (select all name from tools)
+            then 'needs the tool ' || quote(t.tool) || ', which there is not'
+    end
+)) as f
+where f.value is not null
 union all
 select p.thread_id, p.point, null, 'comes after a point that there is not'
 from thread_patterns as p
@@ -97,76 +99,68 @@ where exists (select 1 from thread_patterns as o where o.thread_id = p.thread_id
 group by p.thread_id, p.point
 having max(p.part in ('request', 'wait')) = 0
 union all
-select p.thread_id, p.point, p.ordinal, 'an event has a name of letters, digits and _, not ' || quote(p.event)
-from thread_patterns as p
-where p.event = '' or p.event glob '*[^a-z0-9_]*' or length(p.event) > 40
-union all
-select
-    p.thread_id, p.point, p.ordinal,
-    'only the engine says ' || p.event || '; a thread requests ask, tell, or an event of its own'
-from thread_patterns as p
-join thread_events as e on e.name = p.event and e.origin <> 'request'
-where p.part = 'request'
-union all
-select p.thread_id, p.point, p.ordinal, p.event || ' has happened when it is told; what can be blocked is '
-    || (select group_concat(name, ', ') from (select name from thread_events where origin <> 'fact' order by origin, name))
-    || ', or an event of threads'
-from thread_patterns as p
-join thread_events as e on e.name = p.event and e.origin = 'fact'
-where p.part = 'block'
-union all
-select p.thread_id, p.point, p.ordinal, 'no thread requests ' || p.event || '; the events of the engine are '
-    || (select group_concat(name, ', ') from (select name from thread_events order by name))
-from thread_patterns as p
-where p.part <> 'request'
-    and p.event not in (select all name from thread_events)
-    and not exists (
-        select 1
-        from thread_patterns as o
-        join threads as t on t.id = o.thread_id and t.removed_at is null
-        where o.part = 'request' and o.event = p.event
-    )
-union all
-select p.thread_id, p.point, p.ordinal, p.event || ' has no field ' || f.key || coalesce(
-        '; it has ' || (select group_concat(value, ', ') from json_each(e.fields)), '; it has none'
-    )
-from thread_patterns as p
-cross join json_each(p.fields) as f
-left join thread_events as e on e.name = p.event
-where f.key not in (select all value from json_each(coalesce(e.fields, '[]')))
-union all
-select p.thread_id, p.point, p.ordinal, f.key || ' is a text of 1 to 200 characters with at most 5 *'
-from thread_patterns as p
-cross join json_each(p.fields) as f
-where f.type <> 'text'
-    or length(f.value) not between 1 and 200
-    or length(f.value) - length(replace(f.value, '*', '')) > 5
-union all
-select p.thread_id, p.point, p.ordinal, f.key || ': what is not meant is written [^…], not [!…]'
-from thread_patterns as p
-cross join json_each(p.fields) as f
-where f.key <> 'path' and instr(f.value, '[!')
-union all
-select p.thread_id, p.point, p.ordinal, 'path: ' || pattern_error(f.value)
-from thread_patterns as p
-cross join json_each(p.fields) as f
-where f.key = 'path' and f.type = 'text' and pattern_error(f.value) is not null
-union all
-select p.thread_id, p.point, p.ordinal, 'a ' || p.part || ' of ' || p.event || ' has a message that says what to do'
-from thread_patterns as p
-join thread_events as e on e.name = p.event
-where trim(coalesce(p.message, ''), char(32, 9, 10, 13)) = ''
-    and (p.part = 'block' and e.origin = 'offered' or p.part = 'request' and e.origin = 'request')
-union all
-select p.thread_id, p.point, p.ordinal, 'nobody reads the message of this ' || p.part
+select p.thread_id, p.point, p.ordinal, f.value
 from thread_patterns as p
 left join thread_events as e on e.name = p.event
-where p.message is not null
-    and not (p.part = 'block' and e.origin = 'offered' or p.part = 'request' and e.origin = 'request')
+cross join json_each(json_array(
+    case
+        when p.event = '' or p.event glob '*[^a-z0-9_]*' or length(p.event) > 40
+            then 'an event has a name of letters, digits and _, not ' || quote(p.event)
+    end,
+    case
+        when p.part = 'request' and e.origin <> 'request'
+            then 'only the engine says ' || p.event || '; a thread requests ask, tell, or an event of its own'
+        when p.part = 'block' and e.origin = 'fact'
+            then p.event || ' has happened when it is told; what can be blocked is ' || (
+                    select group_concat(name, ', ')
+                    from (select name from thread_events where origin <> 'fact' order by origin, name)
+                ) || ', or an event of threads'
+        when p.part <> 'request'
+            and e.name is null
+            and not exists (
+                select 1
+                from thread_patterns as o
+                join threads as t on t.id = o.thread_id and t.removed_at is null
+                where o.part = 'request' and o.event = p.event
+            )
+            then 'no thread requests ' || p.event || '; the events of the engine are '
+                || (select group_concat(name, ', ') from (select name from thread_events order by name))
+    end,
+    case
+        when p.part = 'block' and e.origin = 'offered' or p.part = 'request' and e.origin = 'request'
+            then case
+                    when trim(coalesce(p.message, ''), char(32, 9, 10, 13)) = ''
+                        then 'a ' || p.part || ' of ' || p.event || ' has a message that says what to do'
+                end
+        when p.message is not null and (e.name is not null or p.part not in ('block', 'request'))
+            then 'nobody reads the message of this ' || p.part
+    end,
+    case when length(p.message) > 500 then 'a message has at most 500 characters' end
+)) as f
+where f.value is not null
 union all
-select p.thread_id, p.point, p.ordinal, 'a message has at most 500 characters'
+select p.thread_id, p.point, p.ordinal, f.value
 from thread_patterns as p
-where length(p.message) > 500
+left join thread_events as e on e.name = p.event
+cross join json_each(p.fields) as k
+cross join json_each(json_array(
+    case
+        when k.key not in (select all value from json_each(coalesce(e.fields, '[]')))
+            then p.event || ' has no field ' || k.key
+                || coalesce('; it has ' || (select group_concat(value, ', ') from json_each(e.fields)), '; it has none')
+    end,
+    case
+        when k.type <> 'text'
+            or length(k.value) not between 1 and 200
+            or length(k.value) - length(replace(k.value, '*', '')) > 5
+            then k.key || ' is a text of 1 to 200 characters with at most 5 *'
+    end,
+    case
+        when k.key = 'path' then case when k.type = 'text' then 'path: ' || pattern_error(k.value) end
+        when instr(k.value, '[!') then k.key || ': what is not meant is written [^…], not [!…]'
+    end
+)) as f
+where f.value is not null
 union all
 select p.thread_id, null, null, 'has more than 20 points, or more than 20 patterns at one of them'
 from thread_patterns as p

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
 from engine.errors import Conflict, NotFound
 from engine.functions.rule_files import rules_in
 from engine.locate import danger_of
 from engine.places import home_folder
+from engine.texts import folder_of
 
 from . import json_folder, pairs_folder
 from .found import Domain, Folder, Found, domain_name, kept_rules
@@ -59,7 +59,7 @@ def read(place: Path, root: Path) -> Found:
 
 def shipped() -> Found:
     """The domains, star-commands and brackets that come with the engine."""
-    found = json_folder.read(Folder(Path(str(files("engine.templates") / "rules")), SHIPPED))
+    found = json_folder.read(Folder(folder_of("engine.templates") / "rules", SHIPPED))
     for domain in found.domains:
         domain.file = None
     return found

@@ -7,13 +7,17 @@ import io
 import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from audit import audit
 from engine_cli import READ_AND_ANSWER, database, engine, on_terminal, run_command, script
 
 import engine as library
+from engine import cli
 
 LOOKING = [
     "runs",
@@ -114,13 +118,58 @@ def test_version_is_that_of_the_package(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, f"engine {library.__version__}\n")
 
 
+def test_a_command_is_made_alone_as_it_is_among_all(tmp_path: Path) -> None:
+    def told(group: Any) -> dict[str, str]:
+        return {name: each.get_short_help_str(200) for name, each in group.commands.items()}
+
+    every = cli._every_command()
+    alone = cli._command("workflow")
+    assert told(alone) == told(cli._command("")) == told(every)
+    assert told(alone.commands["workflow"]) == told(every.commands["workflow"])
+    assert [each.name for each in alone.commands["runs"].params] == []
+    assert engine(tmp_path, "workflwo").stderr.endswith("Did you mean 'workflow'?\n")
+
+
+def test_a_value_that_is_taken_as_it_is_is_what_typer_reads() -> None:
+    compared = 0
+    for own, ours in parameters(typer.main.get_command(cli.app), cli._every_command()):
+        reader = getattr(own, "get_runtime_param", None)
+        if reader is None:
+            pytest.skip("this version of typer reads by click")
+        several = own.multiple or own.nargs == -1
+        for value in (None, own.default, *([(), ("a", "-"), ("1",)] if several else ["a", "", "-", "no/such", "1"])):
+            compared += 1
+            assert read(ours.get_runtime_param(), value, ours) == read(reader(), value, own), (own.name, value)
+    assert compared > 1000
+
+
+def parameters(own: Any, ours: Any) -> Iterator[tuple[Any, Any]]:
+    """The parameters of a command and of those below it, of two makings of the command line."""
+    contexts = [each.make_context(each.name, [], resilient_parsing=True) for each in (own, ours)]
+    yield from zip(own.get_params(contexts[0]), ours.get_params(contexts[1]), strict=True)
+    for name, below in getattr(own, "commands", {}).items():
+        yield from parameters(below, ours.commands[name])
+
+
+def read(reader: Any, value: Any, parameter: Any) -> Any:
+    """What a parameter makes of a value, with the types; or the error."""
+    try:
+        found = reader.coerce(value, param=parameter, ctx=None)
+    except typer.BadParameter as error:
+        return error.message
+    # where nothing is given, a list and a tuple of nothing are the same to a command
+    return (type(found), found) if found else None if found in ((), [], None) else found
+
+
 def test_help_imports_little(tmp_path: Path) -> None:
     # what it costs in milliseconds is measured by `make bench`
     code = (
         "import sys; bare = set(sys.modules); from engine.cli import main; main(['--help']); "
-        "sys.stderr.write(' '.join(set(sys.modules) - bare))"
+        "sys.stderr.write(' '.join(set(sys.modules) - bare)); "
+        "main(['log', 'demo', '--json', '--db', 'none.db']); assert 'pydantic' not in sys.modules"
     )
     done = run_command(tmp_path, sys.executable, "-c", code)
+    assert done.returncode == 0, done.stderr[-300:]
     imported = done.stderr.split()
     heavy = {
         "asyncio",
@@ -128,6 +177,7 @@ def test_help_imports_little(tmp_path: Path) -> None:
         "importlib.metadata",
         "jinja2",
         "lxml",
+        "pydantic",
         "regex",
         "rich",
         "sqlglot",

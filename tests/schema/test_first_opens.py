@@ -218,14 +218,14 @@ def test_a_fingerprint_that_cannot_be_relied_on_is_made_again(tmp_path: Path, im
 
 
 def test_fingerprints_are_equal_only_of_the_same_objects() -> None:
-    one = [("view", "a", "a", "create view a as select 1"), ("table", "t", "t", "create table t (x)")]
+    one = (("view", "a", "a", "create view a as select 1"), ("table", "t", "t", "create table t (x)"))
     assert fingerprint(one) == fingerprint(one[::-1])
     others = [
         one[:1],
-        [*one, ("index", "i", "t", "create index i on t (x)")],
-        [("view", "a", "a", "create view a as select 2"), one[1]],
-        [("view", "aa", "", "create view a as select 1"), one[1]],
-        [("viewa", "", "a", "create view a as select 1"), one[1]],
+        (*one, ("index", "i", "t", "create index i on t (x)")),
+        (("view", "a", "a", "create view a as select 2"), one[1]),
+        (("view", "aa", "", "create view a as select 1"), one[1]),
+        (("viewa", "", "a", "create view a as select 1"), one[1]),
     ]
     assert len({fingerprint(each) for each in (one, *others)}) == 1 + len(others)
 
