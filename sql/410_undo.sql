@@ -44,10 +44,10 @@ cross join runs as r on r.id = p.run_id
 cross join entries as e on e.scope = 'project:' || r.project_id and e.path = p.target
 where p.kind in ('file_write', 'file_delete') and p.state = 'resolved';
 
--- Each edit, undo, redo and rewind of a run and of the runs below it. What a run did in the loop that it was given is part of
--- the command that gave the work away: 'edit_id' is that, 'turn_id' its turn. What it did otherwise, in a later prompt or in
--- the line that a rewind made, is an edit of its own for the runs above, in none of their turns. 'child_id' is the run that
--- wrote, null: the run itself.
+-- Each edit, undo, redo and rewind of a run and of the runs below it. What a child did in the loop that it was given is
+-- part of the command that gave the work away: 'edit_id' is that, 'turn_id' its turn. What it did otherwise, in a later
+-- prompt or in the line that a rewind made, is an edit of its own for the runs above, in none of their turns. 'child_id' is
+-- the run that wrote, null: the run itself.
 create view _tree_edits as
 with recursive above (command_id, edit_id, turn_id, loop_id, run_id, made_by) as (
     select c.id, c.id, c.turn_id, c.loop_id, c.run_id, c.run_id

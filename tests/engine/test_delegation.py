@@ -188,9 +188,7 @@ def test_a_model_names_no_file_and_no_other_provider(tiered: engine.Database, as
 
 
 def test_an_execute_goes_to_the_executor_of_the_model_unless_that_is_dearer(tiered: engine.Database) -> None:
-    tiered.execute(
-        "insert into executor_models (pattern, model) values ('Object:Mid*', 'low'), ('object:low', 'top')"
-    )
+    tiered.execute("insert into executor_models (pattern, model) values ('Object:Mid*', 'low'), ('object:low', 'top')")
     for name in ("middle", "low"):
         play(tiered, name, gives("steps", tool="execute"), DONE)
         tiered.run("Do it", model=name, run=name, max_depth=1)
