@@ -36,7 +36,19 @@ def config(
     unset: Annotated[
         list[str] | None,
         typer.Option(
-            "--unset", metavar="NAME", help="Say nothing of this setting any more.", autocompletion=complete_setting
+            "--unset",
+            metavar="NAME",
+            help="Say nothing of this setting any more; as NAME=.",
+            autocompletion=complete_setting,
+        ),
+    ] = None,
+    empty: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--empty",
+            metavar="NAME",
+            help="Say that it is empty, where that means something.",
+            autocompletion=complete_setting,
         ),
     ] = None,
     user: Annotated[bool, typer.Option("--user", help="Change your own defaults, for all files.")] = False,
@@ -50,8 +62,9 @@ def config(
     """List or change settings: of the file, yours, the project's.
 
     A setting is what was said of this file, else what the project's engine.toml says, else your own config.toml, else its
-    default; the column 'origin' says which. With RUN, what is changed is model, temperature and context_limit of that run;
-    its queued prompts keep their model. All changes are made or none.
+    default; the column 'origin' says which. NAME= takes back what was said of it, here or with --user and --project there.
+    With RUN, what is changed is model, temperature and context_limit of that run; its queued prompts keep their model. All
+    changes are made or none.
 
     \b
     Examples:
@@ -59,7 +72,8 @@ def config(
       engine config process_timeout=120 model=openai/gpt-5-mini
       engine config --user model=anthropic/claude-sonnet-4-5 temperature=0
       engine config --project kept_in_context="known://plan*"
-      engine config --unset process_timeout
+      engine config process_timeout=
+      engine config --empty instruction_files
       engine config demo
       engine config demo model=local context_limit=4096
     """
@@ -69,18 +83,22 @@ def config(
         raise typer.BadParameter(f"{names[1]!r} is no NAME=VALUE; a change is one word, as in {names[0]}={names[1]}")
     if user + project + confirm > 1:
         raise typer.BadParameter("give one of --user, --project and --confirm")
-    given = {name: value for name, _, value in (word.partition("=") for word in changes)}
+    said = {name: value for name, _, value in (word.partition("=") for word in changes)}
+    given = {name: value for name, value in said.items() if value} | dict.fromkeys(empty or [], "")
+    unset = [*(unset or []), *(name for name, value in said.items() if not value)]
+    if twice := next((name for name in unset if name in given), None):
+        raise typer.BadParameter(f"{twice} is set and unset at once")
     if confirm:
         if given or unset:
             raise typer.BadParameter("--confirm takes names, and changes nothing")
         _confirm(db, names)
         return
     if user or project:
-        _change_outside("user" if user else "project", db, names, given, unset or [])
+        _change_outside("user" if user else "project", db, names, given, unset)
     elif given or unset:
-        _change_inside(db, names, given, unset or [], as_json)
+        _change_inside(db, names, given, unset, as_json)
         return
-    _show(db, [*names, *given, *(unset or [])], as_json)
+    _show(db, [*names, *given, *unset], as_json)
 
 
 def _change_inside(db: Path | None, names: list[str], given: dict[str, str], unset: list[str], as_json: bool) -> None:
@@ -172,8 +190,8 @@ def _apply(database: Database, names: list[str], given: dict[str, str], unset: l
     from engine.errors import NotFound
 
     of_run = bool(names) and bool(database.value("select 1 from runs where alias = ?", (names[0],)))
-    if of_run and unset:
-        raise typer.BadParameter(f"{unset[0]} of a run has no default; --unset is for settings of the file")
+    if of_run and (none := [*unset, *(name for name, value in given.items() if not value)]):
+        raise typer.BadParameter(f"{none[0]} of a run needs a value; NAME=, --unset and --empty are for settings")
     if of_run:
         _configure_run(database, names[0], given)
     elif names and (given or unset):
