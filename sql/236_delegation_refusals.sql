@@ -119,9 +119,10 @@ select
     root_loop_id,
     case
         when turns >= max_turns
-            then 'the runs below ' || run || ' have had ' || max_turns || ' turns, which is all (setting max_tree_turns)'
-        else 'the runs below ' || run || ' have had ' || printf('%.10g', max_seconds)
-            || ' seconds, which is all (setting max_tree_seconds)'
+            then 'the runs below ' || run || ' have had ' || counted(max_turns, 'turn')
+                || ', which is all (setting max_tree_turns)'
+        else 'the runs below ' || run || ' have had ' || counted(max_seconds, 'second')
+            || ', which is all (setting max_tree_seconds)'
     end as reason
 from _tree_limits
 where turns >= max_turns or seconds >= max_seconds;
@@ -138,13 +139,13 @@ select
         when d.depth >= d.max_depth
             then 'permission: ' || case d.max_depth
                 when 0 then 'This prompt may not delegate (max_depth is 0).'
-                else d.run || ' is ' || d.depth || ' levels deep, and max_depth is ' || d.max_depth || '.'
+                else d.run || ' is ' || counted(d.depth, 'level') || ' deep, and max_depth is ' || d.max_depth || '.'
             end || ' Do it yourself.'
         when (
             select count(*) from children as c where c.parent_loop_id = d.loop_id and c.parent_run_id = d.run_id
         ) >= cast(s.value as integer)
-            then 'permission: This prompt has delegated ' || s.value || ' times, which is all (setting max_children). '
-                || 'Do the rest yourself.'
+            then 'permission: This prompt has delegated ' || counted(cast(s.value as integer), 'time')
+                || ', which is all (setting max_children). Do the rest yourself.'
         when t.reason is not null then 'permission: Not delegated: ' || t.reason || '. Do it yourself.'
         when d.action = 'subtask'
             and d.asked is not null
