@@ -38,7 +38,7 @@ def config(
         typer.Option(
             "--unset",
             metavar="NAME",
-            help="Say nothing of this setting any more; as NAME=.",
+            help="Take back what was said of it, as NAME= does.",
             autocompletion=complete_setting,
         ),
     ] = None,
@@ -47,7 +47,7 @@ def config(
         typer.Option(
             "--empty",
             metavar="NAME",
-            help="Say that it is empty, where that means something.",
+            help="Make it empty, where that means something.",
             autocompletion=complete_setting,
         ),
     ] = None,
@@ -55,7 +55,7 @@ def config(
     project: Annotated[
         bool, typer.Option("--project", help="Change the project's: engine.toml in its folder.")
     ] = False,
-    confirm: Annotated[bool, typer.Option("--confirm", help="Let count what the project's engine.toml says.")] = False,
+    confirm: Annotated[bool, typer.Option("--confirm", help="Let what the project's engine.toml says count.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
