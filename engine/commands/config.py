@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,15 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .completing import complete_config, complete_setting
-from .printing import one_line, paint, print_json, print_table, print_text, say, visible
+from .config_shown import check_known, print_run, print_settings
+from .printing import say, visible
 from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, nearest, open_to_write
-from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.database import Row
 
-_SHOWN_OF_A_RUN = ("model", "persona", "temperature", "context_length")
 _OF_A_RUN = {"model": str, "temperature": float, "context_limit": int}
 """What can be changed of a run, with the types of the values."""
 
@@ -111,9 +108,9 @@ def _change_inside(db: Path | None, names: list[str], given: dict[str, str], uns
             _apply(rehearsal, names, given, unset)
     with open_to_write(db) as database:
         if _apply(database, names, given, unset):
-            _print_run(database, names[0], as_json)
+            print_run(database, names[0], as_json)
         else:
-            _print_settings(database, [*names, *given, *unset], as_json)
+            print_settings(database, [*names, *given, *unset], as_json)
             _tell_what_is_missing(database, given)
 
 
@@ -129,7 +126,7 @@ def _change_outside(
     values: dict[str, str | int | float | None] = dict.fromkeys(unset)
     with engine.open(":memory:") as trial:
         for name in (*given, *unset):
-            _check_known(trial, name)
+            check_known(trial, name)
         for name, value in given.items():
             text = absolute_model(value) if name == "model" and value else value
             trial.insert("set_layer", name=name, layer=layer, value=text)
@@ -145,7 +142,7 @@ def _confirm(db: Path | None, names: list[str]) -> None:
 
     with configured(db) as beside:
         for name in names:
-            _check_known(beside, name)
+            check_known(beside, name)
         waiting = beside.rows("select * from unconfirmed_settings")
     rows = [row for row in waiting if not names or row["name"] in names]
     for row in rows:
@@ -179,10 +176,10 @@ def _show(db: Path | None, names: list[str], as_json: bool) -> None:
     """Print the settings of these names, or all; or a run."""
     with database_or_fresh(db, quietly=True) as database:
         if len(names) == 1 and database.value("select 1 from runs where alias = ?", (names[0],)):
-            _print_run(database, names[0], as_json)
+            print_run(database, names[0], as_json)
             return
     with configured(db) as beside:
-        _print_settings(beside, names, as_json)
+        print_settings(beside, names, as_json)
 
 
 def _apply(database: Database, names: list[str], given: dict[str, str], unset: list[str]) -> bool:
@@ -205,7 +202,7 @@ def _change(database: Database, given: dict[str, str], unset: list[str]) -> None
     """Set settings, or give them their defaults; all of them or none."""
     with database.transaction():
         for name in (*given, *unset):
-            _check_known(database, name)
+            check_known(database, name)
         for name, value in given.items():
             text = absolute_model(value) if name == "model" and value else value
             database.insert("set_layer", name=name, layer="file", value=text)
@@ -249,67 +246,6 @@ def _configure_run(database: Database, run: str, given: dict[str, str]) -> None:
         changes["model"] = choose_model(database, run, absolute_model(model))
     if changes:
         runs.configure(database, run, **changes)
-
-
-def _print_run(database: Database, run: str, as_json: bool) -> None:
-    row = database.row(
-        "select r.alias as run, r.model, r.persona, r.temperature, r.context_limit, p.name as project, p.root "
-        "from runs as r join projects as p on p.id = r.project_id where r.alias = ?",
-        (run,),
-    )
-    assert row is not None, "a run has a project"
-    settings = database.rows("select name, value, origin from run_settings where run = ?", (run,))
-    if as_json:
-        print_json({**row, "settings": settings})
-        return
-    for key in ("run", "project", "root"):
-        print_text(f"{key:17} {'-' if row[key] is None else row[key]}")
-    for setting in settings:
-        if setting["origin"] != "default" or setting["name"] in _SHOWN_OF_A_RUN:
-            value = "-" if setting["value"] is None else setting["value"]
-            print_text(f"{setting['name']:17} {value} ({setting['origin']})")
-
-
-def _print_settings(database: Database, names: list[str], as_json: bool) -> None:
-    """Print the settings of these names, or all."""
-    for name in names:
-        _check_known(database, name, or_run=True)
-    rows = [row for row in database.rows("select * from setting_list") if not names or row["name"] in names]
-    if as_json:
-        print_json(rows)
-        return
-    if sys.stdout.isatty():
-        _print_described(rows)
-    else:
-        columns = ("name", "value", "default", "origin", "meaning")
-        shown = [{key: "–" if row[key] is None else row[key] for key in columns} for row in rows]
-        print_table(shown, columns, "no settings")
-    for row in database.rows("select * from unconfirmed_settings"):
-        say(visible(f"{row['source']}: {row['name']} is not counted until 'engine config --confirm'"), "yellow")
-
-
-def _print_described(rows: list[Row]) -> None:
-    """Print each setting with its value, and its meaning below; one that is not the default with that and its origin."""
-    for row in rows:
-        value, default = ("–" if row[key] is None else row[key] for key in ("value", "default"))
-        line = f"{row['name']} = {one_line(value, 1_000)}"
-        if row["origin"] != "default":
-            line += f"  ({row['origin']}; default {one_line(default, 1_000)})"
-        for text in wrapped(line, line_width(), "", "  "):
-            typer.echo(paint(text, None if row["origin"] == "default" else "cyan", stream=sys.stdout))
-        for text in wrapped(visible(row["meaning"]), line_width(), "    ", "    "):
-            typer.echo(paint(text, dim=True, stream=sys.stdout))
-
-
-def _check_known(database: Database, name: str, *, or_run: bool = False) -> None:
-    """Raise `NotFound` (404) for a setting that there is not, with the nearest one."""
-    from engine.errors import NotFound
-
-    if not database.value("select 1 from settings where name = ?", (name,)):
-        names = [row["name"] for row in database.rows("select name from settings")]
-        what = "run or setting" if or_run else "setting"
-        hint = nearest(name, names, "'engine config' lists settings")
-        raise NotFound(f"{what} {name!r}: there is none of that name; {hint}")
 
 
 __all__ = ["config"]
