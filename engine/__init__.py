@@ -2,18 +2,11 @@
 
 `open(path)` returns a `Database`, `open_async` too. `register(connection)` prepares an app's own connection to write to an
 engine file, and `attach(connection, path)` attaches an engine file to one.
+
+Each of these is imported when it is first asked for: the command `engine` has to say what Ctrl-C does before that.
 """
 
 from typing import TYPE_CHECKING
-
-from .api import Database
-from .contract import Event, Options, Proposal, Result, Run
-from .errors import Conflict, EngineError, LeaseLost, NotFound, Overflow, PermissionDenied, ValidationError
-from .opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
-from .outputs import Output
-from .registration import register
-from .tools.decorating import tool
-from .undone import FileChange, Undone
 
 __all__ = [
     "Conflict",
@@ -40,12 +33,48 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from .api import Database
+    from .contract import Event, Options, Proposal, Result, Run
+    from .errors import Conflict, EngineError, LeaseLost, NotFound, Overflow, PermissionDenied, ValidationError
+    from .opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
+    from .outputs import Output
+    from .registration import register
+    from .tools.decorating import tool
+    from .undone import FileChange, Undone
+
     __version__: str
 else:  # a type checker would take any name for one that this function knows
+    _MODULES = {
+        "api": ("Database",),
+        "contract": ("Event", "Options", "Proposal", "Result", "Run"),
+        "errors": (
+            "Conflict",
+            "EngineError",
+            "LeaseLost",
+            "NotFound",
+            "Overflow",
+            "PermissionDenied",
+            "ValidationError",
+        ),
+        "opening": ("attach", "open", "open_async"),
+        "outputs": ("Output",),
+        "registration": ("register",),
+        "tools.decorating": ("tool",),
+        "undone": ("FileChange", "Undone"),
+    }
+    _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 
-    def __getattr__(name: str) -> str:
+    def __getattr__(name: str) -> object:
         if name == "__version__":
             from importlib.metadata import version  # slow to import, and seldom asked for
 
             return version("engine")
-        raise AttributeError(f"module 'engine' has no attribute {name!r}")
+        if name not in _PLACES:
+            raise AttributeError(f"module 'engine' has no attribute {name!r}")
+        from importlib import import_module
+
+        found = globals()[name] = getattr(import_module(f"engine.{_PLACES[name]}"), name)
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -54,7 +54,7 @@ from .commands import (
 from .commands.completing import complete_for_bash, is_for_bash
 from .commands.exits import FAILED, INTERRUPTED, exit_code
 from .commands.given import take_as_given
-from .commands.grouped import Grouped, Quoted
+from .commands.grouped import Grouped, Listed, Quoted
 from .commands.printing import print_error
 from .errors import EngineError, NotFound
 
@@ -102,19 +102,19 @@ for _each in (
     trust.trust,
 ):
     app.command(_each.__name__.rstrip("_"), cls=Quoted)(_each)
-app.add_typer(files.app, name="files")
-app.add_typer(skills.app, name="skills")
-app.add_typer(personas.app, name="personas")
-app.add_typer(policy.app, name="policy")
-app.add_typer(threads.app, name="threads")
-app.add_typer(answers.app, name="cache")
-app.add_typer(rules.app, name="rules")
-app.add_typer(workflow.app, name="workflow")
-app.add_typer(relations.app, name="relations")
+app.add_typer(files.app, name="files", cls=Listed)
+app.add_typer(skills.app, name="skills", cls=Listed)
+app.add_typer(personas.app, name="personas", cls=Listed)
+app.add_typer(policy.app, name="policy", cls=Listed)
+app.add_typer(threads.app, name="threads", cls=Listed)
+app.add_typer(answers.app, name="cache", cls=Listed)
+app.add_typer(rules.app, name="rules", cls=Listed)
+app.add_typer(workflow.app, name="workflow", cls=Listed)
+app.add_typer(relations.app, name="relations", cls=Listed)
 app.command("sql")(sql.sql)
 app.command("shell")(shell.shell)
-app.add_typer(models.app, name="models")
-app.add_typer(keys.app, name="keys")
+app.add_typer(models.app, name="models", cls=Listed)
+app.add_typer(keys.app, name="keys", cls=Listed)
 app.command("doctor")(doctor.doctor)
 
 

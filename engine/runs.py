@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .contract import OnDriver, OnEvent, OnProposal, Options, Proposal, Result, Run, attributes_of, check_options
 from .errors import NotFound, ValidationError
+from .functions.counts import counted
 from .loop import Driver
 from .model_choice import check_tokenizer, choose_model, sync_environment_models
 from .root_names import note_root
@@ -63,7 +64,7 @@ def joined(text: str, piped: str, path: str | None) -> str:
     """A prompt with the text that was piped to it, or with the path of the entry that holds it."""
     if path is not None:
         lines = piped.count("\n") + (not piped.endswith("\n"))
-        return f"{text}\n\nPiped in: {path} ({lines:,} lines)"
+        return f"{text}\n\nPiped in: {path} ({counted(lines, 'line')})"
     fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`+", piped)), 3)
     return f"{text}\n\nPiped in:\n{fence}\n{piped.removesuffix(chr(10))}\n{fence}"
 

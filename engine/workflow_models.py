@@ -19,6 +19,7 @@ from .rights import Rights
 
 if TYPE_CHECKING:
     from .database import Store
+    from .workflows import Source
 
 _MARKS = (".git", ".agents")
 """What a folder has that is a project."""
@@ -32,21 +33,32 @@ _NAMED = """
 
 
 def models_of(
-    db: Store, workflow: int, source: str | None, place: Path | None, own: str, choose: Callable[[str], str]
+    db: Store, workflow: int, source: str | None, place: Path | None, own: str | None, choose: Callable[[str], str]
 ) -> dict[str, str]:
-    """The full names of the models that a workflow names, by how it calls them; `own` is that of the run.
+    """The full names of the models that a workflow names, by how it calls them; `own` is that of the run, if it has one.
 
     `source` is the file that it was read from now, None where it is one that was kept; `place` is the folder of the
     project. Raises `NotFound` (404) where one is unknown, and `PermissionDenied` (403) where the workflow is a project's,
     its text is not confirmed, and it names a model that its user does not have.
     """
     names = [str(name) for (name,) in db.tuples(_NAMED, {"id": workflow})]
-    origin = db.row("select source, text from workflows where id = ?", (workflow,))
-    assert origin is not None, "a workflow that runs is there"
-    source = source or origin["source"]
-    if names and _is_of_project(source, place) and not is_confirmed(str(source), origin["text"]):
-        _expect_own(db, str(source), names, own)
+    kept, text = origin_of(db, workflow, place)
+    at = source or kept
+    if names and at is not None and _is_of_project(at, place) and not is_confirmed(at, text):
+        # what is kept is found by its name, also where its file is gone
+        found = source or str(db.value("select name from workflows where id = ?", (workflow,)))
+        _expect_own(db, at, names, own, found)
     return {name: choose(name) for name in names}
+
+
+def origin_of(db: Store, found: Source | int, place: Path | None) -> tuple[str | None, str]:
+    """The file that a workflow was read from and its text, of one in the database as they are kept there; the file is None
+    for one that was written as rows. `place` is the folder of the project, from which it may have been named.
+    """
+    if not isinstance(found, int):
+        return found.source, found.text
+    source, text = db.tuples("select source, text from workflows where id = ?", (found,))[0]
+    return None if source is None else os.path.join(place or "", source), str(text)
 
 
 def confirm(source: str, text: str) -> None:
@@ -67,8 +79,8 @@ def named_in(workflow: dict[str, object]) -> list[str]:
     return sorted({str(name) for name in found if name})
 
 
-def _expect_own(db: Store, source: str, names: list[str], own: str) -> None:
-    actual = str(db.value("select actual from models where alias = ?", (own,)) or own)
+def _expect_own(db: Store, source: str, names: list[str], own: str | None, to_confirm: str) -> None:
+    actual = str(db.value("select actual from models where alias = ?", (own,)) or own or "")
     provider = actual.partition("/")[0] if "/" in actual and ":" not in actual.partition("/")[0] else None
     for name in names:
         if db.value("select 1 from models where alias = ?", (name,)) or name in (own, actual):
@@ -77,22 +89,19 @@ def _expect_own(db: Store, source: str, names: list[str], own: str) -> None:
             continue
         raise PermissionDenied(
             f"{source!r}: names the model {name!r}; a project's workflow names aliases ('engine models') and models of the "
-            f"provider of the run. Look at it, then let it: engine workflow confirm {shlex.quote(source)}"
+            f"provider of the run. Look at it, then let it: engine workflow confirm {shlex.quote(to_confirm)}"
         )
 
 
-def _is_of_project(source: str | None, place: Path | None) -> bool:
-    """Whether a file lies in the folder of the project, or in that of another one: below a folder with a .git or .agents; a
-    relative path that is not there any more is taken for one.
-    """
-    if source is None or place is None:
+def _is_of_project(source: str, place: Path | None) -> bool:
+    """Whether a file lies in the folder of the project, or in that of another one: below a folder with a .git or .agents."""
+    if place is None:
         return False
-    found = Path(source) if os.path.lexists(source) else place / source
     root = os.path.realpath(place)
     # a link in the project may lead out of it
     return any(
         above == Path(root) or any(os.path.lexists(above / mark) for mark in _MARKS)
-        for each in (os.path.realpath(found), os.path.abspath(found))
+        for each in (os.path.realpath(source), os.path.abspath(source))
         for above in Path(each).parents
     )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import runs
 from .contract import Options, attributes_of, check_options
 from .durable import held_folder, open_regular, text_of
-from .errors import NotFound, Overflow, PermissionDenied, ValidationError
+from .errors import EngineError, NotFound, Overflow, PermissionDenied, ValidationError
 from .model_choice import check_tokenizer, choose_model, sync_environment_models
 from .models.protocol import storable
 from .places import config_folder
@@ -30,6 +30,23 @@ _BYTES = 4_000_000
 """Bytes of a file; a longer one is refused."""
 _LISTED = 200
 """Files of a folder that are listed."""
+LATEST = """
+    select workflow_id
+    from (
+        select
+            l.workflow_id, l.name, l.syntax = 'rows' as as_rows,
+            row_number() over (
+                partition by l.name, l.syntax = 'rows' order by l.project is null, l.workflow_id desc
+            ) as place
+        from workflow_list as l
+        left join projects as p on p.name = l.project
+        where l.project is null or p.root is :root
+    )
+    where place = 1
+"""
+"""Of the workflows in the file that have one name, the latest that was written as rows, and the latest that was read from a
+text; those of the project in the folder `root` come before those of all.
+"""
 _READ = "select workflow_read(?, ?, (select json_group_array(name) from tools))"
 
 
@@ -45,6 +62,11 @@ class Source:
     def name(self) -> str:
         """What it is called where it is looked for: its file without the end."""
         return Path(self.source.removeprefix("engine:")).stem
+
+    @property
+    def file(self) -> str | None:
+        """The absolute path of its file; None for one that comes with the engine."""
+        return None if self.source.startswith("engine:") else os.path.abspath(self.source)
 
 
 def shipped() -> Iterator[Source]:
@@ -82,13 +104,9 @@ def _named(db: Store, name: str, root: Path | None) -> Iterator[Source]:
 
 
 def stored(db: Store, name: str, root: Path | None, *, as_rows: bool) -> int | None:
-    """The id of the latest workflow of a name that is in the file, of the project in `root` before that of all."""
-    found = db.value(
-        "select l.workflow_id from workflow_list as l left join projects as p on p.name = l.project "
-        "where l.name = ? and (l.project is null or p.root is ?) and (l.syntax = 'rows' or not ?) "
-        "order by l.project is null, l.workflow_id desc limit 1",
-        (name, None if root is None else str(root), as_rows),
-    )
+    """The id of the workflow of a name that is in the file, one that was written as rows or one that was read; else None."""
+    query = f"{LATEST} and name = :name and as_rows = :as_rows"
+    found = db.value(query, {"name": name, "root": None if root is None else str(root), "as_rows": as_rows})
     return None if found is None else int(found)
 
 
@@ -163,12 +181,14 @@ def start(
         place = Workspace(Path(root)).root
     source = given if isinstance(given, Source) else find(db, given, place)
     sync_environment_models(db)
-    model = choose_model(db, None, db.given_models.name(options.get("model")), root)
+    model, lacks_model = _model_of(db, options, root)
     check_tokenizer(db)
     attributes = attributes_of({**runs.with_sandbox(options), "model": model})
-    read_from = None if isinstance(source, int) else os.path.abspath(source.source)
+    read_from = None if isinstance(source, int) else source.file
     with db.transaction():
         workflow = source if isinstance(source, int) else _keep(db, source, place)
+        if lacks_model and db.value("select 1 from _steps_of_any_model where workflow_id = ?", (workflow,)):
+            raise lacks_model
         name = str(db.value("select name from workflows where id = ?", (workflow,)))
         alias = run or runs.new_alias(db, name)
         db.insert(
@@ -193,6 +213,19 @@ def start(
     return alias, 1, notes
 
 
+def _model_of(
+    db: Store, options: Options, root: str | os.PathLike[str] | None
+) -> tuple[str | None, EngineError | None]:
+    """The model of the run; where none is named and none can be chosen, None and why: steps may name all that they need."""
+    given = db.given_models.name(options.get("model"))
+    try:
+        return choose_model(db, None, given, root), None
+    except EngineError as error:
+        if given is not None:
+            raise
+        return None, error
+
+
 def _as_json(variables: Mapping[str, Any]) -> str:
     """Variables as JSON, without characters that cannot be stored. Raises `ValidationError` (400) for what is no text."""
     try:
@@ -207,7 +240,13 @@ def _keep(db: Store, source: Source, place: Path | None) -> int:
     from .skills import project_of
 
     project = None if place is None else project_of(db, place)
-    db.insert("write_workflow", project_id=project, syntax=source.syntax, text=source.text, source=source.source)
+    db.insert(
+        "write_workflow",
+        project_id=project,
+        syntax=source.syntax,
+        text=source.text,
+        source=source.file or source.source,
+    )
     return int(
         db.value(
             "select max(id) from workflows where text = ? and syntax = ? and project_id is ?",
@@ -231,74 +270,3 @@ def _text_in(folder: Path, name: str) -> str | None:
     except (OSError, ValueError):
         return None
     return text_of(data) if len(data) <= _BYTES else None
-
-
-def described(db: Store, given: str, root: Path | None) -> dict[str, Any]:
-    """What a workflow says: name, description, source, variables and steps. Raises what `find` raises, and `ValidationError`
-    (400) with all that is wrong with its text.
-    """
-    source = find(db, given, root)
-    if isinstance(source, int):
-        return _of_rows(db, source)
-    read_ = read(db, source)
-    if read_["problems"]:
-        told = "; ".join(f"line {each['line']}: {each['message']}" for each in read_["problems"])
-        raise ValidationError(f"{source.source!r}: {told}")
-    return {"source": source.source, **read_["workflow"]}
-
-
-def listed(db: Store, root: Path | None) -> list[Row]:
-    """The workflows that can be run in `root` by their names; of several with one name the first that would be found.
-
-    Then come those that were run before, from a file that is not found.
-    """
-    rows: dict[str, Row] = {}
-    for row in db.rows("select * from workflow_list where syntax = 'rows'"):
-        if stored(db, row["name"], root, as_rows=True) == row["workflow_id"]:
-            rows[row["name"]] = {**row, "source": "rows", "problem": None}
-    for source in find_all(db, root):
-        if source.name not in rows:
-            read_ = read(db, source)
-            told, problems = read_["workflow"] or {}, read_["problems"]
-            rows[source.name] = {
-                "name": source.name,
-                "description": told.get("description"),
-                "steps": len(told.get("steps", ())),
-                "source": _shown(source.source, root),
-                "problem": f"line {problems[0]['line']}: {problems[0]['message']}" if problems else None,
-            }
-    for row in db.rows("select * from workflow_list where syntax <> 'rows'"):
-        if row["name"] not in rows and stored(db, row["name"], root, as_rows=False) == row["workflow_id"]:
-            rows[row["name"]] = {
-                **row,
-                "source": f"run before, from {_shown(row['source'] or '?', root)}",
-                "problem": None,
-            }
-    return [rows[name] for name in sorted(rows)]
-
-
-def _shown(path: str, root: Path | None) -> str:
-    """A path below the folder of the project as it is from there."""
-    return os.path.relpath(path, root) if root and Path(path).is_relative_to(root) else path
-
-
-def _of_rows(db: Store, workflow: int) -> dict[str, Any]:
-    top = db.row(
-        "select name, description, coalesce(source, 'rows') as source from workflows where id = ?", (workflow,)
-    )
-    assert top is not None, "a workflow that was found is there"
-    variables = (
-        'select name, description, required, default_value as "default" from workflow_variables '
-        "where workflow_id = ? order by position"
-    )
-    rows = db.rows(
-        "select s.*, s.step as id, (select json_group_array(n.needs) from workflow_needs as n "
-        "where n.workflow_id = s.workflow_id and n.step = s.step) as needs from workflow_steps as s "
-        "where s.workflow_id = ? order by s.layer, s.position",
-        (workflow,),
-    )
-    told = [
-        {**row, "needs": json.loads(row["needs"]), "tools": json.loads(row["tools"]) if row["tools"] else None}
-        for row in rows
-    ]
-    return {**top, "variables": db.rows(variables, (workflow,)), "steps": told}

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from engine.functions import Function
 from engine.functions.compact import to_json
+from engine.functions.counts import counted
 from engine.functions.lazy import lazy_regex
 
 _ANCHOR = r"(0|[1-9]\d{0,8}:[0-9a-f]{3})"
@@ -125,7 +126,7 @@ def _index(name: str, anchor: str, present: list[str]) -> int:
         return int(number) - 1
     near = range(max(int(number) - 1 - _AROUND, 0), min(int(number) + _AROUND, len(present)))
     same = [at for at, line in enumerate(present) if _hash(line) == digits]
-    said = [f"{name}: line {number} is not {anchor} any more; the text has {len(present)} lines."]
+    said = [f"{name}: line {number} is not {anchor} any more; the text has {counted(len(present), 'line')}."]
     said += [f"{at + 1}:{_hash(present[at])}|{present[at][:_SHOWN]}" for at in near]
     if same:
         said.append(f"{digits} stands at line {', '.join(str(at + 1) for at in same[:_ELSEWHERE])} now.")

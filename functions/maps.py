@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from engine.functions import Function
+from engine.functions.counts import counted
 from engine.functions.fences import fence_path
 from engine.functions.lazy import lazy_regex
 from engine.functions.paths import path_scheme
@@ -59,7 +60,9 @@ def symbol_map(pattern: str | None, files: str | None, attributes: str | None) -
     found = [_file(*row) for row in rows]
     symbols = sum(len(file.symbols) + file.more for file in found)
     shown, kept = _chosen(found, characters)
-    lines = [f'MAP path="{fence_path(pattern) or pattern or "**"}": {len(found):,} files, {symbols:,} symbols']
+    lines = [
+        f'MAP path="{fence_path(pattern) or pattern or "**"}": {counted(len(found), "file")}, {counted(symbols, "symbol")}'
+    ]
     for file, number in sorted(zip(found, kept, strict=False), key=lambda pair: pair[0].path):
         levels = sorted(range(len(file.symbols)), key=lambda at: (file.symbols[at][0], at))[:number]
         lines += [file.line, *(f"  {file.symbols[at][1]}" for at in sorted(levels))]
@@ -91,14 +94,14 @@ def _chosen(found: list[_File], characters: int) -> tuple[int, list[int]]:
 
 
 def _left_out(files: list[_File], symbols: int) -> list[str]:
-    rest = f"{len(files):,} files and {symbols:,} symbols"
+    rest = f"{counted(len(files), 'file')} and {counted(symbols, 'symbol')}"
     lines = [f"[… {rest} are left out; a narrower path or a larger limit shows them]"]
     folders = Counter("/".join(file.path.split("/")[:-1][:2]) for file in files)
     # one alone is what was asked for
     largest = sorted(folders.items(), key=lambda item: (-item[1], item[0]))[:_FOLDERS] if len(folders) > 1 else []
     for name, count in largest:
         path = _plain(f"{name}/**" if name else "*")[:200]
-        lines.append(f'* <get path="{path}" map/> - {count:,} files')
+        lines.append(f'* <get path="{path}" map/> - {counted(count, "file")}')
     return lines
 
 
@@ -112,7 +115,7 @@ def _file(path: str, size: int | None, text: str | None) -> _File:
     if left_out:
         lines = lines[:-1]
     found = [(len(match[1]), _plain(line)) for line in lines if (match := _SYMBOL.match(line))]
-    shown = "no text" if size is None else f"{size:,} lines"
+    shown = "no text" if size is None else counted(size, "line")
     return _File(path, f"{_plain(path)} ({shown})", found, int(left_out[1]) if left_out else 0)
 
 

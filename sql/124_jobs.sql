@@ -61,7 +61,8 @@ select
             then 'validation: only a model''s <sh background="1"> runs in the background; leave background out.'
         when json_extract(m.attributes, '$.keep') is not null
             then 'validation: a background command ends with its loop; it cannot be kept.'
-        else 'conflict: ' || n.jobs || ' commands run in the background, and no more may: '
+        else 'conflict: ' || counted(n.jobs, 'command')
+            || case n.jobs when 1 then ' runs' else ' run' end || ' in the background, and no more may: '
             || coalesce(n.paths, '') || '. End one with rm.'
     end as refusal
 from effects as f

@@ -157,7 +157,9 @@ select
     case
         when fault is not null then fault
         when place > cast((select value from settings where name = 'packet_max_pictures') as integer)
-            then 'more than ' || (select value from settings where name = 'packet_max_pictures') || ' pictures are in view'
+            then 'more than ' || counted(
+                (select cast(value as integer) from settings where name = 'packet_max_pictures'), 'picture'
+            ) || ' in view'
         when bytes > cast((select value from settings where name = 'packet_picture_bytes') as integer)
             then 'the pictures in view have more than '
                 || (select value from settings where name = 'packet_picture_bytes') || ' bytes'

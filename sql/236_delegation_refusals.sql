@@ -5,100 +5,95 @@
 
 -- views
 
--- Pending effects that give work away, each with its limits and with the model that is asked for. A tier is null where no
--- pattern fits the name.
+-- Pending effects that give work away, each with its limits and with the models that are asked for.
+create view _models_asked as
+select
+    q.*,
+    lower(coalesce((select m.actual from models as m where m.alias = q.judge), q.judge)) as judge_name,
+    lower(coalesce((select m.actual from models as m where m.alias = q.model), q.model)) as name
+from (
+    select
+        f.id as effect_id,
+        f.run_id,
+        c.id as command_id,
+        c.action,
+        trim(coalesce(c.body, ''), char(32, 9, 10, 13)) as objective,
+        c.attributes,
+        r.alias as run,
+        r.role,
+        r.depth,
+        l.id as loop_id,
+        coalesce(
+            l.config ->> '$.max_depth',
+            (select cast(value as integer) from settings where name = 'max_depth')
+        ) as max_depth,
+        lower(coalesce(m.actual, l.model, r.model)) as own_name,
+        -- what stands before the name of the model at its provider; null for a model that is no provider's
+        case
+            when coalesce(m.actual, l.model, r.model) not glob '*:*/*'
+                then nullif(
+                    substr(
+                        coalesce(m.actual, l.model, r.model), 1, instr(coalesce(m.actual, l.model, r.model), '/')
+                    ), ''
+                )
+        end as provider,
+        c.attributes ->> '$.model' as asked,
+        c.attributes ->> '$.accept_model' as judge,
+        coalesce(l.model, r.model) as own_model,
+        case
+            when c.action = 'execute'
+                then coalesce(
+                    (
+                        select x.model
+                        from executor_models as x
+                        where lower(coalesce(m.actual, l.model, r.model)) glob lower(x.pattern)
+                        order by length(x.pattern) desc
+                        limit 1
+                    ), l.model, r.model
+                )
+            when c.attributes ->> '$.model' is null then coalesce(l.model, r.model)
+            when c.attributes ->> '$.model' in (select alias from models) then c.attributes ->> '$.model'
+            when instr(c.attributes ->> '$.model', '/') then c.attributes ->> '$.model'
+            else substr(
+                coalesce(m.actual, l.model, r.model), 1, instr(coalesce(m.actual, l.model, r.model), '/')
+            ) || (c.attributes ->> '$.model')
+        end as model
+    from effects as f
+    join commands as c on c.id = f.command_id
+    join runs as r on r.id = f.run_id
+    join loops as l on l.id = c.loop_id
+    left join models as m on m.alias = coalesce(l.model, r.model)
+    where f.kind = 'delegate' and f.state in ('pending', 'started')
+) as q;
+
+-- The same with the tiers of these models; a tier is null where no pattern fits the name. A pattern without a slash is about
+-- what stands behind the last one of a name: who provides a model says nothing of how able it is.
 create view _delegations_ahead as
 select
     d.*,
-    (
-        select max(t.tier)
-        from (
-            select k.tier
-            from model_tiers as k
-            where d.own_name glob k.pattern || case when k.effort = '' then '' else '[-:@]' || k.effort end
-            order by length(k.pattern) + length(k.effort) desc
-            limit 1
-        ) as t
-    ) as own_tier,
-    (
-        select max(t.tier)
-        from (
-            select k.tier
-            from model_tiers as k
-            where d.name glob k.pattern || case when k.effort = '' then '' else '[-:@]' || k.effort end
-            order by length(k.pattern) + length(k.effort) desc
-            limit 1
-        ) as t
-    ) as tier,
-    (
-        select max(t.tier)
-        from (
-            select k.tier
-            from model_tiers as k
-            where d.judge_name glob k.pattern || case when k.effort = '' then '' else '[-:@]' || k.effort end
-            order by length(k.pattern) + length(k.effort) desc
-            limit 1
-        ) as t
-    ) as judge_tier
+    d.tiers ->> 0 as own_tier,
+    d.tiers ->> 1 as tier,
+    d.tiers ->> 2 as judge_tier
 from (
     select
-        q.*,
-        lower(coalesce((select m.actual from models as m where m.alias = q.judge), q.judge)) as judge_name,
-        lower(coalesce((select m.actual from models as m where m.alias = q.model), q.model)) as name
-    from (
-        select
-            f.id as effect_id,
-            f.run_id,
-            c.id as command_id,
-            c.action,
-            trim(coalesce(c.body, ''), char(32, 9, 10, 13)) as objective,
-            c.attributes,
-            r.alias as run,
-            r.role,
-            r.depth,
-            l.id as loop_id,
-            coalesce(
-                l.config ->> '$.max_depth',
-                (select cast(value as integer) from settings where name = 'max_depth')
-            ) as max_depth,
-            lower(coalesce(m.actual, l.model, r.model)) as own_name,
-            -- what stands before the name of the model at its provider; null for a model that is no provider's
-            case
-                when coalesce(m.actual, l.model, r.model) not glob '*:*/*'
-                    then nullif(
-                        substr(
-                            coalesce(m.actual, l.model, r.model), 1, instr(coalesce(m.actual, l.model, r.model), '/')
-                        ), ''
-                    )
-            end as provider,
-            c.attributes ->> '$.model' as asked,
-            c.attributes ->> '$.accept_model' as judge,
-            coalesce(l.model, r.model) as own_model,
-            case
-                when c.action = 'execute'
-                    then coalesce(
-                        (
-                            select x.model
-                            from executor_models as x
-                            where lower(coalesce(m.actual, l.model, r.model)) glob x.pattern
-                            order by length(x.pattern) desc
-                            limit 1
-                        ), l.model, r.model
-                    )
-                when c.attributes ->> '$.model' is null then coalesce(l.model, r.model)
-                when c.attributes ->> '$.model' in (select alias from models) then c.attributes ->> '$.model'
-                when instr(c.attributes ->> '$.model', '/') then c.attributes ->> '$.model'
-                else substr(
-                    coalesce(m.actual, l.model, r.model), 1, instr(coalesce(m.actual, l.model, r.model), '/')
-                ) || (c.attributes ->> '$.model')
-            end as model
-        from effects as f
-        join commands as c on c.id = f.command_id
-        join runs as r on r.id = f.run_id
-        join loops as l on l.id = c.loop_id
-        left join models as m on m.alias = coalesce(l.model, r.model)
-        where f.kind = 'delegate' and f.state in ('pending', 'started')
-    ) as q
+        a.*,
+        (
+            select json_group_array(
+                (
+                    select k.tier
+                    from model_tiers as k
+                    where case
+                            when instr(k.pattern, '/') then n.value
+                            else substr(n.value, length(rtrim(n.value, replace(n.value, '/', ''))) + 1)
+                        end
+                        glob lower(k.pattern || case when k.effort = '' then '' else '[-:@]' || k.effort end)
+                    order by length(k.pattern) + length(k.effort) desc, k.tier
+                    limit 1
+                )
+            )
+            from json_each(json_array(a.own_name, a.name, a.judge_name)) as n
+        ) as tiers
+    from _models_asked as a
 ) as d;
 
 -- What the runs below each prompt have used of what they may: turns, and seconds since it began.
@@ -124,9 +119,10 @@ select
     root_loop_id,
     case
         when turns >= max_turns
-            then 'the runs below ' || run || ' have had ' || max_turns || ' turns, which is all (setting max_tree_turns)'
-        else 'the runs below ' || run || ' have had ' || printf('%.10g', max_seconds)
-            || ' seconds, which is all (setting max_tree_seconds)'
+            then 'the runs below ' || run || ' have had ' || counted(max_turns, 'turn')
+                || ', which is all (setting max_tree_turns)'
+        else 'the runs below ' || run || ' have had ' || counted(max_seconds, 'second')
+            || ', which is all (setting max_tree_seconds)'
     end as reason
 from _tree_limits
 where turns >= max_turns or seconds >= max_seconds;
@@ -143,13 +139,13 @@ select
         when d.depth >= d.max_depth
             then 'permission: ' || case d.max_depth
                 when 0 then 'This prompt may not delegate (max_depth is 0).'
-                else d.run || ' is ' || d.depth || ' levels deep, and max_depth is ' || d.max_depth || '.'
+                else d.run || ' is ' || counted(d.depth, 'level') || ' deep, and max_depth is ' || d.max_depth || '.'
             end || ' Do it yourself.'
         when (
             select count(*) from children as c where c.parent_loop_id = d.loop_id and c.parent_run_id = d.run_id
         ) >= cast(s.value as integer)
-            then 'permission: This prompt has delegated ' || s.value || ' times, which is all (setting max_children). '
-                || 'Do the rest yourself.'
+            then 'permission: This prompt has delegated ' || counted(cast(s.value as integer), 'time')
+                || ', which is all (setting max_children). Do the rest yourself.'
         when t.reason is not null then 'permission: Not delegated: ' || t.reason || '. Do it yourself.'
         when d.action = 'subtask'
             and d.asked is not null

@@ -101,6 +101,13 @@ from workflows as w
 left join projects as p on p.id = w.project_id
 where w.id = (select max(o.id) from workflows as o where o.name = w.name and o.project_id is w.project_id);
 
+-- The steps that have the model of the run: neither they nor their workflow name one.
+create view _steps_of_any_model as
+select s.workflow_id, s.step
+from workflow_steps as s
+join workflows as w on w.id = s.workflow_id
+where coalesce(s.model, w.model) is null;
+
 create view write_workflow as
 -- Add a workflow from its text: insert into write_workflow (project_id, syntax, text, source). All that is wrong with it is
 -- a 400. A text that is the latest of its name already adds nothing.

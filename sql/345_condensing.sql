@@ -83,7 +83,8 @@ begin
     select
         t.run_id,
         'log://turn_' || t.sequence || '/budget/condensed',
-        'Condensed: ' || n.entries || ' old results, ' || n.tokens || ' tokens, are shown in short from now on; '
+        'Condensed: ' || counted(n.entries, 'old result') || ', ' || counted(n.tokens, 'token')
+        || case n.entries when 1 then ', is' else ', are' end || ' shown in short from now on; '
         || 'get what you still need.' || char(10) || n.lines,
         '{"action":"budget"}',
         'resolved',

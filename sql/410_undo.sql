@@ -44,33 +44,33 @@ cross join runs as r on r.id = p.run_id
 cross join entries as e on e.scope = 'project:' || r.project_id and e.path = p.target
 where p.kind in ('file_write', 'file_delete') and p.state = 'resolved';
 
--- Each edit, undo, redo and rewind of a run and of the runs below it. What was done below is part of the command that gave
--- the work away: 'edit_id' is that, 'turn_id' its turn; 'child_id' is the run that wrote, null: the run itself.
+-- Each edit, undo, redo and rewind of a run and of the runs below it. What a child did in the loop that it was given is
+-- part of the command that gave the work away: 'edit_id' is that, 'turn_id' its turn. What it did otherwise, in a later
+-- prompt or in the line that a rewind made, is an edit of its own for the runs above, in none of their turns. 'child_id' is
+-- the run that wrote, null: the run itself.
 create view _tree_edits as
-select p.run_id, p.command_id, c.turn_id, p.command_id as edit_id, null as child_id
-from (
-    select command_id, run_id
-    from proposals
-    where kind in ('file_write', 'file_delete') and state = 'resolved'
-    union
-    select command_id, run_id
-    from rewinds
-) as p
-cross join commands as c on c.id = p.command_id
-union all
-select o.parent_run_id, p.command_id, f.turn_id, coalesce(f.command_id, p.command_id), p.run_id
-from children as c
-cross join (
-    select distinct command_id, run_id
-    from proposals
-    where kind in ('file_write', 'file_delete') and state = 'resolved'
-) as p on p.run_id = c.run_id
--- of one tree, by an index
-cross join children as o
-    on o.root_run_id = c.root_run_id and (o.run_id = c.run_id or instr(c.lineage, '/' || o.run_id || '/'))
--- the line that a rewind made of a step is none of the workflow's work
-left join workflow_runs as w on w.run_id = o.parent_run_id and o.parent_loop_id is not null
-left join effects as f on f.id = coalesce(o.effect_id, w.effect_id);
+with recursive above (command_id, edit_id, turn_id, loop_id, run_id, made_by) as (
+    select c.id, c.id, c.turn_id, c.loop_id, c.run_id, c.run_id
+    from (
+        select command_id
+        from proposals
+        where kind in ('file_write', 'file_delete') and state = 'resolved'
+        union
+        select command_id
+        from rewinds
+    ) as p
+    cross join commands as c on c.id = p.command_id
+    union all
+    select a.command_id, coalesce(g.id, a.edit_id), g.turn_id, g.loop_id, o.parent_run_id, a.made_by
+    from above as a
+    cross join children as o on o.run_id = a.run_id
+    -- the line that a rewind made of a step is none of the workflow's work
+    left join workflow_runs as w on w.run_id = o.parent_run_id and o.parent_loop_id is not null
+    left join effects as f on f.id = coalesce(o.effect_id, w.effect_id) and a.loop_id = o.loop_id
+    left join commands as g on g.id = f.command_id
+)
+select run_id, command_id, turn_id, edit_id, nullif(made_by, run_id) as child_id
+from above;
 
 -- Each edit, undo, redo and rewind in the past of a run: its own, those of the runs below it, and those before the fork of
 -- the runs that it came from. 'turn' is the run's own, in which it gave the work away; 'edit_id' and 'child_id' as above.

@@ -106,7 +106,7 @@ def complete_config(ctx: typer.Context, args: list[str], incomplete: str) -> lis
 
 def complete_workflow(ctx: typer.Context, args: list[str], incomplete: str) -> list[str]:  # noqa: ARG001 - Typer goes by names
     """The workflows that are found by their names from here."""
-    from engine.workflows import listed
+    from engine.workflow_lists import listed
     from engine.workspace import Workspace
 
     from .shared import database_or_fresh

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,15 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .completing import complete_config, complete_setting
-from .printing import one_line, paint, print_json, print_table, print_text, say, visible
+from .config_shown import check_known, print_run, print_settings
+from .printing import say, visible
 from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, nearest, open_to_write
-from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.database import Row
 
-_SHOWN_OF_A_RUN = ("model", "persona", "temperature", "context_length")
 _OF_A_RUN = {"model": str, "temperature": float, "context_limit": int}
 """What can be changed of a run, with the types of the values."""
 
@@ -36,22 +33,35 @@ def config(
     unset: Annotated[
         list[str] | None,
         typer.Option(
-            "--unset", metavar="NAME", help="Say nothing of this setting any more.", autocompletion=complete_setting
+            "--unset",
+            metavar="NAME",
+            help="Take back what was said of it, as NAME= does.",
+            autocompletion=complete_setting,
+        ),
+    ] = None,
+    empty: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--empty",
+            metavar="NAME",
+            help="Make it empty, where that means something.",
+            autocompletion=complete_setting,
         ),
     ] = None,
     user: Annotated[bool, typer.Option("--user", help="Change your own defaults, for all files.")] = False,
     project: Annotated[
         bool, typer.Option("--project", help="Change the project's: engine.toml in its folder.")
     ] = False,
-    confirm: Annotated[bool, typer.Option("--confirm", help="Let count what the project's engine.toml says.")] = False,
+    confirm: Annotated[bool, typer.Option("--confirm", help="Let what the project's engine.toml says count.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """List or change settings: of the file, yours, the project's.
 
     A setting is what was said of this file, else what the project's engine.toml says, else your own config.toml, else its
-    default; the column 'origin' says which. With RUN, what is changed is model, temperature and context_limit of that run;
-    its queued prompts keep their model. All changes are made or none.
+    default; the column 'origin' says which. NAME= takes back what was said of it, here or with --user and --project there.
+    With RUN, what is changed is model, temperature and context_limit of that run; its queued prompts keep their model. All
+    changes are made or none.
 
     \b
     Examples:
@@ -59,7 +69,8 @@ def config(
       engine config process_timeout=120 model=openai/gpt-5-mini
       engine config --user model=anthropic/claude-sonnet-4-5 temperature=0
       engine config --project kept_in_context="known://plan*"
-      engine config --unset process_timeout
+      engine config process_timeout=
+      engine config --empty instruction_files
       engine config demo
       engine config demo model=local context_limit=4096
     """
@@ -69,18 +80,22 @@ def config(
         raise typer.BadParameter(f"{names[1]!r} is no NAME=VALUE; a change is one word, as in {names[0]}={names[1]}")
     if user + project + confirm > 1:
         raise typer.BadParameter("give one of --user, --project and --confirm")
-    given = {name: value for name, _, value in (word.partition("=") for word in changes)}
+    said = {name: value for name, _, value in (word.partition("=") for word in changes)}
+    given = {name: value for name, value in said.items() if value} | dict.fromkeys(empty or [], "")
+    unset = [*(unset or []), *(name for name, value in said.items() if not value)]
+    if twice := next((name for name in unset if name in given), None):
+        raise typer.BadParameter(f"{twice} is set and unset at once")
     if confirm:
         if given or unset:
             raise typer.BadParameter("--confirm takes names, and changes nothing")
         _confirm(db, names)
         return
     if user or project:
-        _change_outside("user" if user else "project", db, names, given, unset or [])
+        _change_outside("user" if user else "project", db, names, given, unset)
     elif given or unset:
-        _change_inside(db, names, given, unset or [], as_json)
+        _change_inside(db, names, given, unset, as_json)
         return
-    _show(db, [*names, *given, *(unset or [])], as_json)
+    _show(db, [*names, *given, *unset], as_json)
 
 
 def _change_inside(db: Path | None, names: list[str], given: dict[str, str], unset: list[str], as_json: bool) -> None:
@@ -93,9 +108,9 @@ def _change_inside(db: Path | None, names: list[str], given: dict[str, str], uns
             _apply(rehearsal, names, given, unset)
     with open_to_write(db) as database:
         if _apply(database, names, given, unset):
-            _print_run(database, names[0], as_json)
+            print_run(database, names[0], as_json)
         else:
-            _print_settings(database, [*names, *given, *unset], as_json)
+            print_settings(database, [*names, *given, *unset], as_json)
             _tell_what_is_missing(database, given)
 
 
@@ -111,7 +126,7 @@ def _change_outside(
     values: dict[str, str | int | float | None] = dict.fromkeys(unset)
     with engine.open(":memory:") as trial:
         for name in (*given, *unset):
-            _check_known(trial, name)
+            check_known(trial, name)
         for name, value in given.items():
             text = absolute_model(value) if name == "model" and value else value
             trial.insert("set_layer", name=name, layer=layer, value=text)
@@ -127,7 +142,7 @@ def _confirm(db: Path | None, names: list[str]) -> None:
 
     with configured(db) as beside:
         for name in names:
-            _check_known(beside, name)
+            check_known(beside, name)
         waiting = beside.rows("select * from unconfirmed_settings")
     rows = [row for row in waiting if not names or row["name"] in names]
     for row in rows:
@@ -161,10 +176,10 @@ def _show(db: Path | None, names: list[str], as_json: bool) -> None:
     """Print the settings of these names, or all; or a run."""
     with database_or_fresh(db, quietly=True) as database:
         if len(names) == 1 and database.value("select 1 from runs where alias = ?", (names[0],)):
-            _print_run(database, names[0], as_json)
+            print_run(database, names[0], as_json)
             return
     with configured(db) as beside:
-        _print_settings(beside, names, as_json)
+        print_settings(beside, names, as_json)
 
 
 def _apply(database: Database, names: list[str], given: dict[str, str], unset: list[str]) -> bool:
@@ -172,8 +187,8 @@ def _apply(database: Database, names: list[str], given: dict[str, str], unset: l
     from engine.errors import NotFound
 
     of_run = bool(names) and bool(database.value("select 1 from runs where alias = ?", (names[0],)))
-    if of_run and unset:
-        raise typer.BadParameter(f"{unset[0]} of a run has no default; --unset is for settings of the file")
+    if of_run and (none := [*unset, *(name for name, value in given.items() if not value)]):
+        raise typer.BadParameter(f"{none[0]} of a run needs a value; NAME=, --unset and --empty are for settings")
     if of_run:
         _configure_run(database, names[0], given)
     elif names and (given or unset):
@@ -187,7 +202,7 @@ def _change(database: Database, given: dict[str, str], unset: list[str]) -> None
     """Set settings, or give them their defaults; all of them or none."""
     with database.transaction():
         for name in (*given, *unset):
-            _check_known(database, name)
+            check_known(database, name)
         for name, value in given.items():
             text = absolute_model(value) if name == "model" and value else value
             database.insert("set_layer", name=name, layer="file", value=text)
@@ -231,67 +246,6 @@ def _configure_run(database: Database, run: str, given: dict[str, str]) -> None:
         changes["model"] = choose_model(database, run, absolute_model(model))
     if changes:
         runs.configure(database, run, **changes)
-
-
-def _print_run(database: Database, run: str, as_json: bool) -> None:
-    row = database.row(
-        "select r.alias as run, r.model, r.persona, r.temperature, r.context_limit, p.name as project, p.root "
-        "from runs as r join projects as p on p.id = r.project_id where r.alias = ?",
-        (run,),
-    )
-    assert row is not None, "a run has a project"
-    settings = database.rows("select name, value, origin from run_settings where run = ?", (run,))
-    if as_json:
-        print_json({**row, "settings": settings})
-        return
-    for key in ("run", "project", "root"):
-        print_text(f"{key:17} {'-' if row[key] is None else row[key]}")
-    for setting in settings:
-        if setting["origin"] != "default" or setting["name"] in _SHOWN_OF_A_RUN:
-            value = "-" if setting["value"] is None else setting["value"]
-            print_text(f"{setting['name']:17} {value} ({setting['origin']})")
-
-
-def _print_settings(database: Database, names: list[str], as_json: bool) -> None:
-    """Print the settings of these names, or all."""
-    for name in names:
-        _check_known(database, name, or_run=True)
-    rows = [row for row in database.rows("select * from setting_list") if not names or row["name"] in names]
-    if as_json:
-        print_json(rows)
-        return
-    if sys.stdout.isatty():
-        _print_described(rows)
-    else:
-        columns = ("name", "value", "default", "origin", "meaning")
-        shown = [{key: "–" if row[key] is None else row[key] for key in columns} for row in rows]
-        print_table(shown, columns, "no settings")
-    for row in database.rows("select * from unconfirmed_settings"):
-        say(visible(f"{row['source']}: {row['name']} is not counted until 'engine config --confirm'"), "yellow")
-
-
-def _print_described(rows: list[Row]) -> None:
-    """Print each setting with its value, and its meaning below; one that is not the default with that and its origin."""
-    for row in rows:
-        value, default = ("–" if row[key] is None else row[key] for key in ("value", "default"))
-        line = f"{row['name']} = {one_line(value, 1_000)}"
-        if row["origin"] != "default":
-            line += f"  ({row['origin']}; default {one_line(default, 1_000)})"
-        for text in wrapped(line, line_width(), "", "  "):
-            typer.echo(paint(text, None if row["origin"] == "default" else "cyan", stream=sys.stdout))
-        for text in wrapped(visible(row["meaning"]), line_width(), "    ", "    "):
-            typer.echo(paint(text, dim=True, stream=sys.stdout))
-
-
-def _check_known(database: Database, name: str, *, or_run: bool = False) -> None:
-    """Raise `NotFound` (404) for a setting that there is not, with the nearest one."""
-    from engine.errors import NotFound
-
-    if not database.value("select 1 from settings where name = ?", (name,)):
-        names = [row["name"] for row in database.rows("select name from settings")]
-        what = "run or setting" if or_run else "setting"
-        hint = nearest(name, names, "'engine config' lists settings")
-        raise NotFound(f"{what} {name!r}: there is none of that name; {hint}")
 
 
 __all__ = ["config"]

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from engine.functions.counts import counted
+
 from .asker import Asker
 from .asking import AcceptAll, options_of, show_proposal, terminal
 from .exits import INTERRUPTED, exit_code
@@ -107,10 +109,10 @@ def _print_result(db: Database, result: Result, as_json: bool) -> None:
         print_text(result.answer)
     name = db.value("select name from statuses where code = ?", (result.status,)) or ""
     why = f": {one_line(result.reason, 300)}" if result.reason else ""
-    turns = "1 turn" if result.turns == 1 else f"{result.turns} turns"
     tokens = f"{result.usage['prompt_tokens']:,} + {result.usage['completion_tokens']:,} tokens"
     colour = {0: "green", 6: "yellow"}.get(exit_code(result.status, accepted=result.accepted), "red")
-    told = f"{result.run}: {result.status} {name}{why} ({turns}, {tokens}, {costs(result.cost, result.tree_cost)})"
+    used = f"{counted(result.turns, 'turn')}, {tokens}, {costs(result.cost, result.tree_cost)}"
+    told = f"{result.run}: {result.status} {name}{why} ({used})"
     width = get_terminal_size().columns if sys.stderr.isatty() else None
     for line in wrapped(told, width, "", "  "):
         say(line, colour)

@@ -14,6 +14,9 @@ from .printing import shown_error
 _WRONG_USAGE: Any = BadParameter.__mro__[1]
 """`UsageError`: that of click, or of the copy of click that newer versions of typer bring along."""
 
+_SENTENCE = 500
+"""Characters of a first sentence; it is not cut."""
+
 GROUPS = {
     "Work": ("run", "resume", "abort", "workflow"),
     "Look": ("runs", "show", "log", "plan", "costs", "find", "packet", "context", "diff", "stream"),
@@ -57,6 +60,17 @@ class Grouped(TyperGroup):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+
+class Listed(TyperGroup):
+    """The commands below one command; its help has the whole first sentence of each, on several lines where it is long."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of the commands."""
+        known = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, command.get_short_help_str(_SENTENCE)) for name, command in known if command is not None]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 class Quoted(TyperCommand):

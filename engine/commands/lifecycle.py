@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engine.functions.counts import counted
+
 from .completing import complete_run, complete_turn
 from .driving import drive
 from .exits import NOTHING_TO_DO
@@ -167,8 +169,10 @@ def purge(
         whose = "their" if below else "its"
         if not yes and turns:
             if not at_terminal():
-                raise ValidationError(f"run {run}{also}: {whose} {turns} turns would be gone for good; say --yes")
-            typer.confirm(f"Remove {run}{also}, and {whose} {turns} turns for good?", abort=True, err=True)
+                raise ValidationError(
+                    f"run {run}{also}: {whose} {counted(turns, 'turn')} would be gone for good; say --yes"
+                )
+            typer.confirm(f"Remove {run}{also}, and {whose} {counted(turns, 'turn')} for good?", abort=True, err=True)
         freed = database.purge(run, tree=tree)
         if as_json:
             print_json({"run": run, "freed_bytes": freed, "below": below})

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from engine.functions.counts import counted
+
 from .completing import complete_turn
 from .printing import cost_cell, costs, dollars, one_line, print_json, print_table, print_text, say, visible
 from .shared import DbOption, JsonOption, RunArgument, db_flag, open_to_read, run_or_latest
@@ -130,7 +132,9 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         shown = [{**row, "cost": cost_cell(row["cost"])} for row in below]
         print_table(shown, ("tree", "role", "model", "status", "turns", "cost", "answer"), "")
         turns_below = sum(row["turns"] for row in below)
-        print_text(f"with the runs below it: {about['turns'] + turns_below} turns, {dollars(about['tree_cost'])}")
+        print_text(
+            f"with the runs below it: {counted(about['turns'] + turns_below, 'turn')}, {dollars(about['tree_cost'])}"
+        )
     if decisions:
         print_text("")
         print_table(decisions, ("decided", "turn", "decision", "decided_by", "kind", "target"), "")

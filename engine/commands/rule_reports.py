@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from engine.functions.counts import counted
+
 from .completing import complete_run
 from .init import GlobalOption, tell
 from .printing import print_json, print_table, say, visible
@@ -51,9 +53,9 @@ def status(as_json: bool, db: Path | None) -> None:
     for row in sets:
         off = "" if row["star_commands"] else " (off)"
         typer.echo(visible(f"rules of {row['of']}"))
-        typer.echo(f"  {row['active']} of {row['domains']} domains active, {row['rules']} rules")
+        typer.echo(f"  {row['active']} of {counted(row['domains'], 'domain')} active, {counted(row['rules'], 'rule')}")
         basis = row["bracket_basis"] if row["brackets"] else "nothing (off)"
-        typer.echo(f"  {row['stars']} star-commands{off}, brackets by {basis}")
+        typer.echo(f"  {counted(row['stars'], 'star-command')}{off}, brackets by {basis}")
         typer.echo(f"  devmode {'on' if row['devmode'] else 'off'}")
     for warning in warnings:
         say(f"warning: {visible(warning)}", "yellow")
@@ -90,7 +92,8 @@ def explain(
     say(
         f"\n{bracket}prompt {found['prompts']}, {found['context_left']} % of the context left, devmode "
         f"{'on' if found['devmode'] else 'off'}; {found['chars']:,} characters of rules loaded, "
-        f"{max(found['all_chars'] - found['chars'], 0):,} spared" + (f"; no room for {left} lines" if left else "")
+        f"{max(found['all_chars'] - found['chars'], 0):,} spared"
+        + (f"; no room for {counted(left, 'line')}" if left else "")
     )
 
 
@@ -100,7 +103,9 @@ def _reason(row: dict[str, Any], loaded: dict[str, int]) -> dict[str, str]:
         "all domains" if row["name"] is None else f"*{row['name']}" if row["found"] == "star_command" else row["name"]
     )
     count = (
-        f", {loaded[row['name']]} rules" if row["found"] in ("always_on", "matched") and row["name"] in loaded else ""
+        f", {counted(loaded[row['name']], 'rule')}"
+        if row["found"] in ("always_on", "matched") and row["name"] in loaded
+        else ""
     )
     word = f"the prompt has {row['word']!r}" if row["word"] else ""
     if row["path"]:
@@ -142,7 +147,7 @@ def stats(
     print_table(rows, columns, "no prompt has had rules")
     if rows:
         say(
-            f"\n{total['prompts']} prompts; over all turns about {total['tokens']:,} tokens of rules sent, "
+            f"\n{counted(total['prompts'], 'prompt')}; over all turns about {total['tokens']:,} tokens of rules sent, "
             f"{total['saved_tokens']:,} spared"
         )
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from engine.functions.counts import counted
+
 from . import rule_reports, rule_settings, rule_switches
 from .completing import complete_domain
 from .init import GlobalOption
@@ -148,7 +150,7 @@ def new(
             given = {"recall": recall, "exclude": exclude, "paths": paths}
             _change(database, number, name, given, always_on, whole_words, texts)
             warnings = _warnings(database, name)
-    say(f"added: domain {name}, {len(texts)} rules")
+    say(f"added: domain {name}, {counted(len(texts), 'rule')}")
     for warning in warnings:
         say(f"warning: {warning}", "yellow")
 
@@ -188,9 +190,8 @@ def edit(
             _change(database, row["rule_set_id"], row["domain"], given, always_on, whole_words, texts)
             warnings = _warnings(database, row["domain"])
         changed = store.domain_of(database, root(), domain)
-    say(
-        f"domain {changed['domain']}: {changed['rules']} rules; called up by {_line(changed)['calls it up'] or 'nothing'}"
-    )
+    called = _line(changed)["calls it up"] or "nothing"
+    say(f"domain {changed['domain']}: {counted(changed['rules'], 'rule')}; called up by {called}")
     for warning in warnings:
         say(f"warning: {warning}", "yellow")
 
@@ -255,7 +256,7 @@ def rm(domain: DomainArgument, db: DbOption = None) -> None:
         row = store.domain_of(database, root(), domain)
         store.write_rules(database, row["domain_id"], [])
         database.execute("delete from rule_domains where id = ?", (row["domain_id"],))
-    say(f"removed: domain {row['domain']}, {row['rules']} rules")
+    say(f"removed: domain {row['domain']}, {counted(row['rules'], 'rule')}")
 
 
 for _each in (

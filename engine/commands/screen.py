@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
+from engine.functions.counts import counted
+
 from .printing import say
 from .wrapping import fitting, line_width
 
@@ -83,7 +85,7 @@ def show_lines(
         shown += len(part) <= (most or len(part))
     if shown < len(lines):
         left = len(lines) - shown
-        say(f"{_INDENT}… {left} more {more}{'s' if left > 1 else ''}; {hint}", "yellow")
+        say(f"{_INDENT}… {counted(left, f'more {more}')}; {hint}", "yellow")
 
 
 def _parts(line: str, size: tuple[int, int] | None, most: int | None) -> list[str]:

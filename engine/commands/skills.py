@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engine.functions.counts import counted
+
 from .completing import complete_skill
 from .printing import one_line, print_json, print_table, print_text, say, visible
 from .shared import (
@@ -125,9 +127,8 @@ def add(
     for row in rows:
         left = f", {row['left_out']} left out" if row["left_out"] else ""
         what = row["problem"] or row["description"]
-        say(
-            f"skill {visible(row['name'])}: {row['files']} files, {row['chars']} characters{left}: {one_line(what, 80)}"
-        )
+        size = f"{counted(row['files'], 'file')}, {counted(row['chars'], 'character')}{left}"
+        say(f"skill {visible(row['name'])}: {size}: {one_line(what, 80)}")
     if not rows:
         say("no skills found")
 

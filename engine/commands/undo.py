@@ -48,9 +48,9 @@ def undo(
 ) -> None:
     """Take back the newest edit of a run; again, the one before.
 
-    An edit is a command that wrote, moved or removed files; what a run below wrote for it is one. You see the diff and are
-    asked. Where a file has changed since, nothing is done, and you see what has changed. What shell commands changed is
-    brought back by 'engine rewind'.
+    An edit is a command that wrote, moved or removed files; a command that gave work away is one edit with all that was
+    written for it. You see the diff and are asked. Where a file has changed since, nothing is done, and you see what has
+    changed. What shell commands changed is brought back by 'engine rewind'.
 
     \b
     Examples:

@@ -131,6 +131,7 @@ def run(
       engine workflow run ./release.yaml --var version=1.4 --var notes= --run release
       engine workflow run test-and-fix --var command="pytest -q" --yolo
     """
+    from engine import workflow_lists
     from engine import workflows as store
     from engine.contract import Options
     from engine.effects.kept_output import opened as output_file
@@ -154,7 +155,7 @@ def run(
             "join workflows as w on w.id = m.workflow_id where r.alias = ?",
             (alias,),
         )
-        say(f"run {alias}, workflow {one_line(source, 80)}", dim=True)
+        say(f"run {alias}, workflow {one_line(workflow_lists.shown(source, folder_of(root)), 80)}", dim=True)
         for note in notes:
             say(visible(note), "yellow")
         try:
@@ -211,30 +212,33 @@ def confirm(
 ) -> None:
     """Let a workflow of a project name models that are none of yours: files, other providers.
 
-    You see which, and are asked. What is confirmed is this very text; a changed one is confirmed anew.
+    You see which, and are asked. What is confirmed is this very text; a changed one is confirmed anew. One that was run
+    before and whose file is gone is confirmed by its name, as the database keeps it.
 
     \b
     Example:
       engine workflow confirm .agents/workflows/release.yaml
     """
-    from engine import workflow_models
+    from engine import workflow_lists, workflow_models
     from engine import workflows as store
     from engine.errors import ValidationError
 
     from .asking import at_terminal
 
     with database_or_fresh(db) as database:
-        source = store.find(database, workflow, folder_of(root))
-        named = workflow_models.named_in(store.described(database, workflow, folder_of(root)))
-    if isinstance(source, int) or not named:
+        found = store.find(database, workflow, folder_of(root))
+        named = workflow_models.named_in(workflow_lists.described(database, found))
+        source, text = workflow_models.origin_of(database, found, folder_of(root))
+    if source is None or not named:
         say("it names no model in a file; there is nothing to confirm")
         return
-    say(f"{visible(source.source)} names {', '.join(one_line(name, 200) for name in named)}")
+    kept = " (as it was run before)" if isinstance(found, int) else ""
+    say(f"{visible(source)}{kept} names {', '.join(one_line(name, 200) for name in named)}")
     if not yes:
         if not at_terminal():
-            raise ValidationError(f"{source.source!r}: nobody can be asked here; look at it, then say --yes")
+            raise ValidationError(f"{source!r}: nobody can be asked here; look at it, then say --yes")
         typer.confirm("Let it?", abort=True, err=True)
-    workflow_models.confirm(source.source, source.text)
+    workflow_models.confirm(source, text)
     say("confirmed")
 
 

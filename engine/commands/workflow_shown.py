@@ -35,6 +35,7 @@ def show(workflow: RunOrWorkflow, root: RootOption = None, as_json: JsonOption =
       engine workflow show code-review
       engine workflow show release --json
     """
+    from engine import workflow_lists
     from engine import workflows as store
 
     with database_or_fresh(db) as database:
@@ -46,7 +47,7 @@ def show(workflow: RunOrWorkflow, root: RootOption = None, as_json: JsonOption =
             shown = [{**row, "why": row["reason"] or one_line(row["answer"] or "", 60)} for row in rows]
             print_table(shown, ("step", "state", "child", "turns", "cost", "seconds", "needs", "why"), "no steps")
             return
-        found = store.described(database, workflow, folder_of(root))
+        found = workflow_lists.described(database, store.find(database, workflow, folder_of(root)))
     if as_json:
         print_json(found)
         return
@@ -106,10 +107,10 @@ def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = N
     Example:
       engine workflow list
     """
-    from engine import workflows as store
+    from engine import workflow_lists
 
     with database_or_fresh(db) as database:
-        found = store.listed(database, folder_of(root))
+        found = workflow_lists.listed(database, folder_of(root))
         runs = database.rows("select * from workflow_run_list order by created_at desc, run desc limit 20")
     if as_json:
         print_json({"workflows": found, "runs": runs})
@@ -143,6 +144,7 @@ def _is_run(db: Database, name: str) -> bool:
 
 
 def _drawn(db: Database, name: str, root: Path | None) -> list[Step]:
+    from engine import workflow_lists
     from engine import workflows as store
     from engine.workflow_graph import Step
 
@@ -159,7 +161,7 @@ def _drawn(db: Database, name: str, root: Path | None) -> list[Step]:
         ]
     return [
         Step(each["id"], each["layer"], each["needs"], each["title"] or "")
-        for each in store.described(db, name, folder_of(root))["steps"]
+        for each in workflow_lists.described(db, store.find(db, name, folder_of(root)))["steps"]
     ]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from engine.functions.counts import counted
+
 if TYPE_CHECKING:
     from engine.database import Row, Store
 
@@ -32,5 +34,7 @@ def perform(db: Store, effect: Row) -> dict[str, Any]:
     how = "in words and meaning" if embedder() else "in words"
     if failure:
         how = f"in words alone ({failure})"
-    heading = f"{len(lines)} entries are like this {how}, the nearest first; get those that you need"
+    heading = (
+        f"{counted(len(lines), 'entry is', 'entries are')} like this {how}, the nearest first; get those that you need"
+    )
     return {"state": "resolved", "message": "\n".join([heading, *(row["line"] for row in lines)])}

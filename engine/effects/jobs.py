@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from engine.connections import MEMORY
 from engine.errors import EngineError, ValidationError
@@ -20,6 +20,7 @@ from .perform import Asked, process_row
 from .processes import ProcessResult, run_process
 
 if TYPE_CHECKING:
+    from engine.api import Database
     from engine.database import Row, Store
     from engine.identity import ProcessIdentity
 
@@ -41,7 +42,7 @@ class Jobs:
         if str(db.path) == MEMORY:
             raise ValidationError("a database in memory runs no command in the background; leave background out")
         self._driver = db
-        self._db = db.beside()
+        self._db = cast("Database", db).shared()
         self._lock = threading.Lock()
         self._token = token
         self._stopped = stopped

@@ -32,7 +32,7 @@ def test_a_setting_is_set_shown_and_given_its_default_again(folder: Path) -> Non
         ["max_strikes", "5", "3"],
         ["process_timeout", "90", "45"],
     ]
-    assert engine(folder, "config", "--unset", "process_timeout").returncode == 0
+    assert engine(folder, "config", "process_timeout=").returncode == 0
     assert {name: row["is_set"] for name, row in settings(folder, "process_timeout").items()} == {"process_timeout": 0}
     assert settings(folder)["max_strikes"]["is_set"] == 1
 
@@ -48,10 +48,21 @@ def test_at_a_terminal_settings_are_described_at_its_width(folder: Path) -> None
     assert lines[place + 1] == "    seconds after which a process is stopped"
 
 
-def test_an_empty_value_means_none_where_that_is_allowed(folder: Path) -> None:
-    assert engine(folder, "config", "delegated_condense_ratio=").returncode == 0
+def test_a_setting_is_made_empty_where_that_is_allowed(folder: Path) -> None:
+    assert engine(folder, "config", "--empty", "delegated_condense_ratio").returncode == 0
     assert settings(folder)["delegated_condense_ratio"]["value"] is None
-    assert "is needed" in engine(folder, "config", "max_strikes=").stderr
+    assert "is needed" in engine(folder, "config", "--empty", "max_strikes").stderr
+    assert engine(folder, "config", "delegated_condense_ratio=").returncode == 0
+    assert settings(folder)["delegated_condense_ratio"]["is_set"] == 0
+
+
+def test_no_value_takes_back_what_a_user_said(folder: Path) -> None:
+    own = folder.parent / ".config" / "engine" / "config.toml"
+    assert engine(folder, "config", "--user", "max_strikes=5", "--empty", "instruction_files").returncode == 0
+    assert own.read_text() == 'max_strikes = 5\ninstruction_files = ""\n'
+    assert engine(folder, "config", "--user", "max_strikes=", "nope=").returncode == 2
+    told = engine(folder, "config", "--user", "max_strikes=", "instruction_files=", "--json")
+    assert (own.read_text(), [row["origin"] for row in json.loads(told.stdout)]) == ("", ["default", "default"])
 
 
 @pytest.mark.parametrize(
@@ -63,6 +74,9 @@ def test_an_empty_value_means_none_where_that_is_allowed(folder: Path) -> None:
         (["nobody", "model=local"], 2, "no such run"),
         (["persona=nope"], 2, "there is no persona 'nope'; there are "),
         (["--unset", "nope"], 2, "none of that name"),
+        (["nope="], 2, "none of that name"),
+        (["--empty", "max_strikes"], 2, "max_strikes: is needed"),
+        (["max_strikes=4", "--unset", "max_strikes"], 2, "max_strikes is set and unset at once"),
         (["max_strikes", "4"], 2, "max_strikes=4"),
     ],
 )
@@ -87,6 +101,6 @@ def test_a_run_has_values_of_its_own(folder: Path, tmp_path: Path) -> None:
     assert engine(folder, "config", "demo", "temperature=0.5", "context_limit=4096").returncode == 0
     told = json.loads(engine(folder, "config", "demo", "--json").stdout)
     assert (told["temperature"], told["context_limit"]) == (0.5, 4096)
-    for words in (["demo", "temperature=hot"], ["demo", "temprature=1"], ["demo", "--unset", "temperature"]):
+    for words in (["demo", "temperature=hot"], ["demo", "temprature=1"], ["demo", "temperature="]):
         assert engine(folder, "config", *words).returncode == 2
     assert json.loads(engine(folder, "config", "demo", "--json").stdout) == told

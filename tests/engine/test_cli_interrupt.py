@@ -142,6 +142,17 @@ def test_ctrl_c_before_the_command_line_is_read_ends_without_a_traceback(folder:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+@pytest.mark.parametrize("module", ["engine.cli", "typer"])
+def test_ctrl_c_while_the_command_is_imported_ends_it_without_a_traceback(folder: Path, module: str) -> None:
+    program = (
+        "import runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); sys.argv[1:] = ['runs']; "
+        f"sys.addaudithook(lambda event, about: event == 'import' and about[0] == {module!r} and signal.raise_signal(2)); "
+        "runpy.run_module('engine')"
+    )
+    done = run_command(folder, sys.executable, "-c", program)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
 def test_a_killed_run_is_resumed_at_once(folder: Path, tmp_path: Path, start: Started) -> None:
     process = start("run", "--model", script(tmp_path / "s.jsonl", THINKING), "--run", "demo", "Think")
     wait_for(folder, "select 1 from turns where phase = 'asking'")

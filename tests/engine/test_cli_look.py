@@ -113,6 +113,13 @@ def test_help_lists_every_command_whole(tmp_path: Path) -> None:
     assert "More:" not in listed, "each command is in a group"
 
 
+@pytest.mark.parametrize("name", sorted({group for group, _ in SUBCOMMANDS}))
+def test_the_help_of_a_group_cuts_no_sentence(tmp_path: Path, name: str) -> None:
+    listed = engine(tmp_path, name, "--help").stdout.partition("\nCommands:\n")[2]
+    assert {command for group, command in SUBCOMMANDS if group == name} <= set(listed.split())
+    assert "..." not in listed
+
+
 def test_version_is_that_of_the_package(tmp_path: Path) -> None:
     done = engine(tmp_path, "--version")
     assert (done.returncode, done.stdout) == (0, f"engine {library.__version__}\n")

@@ -106,7 +106,7 @@ def test_a_domain_is_made_changed_switched_and_removed(folder: Path) -> None:
     said(folder, "rules", "disable", "api", "quiet")
     assert "inactive" in said(folder, "rules", "list")
     said(folder, "rules", "enable", "api")
-    assert "removed: domain quiet, 1 rules" in said(folder, "rules", "rm", "quiet")
+    assert "removed: domain quiet, 1 rule" in said(folder, "rules", "rm", "quiet")
     assert "there is none of that name" in said(folder, "rules", "edit", "quiet", "--rule", "x", code=2)
     assert "no rules were given" in said(folder, "rules", "edit", "api", EDITOR="false", code=1)
     assert offered(folder, "rules", "edit", "a") == ["api"]
@@ -169,7 +169,7 @@ def test_a_prompt_is_explained_and_what_it_cost_is_told(folder: Path) -> None:
     stats = json.loads(said(folder, "rules", "stats", "demo", "--json"))
     assert stats["total"]["prompts"] == 1
     assert stats["loads"][0]["tokens"] > 0
-    assert "1 prompts; over all turns" in said(folder, "rules", "stats")
+    assert "1 prompt; over all turns" in said(folder, "rules", "stats")
 
 
 def test_a_single_file_is_imported_with_its_words(folder: Path) -> None:

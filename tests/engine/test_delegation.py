@@ -188,9 +188,7 @@ def test_a_model_names_no_file_and_no_other_provider(tiered: engine.Database, as
 
 
 def test_an_execute_goes_to_the_executor_of_the_model_unless_that_is_dearer(tiered: engine.Database) -> None:
-    tiered.execute(
-        "insert into executor_models (pattern, model) values ('object:middle', 'low'), ('object:low', 'top')"
-    )
+    tiered.execute("insert into executor_models (pattern, model) values ('Object:Mid*', 'low'), ('object:low', 'top')")
     for name in ("middle", "low"):
         play(tiered, name, gives("steps", tool="execute"), DONE)
         tiered.run("Do it", model=name, run=name, max_depth=1)
@@ -214,11 +212,20 @@ def test_an_execute_goes_to_the_executor_of_the_model_unless_that_is_dearer(tier
         ("ollama/qwen", "ollama/qwen", True),
         ("ollama/qwen", "ollama/sonnet", False),
         ("ollama/qwen", "ollama/other", False),
+        # the name of the provider, or of who made a model, says nothing
+        ("openrouter/haiku-proxy/sonnet", "openrouter/haiku-proxy/claude-opus", False),
+        ("opus-proxy/claude-haiku", "opus-proxy/claude-sonnet", False),
+        # of a person's own rows the case does not matter, and one with a slash is about the whole name
+        ("mine/Large", "mine/small", True),
+        ("mine/SMALL", "mine/large", False),
+        ("cheap/any", "cheap/claude-opus", True),
     ],
 )
 def test_the_tiers_of_known_models(db: engine.Database, own: str, asked: str, allowed: bool) -> None:
     from driving import begin, turn
 
+    own_rows = "('Mine/*LARGE*', '', 1), ('*Small*', '', 3), ('Cheap/claude-*', '', 4), ('cheap/*', '', 3)"
+    db.execute(f"insert into model_tiers (pattern, effort, tier) values {own_rows}")
     begin(db, "demo", model=own, max_depth=1)
     db.insert("claim_lease", run="demo", token="t", holder="{}")
     db.insert("offer_delegation", run="demo", lease="t")
@@ -241,10 +248,10 @@ def test_no_deeper_than_max_depth(db: engine.Database) -> None:
 
 
 def test_no_more_than_max_children_of_a_prompt(db: engine.Database) -> None:
-    db.execute("update settings set value = '2' where name = 'max_children'")
-    drive(db, Cast({"demo": [gives("a", "b", "c"), DONE]}))
-    assert [row[1] for row in said(db)] == [200, 200, 403]
-    assert "delegated 2 times, which is all (setting max_children)" in said(db)[2][2]
+    db.execute("update settings set value = '1' where name = 'max_children'")
+    drive(db, Cast({"demo": [gives("a", "b"), DONE]}))
+    assert [row[1] for row in said(db)] == [200, 403]
+    assert "delegated 1 time, which is all (setting max_children)" in said(db)[1][2]
 
 
 def test_the_turns_of_a_tree_are_limited(db: engine.Database) -> None:

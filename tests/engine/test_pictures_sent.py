@@ -161,7 +161,7 @@ def test_limits_leave_pictures_out_and_say_why(db: engine.Database, folder: Path
     assert sent(packet) == [(folder / "b.png").read_bytes(), (folder / "c.png").read_bytes()]
     listed = section(packet).splitlines()
     assert [line.split()[1] for line in listed] == ["b.png", "c.png", "shot.png", "wide.png"]
-    assert listed[2].endswith("(not sent: more than 2 pictures are in view)")
+    assert listed[2].endswith("(not sent: more than 2 pictures in view)")
     assert listed[3].endswith("(not sent: a side of more than 8000 pixels)")
     assert sent(third) == [(folder / "shot.png").read_bytes(), (folder / "b.png").read_bytes()]
     assert "huge.png: 20,0" not in section(third)

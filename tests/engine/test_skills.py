@@ -211,10 +211,10 @@ def test_the_commands_add_list_show_search_and_remove(tmp_path: Path) -> None:
 
     assert "no skills" in run("list")
     assert not (root / ".engine").exists()
-    assert "skill audit-pages: 1 files" in run("add", "--found")
+    assert "skill audit-pages: 1 file," in run("add", "--found")
     assert len(json.loads(run("list", "--json"))) == 40
     said = run("add", "--home")
-    assert "skill mine: 1 files" in said
+    assert "skill mine: 1 file," in said
     assert "no description" in said
     assert "My text." in run("show", "mine")
     assert "step by step" in run("show", "audit-database", "references/details.md")

@@ -203,6 +203,27 @@ def test_the_new_line_of_a_child_stays_below_its_parent(db: engine.Database, roo
     assert db.runs() == []
 
 
+def test_what_a_person_asked_a_child_for_later_is_an_edit_of_its_own(db: engine.Database, root: Path) -> None:
+    """The later prompt of demo-1 delegates, too: for demo that is one edit, as it is for demo-1."""
+    cast = Cast(
+        {
+            "demo": [gives("One"), DONE],
+            "demo-1": [gives("Deep"), made("one.md") + ended(), gives("More"), made("late.md") + ended()],
+            "demo-1-1": [made("deep.md") + ended(), made("asked.md") + ended()],
+            "demo-1-2": [made("more.md") + ended()],
+        }
+    )
+    assert work(db, root, cast).status == 200
+    assert db.run("And more", model=cast, run="demo-1", max_depth=2, yolo=True, sandbox="off").status == 200
+    assert db.run("And this", model=cast, run="demo-1-1", yolo=True, sandbox="off").status == 200
+    assert {path for path, _, _ in touched(db.undo("demo", 1, dry_run=True))} == {"deep.md", "one.md"}
+    later = [("asked.md", "removed", "demo-1-1"), ("late.md", "removed", "demo-1"), ("more.md", "removed", "demo-1-2")]
+    assert touched(db.undo("demo-1", dry_run=True)) == later[:1]
+    assert [touched(db.undo("demo")) for _ in later] == [[each] for each in later]
+    assert {path for path, _, _ in touched(db.undo("demo"))} == {"deep.md", "one.md"}
+    assert names(root) == {"a.md"}
+
+
 def test_a_fork_takes_back_no_later_work_of_a_child(db: engine.Database, root: Path) -> None:
     """A child of the run that was forked goes on: what it wrote behind the fork is none of the fork's past."""
     cast = Cast({"demo": [gives("One"), GO_ON, DONE], "demo-1": [made("one.md") + ended(), made("late.md") + ended()]})

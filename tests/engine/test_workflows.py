@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +24,9 @@ from engine_cli import engine as cli
 from workflow_steps import Steps, said, workflow
 
 import engine
-from engine.errors import EngineError, PermissionDenied
+from engine.errors import EngineError, NotFound, PermissionDenied
+from engine.workflow_lists import listed
+from engine.workflows import find
 
 DIAMOND = {"a": {}, "b": {"needs": ["a"]}, "c": {"needs": ["a"]}, "d": {"needs": ["b", "c"]}, "e": {"needs": ["b"]}}
 
@@ -440,3 +443,84 @@ def test_the_workflow_of_a_project_names_only_models_that_its_user_has(
     assert cli(root, *run).stdout == "It is written.\n"
     path.write_text(path.read_text("utf-8") + " ", "utf-8")
     assert "names the model" in cli(root, *run).stderr
+
+
+def test_a_kept_workflow_is_confirmed_by_its_name_when_its_file_is_gone(tmp_path: Path, root: Path) -> None:
+    """The user has lost what he confirmed, with his configuration; the model of the whole workflow is one that it names."""
+    steps = {"a": {"instruction": "Do it"}}
+    path = workflow(root, steps, model=script(tmp_path, said("It is written.")))
+    model = ("--model", script(tmp_path, DONE))
+    assert cli(root, "workflow", "confirm", path.name, "--yes").returncode == 0
+    assert cli(root, "workflow", "run", path.name, *model).stdout == "It is written.\n"
+    path.unlink()
+    refused = cli(root, "workflow", "run", "work", *model, env={"XDG_CONFIG_HOME": str(tmp_path / "new")})
+    assert (refused.returncode, "engine workflow confirm work" in refused.stderr) == (1, True)
+    assert json.loads(cli(root, "workflow", "show", "work", "--json").stdout)["model"].startswith("scripted:")
+    done = cli(root, "workflow", "confirm", "work", "--yes", env={"XDG_CONFIG_HOME": str(tmp_path / "new")})
+    assert f"{path} (as it was run before) names scripted:" in done.stderr
+    again = cli(root, "workflow", "run", "work", *model, env={"XDG_CONFIG_HOME": str(tmp_path / "new")})
+    assert again.stdout == "It is written.\n"
+
+
+def test_what_is_confirmed_is_what_was_shown(tmp_path: Path, root: Path) -> None:
+    """The file is read once: between two readings somebody could change it."""
+    path = workflow(root, {"a": {"answers": [said("It is written.")]}})
+    opened: list[str] = []
+    watched = [path.name]  # a hook cannot be taken off again
+    sys.addaudithook(lambda event, about: opened.append(event) if event == "open" and about[0] in watched else None)
+    assert cli(root, "workflow", "confirm", path.name, "--yes").returncode == 0
+    watched.clear()
+    assert opened == ["open"]
+
+
+def test_the_workflows_of_a_file_are_listed_by_one_query(db: engine.Database, root: Path) -> None:
+    """Of several of one name that one is listed which `run` would find; how many there are costs no statement."""
+    db.execute(
+        "insert into projects (name, root, created_at) values ('here', ?, 0), ('other', '/other', 0)", (str(root),)
+    )
+    projects = {row["name"]: row["id"] for row in db.rows("select id, name from projects")}
+    said: list[str] = []
+
+    def asked() -> tuple[list[tuple[str, str]], int]:
+        said.clear()
+        db.connection.exec_trace = lambda _, sql, __: said.append(sql) or True
+        rows = [(row["name"], row["description"]) for row in listed(db, root) if not row["name"].count("-")]
+        db.connection.exec_trace = None
+        return rows, len(said)
+
+    def write(name: str, description: str, project: str | None) -> None:
+        text = json.dumps({"name": name, "description": description, "steps": [{"id": "a", "instruction": "Do it"}]})
+        project_id = projects[project] if project else None
+        db.insert("write_workflow", project_id=project_id, syntax="jsonc", text=text, source=f"{name}.jsonc")
+
+    write("one", "read", None)
+    few, statements = asked()
+    assert few == [("one", "read")]
+    for name, description, project in [
+        ("one", "of here, before", "here"), ("one", "of here", "here"), ("one", "of all", None),
+        ("two", "of other", "other"), ("three", "read", "here"),
+    ]:  # fmt: skip
+        write(name, description, project)
+    db.execute("insert into workflows (name, description) values ('three', 'rows')")
+    many, more = asked()
+    assert (many, more) == ([("one", "of here"), ("three", "rows")], statements)
+    for name, description in many:
+        found = find(db, name, root)
+        assert db.value("select description from workflows where id = ?", (found,)) == description
+
+
+def test_steps_that_name_their_models_need_no_other(db: engine.Database, tmp_path: Path, root: Path) -> None:
+    for name in ("one", "two"):
+        own = db.give_model(Steps(a=[said(name)] * 2, b=[said(name)]))
+        db.execute("insert into models (alias, actual, created_at) values (?, ?, 0)", (name, own))
+    path = workflow(root, {"a": {"model": "one"}, "b": {"model": "two", "needs": ["a"]}})
+    assert db.run_workflow(path, root=root, run="wf").answer == "two"
+    path = workflow(root, {"a": {}}, model="one")
+    assert db.run_workflow(path, root=root, run="all").answer == "one"
+    path = workflow(root, {"a": {"model": "one"}, "b": {}})
+    with pytest.raises(NotFound, match="choose one of one, two with --model"):
+        db.run_workflow(path, root=root)
+    path = workflow(root, {"a": {"model": "one"}})
+    with pytest.raises(NotFound, match="'nobody'"):
+        db.run_workflow(path, root=root, model="nobody")
+    assert sorted(run.run for run in db.runs()) == ["all", "all-a", "wf", "wf-a", "wf-b"]

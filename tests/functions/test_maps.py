@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.functions.counts import counted
 from engine.functions.maps import symbol_map
 
 SOURCE = "class A:\n    def b(self):\n        pass\n\ndef c(x):\n    pass\n"
@@ -25,7 +26,7 @@ def mapped(files: list[list[Any]], tokens: Any = None) -> str:
 def test_a_small_tree_is_shown_whole_in_the_order_of_its_paths() -> None:
     files = [["src/a.py", 6, SOURCE], ["notes.md", 1, "1: no symbol"], ["logo.bin", None, None], ["known://x", 1, "y"]]
     assert mapped(files) == (
-        'MAP path="**": 3 files, 3 symbols\nlogo.bin (no text)\nnotes.md (1 lines)\nsrc/a.py (6 lines)\n'
+        'MAP path="**": 3 files, 3 symbols\nlogo.bin (no text)\nnotes.md (1 line)\nsrc/a.py (6 lines)\n'
         "  1: class A\n  2:     def b(self)\n  5: def c(x)"
     )
 
@@ -46,7 +47,7 @@ def test_what_is_outermost_and_nearest_comes_first() -> None:
 def test_a_summary_says_how_many_symbols_it_left_out() -> None:
     summary = "\n".join(["1: class A", "2:     def b(self)", "[… 7 more symbols]"])
     shown = mapped([["a.py", 90, summary]])
-    assert "1 files, 9 symbols" in shown
+    assert "1 file, 9 symbols" in shown
     assert shown.endswith("[… 0 files and 7 symbols are left out; a narrower path or a larger limit shows them]")
 
 
@@ -86,7 +87,7 @@ def test_any_limit_is_kept_to_or_told(limit: Any) -> None:
 def test_a_map_stays_within_its_size_and_counts_all(files: list[Any], tokens: int) -> None:
     shown = mapped([list(file) for file in files], tokens)
     assert len(shown) <= max(2 * tokens, 0) + 900
-    assert shown.startswith(f'MAP path="**": {len(files):,} files, ')
+    assert shown.startswith(f'MAP path="**": {counted(len(files), "file")}, ')
 
 
 def test_null_is_null() -> None:

@@ -1,0 +1,15 @@
+"""Where the command `engine` begins. Importing the rest takes longest of all that a short command does."""
+
+import signal
+
+
+def main() -> int:
+    """Run the command line of this process, and return the exit code; Ctrl-C ends it at once until all is imported."""
+    if interrupts := signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # not by an exception, which may come where none is expected and is told with a traceback
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from .cli import main as run
+
+    if interrupts:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return run()
