@@ -101,7 +101,7 @@ begin
         json_set(json_patch('{}', json_object(
             'visibility', new.visibility,
             'state', new.state,
-            'outcome', new.outcome,
+            'outcome', cast(new.outcome as text),
             'append', new.append,
             'pattern', new.pattern,
             'filter', new.filter,
