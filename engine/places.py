@@ -113,9 +113,16 @@ def _objection(found: os.stat_result, closed: int) -> str | None:
     return "is longer than a megabyte" if found.st_size > _MOST_BYTES else None
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder of this user and the missing ones above it, each with mode 0700; raises `OSError`."""
+    if not folder.is_dir():
+        make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
 def write_own(place: Path, data: bytes) -> None:
     """Replace a file of this user atomically, with mode 0600; raises `OSError` where that cannot be done."""
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(place.parent)
     if not is_own(place.parent.stat()):
         raise PermissionError(f"{place.parent}: belongs to another user, or may be written by others")
     temporary = place.with_name(f".{place.name}.{os.getpid()}-{os.urandom(4).hex()}")
@@ -131,7 +138,7 @@ def write_own(place: Path, data: bytes) -> None:
 @contextmanager
 def own_lock(place: Path) -> Iterator[None]:
     """Hold the lock beside a file of this user while it is read and replaced; raises `OSError`."""
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(place.parent)
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     with open(os.open(place.with_name(f".{place.name}.lock"), flags, 0o600), "r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

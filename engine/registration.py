@@ -20,6 +20,7 @@ from .functions import Function
 if TYPE_CHECKING:
     import sqlite3
 
+_LONGEST_MESSAGE = 10_000
 Clock = Callable[[], int]
 """Returns the Unix time in milliseconds; tests pass their own."""
 
@@ -112,7 +113,10 @@ class _LastError:
 
     def fail(self, status: int, message: str) -> None:
         """Raise the engine error for `status`, 500 where it is none; SQLite then rolls back the statement that called it."""
-        error = error_for(int(status) if 400 <= int(status) < 600 else 500, str(message))
+        said = str(message)
+        if len(said) > _LONGEST_MESSAGE:  # it repeats what was given
+            said = f"{said[: _LONGEST_MESSAGE // 2]}… ({len(said)} characters)"
+        error = error_for(int(status) if 400 <= int(status) < 600 else 500, said)
         self.text = str(error)
         raise error
 

@@ -10,6 +10,7 @@ from engine.functions.markup_cut import called_tool
 from engine.functions.markup_grammar import FLAGS, REASONING
 from engine.functions.markup_state import State
 from engine.functions.notations import Reading, notation_of
+from engine.functions.notations.ends import Texts
 from engine.functions.notations.pythonic import begins_python, python_calls
 from engine.functions.notations.thoughts import is_unopened
 from engine.functions.notations.tokens import CONTROLS, SILENT
@@ -123,6 +124,8 @@ def read_fence(state: State, start: int, content: int, closing: int, end: int) -
     if not begins_python(state.text, content):
         return -1
     reading = python_calls(state.answer, start, content, closing)
+    if reading.problem is not None and Texts(state.text, content).holds(closing):
+        end = len(state.text)  # the line that ends the fence is one of an argument
     if reading.problem is not None:
         reading.claimed = end
         if state.cut and end == len(state.text):

@@ -187,7 +187,10 @@ class _TagReading:
     def _may_go_on(self) -> bool:
         """Can the `<` behind a tag without `>` belong to its last value, which has an unescaped quote?"""
         before_close = self.text.startswith("</", self.position)
-        ends = self.position >= len(self.text) or before_close or begins_line(self.text, self.position)
+        # where a value holds words, its quote may have ended it too early
+        words = any(character in value for value in self.attributes.values() for character in " \t\n")
+        line = not words and begins_line(self.text, self.position)
+        ends = self.position >= len(self.text) or before_close or line
         return self.valued and not ends
 
     def _shape(self) -> Shape:

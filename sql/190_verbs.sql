@@ -108,7 +108,7 @@ begin
             else json_set(json_patch('{}', json_object(
                     'visibility', new.visibility,
                     'state', new.state,
-                    'outcome', new.outcome,
+                    'outcome', cast(new.outcome as text),
                     'append', new.append,
                     'pattern', new.pattern,
                     'filter', new.filter,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from engine.places import home_folder
+from engine.places import home_folder, make_private
 
 from .exits import FAILED
 from .printing import print_text, say, visible
@@ -131,7 +131,7 @@ def _history() -> Iterator[None]:
         return
     path = Path(os.environ.get("XDG_STATE_HOME") or home_folder() / ".local" / "state") / "engine" / "shell_history"
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(path.parent)
         path.touch(mode=0o600)
         readline.read_history_file(path)
     except OSError:

@@ -76,11 +76,12 @@ def fetch(
     limits: Limits,
     policy: Policy,
     deadline: Deadline,
-    conditions: Mapping[str, str | None] | None = None,
+    conditions: Mapping[str, object] | None = None,
     resolving: Resolve = resolve,
     also: frozenset[str] = frozenset(),
 ) -> Answer:
-    """Fetch `url`. `conditions` are headers under which the server says that nothing has changed; a None is left out.
+    """Fetch `url`. `conditions` are headers under which the server says that nothing has changed; one that no server can
+    have sent is left out.
 
     `also` are types that are taken although they are no text.
 
@@ -88,13 +89,14 @@ def fetch(
     """
     network = Network(policy, deadline, resolving)
     address = _parsed(url)
+    asked = {name: mark for name, value in (conditions or {}).items() if (mark := _mark(value))}
     for _ in range(limits.redirects + 1):
         _check(address, policy)
-        with _told(address, deadline), _asked(address, network, conditions or {}) as (status, headers, stream):
+        with _told(address, deadline), _asked(address, network, asked) as (status, headers, stream):
             if status in _REDIRECTS and "location" in headers:
                 address = _parsed(headers["location"], address)
                 continue
-            if status == 304 and not any((conditions or {}).values()):
+            if status == 304 and not asked:
                 raise WebFailure("unreachable", f"{address} says that it has not changed, which nobody asked")
             return _answer(address, status, headers, stream, limits.size, also)
     raise WebFailure("unsupported", f"{url} redirects more than {limits.redirects} times")
@@ -138,7 +140,7 @@ def _told(url: httpx2.URL, deadline: Deadline) -> Iterator[None]:
 
 @contextmanager
 def _asked(
-    url: httpx2.URL, network: Network, conditions: Mapping[str, str | None]
+    url: httpx2.URL, network: Network, conditions: Mapping[str, str]
 ) -> Iterator[tuple[int, httpx2.Headers, Iterable[bytes]]]:
     headers = {
         "Host": url.netloc.decode("ascii"),
@@ -146,7 +148,7 @@ def _asked(
         "Accept": _ACCEPT,
         "Accept-Encoding": "gzip, deflate",
         "Connection": "close",
-        **{name: value for name, value in conditions.items() if value is not None},
+        **conditions,
     }
     target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
     with (
@@ -184,9 +186,10 @@ def _answer(
     return Answer(str(url), content_type, charset, etag, last_modified, body)
 
 
-def _mark(value: str | None) -> str | None:
-    """What a server calls this version of a page; None where that is too long to be kept."""
-    return value if value and len(value) <= _LONGEST_MARK and value.isascii() else None
+def _mark(value: object) -> str | None:
+    """What a server calls this version of a page; None where it is too long to be kept, or cannot stand in a header."""
+    named = isinstance(value, str) and 0 < len(value) <= _LONGEST_MARK and value.isascii() and value.isprintable()
+    return str(value) if named else None
 
 
 def _type(header: str) -> tuple[str, str | None]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from engine.installing import how_to_install
 
@@ -35,7 +36,10 @@ def read(answer: Answer, deadline: Deadline, size: int) -> Page:
 
     Raises `WebFailure` where it has none, and where that takes too long or too much memory.
     """
-    reply = _ask(answer, deadline)
+    too_large = WebFailure("overflow", f"the text of {answer.url} has more than {size} bytes (setting web_max_bytes)")
+    reply = _ask(answer, deadline, size)
+    if reply.get("large"):
+        raise too_large
     if failure := reply.get("failure"):
         hint = f": {how_to_install(extra)}" if (extra := reply.get("extra")) else ""
         raise WebFailure("unsupported", f"{answer.url} {failure}{hint}")
@@ -43,7 +47,7 @@ def read(answer: Answer, deadline: Deadline, size: int) -> Page:
     if not text:
         raise WebFailure("unsupported", f"{answer.url} has no text; it may be made by scripts, which are not run")
     if len(text.encode(errors="replace")) > size:
-        raise WebFailure("overflow", f"the text of {answer.url} has more than {size} bytes (setting web_max_bytes)")
+        raise too_large
     return Page(text.encode(errors="replace").decode(), one_line(reply["title"]), one_line(reply["date"]))
 
 
@@ -54,9 +58,9 @@ def one_line(text: object) -> str | None:
     return shown[:_LONGEST_TITLE] or None
 
 
-def _ask(answer: Answer, deadline: Deadline) -> dict[str, str | None]:
+def _ask(answer: Answer, deadline: Deadline, size: int) -> dict[str, Any]:
     folders = [path for path in sys.path if os.path.isabs(path)]
-    limits = json.dumps([folders, _MEMORY_BYTES, max(1, round(deadline.seconds))])
+    limits = json.dumps([folders, _MEMORY_BYTES, max(1, round(deadline.seconds)), size])
     request = {"content_type": answer.content_type, "charset": answer.charset, "url": answer.url}
     with subprocess.Popen(
         [sys.executable or "", "-I", str(_PROGRAM), limits],
@@ -80,5 +84,5 @@ def _ask(answer: Answer, deadline: Deadline) -> dict[str, str | None]:
             raise
     if process.returncode:
         return {"failure": "cannot be read: the program that reads it ended early"}
-    reply: dict[str, str | None] = json.loads(said)
+    reply: dict[str, Any] = json.loads(said)
     return reply

@@ -30,8 +30,9 @@ _MARKS = (
 
 
 def main() -> None:
-    """Answer one request. The arguments are the folders of the libraries, as JSON, bytes of memory and seconds of CPU."""
-    folders, memory, seconds = json.loads(sys.argv[1])
+    """Answer one request. The arguments are the folders of the libraries, bytes of memory, seconds of CPU and characters of
+    text, all as JSON."""
+    folders, memory, seconds, most = json.loads(sys.argv[1])
     sys.path[:] = folders
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
@@ -42,6 +43,8 @@ def main() -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds / 2)
     try:
         reply = read(sys.stdin.buffer.read(), **request)
+        if len(reply["text"] or "") > most:
+            reply = {"failure": "is too large", "large": True}
     except MemoryError:
         reply = {"failure": "needs too much memory to be read"}
     except _TooSlow:
@@ -90,7 +93,7 @@ def decode(body: bytes, charset: str | None) -> str:
         try:
             # what calls itself by the older name is read as browsers do
             return body.decode({"iso-8859-1": "cp1252", "latin-1": "cp1252"}.get(name.lower(), name), "replace")
-        except (LookupError, UnicodeError):
+        except (LookupError, ValueError):  # ValueError: a name with a NUL, or bytes that are none of it
             continue
     try:
         return body.decode()

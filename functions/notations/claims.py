@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import FLAGS, Grammar, begins_line
+from engine.functions.notations.ends import Behind, Texts, ends_of
 from engine.functions.notations.tokens import BAR, BAR_WORD, CLOSING, NOISE, PREFIX, WRAPPERS, tool_names
 from engine.functions.notations.values import Values
 
@@ -27,16 +28,14 @@ _WINDOW = 600
 _SHAPE = lazy_regex(r"\s*(?:[{\[<`]|[\w.:/-]*\w(?:[({\[<=]|\s*\n\s*[<{]))")
 
 
-@lru_cache(maxsize=64)
-def _ends(element: str) -> re.Pattern[str]:
-    """Matches what closes a wrapper (with the group `close`) or opens one; `element` is one more name of a wrapper."""
-    names = rf"{PREFIX}(?:{WRAPPERS}|function|invoke{element and '|' + element})"
-    return lazy_regex(
-        rf"(?P<close></{names}\s*>|{CLOSING})"
-        rf"|<(?:{names}[\s>=]|\|?tool_calls?(?:_begin)?\|?>|start_function_call>"
-        rf"|{BAR}{BAR_WORD}{{0,60}}(?:begin|start|prefix){BAR}>|{BAR}DSML{BAR}(?!param)[^<>]{{1,80}}>)",
-        FLAGS,
-    )
+_NAMES = rf"{PREFIX}(?:{WRAPPERS}|function|invoke)"
+# What closes a wrapper (with the group `close`) or opens one.
+_TOKENS = lazy_regex(
+    rf"(?P<close></{_NAMES}\s*>|{CLOSING})"
+    rf"|<(?:{_NAMES}[\s>=]|\|?tool_calls?(?:_begin)?\|?>|start_function_call>"
+    rf"|{BAR}{BAR_WORD}{{0,60}}(?:begin|start|prefix){BAR}>|{BAR}DSML{BAR}(?!param)[^<>]{{1,80}}>)",
+    FLAGS,
+)
 
 
 @lru_cache(maxsize=64)
@@ -72,18 +71,24 @@ class Claims:
 
     # -- the end of a call that is given up
 
-    def wrapped_end(self, position: int, element: str = "") -> int:
-        """Where the wrapper whose content starts at `position` ends: behind its closing token, or at the end of the text."""
-        return self.end(_ends(element), position)
+    def wrapped_end(self, head: str, position: int, behind: Behind | None = None) -> int:
+        """Where the wrapper that `head` opens ends, of whose content the part behind `position` is claimed: behind its
+        closing token, or at the end of the text. With `behind`, only where that stands before the token.
+        """
+        return self.end(ends_of(head), position, behind)
 
-    def end(self, ends: re.Pattern[str], position: int) -> int:
+    def end(self, ends: re.Pattern[str], position: int, behind: Behind | None = None) -> int:
         """The end of the text behind `position`, by a pattern with the group `close` for what closes; the rest opens."""
-        depth, begin = 1, position
+        depth, begin, texts = 1, position, Texts(self.text, position)
         while found := ends.search(self.text, position):
             position = found.end()
             if not found["close"]:
                 depth += 1
-            elif self._is_complete(begin, found.start()):
+            elif (
+                behind.matches(self.text, begin, found.start())
+                if behind
+                else self._may_end(texts, begin, found.start())
+            ):
                 depth -= 1
             if not depth:
                 token = found[0]
@@ -94,6 +99,9 @@ class Claims:
         """Where the JSON at `position` ends; broken JSON reaches to the end of the text."""
         end = self.values.decoded(position)[1]
         return end if end >= 0 and not self.is_broken_off(end) else len(self.text)
+
+    def _may_end(self, texts: Texts, begin: int, end: int) -> bool:
+        return self._is_complete(begin, end) and not texts.holds(end)
 
     def _is_complete(self, begin: int, end: int) -> bool:
         """Can a call end at `end`? A closing token inside an argument is a part of the argument."""
@@ -119,7 +127,7 @@ class Claims:
         """The first token of a wrapper at or after `position`."""
         begin, found = self._token
         if begin < 0 or not begin <= position <= (found.start() if found else len(self.text)):
-            found = _ends("").search(self.text, position)
+            found = _TOKENS.search(self.text, position)
             self._token = (position, found)
         return found
 

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import FLAGS, Grammar, skip_space
+from engine.functions.notations.ends import nothing_follows
 from engine.functions.notations.notation import UNREAD, Answer, Reading
-from engine.functions.notations.parameters import parameters
+from engine.functions.notations.parameters import Parameters, parameters
 from engine.functions.notations.tokens import NOISE, PREFIX, WRAPPERS
 
 # Words that other markup also uses: they count only together with the name of a tool.
@@ -28,7 +29,6 @@ _NAME = lazy_regex(
 )
 _NAME_ALONE = lazy_regex(r"\s*[\w.:/-]+\s*</[\w.:-]*>")
 _NAME_BEGUN = lazy_regex(r"\s*[\w.:/-]+\s*[<\n({\[]")
-_OUTER_END = lazy_regex(rf"\s*{NOISE}(?:</{PREFIX}{WRAPPERS}\s*>|<[|\uff5c][^<>]{{0,60}}end[^<>]{{0,20}}>)", FLAGS)
 
 
 class Elements:
@@ -59,7 +59,9 @@ class Elements:
         if sure and not answer.claims.is_mention(start, bare.end() if bare else found.end()):
             element = bare["element"].lower() if bare else "invoke"
             return Reading(
-                found.end(), problem="it is not complete", claimed=answer.claims.wrapped_end(found.end(), element)
+                found.end(),
+                problem="it is not complete",
+                claimed=answer.claims.wrapped_end(f"<{element}>", found.end()),
             )
         return _alone(answer, bare) if bare and answer.claims.names_tool(bare.end()) else None
 
@@ -69,9 +71,7 @@ def _alone(answer: Answer, bare: re.Match[str]) -> Reading | None:
     text, position = answer.text, bare.end()
     closing = _NAME_ALONE.match(text, position)
     if closing is None:
-        claimed = (
-            answer.claims.wrapped_end(position, bare["element"].lower()) if _NAME_BEGUN.match(text, position) else 0
-        )
+        claimed = answer.claims.wrapped_end(bare[0], position) if _NAME_BEGUN.match(text, position) else 0
     else:
         following = skip_space(text, closing.end())
         begun = text.startswith(("<", "{"), following) and not answer.claims.begins_call(following)
@@ -90,19 +90,16 @@ def named_element(answer: Answer, start: int, position: int) -> Reading | None:
 def _read(answer: Answer, start: int, position: int, element: str, name: str) -> Reading:
     given = parameters(answer, position, element)
     if given.problem is not None:
-        reading = Reading(position, problem=given.problem)
-        reading.claimed = answer.claims.wrapped_end(position, element)
-        return reading
-    if not given.closed and not (given.values and _ends_here(answer.text, given.end)):
-        return Reading(
-            position, problem="it holds more than its parameters", claimed=answer.claims.wrapped_end(position, element)
-        )
+        return _given_up(answer, element, given, given.problem)
+    if not given.closed and not (given.values and nothing_follows(answer.text, given.end)):
+        return _given_up(answer, element, given, "it holds more than its parameters")
     reading = answer.named(name, given.values, start, given.end)
     if not given.closed:
         reading.open_from = start
     return reading
 
 
-def _ends_here(text: str, position: int) -> bool:
-    """Does the text end at `position`, or a wrapper around the call?"""
-    return skip_space(text, position) == len(text) or _OUTER_END.match(text, position) is not None
+def _given_up(answer: Answer, element: str, given: Parameters, problem: str) -> Reading:
+    reading = Reading(given.end, problem=problem, behind=given.behind())
+    reading.claimed = answer.claims.wrapped_end(f"<{element}>", given.end, reading.behind)
+    return reading

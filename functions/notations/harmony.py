@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import Grammar, skip_space
+from engine.functions.notations.ends import no_call_follows
 from engine.functions.notations.notation import Answer, Reading
 
 _HEADER = lazy_regex(
@@ -76,6 +77,8 @@ def _addressed(answer: Answer, name: str, start: int, position: int) -> Reading:
     value, end = answer.values.decoded(skip_space(answer.text, position))
     if end < 0 or answer.claims.is_broken_off(end):
         return Reading(position, problem="its arguments are not valid JSON")
+    if not (_MESSAGE_END.match(answer.text, skip_space(answer.text, end)) or no_call_follows(answer.text, end)):
+        return Reading(position, problem="its message does not end, and more follows")
     return answer.named(name, value, start, _after_message(answer.text, end))
 
 

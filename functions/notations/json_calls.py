@@ -101,6 +101,9 @@ def json_calls(answer: Answer, start: int, position: int, *, short: bool = False
             return reading
         reading.calls += item.calls
         reading.end = position = skip_space(text, item.end)
+        if not text.startswith((",", "]"), position):
+            reading.problem = "its list does not end"
+            return reading
         position += text.startswith(",", position)
 
 

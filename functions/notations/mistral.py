@@ -11,7 +11,7 @@ from engine.functions.notations.json_calls import json_calls
 from engine.functions.notations.notation import Answer, Reading
 
 _CALL = lazy_regex(r"\s*([\w.:/-]+)(?:\[CALL_ID\][^\[{]{0,60})?(?:\[ARGS\])?\s*(?=\{)")
-_ENDS = lazy_regex(r"(?P<close>\[TOOL_CALLS\]|</s>)")
+_ENDS = lazy_regex(r"(?P<close></s>)")
 
 
 class Mistral:
@@ -25,7 +25,7 @@ class Mistral:
         return {"[": r"TOOL_CALLS\]"}
 
     def read(self, answer: Answer, found: re.Match[str]) -> Reading | None:
-        """The calls; broken ones claim the text up to the next token, or to its end."""
+        """The calls; broken ones claim the rest of the message."""
         start, position = found.span()
         following = skip_space(answer.text, position)
         begins = answer.text.startswith(("{", "["), following) or _CALL.match(answer.text, following)

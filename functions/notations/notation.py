@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import Grammar
 from engine.functions.notations.claims import Claims
+from engine.functions.notations.ends import Behind
 from engine.functions.notations.values import Values
 
 UNREAD = "it is in a notation that is not read"
@@ -33,8 +34,9 @@ class Reading:
 
     `start` is where their text begins, -1 for the head. `unknown` names the tools that do not exist; their calls stay in
     the text. `problem` says why something could not be read: that part claims the text up to `claimed`, of which nothing
-    is read again. `foreign` is true if the whole notation is not read. `data` is true for JSON that calls nothing;
-    `untold` for a claim that needs no warning. `open_from` is where a call begins whose end was not seen, -1 for none.
+    is read again; `behind` tells what stands before its end, where that is known. `foreign` is true if the whole notation
+    is not read. `data` is true for JSON that calls nothing; `untold` for a claim that needs no warning. `open_from` is
+    where a call begins whose end was not seen, -1 for none.
     """
 
     end: int
@@ -44,6 +46,7 @@ class Reading:
     problem: str | None = None
     claimed: int = 0
     start: int = -1
+    behind: Behind | None = None
     foreign: bool = False
     data: bool = False
     untold: bool = False

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import FLAGS, NAMESPACE, skip_space
+from engine.functions.notations.ends import Behind
 from engine.functions.notations.notation import Answer
 from engine.functions.notations.scalars import argument
 
@@ -19,6 +20,13 @@ _KEY = lazy_regex(
     FLAGS,
 )
 _OPENS = lazy_regex(rf"<{_PAIR}key(?::\w{{1,20}})?>|<\|tool_arg:start\|>", FLAGS)
+
+_CLOSES = lazy_regex(rf"(?:</{_PAIR}value(?::\w{{1,20}})?>|<\|tool_arg:end\|>)\s*\Z", FLAGS)
+
+
+def behind_pairs() -> Behind:
+    """What stands before the end of a call with pairs."""
+    return Behind(_CLOSES)
 
 
 @dataclass

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from engine.functions.argument_names import ARGUMENT_NAMES, known_names
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import FLAGS, skip_space
+from engine.functions.notations.ends import Behind
 from engine.functions.notations.notation import Answer
 from engine.functions.notations.scalars import argument
 from engine.functions.notations.tokens import NOISE, PREFIX
@@ -26,12 +28,20 @@ _IS_JSON = lazy_regex(r"\bstring\s*=\s*[\"']false|\btype\s*=\s*[\"'](?!str)")
 
 @dataclass
 class Parameters:
-    """The arguments by name, and where they end; `closed` tells whether the element does, `problem` what is wrong."""
+    """The arguments by name, and where they end; `closed` tells whether the element does, `problem` what is wrong,
+    `child` in which child that is.
+    """
 
     values: Any = field(default_factory=dict)
     end: int = 0
     closed: bool = False
     problem: str | None = None
+    child: str = ""
+    is_json: bool = False
+
+    def behind(self) -> Behind | None:
+        """What stands before the end of the element, if its arguments are no JSON."""
+        return None if self.is_json else Behind(_behind(self.child), self.child)
 
 
 @lru_cache(maxsize=64)
@@ -41,6 +51,18 @@ def _ends(element: str, only: frozenset[str] | None = None) -> tuple[re.Pattern[
     holder = rf"\s*{NOISE}</(?:parameters|arguments|args|params|input|tool_input)>"
     names = "|".join(map(re.escape, sorted(only))) if only else r"[A-Za-z_][\w.-]{0,60}"
     return re.compile(closing, FLAGS), re.compile(rf"{closing}|{holder}|\s*{NOISE}<(?:{names})>|\s*\Z", FLAGS)
+
+
+@lru_cache(maxsize=256)
+def _behind(child: str) -> re.Pattern[str]:
+    """What ends the last parameter; `child` names one more than those of the tools."""
+    names = {name for tool in ARGUMENT_NAMES for name in known_names(tool)} | ({child} if child else set())
+    children = "|".join(map(re.escape, sorted(names)))
+    return lazy_regex(
+        rf"</(?:{PREFIX}(?:param(?:eter)?|arg(?:ument)?)|(?P<child>{children}))\s*>\s*{NOISE}"
+        rf"(?:</(?:parameters|arguments|args|params|input|tool_input)>\s*{NOISE})?\Z",
+        FLAGS,
+    )
 
 
 @lru_cache(maxsize=64)
@@ -55,6 +77,7 @@ def parameters(answer: Answer, position: int, element: str, only: frozenset[str]
     holder = None if only else _HOLDER.match(text, position)
     at = skip_space(text, holder.end() if holder else position)
     if text.startswith("{", at):
+        given.is_json = True
         value, end = answer.values.decoded(at)
         if end < 0 or answer.claims.is_broken_off(end):
             given.problem = "its arguments are not valid JSON"
@@ -115,6 +138,7 @@ def _child(
 ) -> tuple[str, object, int]:
     """A child that is named after a parameter. Its value may hold its own closing tag, if not `follows` is behind it."""
     name, position = child["name"], child.end()
+    given.child = name
     closing = re.compile(rf"{NOISE}</{re.escape(name)}>")
     if _PLACE.fullmatch(name):  # no path holds a tag: what closes the next one is of another call
         closed = answer.search(closing, position)

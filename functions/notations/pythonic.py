@@ -15,6 +15,7 @@ from engine.functions.markup_grammar import Grammar, begins_line, skip_space
 from engine.functions.notations.notation import UNREAD, Answer, Reading
 from engine.functions.notations.python_values import call_at
 
+_NO_END = "its list does not end"
 _MODULES = frozenset({"functions", "default_api", "tools", "api", "tool", "function", "client"})
 _NAMED_ARGUMENT = lazy_regex(r"\(\s*(?:\*\*|[A-Za-z_]\w*\s*=(?!=))")
 _TEXT_ARGUMENT = lazy_regex(r"\(\s*[\"']")
@@ -55,7 +56,8 @@ class Pythonic:
             return Reading(reading.end, problem="it stands in a sentence", claimed=reading.end)
         if reading.problem is None or not answer.claims.names_tool(start + 1):
             return None
-        if not (alone and _NAMED_ARGUMENT.match(answer.text, answer.text.find("(", start))):
+        bracket = answer.text.find("(", start)
+        if not (alone and (_NAMED_ARGUMENT.match(answer.text, bracket) or reading.problem == _NO_END)):
             return None  # the calls in the list are judged one by one
         reading.claimed = len(answer.text)
         return reading
@@ -89,7 +91,7 @@ def python_calls(answer: Answer, start: int, position: int, limit: int = -1) -> 
         end = skip_space(text, call.end)
         end += listed and text.startswith(",", end)
         if listed and end == call.end and not text.startswith("]", end):
-            reading.problem = "its list does not end"
+            reading.problem = _NO_END
             return reading
         one = answer.named(call.name, call.arguments, start if not reading.calls else position, call.end)
         reading.calls += one.calls
@@ -114,7 +116,8 @@ def _claimed(answer: Answer, start: int) -> Reading | None:
     alone = first and (not path or path.rstrip(".") in _MODULES)
     if not (named or alone):
         return None
-    end = _end(text, start)
+    listed = text.startswith("[", begin - 1) and begins_line(text, begin - 1)
+    end = _end(text, begin - 1 if listed else start)
     told = end < 0 or alone or answer.grammar.tag.search(text, start, end) is not None
     claimed = end if end >= 0 else len(text)
     return Reading(start, problem=UNREAD, start=begin, claimed=claimed, foreign=True, untold=not told)

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import FLAGS, Grammar, begins_line, skip_space
+from engine.functions.notations.ends import nothing_follows
 from engine.functions.notations.json_calls import json_calls
 from engine.functions.notations.notation import UNREAD, Answer, Reading
 from engine.functions.notations.tokens import tool_names
@@ -118,4 +119,6 @@ def _list(answer: Answer, begin: int, listed: re.Match[str]) -> Reading:
         return reading
     fence = _FENCE.match(answer.text, reading.end) if listed["fence"] else None
     reading.end = fence.end() if fence else reading.end
+    if listed["fence"] and not fence and not nothing_follows(answer.text, reading.end):
+        return Reading(reading.end, problem="the fence around it is not closed", start=begin, claimed=len(answer.text))
     return reading

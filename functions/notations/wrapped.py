@@ -15,9 +15,10 @@ from collections.abc import Mapping
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import FLAGS, Grammar, skip_space
 from engine.functions.notations.elements import named_element
+from engine.functions.notations.ends import ANY_END, ends_of, no_call_follows, nothing_follows
 from engine.functions.notations.json_calls import json_calls
 from engine.functions.notations.notation import UNREAD, Answer, Reading
-from engine.functions.notations.pairs import pairs
+from engine.functions.notations.pairs import behind_pairs, pairs
 from engine.functions.notations.pythonic import begins_python, python_calls
 from engine.functions.notations.tokens import BAR, BAR_WORD, CLOSING, GAP, MARK, OPENING
 
@@ -32,8 +33,8 @@ _WORD = lazy_regex(
 _TYPE = lazy_regex(rf"\s*function\s*<{BAR}{BAR_WORD}{{0,40}}sep{BAR}>(?=\s*<)", FLAGS)
 _FENCE = lazy_regex(r"\s*```")
 _END = lazy_regex(rf"\s*(?:{CLOSING})", FLAGS)
-# Behind a call without an end the next one begins a line; in the same line it may stand in a value that ended early.
-_FOLLOWS = lazy_regex(rf"\s*\Z|[ \t]*\n\s*<(?:{OPENING})", FLAGS)
+_HEAD = lazy_regex(rf"<(?:{OPENING})|\[TOOL_REQUEST\]", FLAGS)
+_NO_END = "it does not end, and more follows"
 _BARRED = lazy_regex(rf"<{BAR}")
 _PYTHON_TAG = lazy_regex(r"<\|(?:python_|interpreter)", FLAGS)
 _ALL = lazy_regex(r"<\|recipient\|>\s*all\s*(?:<\|content\|>)?", FLAGS)
@@ -71,8 +72,13 @@ class Wrapped:
             foreign = _PYTHON_TAG.match(answer.text, start) is not None or answer.text.startswith("<", following)
             reading = Reading(following, problem=UNREAD if foreign else "it holds no call", foreign=foreign)
         reading = whole(answer, reading)
+        if reading.problem is None and not _is_closed(answer, start, reading.end):
+            if not no_call_follows(answer.text, reading.end):
+                reading = Reading(reading.end, problem=_NO_END)
+            elif ends_of(found[0]) is not ANY_END:
+                reading.open_from = start
         if reading.problem is not None:
-            reading.claimed = answer.claims.wrapped_end(max(reading.end, position))
+            reading.claimed = answer.claims.wrapped_end(found[0], max(reading.end, position), reading.behind)
         return _closed(answer, reading)
 
 
@@ -106,11 +112,14 @@ def _objects(answer: Answer, start: int, position: int) -> Reading:
     reading = json_calls(answer, start, position, short=True)
     if not reading.calls and not reading.unknown and reading.problem is None:
         reading.problem = "it holds no name and arguments"
+    lines = False
     while reading.problem is None:
         again = _JSON_AGAIN.match(answer.text, reading.end)
         more = json_calls(answer, again.end(), again.end(), short=True) if again else None
-        if more is None or not (more.calls or more.unknown or more.problem):
-            return reading
+        if again is None or more is None or not (more.calls or more.unknown or more.problem):
+            unsure = lines and not _is_closed(answer, start, reading.end)
+            return Reading(reading.end, problem=_NO_END) if unsure else reading
+        lines = lines or not again[0].strip()
         reading.calls += more.calls
         reading.unknown += more.unknown
         reading.end, reading.problem = more.end, more.problem
@@ -137,14 +146,17 @@ def _word(answer: Answer, start: int, position: int) -> Reading | None:
     given = pairs(answer, at)
     if given is None:
         return answer.named(name, {}, start, at) if _END.match(text, at) else None
-    if given.problem is None and not (_END.match(text, given.end) or _FOLLOWS.match(text, given.end)):
-        given.problem = "it holds more than its arguments"
-    if given.problem is not None:
-        return Reading(at, problem=given.problem)
-    reading = answer.named(name, given.values, start, given.end)
-    if skip_space(text, given.end) == len(text):
-        reading.open_from = start
-    return reading
+    sure = _is_closed(answer, start, given.end) or nothing_follows(text, given.end)
+    if given.problem is not None or not sure:
+        return Reading(at, problem=given.problem or "it holds more than its arguments", behind=behind_pairs())
+    return answer.named(name, given.values, start, given.end)
+
+
+def _is_closed(answer: Answer, start: int, position: int) -> bool:
+    """Is the token that closes the wrapper at `start` the next behind `position`?"""
+    head = _HEAD.match(answer.text, start)
+    closing = ends_of(head[0]).match(answer.text, skip_space(answer.text, position)) if head else None
+    return closing is not None and closing["close"] is not None
 
 
 def whole(answer: Answer, reading: Reading) -> Reading:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup_grammar import FLAGS, Grammar
 from engine.functions.markup_tags import decode_entities
+from engine.functions.notations.ends import Behind
 from engine.functions.notations.notation import Answer, Reading
 from engine.functions.notations.scalars import argument
 
@@ -18,6 +19,7 @@ _ARGUMENT_END = "<|close|>argument<|sep|>"
 _OPENS = lazy_regex(r"<\|open\|>argument\s", FLAGS)
 _END = lazy_regex(r"\s*<\|close\|>call<\|sep\|>", FLAGS)
 _ENDS = lazy_regex(r"(?P<close><\|close\|>call<\|sep\|>)|<\|open\|>call\s", FLAGS)
+_CLOSES = lazy_regex(r"<\|close\|>argument<\|sep\|>\s*\Z", FLAGS)
 _THOUGHT_END = "<|close|>think<|sep|>"
 
 
@@ -45,7 +47,7 @@ class Xtml:
         else:
             reading = _read(answer, start, opened.end(), name)
         if reading.problem is not None:
-            reading.claimed = answer.claims.end(_ENDS, reading.end)
+            reading.claimed = answer.claims.end(_ENDS, reading.end, reading.behind)
         return reading
 
 
@@ -65,11 +67,11 @@ def _read(answer: Answer, start: int, position: int, name: str) -> Reading:
         key = attributes.get("key", "")
         end = answer.find(_ARGUMENT_END, opened.end())
         if end < 0 or _OPENS.search(text, opened.end(), end):
-            return Reading(begin, problem=f"its argument {key!r} is not closed")
+            return Reading(begin, problem=f"its argument {key!r} is not closed", behind=Behind(_CLOSES))
         is_json = attributes.get("type", "string") != "string"
         given[key] = argument(key, text[opened.end() : end], is_json=is_json)
         position = end + len(_ARGUMENT_END)
     closing = _END.match(text, position)
     if closing is None:
-        return Reading(begin, problem="it holds more than its arguments")
+        return Reading(begin, problem="it holds more than its arguments", behind=Behind(_CLOSES) if given else None)
     return answer.named(name, arguments, start, closing.end())

@@ -48,6 +48,25 @@ DAMAGES = (
 _CLOSES = re.compile(r"</[^<>]*>|<\|\"\|>|<escape>|<\|close\|>|[\"'`}\])]|<[|\uff5c][^<>]*end[^<>]*>")
 _CLOSES_BEFORE = re.compile(r"</[^<>]*>|<\|\"\|>|<escape>|[\"'](?=[,\s])")
 _EACH = 3
+_ENDS = re.compile(
+    r"\s*(?:</[^<>]*>|\]<\]minimax\[>\[|<\|\"\|>|<escape>|<\|close\|>\w+<\|sep\|>|\"\"\"|'''|```|[\"'}\])]"
+    r"|<end_function_call>|\[END_TOOL_REQUEST\]|<[|\uff5c/]?[\w\u2581:/]+[|\uff5c]>|\Z)"
+)
+"""What ends an argument, or the call that it stands in."""
+_AROUND = re.compile(
+    r"\s*(?:</?(?:\w+:|[|\uff5c]DSML[|\uff5c])?(?:function|tool)[_\u2581]calls>|<\|close\|>tools<\|sep\|>|\]<\]minimax\[>\["
+    r"|(?<=</invoke>)\s*</[^<>]*tool_call>|(?<=</invoke>\n\]<\]minimax\[>\[)</tool_call>|(?<=</invoke>)\s*\]<\]minimax\[>\[|(?<=</function>)\s*</[^<>]*tool_call>"
+    r"|(?<=</steptml:invoke>)<\uff5ctool_call_end\uff5c>"
+    r"|<[|\uff5c](?:tool.calls.section.end|tool.calls.end|calls)[|\uff5c]>|Observation: )\Z"
+)
+"""What ends a list of calls, which are whole without it."""
+_FOREIGN = (
+    *("}</tool_call>", "</p></tool_call>", "}</function_calls>", "</b></invoke>", "}</function>", ")</tool_code>"),
+    *("}<|im_end|>", "}<|call|>", "]<|tool_call_end|>", "</i><|end|>", "}<tool_call|>", "}<|close|>call<|sep|>"),
+    *("}[END_TOOL_REQUEST]", "\n```\n", "}\n```\n", "</arg_value></function_calls>", "</parameter></tool_calls>"),
+    *("</arg_value><|im_end|>", "</parameter><|stop|>", "</body></tool_call>", "</tool_sep></tool_call>"),
+)
+"""Ends of calls in some notation, behind what an argument may end with."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +87,7 @@ def plants(seed: int = 1) -> list[Plant]:
     random = Random(seed)
     notations = [*_notations()]
     chosen = [damage for plant in notations for damage in _damaged(plant, random)]
-    return [*notations, *chosen, *_corpus(random)]
+    return [*notations, *chosen, *early_ends(random), *_corpus(random)]
 
 
 def _notations() -> Iterator[Plant]:
@@ -81,6 +100,38 @@ def _notations() -> Iterator[Plant]:
                 words = [before, planted, after]
                 head, command, tail = (json.dumps(word)[1:-1] for word in words) if escaped else words
                 yield Plant(begin + head + command + tail + end, len(begin + head), body, notation in SPOKEN)
+
+
+def early_ends(random: Random) -> Iterator[Plant]:
+    """In each argument: what ends it and all around it but for the call, or a call elsewhere; on the next line a command."""
+    before, after = _TEXT.split("@")
+    for notation in NOTATIONS + CHILDREN + OWN:
+        begin, end = notation.split("§")
+        if any(word in begin[:20].lower() for word in ("think", "analysis", "thought", "inner")):
+            continue  # the end of thoughts is no more than a sign
+        body = notation in OWN and begin.endswith((">", ">\n"))
+        foreign = () if body else [sign for sign in _FOREIGN if "`" not in sign or notation not in OWN]
+        signs = [(sign, planted) for sign in _inner_ends(end) for planted in PLANTED]
+        signs += [
+            (sign, planted)
+            for sign in foreign
+            if not end.startswith(sign.strip())
+            for planted in random.sample(PLANTED, _EACH)
+        ]
+        for sign, planted in signs:
+            head = begin + before + sign + "\n"
+            yield Plant(head + planted + after + end, len(head), body, spoken=True)
+
+
+def _inner_ends(end: str) -> list[str]:
+    """The beginnings of `end` that do not end the call."""
+    ends, position = [0], 0
+    while position < len(end) and (found := _ENDS.search(end, position)) is not None:
+        position = found.end()
+        ends.append(position)
+    while len(ends) > 1 and _AROUND.search(end, 0, ends[-1]):
+        ends.pop()
+    return [end[:each] for each in ends[1:-1]]
 
 
 def _damaged(plant: Plant, random: Random) -> Iterator[Plant]:

@@ -15,7 +15,7 @@ import pytest
 from . import oracle
 from .__main__ import batch
 from .oracle import judge, strict_calls
-from .planted import CHILDREN, NOTATIONS, OWN, PLANTED, fault, plants, ran
+from .planted import CHILDREN, NOTATIONS, OWN, PLANTED, Plant, early_ends, fault, plants, ran
 
 
 def test_damaged_answers_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,10 +87,19 @@ def _cost(text: str) -> float:
 
 
 @pytest.mark.parametrize("opening", ["<tool_call>set\n", "<tool_calls><tool_call>set<tool_sep>\n"])
-def test_what_stands_behind_a_value_that_ended_early_is_no_call_of_its_own(opening: str) -> None:
+@pytest.mark.parametrize("between", [" ", "\n", "\n</tool_calls>\n", "<|im_end|>\n"])
+def test_what_stands_behind_a_value_that_ended_early_is_no_call_of_its_own(opening: str, between: str) -> None:
     """Found by plants of the seed 77: the answer is cut off before the real end of the value."""
     before = f"{opening}<arg_key>path</arg_key>\n<arg_value>d.md</arg_value>\n<arg_key>body</arg_key>\n"
-    before += "<arg_value>Use</arg_value> "
+    before += f"<arg_value>Use</arg_value>{between}"
     for planted in PLANTED:
-        if planted.startswith("<"):
-            assert ran(before + planted, len(before)) is None, planted
+        assert fault(Plant(before + planted, len(before))) is None, planted
+
+
+def test_every_notation_is_ended_early() -> None:
+    """Each notation that ends in more than one sign is planted behind the signs that do not end the call."""
+    ended = list(early_ends(Random(1)))
+    assert {plant.text.split("Use ")[0] for plant in ended} >= {
+        each.split("\u00a7")[0] for each in NOTATIONS[:6] + CHILDREN
+    }
+    assert len(ended) > 5_000
