@@ -66,6 +66,7 @@ class KeptOutput:
             raise
         self._source = ""
         self._lock = threading.Lock()
+        self._users = 1
         self.failure: str | None = None
         """Why the file ends before the output does."""
 
@@ -82,9 +83,22 @@ class KeptOutput:
             except OSError as error:
                 self.failure = f"{self.path} could not be written: {error.strerror}"
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While the file stays open, also when it is closed meanwhile: a command that was kept still prints."""
+        with self._lock:
+            self._users += 1
+        try:
+            yield
+        finally:
+            self.close()
+
     def close(self) -> None:
-        """Close the file."""
-        os.close(self._file)
+        """Close the file, once nobody holds it any more."""
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                os.close(self._file)
 
     def _append(self, data: bytes) -> None:
         view = memoryview(data)
