@@ -39,17 +39,14 @@ def stay_attached(db: Database, given: Path | None, interrupt: Interrupt, *, wai
     interrupt.take(db.kept_jobs)
     if wait and not interrupt.struck:
         for row in kept:
-            follow = f"engine stream{db_flag(given)} {row['run']} {shlex.quote(shown_path(row['path']))} --follow"
-            say(f"kept: {shown_path(row['path'])} goes on; '{follow}' shows what it prints", "cyan")
-        say(f"Ctrl-C ends {_them(kept)}", dim=True)
+            path = shown_path(row["path"])
+            say(f"kept: {path} goes on; this shows what it prints:", "cyan")
+            say(f"  engine stream{db_flag(given)} {row['run']} {shlex.quote(path)} --follow")
+        say(f"Ctrl-C ends {'it' if len(kept) == 1 else f'all {len(kept)}'}", dim=True)
         db.kept_jobs.wait()
     db.kept_jobs.close()
     for row in db.rows(_KEPT, (alive,)):
         say(f"kept: {shown_path(row['path'])} {_end(row)}", dim=True)
-
-
-def _them(kept: list[Row]) -> str:
-    return "it" if len(kept) == 1 else f"all {len(kept)}"
 
 
 def _end(row: Row) -> str:

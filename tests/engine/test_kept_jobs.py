@@ -281,7 +281,7 @@ def test_the_command_stays_until_what_it_keeps_has_ended(folder: Path, model: st
     (folder / "stop").touch()
     _, stderr = process.communicate(timeout=SECONDS)
     assert process.returncode == 0
-    assert "goes on; 'engine stream demo " in stderr
+    assert "  engine stream demo 'sh://turn_1/" in stderr
     assert "has ended, exit code 3" in stderr
 
 
