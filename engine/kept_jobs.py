@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -31,7 +30,7 @@ class KeptJobs:
                 from .effects.watched import Watched
 
                 self.watched = Watched(kept=True)
-                atexit.register(_close, self.watched, os.getpid())
+                atexit.register(self.watched.close)
             watched = self.watched
         return watched.start(db, job)
 
@@ -55,13 +54,8 @@ class KeptJobs:
             self._closed = True
         if self.watched:
             self.watched.close()
+            atexit.unregister(self.watched.close)
 
     def __del__(self) -> None:
         """Have them end where nobody has a handle on the file any more; that is not waited for."""
         self.stop()
-
-
-def _close(watched: Watched, pid: int) -> None:
-    """At the end of Python; a process that was forked has none of the threads."""
-    if os.getpid() == pid:
-        watched.close()

@@ -152,16 +152,24 @@ from jobs as j
 where j.ended_at is null
     and not exists (select 1 from leases as l where l.run_id = j.run_id and l.token = j.lease);
 
--- All processes without an end, each with the driver that held its run last, or with its keeper.
+-- All processes without an end, each with the driver that held its run last, or with its keeper. 'is_unheeded' is 1 for a
+-- kept one that was to end for as long as a lease lasts.
 create view _unfinished_processes as
-select f.id as effect_id, f.run_id, 'finish_effect' as door, f.identity, l.holder, l.token, 0 as kept
+select f.id as effect_id, f.run_id, 'finish_effect' as door, f.identity, l.holder, l.token, 0 as kept,
+    0 as is_unheeded
 from effects as f
 left join leases as l on l.run_id = f.run_id
 where f.state = 'started' and f.kind = 'process'
 union all
 select
     j.effect_id, j.run_id, 'finish_job', j.identity, coalesce(k.keeper, l.holder),
-    case when k.effect_id is null then l.token else k.token end, k.effect_id is not null
+    case when k.effect_id is null then l.token else k.token end, k.effect_id is not null,
+    k.effect_id is not null and exists (
+        select 1
+        from process_cancels as c
+        join settings as s on s.name = 'lease_seconds'
+        where c.effect_id = j.effect_id and c.created_at < now() - 1000 * s.value
+    )
 from jobs as j
 left join _kept_jobs as k on k.effect_id = j.effect_id
 left join leases as l on l.run_id = j.run_id

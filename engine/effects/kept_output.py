@@ -83,15 +83,10 @@ class KeptOutput:
             except OSError as error:
                 self.failure = f"{self.path} could not be written: {error.strerror}"
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """While the file stays open, also when it is closed meanwhile: a command that was kept still prints."""
+    def hold(self) -> None:
+        """Have the file stay open until one more `close`: a command that was kept still prints when its run has ended."""
         with self._lock:
             self._users += 1
-        try:
-            yield
-        finally:
-            self.close()
 
     def close(self) -> None:
         """Close the file, once nobody holds it any more."""

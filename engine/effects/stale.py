@@ -32,12 +32,16 @@ def heal(db: Store) -> None:
 def is_left(db: Store, process: Row) -> bool:
     """Whether nobody watches a process any more.
 
-    The engine that started it is provably dead, because one that ends by itself ends its processes first; or it is this one,
-    which could not write how a job that was kept ended.
+    The engine that started it is provably dead, because one that ends by itself ends its processes first. A job that was
+    kept is left, too, where that engine is this one, which could not write how it ended, and where nobody can tell whether
+    that engine is alive, and it has not heeded a request to end the job.
     """
     holder = read_identity(process["holder"])
-    if holder is None or not process["kept"] or holder != this_process():
-        return holder is not None and state(holder) == "dead"
-    from .watched import is_watched_here
+    if holder is None:
+        return False
+    if process["kept"] and holder == this_process():
+        from .watched import is_watched_here
 
-    return not is_watched_here(db.place, process["effect_id"])
+        return not is_watched_here(db.place, process["effect_id"])
+    found = state(holder)
+    return found == "dead" or (found == "unknown" and bool(process["is_unheeded"]))

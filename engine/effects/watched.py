@@ -6,9 +6,9 @@ They write through one handle of their own on the file, in transactions of one r
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -76,6 +76,7 @@ class Watched:
         self._db: Store | None = None
         self._lock = threading.Lock()
         self._closing = threading.Event()
+        self._pid = os.getpid()
         self._running: dict[int, tuple[int, threading.Thread]] = {}
 
     def start(self, db: Store, job: Job) -> Mapping[str, Any] | None:
@@ -93,7 +94,14 @@ class Watched:
             self._running = {each: running for each, running in self._running.items() if running[1].is_alive()}
             self._running[job.effect_id] = (job.effect["run_id"], thread)  # first: a signal may end the waiting
             _here.add((self._db.place, job.effect_id))
-            thread.start()
+            if job.kept is not None:
+                job.kept.hold()
+            try:
+                thread.start()
+            except BaseException:
+                del self._running[job.effect_id]
+                self._let_go(job)
+                raise
         job.settled.wait()
         if job.error is not None and not job.started:
             raise job.error
@@ -118,7 +126,9 @@ class Watched:
         self._closing.set()
 
     def close(self) -> None:
-        """End all of them and wait for that."""
+        """End all of them and wait for that; a process that was forked has none of them."""
+        if os.getpid() != self._pid:
+            return
         self.stop()
         with self._lock:  # who starts one has started it, or will see that it is too late
             running = tuple(self._running.values())
@@ -129,11 +139,13 @@ class Watched:
             if self._db is not None:
                 self._db.close()
 
-    def _watch(self, job: Job) -> None:
-        with nullcontext() if job.kept is None else job.kept.held():
-            self._run(job)
+    def _let_go(self, job: Job) -> None:
+        assert self._db is not None, "a job was started"
+        _here.discard((self._db.place, job.effect_id))
+        if job.kept is not None:
+            job.kept.close()
 
-    def _run(self, job: Job) -> None:
+    def _watch(self, job: Job) -> None:
         asked = _Ending(job.stopped, self._closing, partial(self._value, TO_END, job.effect_id))
         try:
             with job.place.confine() as confined:
@@ -159,8 +171,7 @@ class Watched:
                 self._break(job, error)
         finally:
             job.settled.set()
-            assert self._db is not None, "a job was started"
-            _here.discard((self._db.place, job.effect_id))
+            self._let_go(job)
 
     def _started(self, job: Job, identity: ProcessIdentity) -> None:
         self._insert("start_job", effect_id=job.effect_id, identity=identity.to_json(), lease=job.token)

@@ -12,15 +12,17 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from audit import audit
-from driving import DONE, GO_ON, fresh, heed_signals, script
+from driving import DONE, GO_ON, Clock, fresh, heed_signals, script
 from engine_cli import ENGINE, SECONDS, database, environment
 from engine_cli import engine as run_engine
 from terminal import Terminal
@@ -130,8 +132,8 @@ def test_closing_the_file_ends_what_is_kept_however_it_resists(tmp_path: Path, r
         assert "interrupted: the engine was stopped" in packet(db, 3)
 
 
-@pytest.mark.parametrize(("ends", "sandbox"), [("", "off"), ("kill", "off"), ("kill", "auto")])
-def test_a_process_that_ends_leaves_nothing_that_it_kept(tmp_path: Path, root: Path, ends: str, sandbox: str) -> None:
+def keep_and_end(tmp_path: Path, root: Path, ends: str, sandbox: str = "off") -> Path:
+    """Have a process keep a command and end, by a kill or not; returns its file."""
     path = tmp_path / "t.db"
     model = script(tmp_path, KEEP.format(f"{PID}touch up; sleep 600") + DONE)
     code = (
@@ -140,9 +142,14 @@ def test_a_process_that_ends_leaves_nothing_that_it_kept(tmp_path: Path, root: P
         "while not os.path.exists(sys.argv[3] + '/up'): time.sleep(0.02)\n"
         "if sys.argv[4]: os.kill(os.getpid(), 9)"
     )
-    subprocess.run(
-        [sys.executable, "-c", code, str(path), model, str(root), ends, sandbox], check=False, timeout=SECONDS
-    )
+    arguments = [str(path), model, str(root), ends, sandbox]
+    subprocess.run([sys.executable, "-c", code, *arguments], check=False, timeout=SECONDS)
+    return path
+
+
+@pytest.mark.parametrize(("ends", "sandbox"), [("", "off"), ("kill", "off"), ("kill", "auto")])
+def test_a_process_that_ends_leaves_nothing_that_it_kept(tmp_path: Path, root: Path, ends: str, sandbox: str) -> None:
+    path = keep_and_end(tmp_path, root, ends, sandbox)
     if sandbox == "off":
         wait_until(lambda: is_gone((root / "pid").read_text()))
     with engine.open(path) as db:
@@ -151,6 +158,27 @@ def test_a_process_that_ends_leaves_nothing_that_it_kept(tmp_path: Path, root: P
         assert db.value("select count(*) from known_entries where state = 'streaming'") == 0
         assert db.value("select status from runs") == 200
     audit(path)
+
+
+def test_a_keeper_that_may_be_dead_is_asked_first(tmp_path: Path, root: Path) -> None:
+    path = keep_and_end(tmp_path, root, "kill")
+    with closing(sqlite3.connect(path)) as file, file:  # it ran on another machine
+        (holder,) = file.execute(
+            "select json_set(detail ->> '$.keeper', '$.boot_id', 'b', '$.machine', 'm') from jobs"
+        ).fetchone()
+        file.execute("update jobs set detail = json_object('keeper', ?)", (holder,))
+    clock = Clock()
+    with engine.open(path, clock=clock) as db:
+        drive(db, root, DONE)
+        with pytest.raises(Conflict, match="engine abort demo"):
+            db.purge("demo")
+        db.abort("demo")
+    with engine.open(path, clock=clock) as db:
+        assert db.value(ALIVE) == 1
+    clock.now += 1_000_000
+    with engine.open(path, clock=clock) as db:
+        assert db.value("select outcome from jobs") == "cancelled"
+        db.purge("demo")
 
 
 def test_another_handle_follows_drives_and_ends_what_is_kept(db: engine.Database, root: Path) -> None:

@@ -1714,7 +1714,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _undo_hearers (run_id, command_id)
 -- view _undo_plans (run_id, way, turn, plan)
 -- view _undo_swaps (run_id, way, turn, loses, keeps)
--- view _unfinished_processes (effect_id, run_id, door, identity, holder, token, kept)
+-- view _unfinished_processes (effect_id, run_id, door, identity, holder, token, kept, is_unheeded)
 -- view _unmatched_references (turn_id, scope, prompt)
 -- view _unnarrowed_turns (turn_id, prompt)
 -- view _unread_pictures (turn_id, project_id, root, path, size, sha256, format)
