@@ -299,6 +299,13 @@ select effect_id, outcome, exit_code, detail, lease
 from jobs
 where false;
 
+create view end_kept_jobs as
+-- Ask for the end of the background commands that a run and the runs below it have kept: insert into end_kept_jobs (run,
+-- reason). An abort by 'engine abort' or by an app does it, too.
+select alias as run, null as reason
+from runs
+where false;
+
 create view cancel_process as
 -- Ask for the end of a process: insert into cancel_process (run, path, asked_by, reason). 'path' is that of its log entry
 -- or of its output; whoever drives the run ends it.

@@ -216,3 +216,15 @@ begin
         and p.path = new.path
         and u.effect_id not in (select effect_id from process_cancels);
 end;
+
+create trigger end_kept_jobs__ask
+instead of insert on end_kept_jobs
+begin
+    insert into process_cancels (effect_id, asked_by, reason, created_at)
+    select k.effect_id, 'an abort', new.reason, now()
+    from _kept_jobs as k
+    join runs as r on r.alias = new.run
+    left join children as c on c.run_id = k.run_id
+    where (k.run_id = r.id or instr(c.lineage, '/' || r.id || '/'))
+        and k.effect_id not in (select effect_id from process_cancels);
+end;

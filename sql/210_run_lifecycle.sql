@@ -201,8 +201,7 @@ begin
     where run_id = new.parent_run_id;
 end;
 
--- Cancel the open proposals, commands and effects of the run, then end its open turn and its active loop at 499. A run that
--- has ended and of which a command was kept stays as it is.
+-- Cancel the open proposals, commands and effects of the run, then end its open turn and its active loop at 499.
 create trigger _abort_run__abort
 instead of insert on _abort_run
 begin
@@ -231,15 +230,10 @@ begin
         and status < 103 and status >= 102 - 2 * exists (select 1 from children where run_id = new.run_id);
     update runs
     set status = 499
-    where id = new.run_id
-        and (
-            (status < 203 and status <> 200)
-            or not exists (select 1 from _kept_jobs as k where k.run_id = new.run_id)
-        );
+    where id = new.run_id;
 end;
 
--- Check the options, configure the run, abort it where the state says so, with what it and the runs below it have kept,
--- and queue a loop where there is a body.
+-- Check the options, configure the run, abort it where the state says so, and queue a loop where there is a body.
 create trigger _steer_run__steer
 instead of insert on _steer_run
 begin
@@ -272,15 +266,6 @@ begin
         next_loop = next_loop + (new.body is not null),
         updated_at = now()
     where id = new.run_id;
-    insert into process_cancels (effect_id, asked_by, reason, created_at)
-    select k.effect_id, 'an abort', json_extract(new.attributes, '$.outcome'), now()
-    from _kept_jobs as k
-    where json_extract(new.attributes, '$.state') = 'cancelled'
-        and (
-            k.run_id = new.run_id
-            or instr((select c.lineage from children as c where c.run_id = k.run_id), '/' || new.run_id || '/')
-        )
-        and k.effect_id not in (select effect_id from process_cancels);
     insert into _abort_run (run_id, reason)
     select r.id, json_extract(new.attributes, '$.outcome')
     from runs as r

@@ -223,7 +223,6 @@ def test_an_abort_ends_what_a_run_and_its_children_keep(db: engine.Database, roo
     db.kept_jobs.wait()
     notes = db.tuples("select outcome, json_extract(detail, '$.note') from jobs")
     assert notes == [("cancelled", "stopped by an abort: enough")] * 2
-    assert db.tuples("select distinct status from runs") == [(200,)]
 
 
 def test_a_purge_and_a_rewind_are_refused_while_something_is_kept(db: engine.Database, root: Path) -> None:

@@ -1768,6 +1768,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view decisions (run, turn, path, kind, target, decision, decided_by, reason, decided, command_id, proposal_id)
 -- view dispatch (run, lease, only)
 -- view document_references (project, source, line, title, target, chars)
+-- view end_kept_jobs (run, reason)
 -- view end_preparation (run, lease)
 -- view end_step (run, step, lease)
 -- view end_workflow (run, lease)
@@ -2073,6 +2074,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger effects__keep_keys on effects
 -- trigger effects__keep_rows on effects
 -- trigger effects__keep_state on effects
+-- trigger end_kept_jobs__ask on end_kept_jobs
 -- trigger end_preparation__end on end_preparation
 -- trigger end_step__end on end_step
 -- trigger end_workflow__end on end_workflow
