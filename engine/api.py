@@ -34,6 +34,8 @@ class Database(Outputs, Past, WorkflowRuns):
 
     _pool: Pool | None = None
     _pool_closed = False
+    _ends_kept_jobs = True
+    """Whether the commands that were kept end with this handle, and not with the one that it comes from."""
 
     @expects(prompt="a text", run=_TEXT, **_CALLBACKS)
     def run(
@@ -274,10 +276,12 @@ class Database(Outputs, Past, WorkflowRuns):
     def close(self) -> None:
         """Close the file; closing twice is harmless. Raises `Conflict` (409) while a run is driven through this handle.
 
-        What asyncio awaits has a handle of its own: a run that is driven goes on to its end, one that is followed raises
-        `Conflict`.
+        Commands in the background that were kept beyond their runs are ended, which takes some seconds at most. What asyncio
+        awaits has a handle of its own: a run that is driven goes on to its end, one that is followed raises `Conflict`.
         """
         super().close()
+        if self._ends_kept_jobs:
+            self.kept_jobs.close()
         if "_handles" in self.__dict__:  # asyncio is slow to import
             self._handles.close()
         with self._pooling:
@@ -312,6 +316,7 @@ class Database(Outputs, Past, WorkflowRuns):
             config=self.config,
         )
         db.given_models, db.keys = self.given_models, self.keys
+        db.kept_jobs, db._ends_kept_jobs = self.kept_jobs, False
         if tools:
             db.use_tools(self.given_tools)
         return db

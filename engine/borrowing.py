@@ -23,6 +23,8 @@ class Borrower(Database):
     connection. What belongs to a run is here or in the file, never on a connection.
     """
 
+    _ends_kept_jobs = False
+
     def __init__(self, pool: Pool) -> None:
         pool.enter()
         owner = pool.owner
@@ -30,6 +32,7 @@ class Borrower(Database):
         self.synchronous, self.read_only, self.trust = owner.synchronous, owner.read_only, owner.trust
         self.clock, self.rights, self.config, self.keys = owner.clock, owner.rights, owner.config, owner.keys
         self.given_models, self.given_tools = owner.given_models, owner.given_tools
+        self.kept_jobs = owner.kept_jobs
         self.identity = pool.identity
         self.clear_errors = ClearErrors(owner.path)
         self._leaves_log = True

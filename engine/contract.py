@@ -168,7 +168,8 @@ class Proposal(TypedDict):
 
     `kind` says what it is (`question`, `process`, `file_write`, …), `detail` is the question, the command line or the
     diff, `path` is what `resolve` takes. `since` is a time in UTC. `background` is 1 for a command that would run on in the
-    background, else 0. `tree` names the runs above one that was delegated to and itself, from the top down.
+    background, else 0, and `kept` for one of these that would outlive its task. `tree` names the runs above one that was
+    delegated to and itself, from the top down.
     """
 
     run: str
@@ -182,6 +183,7 @@ class Proposal(TypedDict):
     proposal_id: int
     background: int
     tree: str | None
+    kept: int
 
 
 class _OfARun(TypedDict):

@@ -20,6 +20,7 @@ from .errors import Conflict, EngineError, ValidationError
 from .functions.limits import Allowance
 from .given_models import GivenModels
 from .header import check_header
+from .kept_jobs import KeptJobs
 from .keys import Keys
 from .lines import Line, line_for
 from .locate import remove
@@ -92,6 +93,7 @@ class Store:
         self.given_tools: GivenTools | None = None
         self.config = config
         self.keys: Keys = Keys(files=config)
+        self.kept_jobs: KeptJobs = KeptJobs()
         self.line: Line = line_for(self.place)
         self.rights = Rights(None if str(path) == MEMORY else self.place)
         check_header(self.path, read_only=read_only)

@@ -177,8 +177,10 @@ def new_alias(db: Store, origin: str) -> str:
 
 
 def abort(db: Store, run: str, reason: str = "aborted") -> None:
-    """End the active loop of `run` with status 499; queued prompts stay. Raises `NotFound` (404) for an unknown run."""
-    db.insert("verb_set", run=run, path=f"run://{run}", state="cancelled", outcome=reason)
+    """End the active loop of `run` with status 499, and what it has kept; queued prompts stay. Raises `NotFound` (404)."""
+    with db.transaction():
+        db.insert("verb_set", run=run, path=f"run://{run}", state="cancelled", outcome=reason)
+        db.insert("end_kept_jobs", run=run, reason=reason)
 
 
 def resolve(

@@ -85,7 +85,7 @@ class _Follower:
 
     def ended(self) -> bool:
         running = self._db.row("select * from _unfinished_processes where effect_id = ?", (self._effect_id,))
-        return running is None or is_left(running)
+        return running is None or is_left(self._db, running)
 
     def news(self) -> Iterator[Output]:
         pieces = self._db.tuples(_PIECES, (*self._entry, self._last))

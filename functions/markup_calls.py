@@ -32,8 +32,8 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
 }
 _TEXT_TOOLS = frozenset({"update", "think"})
 _KNOWN = frozenset({"path", "to", "status", "visibility", "options", "tags", "query", "filter", "pattern"})
-_KNOWN |= frozenset({"line", "limit", "results", "manifest", "map", "state", "outcome", "background"})
-_FLAGS = frozenset({"manifest", "map", "background"})
+_KNOWN |= frozenset({"line", "limit", "results", "manifest", "map", "state", "outcome", "background", "keep"})
+_FLAGS = frozenset({"manifest", "map", "background", "keep"})
 _HEREDOC = lazy_regex(r"\s*<<([A-Z][A-Za-z0-9_]*)(?=\s)(.*)(?<=\s)\1\s*", re.DOTALL)
 
 

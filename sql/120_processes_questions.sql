@@ -15,7 +15,8 @@ insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, 
     ('sh', 50, 1, 1, 0, '["act"]', '["no_proposals","no_processes"]',
         json('{"type": "object", "properties": {
             "body": {"type": "string", "description": "the shell command"},
-            "background": {"type": "boolean", "description": "go on while it runs; it ends with the task"}
+            "background": {"type": "boolean", "description": "go on while it runs; it ends with the task"},
+            "keep": {"type": "boolean", "description": "with background: it runs on after the task, for the person"}
         }, "required": ["body"]}'),
         'run a shell command'),
     ('ask_user', 110, 1, 1, 1, '["ask","act"]', '["no_interaction","no_proposals","yolo"]',
@@ -148,7 +149,7 @@ where false;
 
 -- triggers
 
--- Propose the process; an empty command line fails.
+-- Propose the process; an empty command line fails, and one that is to be kept and would not run in the background.
 create trigger _run_command__process
 instead of insert on _run_command
 when new.action in ('sh', 'env')
@@ -156,15 +157,24 @@ begin
     insert into _fail_command (command_id, fault)
     select
         new.id,
-        'validation: ' || new.action || ' needs a command: <' || new.action || '>ls</' || new.action || '>.'
-    where trim(coalesce(new.body, ''), char(32, 9, 10, 13)) = '';
+        case
+            when trim(coalesce(new.body, ''), char(32, 9, 10, 13)) = ''
+                then 'validation: ' || new.action || ' needs a command: <' || new.action || '>ls</' || new.action || '>.'
+            else 'validation: only a background command is kept: <sh background="1" keep="1">, or leave keep out.'
+        end
+    where trim(coalesce(new.body, ''), char(32, 9, 10, 13)) = ''
+        or (new.attributes ->> '$.keep' is not null and new.attributes ->> '$.background' is null);
     insert into open_proposal (command_id, kind, target, detail)
     values (
         new.id, 'process', new.body,
         -- without a null
         json_patch(
             '{}',
-            json_object('command', new.body, 'background', json_extract(new.attributes, '$.background'))
+            json_object(
+                'command', new.body,
+                'background', new.attributes ->> '$.background',
+                'keep', new.attributes ->> '$.keep'
+            )
         )
     );
 end;

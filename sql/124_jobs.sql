@@ -1,9 +1,10 @@
--- Jobs: shell commands that run on in the background while their run is driven.
+-- Jobs: shell commands that run on in the background while their run is driven, or after it.
 -- A <sh background="1"> takes the way of any command line up to its decision. Its effect is done as soon as the command
 -- was started: dispatch goes on, and the log entry stays at 102 until the job ends. A job belongs to its loop and to the
--- driver that started it, and ends with either. The driver looks at _jobs_to_end for those that are to end sooner: an rm
--- of their output, or a row of process_cancels. A job that has no driver any more is recorded as interrupted.
--- spec: @background_jobs @cancelling @streaming_entries
+-- driver that started it, and ends with either; with keep it belongs to the process that started it, its keeper. Who
+-- watches it looks at _jobs_to_end for those that are to end sooner: an rm of their output, or a row of process_cancels.
+-- A job that nobody watches any more is recorded as interrupted.
+-- spec: @background_jobs @kept_jobs @cancelling @streaming_entries
 
 -- tables
 
@@ -22,7 +23,7 @@ create table if not exists jobs (
     state text not null default 'streaming' constraint jobs_state references states (name),
     outcome text,
     exit_code integer,
-    -- duration_s, note, and in which sandbox it ran
+    -- duration_s, note, and in which sandbox it ran; of a kept one that runs its keeper, a process as in 'identity'
     detail text not null default '{}' constraint jobs_detail_json check (json_valid(detail))
 ) strict;
 
@@ -59,8 +60,6 @@ select
     case
         when m.action = 'env' or m.turn_id is null
             then 'validation: only a model''s <sh background="1"> runs in the background; leave background out.'
-        when json_extract(m.attributes, '$.keep') is not null
-            then 'validation: a background command ends with its loop; it cannot be kept.'
         else 'conflict: ' || counted(n.jobs, 'command')
             || case n.jobs when 1 then ' runs' else ' run' end || ' in the background, and no more may: '
             || coalesce(n.paths, '') || '. End one with rm.'
@@ -79,8 +78,23 @@ join (
 ) as n on n.run_id = f.run_id
 where m.action = 'env'
     or m.turn_id is null
-    or json_extract(m.attributes, '$.keep') is not null
     or n.jobs >= (select cast(value as integer) from settings where name = 'max_jobs');
+
+-- Jobs that run and are kept beyond their loop, each with the process that watches it, and the token of its driver.
+create view _kept_jobs as
+select effect_id, run_id, json_extract(detail, '$.keeper') as keeper, lease as token
+from jobs
+where ended_at is null and json_extract(detail, '$.keeper') is not null;
+
+-- The token that is asked of whoever writes of a job: of a kept one that of the driver that started it, of any other that
+-- of the lease in force.
+create view _job_leases as
+select effect_id, token
+from _kept_jobs
+union all
+select l.effect_id, l.token
+from _effect_leases as l
+where not exists (select 1 from _kept_jobs as k where k.effect_id = l.effect_id);
 
 -- The paths by which a process is named: those of its channels, the same without the channel, and that of its log entry.
 create view _process_paths as
@@ -109,6 +123,7 @@ select
     j.run_id,
     case
         when k.effect_id is not null then 'stopped by ' || k.asked_by || coalesce(': ' || k.reason, '')
+        when json_extract(j.detail, '$.keeper') is not null then 'its output was removed'
         when l.status = 499 then 'its loop was aborted'
         when l.status = 102 then 'its output was removed'
         else 'its loop ended'
@@ -119,7 +134,7 @@ left join process_cancels as k on k.effect_id = j.effect_id
 where j.ended_at is null
     and (
         k.effect_id is not null
-        or l.status <> 102
+        or (l.status <> 102 and json_extract(j.detail, '$.keeper') is null)
         or exists (
             select 1
             from job_channels as c
@@ -130,22 +145,34 @@ where j.ended_at is null
         )
     );
 
--- Jobs that run and whose driver is not the one that holds the lease: nobody reads their output any more.
+-- Jobs that run and whose driver is not the one that holds the lease: nobody reads their output any more, unless somebody
+-- keeps them.
 create view _leftover_jobs as
-select j.effect_id, j.run_id, j.identity
+select j.effect_id, j.run_id, j.identity, json_extract(j.detail, '$.keeper') as keeper
 from jobs as j
 where j.ended_at is null
     and not exists (select 1 from leases as l where l.run_id = j.run_id and l.token = j.lease);
 
--- All processes without an end, each with the driver that held its run last.
+-- All processes without an end, each with the driver that held its run last, or with its keeper. 'is_unheeded' is 1 for a
+-- kept one that was to end for as long as a lease lasts.
 create view _unfinished_processes as
-select f.id as effect_id, f.run_id, 'finish_effect' as door, f.identity, l.holder, l.token
+select f.id as effect_id, f.run_id, 'finish_effect' as door, f.identity, l.holder, l.token, 0 as kept,
+    0 as is_unheeded
 from effects as f
 left join leases as l on l.run_id = f.run_id
 where f.state = 'started' and f.kind = 'process'
 union all
-select j.effect_id, j.run_id, 'finish_job', j.identity, l.holder, l.token
+select
+    j.effect_id, j.run_id, 'finish_job', j.identity, coalesce(k.keeper, l.holder),
+    case when k.effect_id is null then l.token else k.token end, k.effect_id is not null,
+    k.effect_id is not null and exists (
+        select 1
+        from process_cancels as c
+        join settings as s on s.name = 'lease_seconds'
+        where c.effect_id = j.effect_id and c.created_at < now() - 1000 * s.value
+    )
 from jobs as j
+left join _kept_jobs as k on k.effect_id = j.effect_id
 left join leases as l on l.run_id = j.run_id
 where j.ended_at is null;
 
@@ -206,6 +233,7 @@ select
     j.effect_id,
     case
         when j.ended_at is null then 'started ' || quote(p.target) || ' in the background'
+            || iif(json_extract(j.detail, '$.keeper') is null, '', '; it goes on when the task has ended')
         when j.outcome = 'interrupted' then 'interrupted: the engine was stopped while this ran in the background: '
             || quote(p.target)
         when j.outcome = 'timeout' then 'stopped after the time-out: ' || quote(p.target)
@@ -270,6 +298,13 @@ create view finish_job as
 -- has ended.
 select effect_id, outcome, exit_code, detail, lease
 from jobs
+where false;
+
+create view end_kept_jobs as
+-- Ask for the end of the background commands that a run and the runs below it have kept: insert into end_kept_jobs (run,
+-- reason). An abort by 'engine abort' or by an app does it, too.
+select alias as run, null as reason
+from runs
 where false;
 
 create view cancel_process as

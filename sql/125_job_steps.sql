@@ -1,6 +1,7 @@
 -- Job steps: a background command starts, prints and ends; a process is asked to end.
--- See 124. Each door is the driver's but the last, and refuses whoever does not hold the lease of the run.
--- spec: @background_jobs @cancelling
+-- See 124. Each door is the driver's but the last, and refuses whoever does not hold the lease of the run; those of a kept
+-- job are its keeper's, who has the token of the driver that started it.
+-- spec: @background_jobs @kept_jobs @cancelling
 
 -- views
 
@@ -18,10 +19,13 @@ create trigger start_job__start
 instead of insert on start_job
 begin
     insert into start_effect (effect_id, identity, lease) values (new.effect_id, new.identity, new.lease);
-    insert into jobs (effect_id, run_id, loop_id, lease, identity, started_at)
-    select f.id, f.run_id, m.loop_id, new.lease, new.identity, now()
+    insert into jobs (effect_id, run_id, loop_id, lease, identity, started_at, detail)
+    select
+        f.id, f.run_id, m.loop_id, new.lease, new.identity, now(),
+        case when l.token is null then '{}' else json_object('keeper', l.holder) end
     from effects as f
     join commands as m on m.id = f.command_id
+    left join leases as l on l.run_id = f.run_id and l.token = new.lease and f.detail ->> '$.keep' is not null
     where f.id = new.effect_id and f.state = 'started';
     select fail(409, 'effect ' || new.effect_id || ': is over already')
     where not exists (select 1 from jobs where effect_id = new.effect_id);
@@ -40,7 +44,7 @@ create trigger append_job_output__append
 instead of insert on append_job_output
 begin
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
-    from _effect_leases
+    from _job_leases
     where effect_id = new.effect_id and token is not new.lease;
     -- output that comes after the end is dropped
     insert into entry_chunks (run_id, entry_id, text, position)
@@ -107,7 +111,7 @@ instead of insert on finish_job
 when exists (select 1 from jobs where effect_id = new.effect_id and ended_at is null)
 begin
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
-    from _effect_leases
+    from _job_leases
     where effect_id = new.effect_id and token is not new.lease;
     update jobs
     set ended_at = now(),
@@ -211,4 +215,16 @@ begin
     where r.alias = new.run
         and p.path = new.path
         and u.effect_id not in (select effect_id from process_cancels);
+end;
+
+create trigger end_kept_jobs__ask
+instead of insert on end_kept_jobs
+begin
+    insert into process_cancels (effect_id, asked_by, reason, created_at)
+    select k.effect_id, 'an abort', new.reason, now()
+    from _kept_jobs as k
+    join runs as r on r.alias = new.run
+    left join children as c on c.run_id = k.run_id
+    where (k.run_id = r.id or instr(c.lineage, '/' || r.id || '/'))
+        and k.effect_id not in (select effect_id from process_cancels);
 end;

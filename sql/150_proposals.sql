@@ -43,8 +43,8 @@ create index if not exists idx_proposals_open on proposals (run_id) where state 
 
 create view open_proposals as
 -- The proposals that wait for a decision: accept or reject them with 'engine resolve', or insert into resolutions.
--- 'background' is 1 for a command that would run on in the background; 'tree' names the runs down to one that was
--- delegated to.
+-- 'background' is 1 for a command that would run on in the background, 'kept' for one that would outlive its task; 'tree'
+-- names the runs down to one that was delegated to.
 select
     r.alias as run,
     t.sequence as turn,
@@ -56,7 +56,8 @@ select
     p.kind,
     p.id as proposal_id,
     p.kind = 'process' and p.detail ->> '$.background' is not null as background,
-    (select t.tree from tree_runs as t where t.run_id = p.run_id and t.level > 0 limit 1) as tree
+    (select t.tree from tree_runs as t where t.run_id = p.run_id and t.level > 0 limit 1) as tree,
+    p.kind = 'process' and p.detail ->> '$.keep' is not null as kept
 from proposals as p
 join runs as r on r.id = p.run_id
 left join turns as t on t.id = p.turn_id

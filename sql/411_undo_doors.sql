@@ -217,6 +217,15 @@ begin
     from runs as r
     join _leases_in_force as l on l.run_id = r.id
     where r.id in (new.run_id, new.other_id) and l.token is not new.lease;
+    select fail(
+        409,
+        'run ' || r.alias || ': ' || c.path || ' was kept and runs on, so its name cannot change; end it with '
+        || '''engine abort ' || r.alias || ''''
+    )
+    from _kept_jobs as k
+    join runs as r on r.id = k.run_id
+    join _effect_channels as c on c.effect_id = k.effect_id and c.channel = 1
+    where k.run_id in (new.run_id, new.other_id);
     insert into events (at, run_id, kind, detail)
     select now(), a.id, 'run.renamed', json_object('from', a.alias, 'to', b.alias)
     from runs as a

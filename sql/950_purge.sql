@@ -77,8 +77,8 @@ where id not in (
 
 -- triggers
 
--- Refused while the run is driven, and while it is the parent of another run. The row in _purges lets its rows pass the
--- guards that forbid to delete them.
+-- Refused while the run is driven or a command of it is kept, and while it is the parent of another run. The row in _purges
+-- lets its rows pass the guards that forbid to delete them.
 create trigger purge_run__purge
 instead of insert on purge_run
 begin
@@ -87,6 +87,14 @@ begin
     select fail(409, 'run ' || new.run || ': is being driven; abort it first with ''engine abort ' || new.run || '''')
     from _leases_in_force as l
     join runs as r on r.id = l.run_id
+    where r.alias = new.run;
+    select fail(
+        409,
+        'run ' || new.run || ': ' || c.path || ' was kept and runs on; end it first with ''engine abort ' || new.run || ''''
+    )
+    from _kept_jobs as k
+    join runs as r on r.id = k.run_id
+    join _effect_channels as c on c.effect_id = k.effect_id and c.channel = 1
     where r.alias = new.run;
     select fail(
         409,

@@ -75,7 +75,8 @@ def show_proposal(proposal: Mapping[str, Any], most: int | None = None) -> None:
         size = screen()
         say("\n".join(wrapped("\n".join(lines), size and size[0], f"{proposal['action']}: ", "  ")), "cyan")
     elif proposal["kind"] == "process":
-        how = ", in the background, until the task ends" if proposal["background"] else ""
+        until = ", kept after the task has ended" if proposal["kept"] else ", until the task ends"
+        how = f", in the background{until}" if proposal["background"] else ""
         say(f"{proposal['action']}{how}:", "cyan")
         show_lines([f"$ {line}" for line in lines], partial(map, _cyan), lambda rest, _: _cyan(rest), most=most)
     else:

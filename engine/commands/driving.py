@@ -17,6 +17,7 @@ from .asker import Asker
 from .asking import AcceptAll, options_of, show_proposal, terminal
 from .exits import INTERRUPTED, exit_code
 from .interrupt import Interrupt
+from .keeping import stay_attached
 from .narrator import Narrator
 from .printing import costs, one_line, print_json_text, print_text, say, shown_path, visible
 from .shared import db_flag
@@ -37,35 +38,46 @@ def drive(
     yolo: bool = False,
     as_json: bool = False,
     kept: KeptOutput | None = None,
+    wait: bool = True,
 ) -> None:
     """Drive `run` until it ends, waits or is interrupted, print the result of its loop `loop`, and exit with its code.
 
     `given` is the --db of the command line; the commands that are shown while the run waits repeat it. `kept` is the file of
-    --keep-output.
+    --keep-output. Where commands in the background were kept, exit when they have ended, unless `wait` is False.
     """
     from engine import runs
     from engine.errors import Conflict, EngineError
 
     _quieten_libraries()
     _say_whose_key(db, run)
-    with Interrupt() as interrupt, Narrator() as narrator:
-        person = None if yolo else terminal()
-        decide: OnProposal | None = AcceptAll(db) if yolo else Asker(db, interrupt, person) if person else None
+    with Interrupt() as interrupt:
         try:
-            runs.drive(db, run, on_event=narrator, on_proposal=decide, on_driver=interrupt.take, kept=kept)
+            _drive(db, run, interrupt, yolo=yolo, kept=kept)
         except Conflict:
             raise
         except EngineError as error:
             advice = f"'engine resume{db_flag(given)} {run}' goes on from here"
             raise EngineError(f"{error.message}; {advice}", error.status) from error
-    result = runs.result(db, run, loop)
-    _print_result(db, result, as_json)
-    if interrupt.struck and exit_code(result.status) == exit_code(202):
-        _say_how_to_go_on(db, run, given)
-        raise typer.Exit(INTERRUPTED)
-    if exit_code(result.status) == exit_code(202):
-        say_how_to_resolve(db, run, given)
-    raise typer.Exit(exit_code(result.status, accepted=result.accepted))
+        result = runs.result(db, run, loop)
+        _print_result(db, result, as_json)
+        code = exit_code(result.status, accepted=result.accepted)
+        if code == exit_code(202):
+            if interrupt.struck:
+                _say_how_to_go_on(db, run, given)
+                code = INTERRUPTED
+            else:
+                say_how_to_resolve(db, run, given)
+        stay_attached(db, given, interrupt, wait=wait)
+    raise typer.Exit(code)
+
+
+def _drive(db: Database, run: str, interrupt: Interrupt, *, yolo: bool, kept: KeptOutput | None) -> None:
+    from engine import runs
+
+    with Narrator() as narrator:
+        person = None if yolo else terminal()
+        decide: OnProposal | None = AcceptAll(db) if yolo else Asker(db, interrupt, person) if person else None
+        runs.drive(db, run, on_event=narrator, on_proposal=decide, on_driver=interrupt.take, kept=kept)
 
 
 def _quieten_libraries() -> None:

@@ -7,31 +7,37 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from engine.loop import Driver
+from typing import Any, Protocol
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class Stoppable(Protocol):
+    """What a signal stops: a driver, or commands that were kept."""
+
+    def stop(self) -> None:
+        """Have it end; called in a signal handler."""
+        ...
+
+
 class Interrupt:
-    """A context manager in which the first Ctrl-C, SIGTERM or SIGHUP stops the driver and the second one ends the process.
+    """A context manager in which the first Ctrl-C, SIGTERM or SIGHUP stops what it took, and the second
+    one ends the process.
 
     `struck` is set by the first one.
     """
 
     def __init__(self) -> None:
         self.struck = False
-        self._driver: Driver | None = None
+        self._taken: Stoppable | None = None
         self._asking = False
         self._before: dict[signal.Signals, Any] = {}
 
-    def take(self, driver: Driver) -> None:
-        """Make the signals stop this driver."""
-        self._driver = driver
+    def take(self, taken: Stoppable) -> None:
+        """Make the signals stop this."""
+        self._taken = taken
         if self.struck:
-            driver.stop()
+            taken.stop()
 
     @contextmanager
     def asking(self) -> Iterator[None]:
@@ -64,7 +70,7 @@ class Interrupt:
         self.struck = True
         # Not through sys.stderr: the signal may have come during a write to it.
         os.write(2, b"\nstopping; Ctrl-C again ends at once\n")
-        if self._driver:
-            self._driver.stop()
+        if self._taken:
+            self._taken.stop()
         if self._asking:
             raise KeyboardInterrupt

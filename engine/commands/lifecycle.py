@@ -17,6 +17,7 @@ from .shared import (
     JsonOption,
     KeepOutputOption,
     KeyFromOption,
+    WaitOption,
     fork_point,
     open_existing,
     run_or_latest,
@@ -33,6 +34,7 @@ _STANDS = """
     where r.alias = ?
 """
 """The status of a run, and its prompts that are in line."""
+_KEEPS = "select 1 from _kept_jobs as k join tree_runs as t on t.run_id = k.run_id where t.top = ?"
 
 
 def resume(
@@ -43,6 +45,7 @@ def resume(
     yolo: Annotated[bool, typer.Option("--yolo", help="Accept all proposals.")] = False,
     key_from: KeyFromOption = None,
     keep_output: KeepOutputOption = None,
+    wait: WaitOption = True,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -67,7 +70,7 @@ def resume(
             )
             raise typer.Exit(NOTHING_TO_DO)
         with output_file(database, keep_output, alias) as kept:
-            drive(database, alias, None, given=db, yolo=yolo, as_json=as_json, kept=kept)
+            drive(database, alias, None, given=db, yolo=yolo, as_json=as_json, kept=kept, wait=wait)
 
 
 def abort(
@@ -78,7 +81,8 @@ def abort(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Abort the active prompt of a run, also in another process. Queued prompts stay.
+    """Abort the active prompt of a run, also in another process, and end the background commands that it has kept. Queued
+    prompts stay.
 
     JSON has the run, whether it was doing anything, its status, and how many prompts are still in line.
 
@@ -91,7 +95,7 @@ def abort(
 
     with open_existing(db) as database:
         alias = run_or_latest(database, run)
-        busy = bool(_step(database, alias))
+        busy = bool(_step(database, alias)) or bool(database.value(_KEEPS, (alias,)))
         if busy:
             database.abort(alias, reason)
         if as_json:

@@ -16,6 +16,7 @@ from .shared import (
     DbOption,
     JsonOption,
     KeyFromOption,
+    WaitOption,
     db_flag,
     open_to_read,
     open_to_write,
@@ -95,6 +96,7 @@ def resolve(
     ] = False,
     yolo: Annotated[bool, typer.Option("--yolo", help="With --continue: accept later proposals, too.")] = False,
     key_from: KeyFromOption = None,
+    wait: WaitOption = True,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -130,7 +132,7 @@ def resolve(
             say(f"{'accepted' if accept else 'rejected'}: {row['action']} {one_line(row['target'], 80)}")
         driven = str(database.value("select driven from _runs_to_drive where run = ?", (alias,)))
         if go_on:
-            drive(database, driven, None, given=db, yolo=yolo, as_json=as_json)
+            drive(database, driven, None, given=db, yolo=yolo, as_json=as_json, wait=wait)
         if database.proposals(alias):
             say_how_to_resolve(database, alias, db)
         else:

@@ -17,6 +17,7 @@ from .shared import (
     JsonOption,
     KeepOutputOption,
     KeyFromOption,
+    WaitOption,
     absolute_model,
     fork_point,
     open_to_write,
@@ -157,6 +158,7 @@ def run(
         ),
     ] = None,
     keep_output: KeepOutputOption = None,
+    wait: WaitOption = True,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -231,7 +233,7 @@ def run(
     ):
         use_keys(database, key_from)
         alias, loop = _prompt(database, text, run, options, piped)
-        drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json, kept=kept)
+        drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json, kept=kept, wait=wait)
 
 
 def _network(everything: bool, domains: str | None) -> str | None:

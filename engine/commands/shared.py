@@ -32,6 +32,10 @@ KeepOutputOption = Annotated[
         help="Append all that shell commands print to this file, outside of the folder.",
     ),
 ]
+WaitOption = Annotated[
+    bool,
+    typer.Option("--wait/--no-wait", help="Stay until background commands that were kept have ended, or end them."),
+]
 KeyFromOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -88,7 +88,7 @@ def _say_end(end: Ended | None, *, as_json: bool) -> None:
     if as_json and end is not None:
         print_json_text(json.dumps(end._asdict()))
     elif end is None:
-        say("it has no end yet; --follow waits for it while its run is driven", dim=True)
+        say("it has no end yet; --follow waits for it", dim=True)
     else:
         code = "" if end.exit_code is None else f", exit code {end.exit_code}"
         why = f": {visible(end.outcome)}" if end.outcome and not end.outcome.startswith("exit:") else ""

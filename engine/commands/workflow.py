@@ -16,6 +16,7 @@ from .shared import (
     JsonOption,
     KeepOutputOption,
     KeyFromOption,
+    WaitOption,
     absolute_model,
     database_or_fresh,
     is_alone,
@@ -117,6 +118,7 @@ def run(
     ] = None,
     key_from: KeyFromOption = None,
     keep_output: KeepOutputOption = None,
+    wait: WaitOption = True,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -159,7 +161,7 @@ def run(
         for note in notes:
             say(visible(note), "yellow")
         try:
-            drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json, kept=kept)
+            drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json, kept=kept, wait=wait)
         finally:
             say_steps(database, alias)
 
@@ -173,6 +175,7 @@ def resume(
     yolo: Annotated[bool, typer.Option("--yolo", help="Accept all proposals.")] = False,
     key_from: KeyFromOption = None,
     keep_output: KeepOutputOption = None,
+    wait: WaitOption = True,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -198,7 +201,7 @@ def resume(
             raise typer.Exit(NOTHING_TO_DO)
         with output_file(database, keep_output, alias) as kept:
             try:
-                drive(database, alias, None, given=db, yolo=yolo, as_json=as_json, kept=kept)
+                drive(database, alias, None, given=db, yolo=yolo, as_json=as_json, kept=kept, wait=wait)
             finally:
                 say_steps(database, alias)
 

@@ -66,6 +66,7 @@ class KeptOutput:
             raise
         self._source = ""
         self._lock = threading.Lock()
+        self._users = 1
         self.failure: str | None = None
         """Why the file ends before the output does."""
 
@@ -82,9 +83,17 @@ class KeptOutput:
             except OSError as error:
                 self.failure = f"{self.path} could not be written: {error.strerror}"
 
+    def hold(self) -> None:
+        """Have the file stay open until one more `close`: a command that was kept still prints when its run has ended."""
+        with self._lock:
+            self._users += 1
+
     def close(self) -> None:
-        """Close the file."""
-        os.close(self._file)
+        """Close the file, once nobody holds it any more."""
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                os.close(self._file)
 
     def _append(self, data: bytes) -> None:
         view = memoryview(data)

@@ -130,12 +130,28 @@ class Performer:
             self._report(process["effect_id"], interrupted)
 
     def recover_jobs(self, run: str) -> None:
-        """The same for commands in the background that a driver before this one has left."""
+        """The same for commands in the background that a driver before this one has left; those that were kept go on."""
         for job in self._db.rows(
             "select j.* from _leftover_jobs as j join runs as r on r.id = j.run_id where r.alias = ?", (run,)
         ):
+            if job["keeper"] is not None:
+                self._take_up_kept(job["run_id"])
+                continue
             kill_leftover(read_identity(job["identity"]))
             self._db.insert("finish_job", effect_id=job["effect_id"], outcome="interrupted", lease=self._token)
+
+    def _take_up_kept(self, run_id: int) -> None:
+        """Look at those of the run that were kept, and record the end of those whose keeper is dead."""
+        if self._jobs is None:
+            from .stale import heal
+
+            heal(self._db)
+            self._jobs = self._jobs_of(run_id)
+
+    def _jobs_of(self, run_id: int) -> Jobs:
+        from .jobs import Jobs
+
+        return Jobs(self._db, run_id, self._token, self._stopped, self._kept)
 
     @property
     def jobs(self) -> Jobs | None:
@@ -247,9 +263,7 @@ class Performer:
             return {"state": "failed", "outcome": outcome, "message": message}
         place = self._place(effect)
         if self._jobs is None:
-            from .jobs import Jobs
-
-            self._jobs = Jobs(self._db, self._token, self._stopped, self._kept)
+            self._jobs = self._jobs_of(effect["run_id"])
         return self._jobs.start(effect, place, self._timeout(effect), self._keeper(effect))
 
     def _place(self, effect: Row) -> Place:

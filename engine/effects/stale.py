@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineError
-from engine.identity import read_identity, state
+from engine.identity import read_identity, state, this_process
 
 from .processes import kill_leftover
 
@@ -19,7 +19,7 @@ _ENDS = {"finish_effect": {"state": "failed", "outcome": "interrupted"}, "finish
 def heal(db: Store) -> None:
     """End what is left of processes that no engine watches any more, and record it, as the next driver would."""
     for process in db.rows("select * from _unfinished_processes"):
-        if is_left(process):
+        if is_left(db, process):
             kill_leftover(read_identity(process["identity"]))
             with suppress(
                 EngineError
@@ -29,7 +29,19 @@ def heal(db: Store) -> None:
                 )
 
 
-def is_left(process: Row) -> bool:
-    """Whether the engine that started a process is provably dead: one that ends by itself ends its processes first."""
+def is_left(db: Store, process: Row) -> bool:
+    """Whether nobody watches a process any more.
+
+    The engine that started it is provably dead, because one that ends by itself ends its processes first. A job that was
+    kept is left, too, where that engine is this one, which could not write how it ended, and where nobody can tell whether
+    that engine is alive, and it has not heeded a request to end the job.
+    """
     holder = read_identity(process["holder"])
-    return holder is not None and state(holder) == "dead"
+    if holder is None:
+        return False
+    if process["kept"] and holder == this_process():
+        from .watched import is_watched_here
+
+        return not is_watched_here(db.place, process["effect_id"])
+    found = state(holder)
+    return found == "dead" or (found == "unknown" and bool(process["is_unheeded"]))

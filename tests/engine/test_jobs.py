@@ -256,7 +256,7 @@ def test_of_50_jobs_only_so_many_start(db: engine.Database, root: Path) -> None:
     ("answer", "told"),
     [
         ('<env background="1">sleep 60</env>', "only a model's <sh"),
-        ('<sh background="1" keep="1">sleep 60</sh>', "cannot be kept"),
+        ('<sh keep="1">sleep 60</sh>', "only a background command is kept"),
     ],
 )
 def test_what_cannot_run_in_the_background_is_refused(db: engine.Database, root: Path, answer: str, told: str) -> None:

@@ -1480,6 +1480,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _instruction_rooms (loop_id, chars)
 -- view _invariant_fences (what)
 -- view _invariant_heads (run_id, entry_id)
+-- view _job_leases (effect_id, token)
 -- view _job_refusals (effect_id, refusal)
 -- view _job_reports (effect_id, report)
 -- view _job_texts (effect_id, channel, run_id, entry_id, printed, shown, text)
@@ -1493,6 +1494,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _keep_texts (kind)
 -- view _kept_attributes (command_id, attributes)
 -- view _kept_facts (run_id, entry_id, place, chars)
+-- view _kept_jobs (effect_id, run_id, keeper, token)
 -- view _kept_pages (effect_id, note)
 -- view _known_entries (entry_id, content_id, scope, path)
 -- view _known_texts (kind, scope, name, entry_id, content_id, text)
@@ -1504,7 +1506,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _leading_rule_sets (project_id, rule_set_id, brackets, bracket_basis, devmode)
 -- view _learned_facts (run_id, parent_run_id, content_id, path, parent_path, parent_content_id)
 -- view _leases_in_force (run_id, token)
--- view _leftover_jobs (effect_id, run_id, identity)
+-- view _leftover_jobs (effect_id, run_id, identity, keeper)
 -- view _leftover_processes (effect_id, run_id, identity, message)
 -- view _line_paths (turn_id, loop_id, paths)
 -- view _line_policies (line_id, policy_id)
@@ -1718,7 +1720,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _undo_hearers (run_id, command_id)
 -- view _undo_plans (run_id, way, turn, plan)
 -- view _undo_swaps (run_id, way, turn, loses, keeps)
--- view _unfinished_processes (effect_id, run_id, door, identity, holder, token)
+-- view _unfinished_processes (effect_id, run_id, door, identity, holder, token, kept, is_unheeded)
 -- view _unmatched_references (turn_id, scope, prompt)
 -- view _unnarrowed_turns (turn_id, prompt)
 -- view _unread_pictures (turn_id, project_id, root, path, size, sha256, format)
@@ -1774,6 +1776,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view decisions (run, turn, path, kind, target, decision, decided_by, reason, decided, command_id, proposal_id)
 -- view dispatch (run, lease, only)
 -- view document_references (project, source, line, title, target, chars)
+-- view end_kept_jobs (run, reason)
 -- view end_preparation (run, lease)
 -- view end_step (run, step, lease)
 -- view end_workflow (run, lease)
@@ -1824,7 +1827,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view open_call (turn_id)
 -- view open_prompts (run, loop, status, prompt, created_at)
 -- view open_proposal (command_id, kind, target, body, detail)
--- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id, background, tree)
+-- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id, background, tree, kept)
 -- view packet_pictures (run, turn, ordinal, path, line, sha256, tokens, is_sent, fault)
 -- view packet_texts (run, turn, role, sha256, text, ordinal, sent_at)
 -- view past_turns (run, turn, source, run_id, source_id, turn_id, seen_at, created_at)
@@ -2086,6 +2089,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger effects__keep_keys on effects
 -- trigger effects__keep_rows on effects
 -- trigger effects__keep_state on effects
+-- trigger end_kept_jobs__ask on end_kept_jobs
 -- trigger end_preparation__end on end_preparation
 -- trigger end_step__end on end_step
 -- trigger end_workflow__end on end_workflow
