@@ -169,6 +169,7 @@ class Proposal(TypedDict):
     `kind` says what it is (`question`, `process`, `file_write`, …), `detail` is the question, the command line or the
     diff, `path` is what `resolve` takes. `since` is a time in UTC. `background` is 1 for a command that would run on in the
     background, else 0. `tree` names the runs above one that was delegated to and itself, from the top down.
+    `instructions` is a JSON array with the paths of the AGENTS.md that hold for the file, the innermost first, else None.
     """
 
     run: str
@@ -182,6 +183,7 @@ class Proposal(TypedDict):
     proposal_id: int
     background: int
     tree: str | None
+    instructions: str | None
 
 
 class _OfARun(TypedDict):
