@@ -296,3 +296,9 @@ def test_a_reference_is_brought_by_its_meaning_where_no_words_bring_one(db: engi
         ["docs/style.md"],
     ]
     assert not db.rows("select 1 from search_texts where kind = 'entry'"), "files are not read for it"
+
+
+def test_the_layers_of_one_turn_are_read_from_its_packet_alone(db: engine.Database) -> None:
+    plan = db.tuples("explain query plan select * from prompt_layers where run = 'demo' and turn = 2")
+    steps = [step[3] for step in plan]
+    assert not [step for step in steps if step in ("SCAN r", "SCAN t", "SCAN p")], steps
