@@ -169,7 +169,8 @@ class Proposal(TypedDict):
     `kind` says what it is (`question`, `process`, `file_write`, …), `detail` is the question, the command line or the
     diff, `path` is what `resolve` takes. `since` is a time in UTC. `background` is 1 for a command that would run on in the
     background, else 0, and `kept` for one of these that would outlive its task. `tree` names the runs above one that was
-    delegated to and itself, from the top down.
+    delegated to and itself, from the top down. `instructions` is a JSON array with the paths of the AGENTS.md that hold
+    for the file, the innermost first, else None.
     """
 
     run: str
@@ -184,6 +185,7 @@ class Proposal(TypedDict):
     background: int
     tree: str | None
     kept: int
+    instructions: str | None
 
 
 class _OfARun(TypedDict):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def how_to_install(extra: str) -> str:
-    """The command that adds an extra: from the folder that the engine was installed from, where that is still there.
+    """The command that adds an extra: from the folder or the wheel that the engine was installed from, where that is there.
 
     A name alone would ask the package index, which may know another project by it.
     """
@@ -22,7 +22,8 @@ def how_to_install(extra: str) -> str:
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             origin = json.loads(each.read_text("direct_url.json") or "null")
             folder = Path(unquote(urlsplit(origin["url"]).path))
-            if origin["url"].startswith("file:") and (folder / "pyproject.toml").is_file():
+            is_there = (folder / "pyproject.toml").is_file() or ("archive_info" in origin and folder.is_file())
+            if origin["url"].startswith("file:") and is_there:
                 editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
                 return f"pip install {editable}{shlex.quote(f'{folder}[{extra}]')}"
     return f"pip install 'engine[{extra}]'"

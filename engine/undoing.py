@@ -154,6 +154,8 @@ def rewind(
     which = {"run": run, "turn": turn}
     if (finished := _finish(db, run, dry_run=dry_run)) is not None:
         return finished
+    if not db.value("select 1 from runs where alias = ?", (run,)):
+        raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
     if not db.value("select 1 from past_turns where run = :run and turn = :turn and seen_at is not null", which):
         raise NotFound(f"run {run!r}: turn {turn} was not sent; 'engine log {run}' shows its turns")
     if with_files:

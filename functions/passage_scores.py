@@ -45,6 +45,7 @@ _GIVEN = lazy_regex(
 _MARKUP = lazy_regex(r"\.\. |:\w+:|\[[^\]]+\]: |<[a-z/!]|[-=#*~^]{3}|import |from \S+ import |\$ |>>> ")
 _ASSIGNED = lazy_regex(r"([A-Za-z_][\w.-]*)[\"'`]?\s*(?::[^=\n,()]*)?(?:=(?!=)|:)\s*[^\s:=]")
 _PINNED = lazy_regex(r"([A-Za-z_][\w.-]*)(?:\[[\w,]+\])?\s*(?:[=>~<]=|>)\s*\d")
+_REFERS = lazy_regex(r"(?:It|This|They|These)\b")
 _SIGNATURE = lazy_regex(r"(?:async )?(?:def|class|fn|func|function|public|private|static)\b")
 LONGEST = 300
 """The longest quote, in characters."""
@@ -161,6 +162,9 @@ class _Scorer:
             for distance, share in _NEAR:
                 for near in (first - distance, last + distance):
                     _raise(credit, file.hits.get(near, _NONE), share)
+            if _REFERS.match(text):  # it is about what the sentence before it names
+                for before in (first - 1, first):
+                    _raise(credit, file.hits.get(before, _NONE), _ABOVE)
             for upper in upper_lines:
                 _raise(credit, file.hits.get(upper, _NONE), _ABOVE)
             credit |= {number: max(share, credit.get(number, 0.0)) for number, share in own.items()}

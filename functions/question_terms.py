@@ -21,6 +21,8 @@ MOST_TERMS = 32
 _NAMED = 1.5
 _PART_OF_NAME = 0.3
 _ALIKE = 0.85
+_ASKING = "value"
+"""It says what kind of thing is asked for, the `value of port`, and counts as little as a part of a name."""
 
 _STOP_WORDS = (
     "a about above all also am an and any are as at be been before by call called can could did do does doing "
@@ -68,7 +70,7 @@ def question_terms(question: str) -> list[Term]:
             if word in STOP_WORDS or (len(word) < 2 and not word.isdigit()) or (len(parts) > 1 and word.isdigit()):
                 continue
             stems = next((like for like in _LIKE if word in like), (_stem(word),))
-            share = 1.0 if len(parts) == 1 else _PART_OF_NAME
+            share = 1.0 if len(parts) == 1 and word != _ASKING else _PART_OF_NAME
             if stems not in found or found[stems].share < share:
                 found[stems] = Term(stems, word, share)
     return list(found.values())[-MOST_TERMS:]

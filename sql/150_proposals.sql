@@ -44,7 +44,8 @@ create index if not exists idx_proposals_open on proposals (run_id) where state 
 create view open_proposals as
 -- The proposals that wait for a decision: accept or reject them with 'engine resolve', or insert into resolutions.
 -- 'background' is 1 for a command that would run on in the background, 'kept' for one that would outlive its task; 'tree'
--- names the runs down to one that was delegated to.
+-- names the runs down to one that was delegated to; 'instructions' is a JSON array of the AGENTS.md that hold for a file,
+-- the innermost first.
 select
     r.alias as run,
     t.sequence as turn,
@@ -57,7 +58,23 @@ select
     p.id as proposal_id,
     p.kind = 'process' and p.detail ->> '$.background' is not null as background,
     (select t.tree from tree_runs as t where t.run_id = p.run_id and t.level > 0 limit 1) as tree,
-    p.kind = 'process' and p.detail ->> '$.keep' is not null as kept
+    p.kind = 'process' and p.detail ->> '$.keep' is not null as kept,
+    case
+        when p.kind in ('file_write', 'file_delete')
+            then (
+                select nullif(json_group_array(i.path), '[]')
+                from (
+                    select f.path
+                    from _instruction_files as f
+                    where f.project_id = r.project_id
+                        and substr(p.target, 1, length(f.folder)) = f.folder
+                        and not exists (
+                            select 1 from loop_flags as x where x.loop_id = p.loop_id and x.flag = 'no_repo'
+                        )
+                    order by length(f.folder) desc
+                ) as i
+            )
+    end as instructions
 from proposals as p
 join runs as r on r.id = p.run_id
 left join turns as t on t.id = p.turn_id

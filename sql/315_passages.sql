@@ -35,9 +35,9 @@ cross join _plan_states as p on p.run_id = t.run_id
 where p.total > 0
     and p.entry_id = (select o.entry_id from _open_plans as o where o.run_id = t.run_id);
 
--- What a compact packet has to say besides passages: the visible data entry that was used last, the rules, the
--- plan, the log, the prompt.
-create view _compact_parts as
+-- What a compact packet has to say besides passages and instructions: the visible data entry that was used last, the rules,
+-- the plan, the log, the prompt.
+create view _compact_fixed_parts as
 select
     turn_id,
     part,
@@ -74,6 +74,63 @@ group by turn_id
 union all
 select turn_id, 'plan', '', body, -1, 0
 from _compact_plans;
+
+-- How many characters of instructions the compact packet of a turn shows: the setting, and at most a quarter of the tokens
+-- that the other parts leave free, since no character is more than four. Asked where a project has instructions.
+create view _compact_instruction_rooms as
+select
+    t.id as turn_id,
+    min((select cast(value as integer) from settings where name = 'instruction_chars'), b.ceiling / 4 - cast(ceil((
+        1000 + coalesce(
+            (select sum(length(p.body) + length(p.path) + 60) from _compact_fixed_parts as p where p.turn_id = t.id), 0
+        )
+    ) / coalesce(t.chars_per_token, b.chars_per_token)) as integer) / 4) as chars
+from turns as t
+join _loop_ceilings as b on b.loop_id = t.loop_id;
+
+-- The instructions in a compact packet: those of the folders in which its loop works and of the root, the outer ones first.
+-- The inner ones get room first; what is cut ends with a line.
+create view _compact_instructions as
+select
+    turn_id,
+    path,
+    case
+        when room >= chars then body
+        else coalesce(
+            nullif(rtrim(substr(body, 1, room), replace(substr(body, 1, room), char(10), '')), ''), substr(body, 1, room)
+        )
+    end as body,
+    length(folder) as depth
+from (
+    select
+        i.turn_id, i.folder, i.chars, i.path, c.body,
+        m.chars - (
+            sum(i.chars + length(i.path) + 60) over (partition by i.turn_id order by length(i.folder) desc, i.folder)
+            - i.chars
+        ) as room
+    from (
+        select f.turn_id, f.folder, f.chars, f.shown_path as path, f.content_id
+        from _loop_folders as f
+        union all
+        select t.id, f.folder, f.chars, f.shown_path, f.content_id
+        from turns as t
+        join runs as r on r.id = t.run_id
+        cross join _instruction_files as f on f.project_id = r.project_id and f.folder = ''
+    ) as i
+    cross join turns as t on t.id = i.turn_id
+    join contents as c on c.id = i.content_id
+    cross join _compact_instruction_rooms as m on m.turn_id = i.turn_id
+    where not exists (select 1 from loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo')
+)
+where room > 0;
+
+-- What a compact packet has to say besides passages.
+create view _compact_parts as
+select turn_id, part, path, body, turn, entry_id
+from _compact_fixed_parts
+union all
+select turn_id, 'conventions', path, body, -3, depth
+from _compact_instructions;
 
 -- How many bytes the passages of a turn's packet may take: no token is less than a byte, so as many as there are tokens
 -- below the ceiling when all other parts are counted (60 characters for the tags of each, 1,000 for the text of the system).
@@ -167,7 +224,7 @@ select
     case
         when part <> 'prompt'
             or body like '%<file%' or body like '%<log%' or body like '%<rules%' or body like '%<plan%'
-            or body like '%<prompt%'
+            or body like '%<conventions%' or body like '%<prompt%'
             then fence_tag(part, body)
     end as tag
 from (

@@ -172,5 +172,7 @@ from (
         end as kind
     from _rule_candidates as c
     where not c.always_on and not exists (select 1 from _rule_hits as h where h.domain_id = 0)
+    -- a limit keeps SQLite from looking the kind up anew for each hit
+    limit -1
 ) as v
 left join _rule_hits as h on h.domain_id = v.domain_id and (h.kind = 'exclude') = (v.kind = 'excluded');

@@ -166,19 +166,17 @@ instead of insert on _lay_rules
 begin
     insert into _rule_drafts (ordinal, part, label, number, text, content_id, fits)
     select
-        ordinal, part, label,
-        case part when 'rule' then row_number() over (partition by part, label order by ordinal) else number end,
-        text, content_id,
-        chars is null or total <= (select room from _newest_selection)
-    from (
-        select
-            *,
-            row_number() over (order by part_order, place, step) as ordinal,
-            sum(chars + coalesce(length(label), 0) + 8) over (order by part_order, place, step) as total
-        from _selection_lines
-    );
+        row_number() over line, part, label, number, text, content_id,
+        chars is null
+        or sum(chars + coalesce(length(label), 0) + 8) over line <= (select room from _newest_selection)
+    from _selection_lines
+    window line as (order by part_order, place, step rows unbounded preceding);
     insert into rule_lines (selection_id, ordinal, part, label, number, text, content_id)
-    select new.selection_id, ordinal, part, label, number, fence_line(text), content_id
+    -- of what is left out none stands before a rule that fits, so these are numbered alone
+    select
+        new.selection_id, ordinal, part, label,
+        case part when 'rule' then row_number() over (partition by part, label order by ordinal) else number end,
+        fence_line(text), content_id
     from _rule_drafts
     where fits
     union all

@@ -85,7 +85,8 @@ create view prompt_layers as
 select
     r.alias as run,
     t.sequence as turn,
-    row_number() over (partition by p.id order by s.key, j.key, k.id) as ordinal,
+    -- by run and turn too: a query of one turn then reads the packet of that turn alone
+    row_number() over (partition by r.alias, t.sequence, p.id order by s.key, j.key, k.id) as ordinal,
     k.layer,
     k.source,
     length(c.text) as chars,

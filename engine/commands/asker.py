@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TextIO
 
-from .asking import changed_lines, options_of, proposal_lines, show_proposal, user_name
+from .asking import changed_lines, options_of, proposal_lines, show_instructions, show_proposal, user_name
 from .colouring import coloured
 from .outside import edited, paged
 from .printing import one_line, paint, say, visible
@@ -102,6 +102,7 @@ class Asker:
         say(f"{proposals[0]['action']} changes {len(proposals)} files:", "cyan")
         files = [f"{changed_lines(each) or each['action']:>7}  {visible(each['target'] or '')}" for each in proposals]
         show_lines(files, iter, lambda rest, _: rest, most=lines_that_fit(), more="file")
+        show_instructions(proposals)
         keys = "ynoavq" if all(each["kind"] in _KINDS for each in proposals) else "ynovq"
         while True:
             match self._key("accept all?", keys, proposals):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -82,8 +83,15 @@ def show_proposal(proposal: Mapping[str, Any], most: int | None = None) -> None:
     else:
         say(f"{proposal['action']} {visible(proposal['target'] or '')}  {changed_lines(proposal)}".rstrip(), "cyan")
         show_lines(lines, partial(coloured, target=proposal["target"]), line_painted, most=most)
+    show_instructions([proposal])
     for note in proposal_notes(proposal):
         say(f"  {note}", "yellow")
+
+
+def show_instructions(proposals: Sequence[Mapping[str, Any]]) -> None:
+    """Show on stderr which AGENTS.md hold for the files of some proposals, if any do."""
+    for line in instruction_lines(proposals):
+        say(f"  {line}", dim=True)
 
 
 def changed_lines(proposal: Mapping[str, Any]) -> str:
@@ -104,6 +112,13 @@ def proposal_lines(proposal: Mapping[str, Any]) -> list[str]:
     """What a proposal would do, as a person may read it line by line: a diff, a command line or a question."""
     detail = proposal["detail"] or ""
     return drawn_diff(detail) if proposal["kind"] == "file_write" else visible(detail).split("\n")
+
+
+def instruction_lines(proposals: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line with the AGENTS.md that hold for the files of some proposals, the innermost first; none without any."""
+    paths = [path for each in proposals for path in json.loads(each["instructions"] or "[]")]
+    inner_first = sorted(dict.fromkeys(paths), key=lambda path: -path.count("/"))
+    return [f"instructions: {', '.join(map(visible, inner_first))}"] if paths else []
 
 
 def proposal_notes(proposal: Mapping[str, Any]) -> list[str]:

@@ -77,7 +77,7 @@ def config(
     changes = [word for word in words or [] if "=" in word]
     names = [word for word in words or [] if "=" not in word]
     if len(names) > 1:
-        raise typer.BadParameter(f"{names[1]!r} is no NAME=VALUE; a change is one word, as in {names[0]}={names[1]}")
+        raise typer.BadParameter(f"{names[1]!r} is no NAME=VALUE; {_meant(names)}")
     if user + project + confirm > 1:
         raise typer.BadParameter("give one of --user, --project and --confirm")
     said = {name: value for name, _, value in (word.partition("=") for word in changes)}
@@ -96,6 +96,18 @@ def config(
         _change_inside(db, names, given, unset, as_json)
         return
     _show(db, [*names, *given, *unset], as_json)
+
+
+def _meant(words: list[str]) -> str:
+    """What to type instead of words of which none is a change, such as `set NAME VALUE`."""
+    verb, name = words[:2]
+    if verb == "get":
+        return f"'engine config {name}' shows it"
+    if verb == "unset":
+        return f"'engine config --unset {name}' does that"
+    if verb == "set":
+        return f"a change is one word: 'engine config {name}={words[2] if len(words) > 2 else 'VALUE'}'"
+    return f"a change is one word, as in {verb}={name}"
 
 
 def _change_inside(db: Path | None, names: list[str], given: dict[str, str], unset: list[str], as_json: bool) -> None:

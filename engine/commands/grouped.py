@@ -82,8 +82,15 @@ class Quoted(TyperCommand):
         rest = super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
             first = rest[0] if len(rest[0]) <= 100 else f"{rest[0][:100]}…"
-            ctx.fail(f"Got too many words, from {first!r} on; put a text of several words, or a pattern, into quotes")
+            ctx.fail(f"Got too many words, from {first!r} on; {self._meant()}")
         return rest
+
+    def _meant(self) -> str:
+        """What to do about words too many: quote a text, or name the option that takes one."""
+        names = {name for parameter in self.params for name in parameter.opts}
+        if "--as" in names:
+            return "'--as NAME' gives a name"
+        return "put a text of several words, or a pattern, into quotes"
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .asking import proposal_lines, proposal_notes, user_name
+from .asking import instruction_lines, proposal_lines, proposal_notes, user_name
 from .completing import complete_proposal, complete_run
 from .driving import drive, say_how_to_resolve
 from .printing import one_line, print_json, say, shown_path, visible
@@ -61,7 +61,12 @@ def proposals(
     for row in found:
         what = f"{row['action']} {one_line(row['target'], 80)}"
         title = f"{row['tree'] or row['run']} turn {row['turn']}, {what}, since {row['since']}"
-        lines = [visible(shown_path(row["path"])), *proposal_lines(row), *proposal_notes(row)]
+        lines = [
+            visible(shown_path(row["path"])),
+            *proposal_lines(row),
+            *instruction_lines([row]),
+            *proposal_notes(row),
+        ]
         typer.echo(
             "\n".join(
                 [

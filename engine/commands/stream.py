@@ -8,20 +8,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .matches import EntryPath, RunName
+from .completing import complete_path
+from .matches import RunName
 from .printing import print_json_text, say, visible
-from .shared import DbOption, JsonOption, open_existing, open_to_read, stored_path
+from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_latest, stored_path
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from engine.api import Database
     from engine.outputs import Output
     from engine.streaming import Ended
 
 
 def stream(
     run: RunName,
-    path: EntryPath,
+    path: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PATH",
+            help="Of an output or a log entry; default: of the command that works, else of the last.",
+            autocompletion=complete_path,
+        ),
+    ] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the command has ended.")] = False,
     cancel: Annotated[bool, typer.Option("--cancel", help="Have whoever drives the run end the command.")] = False,
     reason: Annotated[
@@ -40,6 +49,7 @@ def stream(
 
     \b
     Examples:
+      engine stream demo --follow
       engine stream demo sh://turn_1/npm_start_1 --follow
       engine stream demo log://turn_1/sh/npm_start --json
       engine stream demo sh://turn_1/npm_start_1 --cancel --reason "wrong port"
@@ -48,12 +58,15 @@ def stream(
 
     if reason is not None and not cancel:
         raise typer.BadParameter("it says why --cancel ends the command", param_hint="--reason")
-    path = stored_path(path) or ""
-    if cancel:
+    if cancel and path is None:
+        raise typer.BadParameter("say which command is to end", param_hint="PATH")
+    path = stored_path(path)
+    if cancel and path is not None:
         _cancel(db, run, path, reason)
         if not follow:
             return
     with open_to_read(db) as database:
+        path = path or _latest(database, run)
         try:
             for piece in database.stream(run, path, follow=follow):
                 _print(piece, as_json=as_json)
@@ -62,6 +75,22 @@ def stream(
             say("stopped following; the command goes on", dim=True)
             return
         _say_end(end_of(database, run, path), as_json=as_json)
+
+
+def _latest(db: Database, run: str) -> str:
+    """The log entry of the shell command of a run that works, else of its last; raises `NotFound` (404) without any."""
+    from engine.errors import NotFound
+
+    alias = run_or_latest(db, run)
+    path = db.value(
+        "select m.log_path from runs as r join effects as f on f.run_id = r.id and f.kind = 'process' "
+        "join commands as m on m.id = f.command_id where r.alias = ? and m.log_path is not null "
+        "order by f.id not in (select effect_id from _unfinished_processes), f.id desc limit 1",
+        (alias,),
+    )
+    if path is None:
+        raise NotFound(f"run {alias!r}: it has run no shell command")
+    return str(path)
 
 
 def _cancel(db: Path | None, run: str, path: str, reason: str | None) -> None:

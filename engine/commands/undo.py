@@ -26,7 +26,7 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocomp
 ByOption = Annotated[
     str | None, typer.Option("--by", metavar="NAME", help="Who decides; default: your user name.", show_default=False)
 ]
-DiffOption = Annotated[bool, typer.Option("--diff", help="Only print what it would do.")]
+DiffOption = Annotated[bool, typer.Option("--diff", "--dry-run", help="Only print what it would do.")]
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan", "!": "yellow"}
 

@@ -1,10 +1,10 @@
 """Asks the local model about real folders: `python -m tests.bench local`.
 
-The folders are the sources of four packages of the package index, fetched by version and checked by sha256. The questions
-and what their answers must hold stand in questions/; those marked `tuned_on` were looked at while the search was made, those
-of tabulate were not. An
-answer is right if it holds the fact (in at most 400 characters), an honest refusal if it says that nothing was found, and
-else wrong, a failed run included. The questions that no file answers are counted apart: there a refusal is right.
+The folders are the sources of five packages of the package index, fetched by version and checked by sha256. The questions
+and what their answers must hold stand in questions/; those marked `tuned_on` were looked at while the search was made,
+those of humanize were not. An answer is right if it holds the fact (in at most 400 characters), an honest refusal if it
+says that nothing was found, and else wrong, a failed run included. The questions that no file answers are counted apart:
+there a refusal is right.
 """
 
 from __future__ import annotations

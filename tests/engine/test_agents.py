@@ -20,6 +20,7 @@ import pytest
 from driving import DONE, GO_ON, script
 
 import engine
+from engine.commands.asking import instruction_lines
 from engine.errors import ValidationError
 
 
@@ -79,15 +80,29 @@ def test_command_lines_and_both_paths_of_a_move_call_a_folders_up(db: engine.Dat
 
 def test_a_folders_instructions_do_not_hold_its_proposal_up(db: engine.Database, root: Path) -> None:
     model = script(root.parent, '<set path="web/new.js">let a;\n</set>' + GO_ON, DONE)
-    asked = []
+    asked, told = [], []
 
     def decide(proposal: engine.Proposal) -> bool:
         asked.append((proposal["path"], db.value("select group_concat(shown_path) from _loop_folders")))
+        told.append(instruction_lines([proposal]))
         return True
 
     db.run("Write", run="demo", model=model, root=root, on_proposal=decide)
     assert asked == [("log://turn_1/set/web/new.js", "web/AGENTS.md")], "they are called up before it is decided"
     assert [conventions(db, turn) for turn in (1, 2)] == [[], ["web/AGENTS.md"]]
+    assert told == [["instructions: web/AGENTS.md, AGENTS.md"]], "and the decider is told of them"
+
+
+def test_a_decider_is_told_which_hold_for_a_file(db: engine.Database, root: Path) -> None:
+    model = script(root.parent, '<mv path="services/billing/invoice.py" to="web/invoice.py"/>' + GO_ON, DONE)
+    db.run("Move", run="demo", model=model, root=root)
+    assert db.rows("select kind, target, instructions from open_proposals order by target") == [
+        {"kind": "file_delete", "target": "services/billing/invoice.py",
+         "instructions": '["services/billing/AGENTS.md","services/AGENTS.md","AGENTS.md"]'},
+        {"kind": "file_write", "target": "web/invoice.py", "instructions": '["web/AGENTS.md","AGENTS.md"]'},
+    ]  # fmt: skip
+    db.execute("delete from file_stats where path glob '*AGENTS.md'")
+    assert {row["instructions"] for row in db.proposals()} == {None}
 
 
 def test_changed_files_are_read_and_deleted_ones_forgotten(db: engine.Database, root: Path) -> None:
@@ -281,3 +296,9 @@ def test_a_reference_is_brought_by_its_meaning_where_no_words_bring_one(db: engi
         ["docs/style.md"],
     ]
     assert not db.rows("select 1 from search_texts where kind = 'entry'"), "files are not read for it"
+
+
+def test_the_layers_of_one_turn_are_read_from_its_packet_alone(db: engine.Database) -> None:
+    plan = db.tuples("explain query plan select * from prompt_layers where run = 'demo' and turn = 2")
+    steps = [step[3] for step in plan]
+    assert not [step for step in steps if step in ("SCAN r", "SCAN t", "SCAN p")], steps

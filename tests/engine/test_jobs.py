@@ -499,6 +499,7 @@ def test_engine_stream_prints_text_as_it_is_into_a_pipe(folder: Path) -> None:
     assert done.stdout == "a\x1b[2Jb\n"
     assert "err\n" in done.stderr
     assert "exit code 4" in done.stderr
+    assert run_engine(folder, "stream", "demo").stdout == done.stdout, "without a path it is the last command"
     lines = [json.loads(line) for line in run_engine(folder, "stream", "demo", path, "--json").stdout.splitlines()]
     assert [line.get("text") for line in lines] == ["a\x1b[2Jb\n", "err\n", None]
     assert lines[-1] == {"state": "done", "outcome": "exit:4", "exit_code": 4}

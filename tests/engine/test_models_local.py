@@ -131,6 +131,17 @@ def test_without_the_runtime_the_error_says_what_to_install() -> None:
     assert how_to_install("local") in run_python(code).stdout
 
 
+def test_an_extra_comes_from_the_wheel_that_was_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel = tmp_path / "engine-9.0-py3-none-any.whl"
+    wheel.touch()
+    (tmp_path / "engine-9.0.dist-info").mkdir()
+    (tmp_path / "engine-9.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: engine\nVersion: 9.0\n")
+    origin = {"archive_info": {}, "url": wheel.as_uri()}
+    (tmp_path / "engine-9.0.dist-info" / "direct_url.json").write_text(json.dumps(origin))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert shlex.split(how_to_install("local")) == ["pip", "install", f"{wheel}[local]"]
+
+
 @pytest.fixture(scope="module")
 def weights() -> Path:
     pytest.importorskip("xllamacpp")

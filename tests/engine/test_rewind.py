@@ -77,6 +77,8 @@ def test_the_name_goes_to_a_fork_and_the_old_line_stays(
     result = db.run("Another way", run="demo", model=script(tmp_path, DONE))
     assert (result.run, db.value("select max(turn) from past_turns where run = 'demo'")) == ("demo", 2)
     assert db.rewind("demo", 1).old == "demo.2"
+    with pytest.raises(NotFound, match="there is no such run"):
+        db.rewind("nobody", 2)
     with pytest.raises(NotFound, match="turn 2 was not sent"):
         db.rewind("demo", 2)
 
@@ -232,7 +234,7 @@ def test_at_the_command_line(folder: Path) -> None:
     flags = ("--yolo", "--sandbox", "off", "--model", "scripted:../s.jsonl")
     assert command(folder, "run", "--run", "demo", *flags, "Work").returncode == 0
     after = texts(folder)
-    shown = command(folder, "rewind", "demo", "2", "--files", "--diff")
+    shown = command(folder, "rewind", "demo", "2", "--files", "--dry-run")
     assert (shown.returncode, "! made.bin is binary" in shown.stdout, "-made" in shown.stdout) == (0, True, True)
     asked = command(folder, "rewind", "demo", "2", "--files")
     assert (asked.returncode, "say --yes" in asked.stderr, texts(folder)) == (2, True, after)

@@ -75,6 +75,17 @@ def test_the_line_that_says_it_is_quoted(question: str, quote: str) -> None:
     assert found(question)[0]["quotes"] == [quote]
 
 
+def test_the_value_that_is_asked_for_is_no_word_to_be_found() -> None:
+    code = 'GAP_LINE = "\\001"\n\n\ndef _is_gap_line_value(value):\n    return value.strip() == GAP_LINE\n'
+    assert found("What is the value of GAP_LINE?", {"gap.py": code})[0]["quotes"] == ['GAP_LINE = "\\001"']
+
+
+def test_a_sentence_is_about_what_the_one_before_it_names() -> None:
+    text = "`hub` follows the formats of the hub.\n" + "It corresponds to the `pipe` format without marks.\n"
+    quotes = found("To which other format does the hub format correspond?", {"README.md": text})[0]["quotes"]
+    assert quotes == ["It corresponds to the `pipe` format without marks."]
+
+
 def test_a_passage_shows_what_its_quote_stands_under() -> None:
     (passage,) = found("What is the default increment of wait_growing?")[:1]
     assert passage["path"] == "src/wait.py"
