@@ -4,7 +4,7 @@ Whoever opens a file parses its schema, and whoever drives a run compiles its st
 So between two tests the pages of a fresh file are put in the place of those that a test has left, with the number by which
 SQLite tells schemas apart. Connections, those of drivers in other threads among them, are not closed with their handles but
 given to the next ones. Where a test has left anything else on one (a transaction, another pragma, a temporary trigger, a
-function), it is closed; where it has left a handle, a file or a right, the file is thrown away.
+function), it is closed; where it has left a handle, a file, a right or another schema, the file is thrown away.
 """
 
 from __future__ import annotations
@@ -193,8 +193,13 @@ class _Kept:
         return self._handle(lambda: engine.open(self.path, **options))
 
     def is_as_it_was(self) -> bool:
-        """Whether no handle is left, nor a file, nor a right."""
-        return not self._lent and self._beside() == self._files
+        """Whether no handle is left, nor a file, a right or another schema.
+
+        A connection that has read one schema does not notice another one that has the same number.
+        """
+        with closing(apsw.Connection(str(self.path))) as file:
+            same = file.pragma("schema_version") == self.number
+        return same and not self._lent and self._beside() == self._files
 
     def remove(self) -> None:
         """Close the connections and remove the file."""

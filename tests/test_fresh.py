@@ -166,6 +166,13 @@ def test_other_handles_are_as_new_and_closed_when_they_are_closed() -> None:
             assert one.value("select count(*) from sqlite_temp_schema") == 0
 
 
+def test_no_connection_takes_the_schema_of_another_test_for_this_one() -> None:
+    for name in ("one", "two"):
+        with fresh() as db, db.again() as other:
+            db.execute(f"create table {name} (a)")
+            assert other.value(f"select count(*) from {name}") == 0
+
+
 def test_a_handle_that_is_left_open_disturbs_nobody() -> None:
     with fresh() as db:
         left = db.again()
