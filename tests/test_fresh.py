@@ -168,9 +168,10 @@ def test_other_handles_are_as_new_and_closed_when_they_are_closed() -> None:
 
 def test_no_connection_takes_the_schema_of_another_test_for_this_one() -> None:
     for name in ("one", "two"):
-        with fresh() as db, db.again() as other:
+        with fresh() as db:
             db.execute(f"create table {name} (a)")
-            assert other.value(f"select count(*) from {name}") == 0
+            with db.again() as other:
+                assert other.value(f"select count(*) from {name}") == 0
 
 
 def test_a_handle_that_is_left_open_disturbs_nobody() -> None:
