@@ -55,7 +55,7 @@ test: $(DEVELOPED)
 check: $(DEVELOPED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	@rm -rf .types && mkdir -p .types/engine
+	@rm -rf .types/engine && mkdir -p .types/engine
 	@ln -s $(CURDIR)/engine/* .types/engine/ && ln -s $(CURDIR)/functions $(CURDIR)/sql $(CURDIR)/templates .types/engine/
 	MYPYPATH=.types $(BIN)/mypy --cache-dir .types/.cache
 	$(BIN)/python tests/lint_sql.py

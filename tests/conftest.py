@@ -56,8 +56,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def db(request: pytest.FixtureRequest) -> Iterator[engine.Database]:
-    """A fresh database, audited when the test ends; of a test that asks for a folder too, ``tmp_path / "t.db"``."""
-    if "tmp_path" not in request.fixturenames:
+    """A fresh database, audited when the test ends; of a test that uses `in_folder`, ``tmp_path / "t.db"``."""
+    if "in_folder" not in request.fixturenames:
         with fresh() as database:
             yield database
         return
@@ -68,6 +68,11 @@ def db(request: pytest.FixtureRequest) -> Iterator[engine.Database]:
     finally:
         database.close()
     audit(path)
+
+
+@pytest.fixture
+def in_folder() -> None:
+    """For tests that ask where `db` lies, or open it in their own way: it lies in `tmp_path` and was just opened."""
 
 
 @pytest.fixture

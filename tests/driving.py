@@ -56,8 +56,8 @@ def make_known(path: Path) -> Path:
 
 
 @contextmanager
-def fresh(folder: Path, **options: Any) -> Iterator[engine.Database]:
-    """A fresh database in `folder`, closed and audited at the end; for tests that need several of them."""
+def opened(folder: Path, **options: Any) -> Iterator[engine.Database]:
+    """A fresh database in `folder`, closed and audited at the end; for tests that ask where it lies."""
     path = folder / f"t{next(_numbers)}.db"
     database = engine.open(path, **options)
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 from audit import audit
-from fresh import fresh
+from fresh import fresh, stays_open
 
 import engine
 
@@ -149,3 +149,56 @@ def test_a_cursor_that_is_left_open_shows_nothing_old() -> None:
     with fresh() as db:
         assert db.value("select count(*) from sqlite_schema where name = 'kept'") == 0
     left.close(True)
+
+
+def test_other_handles_are_as_new_and_closed_when_they_are_closed() -> None:
+    with fresh() as db:
+        other = db.again()
+        other.execute("pragma synchronous = off")
+        other.execute("create temp table kept (a)")
+        other.close()
+        other.close()
+        with pytest.raises((apsw.Error, engine.EngineError)):
+            other.value("select 1")
+        with db.again() as one, db.again() as two:
+            assert one.connection is not two.connection
+            assert one.value("pragma synchronous") == two.value("pragma synchronous") == 2
+            assert one.value("select count(*) from sqlite_temp_schema") == 0
+
+
+def test_no_connection_takes_the_schema_of_another_test_for_this_one() -> None:
+    for name in ("one", "two"):
+        with fresh() as db:
+            db.execute(f"create table {name} (a)")
+            with db.again() as other:
+                assert other.value(f"select count(*) from {name}") == 0
+
+
+def test_a_handle_that_is_left_open_disturbs_nobody() -> None:
+    with fresh() as db:
+        left = db.again()
+        left.execute("begin immediate")
+    with fresh() as db:
+        write(db)
+    left.close()
+
+
+def test_a_file_that_stays_open_is_opened_anew_where_it_is_another(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with stays_open(path):
+        with engine.open(path) as db:
+            first = db.connection
+            write(db)
+        with engine.open(path) as db:
+            assert db.connection is first
+            assert db.value("select count(*) from runs") == 1
+            db.execute("create temp table kept (a)")
+        with engine.open(path) as db:
+            assert db.connection is not first
+            assert db.value("select count(*) from sqlite_temp_schema") == 0
+        for file in tmp_path.iterdir():
+            file.unlink()
+        with engine.open(path) as db:
+            assert db.value("select count(*) from runs") == 0
+    audit(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["t.db"]

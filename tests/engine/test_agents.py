@@ -149,6 +149,7 @@ def test_the_setting_says_which_names_count(db: engine.Database, root: Path) -> 
     assert ".cursorrules\n" not in sent(db, 6, "system")
 
 
+@pytest.mark.usefixtures("in_folder")
 def test_references_are_listed_and_those_of_the_prompt_brought(db: engine.Database, root: Path) -> None:
     drive(db, root, '<get path="services/billing/invoice.py"/>', DONE, prompt="Two tests fail before releases")
     listed = (
@@ -240,6 +241,7 @@ def test_the_prefix_is_that_of_the_packet_before(db: engine.Database, root: Path
         assert sent(db, turn + 1, "user").startswith(before)
 
 
+@pytest.mark.usefixtures("in_folder")
 def test_layers_tell_what_said_each_piece(db: engine.Database, root: Path) -> None:
     drive(db, root, DONE)
     with closing(sqlite3.connect(db.path)) as stock:

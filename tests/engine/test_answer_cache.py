@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from driving import GO_ON, Clock, fresh, script
+from driving import GO_ON, Clock, script
 from engine_cli import engine as cli
+from fresh import fresh
 from test_discovery import _Letters, _Plugin
 
 import engine
@@ -98,7 +99,7 @@ def test_another_model_or_a_turn_that_goes_on_gives_none(db: engine.Database, tm
 
 def test_an_old_answer_is_given_no_more_and_the_oldest_goes_first(tmp_path: Path, letters: None) -> None:
     clock = Clock(step=1)
-    with fresh(tmp_path, clock=clock) as db:
+    with fresh(clock=clock) as db:
         model = script(tmp_path, FIRST)
         ask(db, model, ASKED)
         clock.now += 86_400_000

@@ -19,7 +19,8 @@ from typing import Any
 import anyio
 import pytest
 from audit import audit
-from driving import DONE, GO_ON, fresh, script
+from driving import DONE, GO_ON, script
+from fresh import fresh
 from timing import wait_until
 
 import engine
@@ -95,7 +96,7 @@ def test_the_events_of_no_run_are_refused_at_once(db: engine.Database) -> None:
 
 
 def test_a_run_is_followed_while_another_thread_drives_it(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         db.start("Go", model=script(tmp_path, LOOK, DONE), run="demo")
 
         def drive() -> None:
@@ -118,7 +119,7 @@ def test_a_run_is_followed_while_another_thread_drives_it(tmp_path: Path) -> Non
 
 
 def test_a_run_is_followed_while_another_process_drives_it(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         db.start("Go", model=script(tmp_path, LOOK, DONE), run="demo")
         code = "import engine, sys; engine.open(sys.argv[1]).resume('demo')"
         with subprocess.Popen([sys.executable, "-P", "-c", code, str(db.path)]) as process:
@@ -128,7 +129,7 @@ def test_a_run_is_followed_while_another_process_drives_it(tmp_path: Path) -> No
 
 
 def test_who_follows_waits_while_a_run_waits(tmp_path: Path, workspace_dir: Path) -> None:
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         model = script(tmp_path, EDIT, DONE)
         db.run("Go", model=model, run="demo", root=workspace_dir)
         seen = []
@@ -217,8 +218,8 @@ def test_prose_is_told_as_it_streams() -> None:
     assert settled("") == 0
 
 
-def test_an_object_is_a_model(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+def test_an_object_is_a_model() -> None:
+    with fresh() as db:
         result = db.run("Go", model=Writer(["All ", "said."], ["Again."]), run="demo")
         assert result.answer == "All said."
         assert db.run("Go", run="demo").answer == "Again.", "the run keeps its model"
@@ -231,8 +232,8 @@ def test_an_object_is_a_model(tmp_path: Path) -> None:
         later.run("Go", run="demo")
 
 
-def test_an_object_with_a_name_is_known_again(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+def test_an_object_with_a_name_is_known_again() -> None:
+    with fresh() as db:
         model = Writer(["One."], ["Two."], name="house")
         assert db.run("Go", model=model, run="demo").status == 200
         assert db.runs()[0].model == "object:house"
@@ -246,8 +247,8 @@ def test_what_is_no_model_is_a_type_error(db: engine.Database) -> None:
         db.run("Go", model=7)  # type: ignore[arg-type]
 
 
-def test_an_object_answers_in_other_threads_too(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+def test_an_object_answers_in_other_threads_too() -> None:
+    with fresh() as db:
         assert asyncio.run(db.run_async("Go", model=Writer(["Said."]))).answer == "Said."
 
 
@@ -319,9 +320,9 @@ def test_runs_of_asyncio_do_not_wait_for_each_other(tmp_path: Path) -> None:
     audit(tmp_path / "a.db")
 
 
-def test_threads_that_write_wait_in_line(tmp_path: Path) -> None:
+def test_threads_that_write_wait_in_line() -> None:
     """SQLite would give up here at once; what another process holds is a matter of its time-out."""
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         begun = threading.Event()
 
         def write() -> None:
@@ -446,13 +447,13 @@ def test_a_run_is_followed_with_asyncio(tmp_path: Path) -> None:
         assert result.status == 200
         return told
 
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         told = asyncio.run(go(db))
         assert prose_of(told) == {1: "I look."}
         assert told[-1]["type"] == "loop"
 
 
-def test_who_stops_following_leaves_nothing_open(tmp_path: Path) -> None:
+def test_who_stops_following_leaves_nothing_open() -> None:
     async def go(db: engine.Database) -> None:
         db.start("Go", model="scripted:none", run="demo")
         waiting = asyncio.create_task(anext(aiter(db.events_async("demo"))))
@@ -461,7 +462,7 @@ def test_who_stops_following_leaves_nothing_open(tmp_path: Path) -> None:
         with pytest.raises(asyncio.CancelledError):
             await waiting
 
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         asyncio.run(go(db))
         # the thread has told its outcome just before it ends
         wait_until(lambda: "engine" not in [thread.name for thread in threading.enumerate()])

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import DONE, GO_ON, fresh, script
+from driving import DONE, GO_ON, script
+from fresh import fresh
 
 import engine
 from engine.models.protocol import Completion, Request
@@ -116,7 +117,7 @@ def test_an_event_loop_that_ends_stops_what_it_drives(tmp_path: Path) -> None:
             if event["type"] == "turn":
                 return
 
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         db.start("Wait", model=model, run="a")
         asyncio.run(go(db))
         assert db.value("select count(*) from leases") == 0
@@ -124,7 +125,7 @@ def test_an_event_loop_that_ends_stops_what_it_drives(tmp_path: Path) -> None:
 
 
 def test_a_handle_is_not_used_by_a_forked_process(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         db.start("Go", model=script(tmp_path, GO_ON, DONE), run="demo")
         reading, writing = os.pipe()
         child = os.fork()

@@ -8,20 +8,23 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engine_cli import engine, script
+from engine_cli import database, engine, script
+from fresh import stays_open
 from test_cli_completion import offered
 
 DONE = '<update status="200">Done.</update>'
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Iterator[Path]:
     root = tmp_path / "project"
     root.mkdir()
-    return root
+    with stays_open(database(root)):
+        yield root
 
 
 def said(folder: Path, *arguments: str, code: int = 0, **env: str) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import DONE, GO_ON, START_MS, Clock, begin, fresh, script
+from driving import DONE, GO_ON, START_MS, Clock, begin, script
+from fresh import fresh
 
 import engine
 from engine.identity import ProcessIdentity
@@ -29,7 +30,7 @@ def test_a_run_goes_on_whatever_the_clock_does(tmp_path: Path, workspace_dir: Pa
         if left:
             clock.now += left.pop()
 
-    with fresh(tmp_path, clock=clock) as db:
+    with fresh(clock=clock) as db:
         model = script(
             tmp_path,
             '<get path="notes.md"/>' + GO_ON,
@@ -47,9 +48,9 @@ def test_a_run_goes_on_whatever_the_clock_does(tmp_path: Path, workspace_dir: Pa
         assert db.value("select count(*) from leases") == 0
 
 
-def test_a_lease_of_a_clock_that_was_put_back_keeps_nobody_out(tmp_path: Path) -> None:
+def test_a_lease_of_a_clock_that_was_put_back_keeps_nobody_out() -> None:
     clock = Clock()
-    with fresh(tmp_path, clock=clock) as db:
+    with fresh(clock=clock) as db:
         begin(db, "demo")
         clock.now += YEARS_MS
         # a holder of another boot, of which nobody can say whether it lives
@@ -69,7 +70,7 @@ def test_a_limit_in_seconds_holds_when_the_clock_runs_ahead(tmp_path: Path) -> N
         if event["type"] == "turn":
             clock.now += YEARS_MS
 
-    with fresh(tmp_path, clock=clock) as db:
+    with fresh(clock=clock) as db:
         model = script(tmp_path, *[GO_ON] * 3, DONE)
         result = db.run("Go", model=model, run="demo", max_seconds=60, on_event=jump)
         assert (result.status, result.reason) == (499, "stopped after 60 seconds")

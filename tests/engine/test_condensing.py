@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import DONE, GO_ON, fresh, script
+from driving import DONE, GO_ON, script
+from fresh import fresh
 
 import engine
 
@@ -24,7 +25,7 @@ def slices(*numbers: int) -> str:
 
 def limit_with(folder: Path, room: int) -> int:
     """A context limit that leaves `room` tokens beside the smallest packet with the notes in short."""
-    with fresh(folder) as db:
+    with fresh() as db:
         db.run("Go", model=script(folder, NOTES + GO_ON, DONE))
         smallest = db.value("select context_tokens from turns where sequence = 2")
     return int((smallest + room) / 0.9)

@@ -266,8 +266,9 @@ def test_the_turns_of_a_tree_are_limited(db: engine.Database) -> None:
     assert [run for run, _ in cast.asked].count("demo-1") == 3
 
 
-def test_the_seconds_of_a_tree_are_limited(tmp_path: Path) -> None:
-    from driving import Clock, fresh
+def test_the_seconds_of_a_tree_are_limited() -> None:
+    from driving import Clock
+    from fresh import fresh
 
     clock = Clock()
 
@@ -275,7 +276,7 @@ def test_the_seconds_of_a_tree_are_limited(tmp_path: Path) -> None:
         clock.now += 60_000
         return GO_ON
 
-    with fresh(tmp_path, clock=clock) as db:
+    with fresh(clock=clock) as db:
         db.execute("update settings set value = '100' where name = 'max_tree_seconds'")
         drive(db, Cast({"demo": [gives("a"), DONE], "demo-1": [wait] * 9}))
         assert "have had 100 seconds, which is all (setting max_tree_seconds)" in said(db)[0][2]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from audit import audit
 from delegating import Cast, ended, gives
-from driving import DONE, GO_ON, fresh
+from driving import DONE, GO_ON, opened
 from timing import wait_until
 
 import engine
@@ -86,7 +86,7 @@ def test_a_crowd_that_waits_for_its_model_has_no_connection(tmp_path: Path) -> N
         assert [result.status for result in await asyncio.gather(*runs)] == [200] * CROWD
         expect_nothing_lent(db)
 
-    with fresh(tmp_path) as db:
+    with opened(tmp_path) as db:
         asyncio.run(go(db))
 
 
@@ -112,7 +112,7 @@ def test_runs_that_wait_for_a_person_have_no_connection(tmp_path: Path, workspac
         decided.set()
         assert [result.status for result in await asyncio.gather(*runs)] == [200] * 6
 
-    with fresh(tmp_path) as db:
+    with opened(tmp_path) as db:
         asyncio.run(go(db))
     assert {f"new_{n}.txt" for n in range(6)} <= set(os.listdir(workspace_dir))
 
@@ -132,7 +132,7 @@ def test_an_error_of_a_model_or_of_a_callback_gives_the_connection_back(tmp_path
             expect_nothing_lent(db)
         assert (await db.run_async("Go", model=Cast({}))).status == 200
 
-    with fresh(tmp_path) as db:
+    with opened(tmp_path) as db:
         asyncio.run(go(db))
 
 
@@ -174,7 +174,7 @@ def test_only_a_run_with_threads_has_their_triggers(tmp_path: Path) -> None:
     def triggers(pool: Pool, threaded: bool) -> int:
         return int(pool._writers[threaded].value("select count(*) from sqlite_temp_schema where type = 'trigger'"))
 
-    with fresh(tmp_path) as db:
+    with opened(tmp_path) as db:
         db.start("Go", run="threaded", model=Cast({}))
         db.execute(
             "insert into thread_uses (thread_id, run_id, added_by) "
@@ -226,7 +226,7 @@ def test_a_database_that_is_closed_or_in_memory_shares_nothing(tmp_path: Path) -
 
 
 def test_a_statement_that_leaves_a_transaction_open_keeps_nobody_from_writing(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db, db.shared() as handle:
+    with opened(tmp_path) as db, db.shared() as handle:
         handle.execute("begin immediate")
         assert not handle.in_transaction
         handle.start("Go", run="demo", model=Cast({}))
@@ -243,7 +243,7 @@ def test_what_is_told_of_as_committed_is_on_the_disk(tmp_path: Path, monkeypatch
         reached[0] = hash(written)
 
     monkeypatch.setattr(log_sync, "_synchronize", noted)
-    with fresh(tmp_path) as db, db.shared() as handle:
+    with opened(tmp_path) as db, db.shared() as handle:
         log = Path(f"{db.place}-wal")
         handle.start("Go", run="demo", model=Cast({}))
         for _ in range(3):
@@ -283,7 +283,7 @@ def test_a_log_that_cannot_be_written_to_disk_is_an_error(tmp_path: Path, monkey
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(log_sync, "_synchronize", broken)
-    with fresh(tmp_path) as db, db.shared() as handle:
+    with opened(tmp_path) as db, db.shared() as handle:
         with pytest.raises(
             engine.EngineError, match=r"500 .*: its log cannot be written to disk \(Input/output error\); open it again"
         ):
@@ -291,7 +291,7 @@ def test_a_log_that_cannot_be_written_to_disk_is_an_error(tmp_path: Path, monkey
         monkeypatch.undo()
         with pytest.raises(engine.EngineError, match="open it again"):  # what was lost stays lost
             handle.start("Go", run="second", model=Cast({}))
-    with fresh(tmp_path) as db, db.shared() as handle:
+    with opened(tmp_path) as db, db.shared() as handle:
         handle.start("Go", run="third", model=Cast({}))
 
 
@@ -384,7 +384,7 @@ def test_a_removed_file_does_not_come_back_empty(tmp_path: Path) -> None:
 
 
 def test_an_error_that_is_kept_keeps_nobody_from_writing(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db, db.shared() as one, db.shared() as other:
+    with opened(tmp_path) as db, db.shared() as one, db.shared() as other:
         kept = None
         try:
             one.rows("select name, cast(x'ff' as text) as bad from settings")
@@ -398,7 +398,7 @@ def test_an_error_that_is_kept_keeps_nobody_from_writing(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
 def test_output_is_not_kept_in_the_database(tmp_path: Path, ending: str) -> None:
-    with fresh(tmp_path) as db:
+    with opened(tmp_path) as db:
         place = Path(f"{db.path}{ending}")
         before = place.stat().st_mode
         with pytest.raises(engine.EngineError, match=r"403 .*belongs to the database"):

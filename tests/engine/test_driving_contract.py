@@ -14,7 +14,8 @@ import math
 from pathlib import Path
 
 import pytest
-from driving import DONE, START_MS, Clock, begin, fresh, script
+from driving import DONE, START_MS, Clock, begin, script
+from fresh import fresh
 
 import engine
 
@@ -47,7 +48,7 @@ def test_a_text_is_no_answer_to_a_command_line(db: engine.Database, tmp_path: Pa
 
 @pytest.mark.parametrize("answer", [True, False, "by a person"])
 def test_a_decision_of_a_callback_is_dated(tmp_path: Path, workspace_dir: Path, answer: bool | str) -> None:
-    with fresh(tmp_path, clock=Clock(step=1)) as db:
+    with fresh(clock=Clock(step=1)) as db:
         db.run("Go", run="demo", model=script(tmp_path, WRITE, DONE), root=workspace_dir, on_proposal=lambda _: answer)
         (decided,) = db.rows("select created_at, decided_by from resolutions")
         assert decided["created_at"] > START_MS

@@ -6,12 +6,11 @@ spec: @context_at @history @fork
 from __future__ import annotations
 
 import json
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from campaign import examples
-from driving import begin, fresh
+from driving import begin
+from fresh import fresh
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -166,7 +165,7 @@ def start(db: engine.Database) -> None:
 @examples(8)
 @given(turns=TURNS)
 def test_each_turn_is_remembered_as_it_was(turns: list[Any]) -> None:
-    with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
+    with fresh() as db:
         start(db)
         past = play(db, turns)
         seen = db.rows("select sequence from turns where seen_at is not null")
@@ -179,7 +178,7 @@ def test_each_turn_is_remembered_as_it_was(turns: list[Any]) -> None:
 def test_a_fork_of_any_turn_sees_what_it_saw_and_the_two_part(
     turns: list[Any], later: list[Any], data: st.DataObject
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
+    with fresh() as db:
         start(db)
         past = play(db, turns)
         sent = [row["sequence"] for row in db.rows("select sequence from turns where seen_at is not null")]

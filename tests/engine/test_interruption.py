@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from driving import DONE, GO_ON, fresh, script
+from driving import DONE, GO_ON, opened, script
 
 import engine
 from engine.loop import Driver
@@ -92,7 +92,7 @@ def drive(folder: Path, interruption: Interruption | None, where: str) -> tuple[
     model = script(folder, *ANSWERS)
     options: dict[str, Any] = {"on_proposal": decide}
     asked: dict[str, Any] = {"overwrite_unseen": True}
-    with fresh(folder) as db:
+    with opened(folder) as db:
         if interruption is not None:
             watched = dict(options, on_driver=interruption.take)
             if where == "event":
@@ -146,7 +146,7 @@ def test_an_answer_that_came_whole_is_kept_and_one_that_did_not_is_asked_again(t
         if event["type"] == "delta":
             drivers[0].stop()
 
-    with fresh(tmp_path) as db:
+    with opened(tmp_path) as db:
         model = script(tmp_path, {"text": "It is 9090.", "delay_s": 0.5})
         result = db.run("Which?", model=model, run="demo", on_event=stop, on_driver=drivers.append)
         kept = db.value("select response from turns")
@@ -161,7 +161,7 @@ def test_an_answer_that_came_whole_is_kept_and_one_that_did_not_is_asked_again(t
 def test_a_process_that_is_interrupted_is_told_and_not_run_again(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     drivers: list[Driver] = []
-    with fresh(tmp_path) as db:
+    with opened(tmp_path) as db:
         model = script(tmp_path, "<sh>echo x >> ran; sleep 30</sh><set path='known://a'>x</set>" + GO_ON, DONE)
 
         def stop_soon(event: dict[str, Any]) -> None:

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import DONE, GO_ON, Clock, begin, fresh, script
+from driving import DONE, GO_ON, Clock, begin, script
 from engine_cli import engine as run_engine
+from fresh import fresh
 from sqltest import STEPS
 from timing import wait_until
 
@@ -190,7 +191,7 @@ def test_an_error_of_the_app_ends_jobs_as_interrupted(db: engine.Database, root:
     assert db.value("select count(*) from jobs") == 1
 
 
-def test_an_abort_ends_jobs(db: engine.Database, root: Path, tmp_path: Path) -> None:
+def test_an_abort_ends_jobs(db: engine.Database, root: Path) -> None:
     def abort(event: Any) -> None:
         if event["type"] == "command" and event["action"] == "env":
             db.abort("demo")
@@ -350,7 +351,7 @@ def elsewhere(tmp_path: Path, root: Path) -> Iterator[tuple[engine.Database, str
         "job": "echo one; touch up; " + AWAIT.format("two") + "; echo two; sleep 600",
         "fore": "echo fore; sleep 601",
     }
-    with fresh(tmp_path) as made:
+    with fresh() as made:
         made.close()
     db = engine.open(path)
     model = script(tmp_path, f'<sh background="1">{log["job"]}</sh><sh>{log["fore"]}</sh>', GO_ON, DONE)
@@ -426,6 +427,7 @@ def test_a_killed_driver_leaves_no_job_and_the_next_open_says_so(tmp_path: Path,
         assert "interrupted: the engine was stopped" in packet(db, 2)
 
 
+@pytest.mark.usefixtures("in_folder")
 def test_a_hundred_megabytes_enter_neither_memory_nor_file(db: engine.Database, root: Path, tmp_path: Path) -> None:
     kept = tmp_path / "all.txt"
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -518,7 +520,7 @@ SCANNED = "insert into sync_files (run_id, turn_id) select 1, max(id) from turns
 ACCEPTED = "insert into resolutions (run_id, decision, decided_by) values (1, 'accept', 'Ada')"
 
 
-def test_what_a_job_changes_is_its_own_until_it_has_ended(tmp_path: Path) -> None:
+def test_what_a_job_changes_is_its_own_until_it_has_ended() -> None:
     """spec: @file_changes"""
     numbers = iter("123456789")
 
@@ -535,7 +537,7 @@ def test_what_a_job_changes_is_its_own_until_it_has_ended(tmp_path: Path) -> Non
         if statements:
             db.execute(STEPS["dispatch"], {"run": "demo"})
 
-    with fresh(tmp_path, clock=Clock(step=5)) as db:
+    with fresh(clock=Clock(step=5)) as db:
         begin(db, "demo")
         job = "insert into start_job (effect_id, identity) select effect_id, '{}' from pending_effects"
         next_turn(db, '<sh background="1">serve</sh>', ACCEPTED, job)

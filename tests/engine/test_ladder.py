@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import DONE, GO_ON, begin, fresh, script, turn
+from driving import DONE, GO_ON, begin, script, turn
+from fresh import fresh
 
 import engine
 
@@ -37,7 +38,7 @@ def told(db: engine.Database) -> list[str]:
 
 def system_tokens(folder: Path) -> int:
     """What the smallest packet takes."""
-    with fresh(folder) as db:
+    with fresh() as db:
         db.run("Go", model=script(folder, DONE))
         return sent(db)[0]
 
@@ -139,7 +140,7 @@ def test_a_provider_that_counts_far_more_is_believed(db: engine.Database, tmp_pa
 def test_a_provider_that_counts_far_less_is_believed_within_reason(db: engine.Database, tmp_path: Path) -> None:
     characters = 2 * system_tokens(tmp_path)
     for prompt_tokens, rate in ((characters // 7, 6.6), (1, 2)):
-        with fresh(tmp_path) as other:
+        with fresh() as other:
             model = script(tmp_path, {"text": DONE, "usage": {"prompt_tokens": prompt_tokens}})
             other.run("Go", model=model, run="demo")
             begin(other, "demo", "On", model=model)
@@ -215,7 +216,7 @@ def test_where_nothing_would_help_older_entries_stay_in_view(db: engine.Database
 def test_a_kill_between_two_steps_goes_on_from_there(tmp_path: Path, refused: bool) -> None:
     limit = int((system_tokens(tmp_path) + (90000 if refused else 5000)) / 0.9)
     model = script(tmp_path, *[DONE] * 3)
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         db.insert(
             "verb_set",
             run="demo",

@@ -15,7 +15,8 @@ from typing import Any
 
 import apsw
 import pytest
-from driving import DONE, Clock, begin, fresh, script
+from driving import DONE, Clock, begin, opened, script
+from fresh import fresh
 from timing import wait_until
 
 import engine
@@ -32,7 +33,7 @@ def claim(db: engine.Database, token: str, **columns: Any) -> None:
 
 
 def test_a_second_driver_is_refused_while_the_first_is_there(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         refused: list[str] = []
 
         def try_to_drive_too(event: dict[str, Any]) -> None:
@@ -105,9 +106,9 @@ def test_a_late_answer_of_a_replaced_driver_changes_nothing(db: engine.Database)
     assert db.value("select response from turns") is None
 
 
-def test_an_expired_lease_is_taken_and_one_in_force_is_not(tmp_path: Path) -> None:
+def test_an_expired_lease_is_taken_and_one_in_force_is_not() -> None:
     clock = Clock()
-    with fresh(tmp_path, clock=clock) as db:
+    with fresh(clock=clock) as db:
         begin(db, "demo")
         claim(db, "first")
         assert db.value("select expires_at from leases") == clock.now + 30_000
@@ -144,8 +145,8 @@ def test_a_holder_that_may_live_is_waited_for(db: engine.Database) -> None:
         db.resume("demo")
 
 
-def test_a_lease_is_renewed_while_it_is_held(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+def test_a_lease_is_renewed_while_it_is_held() -> None:
+    with fresh() as db:
         db.execute("update settings set value = '1' where name = 'lease_seconds'")
         begin(db, "demo")
         with Lease(db, "demo"):
@@ -153,8 +154,8 @@ def test_a_lease_is_renewed_while_it_is_held(tmp_path: Path) -> None:
             wait_until(lambda: db.value("select expires_at from leases") > first)
 
 
-def test_who_loses_the_lease_learns_of_it(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+def test_who_loses_the_lease_learns_of_it() -> None:
+    with fresh() as db:
         begin(db, "demo")
         with Lease(db, "demo") as lease:
             claim(db, "another", replaces=lease.token)
@@ -163,7 +164,7 @@ def test_who_loses_the_lease_learns_of_it(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_removed_before_its_lease_is_renewed_does_not_come_back(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+    with opened(tmp_path) as db:
         begin(db, "demo")
         lease = Lease(db, "demo")
         for file in tmp_path.glob(f"{db.path.name}*"):
@@ -178,7 +179,7 @@ def test_a_run_that_nobody_has_heard_of_cannot_be_leased(db: engine.Database) ->
 
 
 def test_runs_of_one_file_are_driven_side_by_side(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         results: dict[str, int] = {}
 
         def drive(name: str) -> None:
@@ -195,7 +196,7 @@ def test_runs_of_one_file_are_driven_side_by_side(tmp_path: Path) -> None:
 
 
 def test_a_driver_that_is_replaced_says_so(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         model = script(tmp_path, {"text": DONE, "delay_s": 300})
 
         def take_over(event: dict[str, Any]) -> None:
@@ -209,8 +210,8 @@ def test_a_driver_that_is_replaced_says_so(tmp_path: Path) -> None:
         assert db.value("select phase from turns") == "asking", "the run is the other's to go on with"
 
 
-def test_a_release_is_tried_again_where_the_file_is_locked(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db, closing(apsw.Connection(str(db.path))) as other:
+def test_a_release_is_tried_again_where_the_file_is_locked() -> None:
+    with fresh() as db, closing(apsw.Connection(str(db.path))) as other:
         begin(db, "demo")
         waits: list[int] = []
 

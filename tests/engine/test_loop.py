@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from campaign import examples
-from driving import GO_ON, fresh, script
+from driving import GO_ON, script
+from fresh import fresh
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -199,7 +200,7 @@ def test_the_answer_is_that_of_the_own_prompt(db: engine.Database, tmp_path: Pat
 
 
 def test_an_abort_from_another_thread_ends_the_call(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         model = script(tmp_path, {"text": DONE, "delay_s": 30})
 
         def abort_when_asked(event: dict[str, Any]) -> None:
@@ -241,7 +242,7 @@ def test_what_happens_is_told_in_order(db: engine.Database, tmp_path: Path, work
 
 
 def test_a_run_that_was_left_in_the_middle_goes_on_where_it_stood(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         model = script(tmp_path, GO_ON, '<set path="known://a">x</set>' + GO_ON, DONE)
 
         class Killed(BaseException):

@@ -20,7 +20,8 @@ from typing import Any
 
 import pytest
 from campaign import examples
-from driving import DONE, GO_ON, Clock, begin, fresh, script
+from driving import DONE, GO_ON, Clock, begin, script
+from fresh import fresh
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -148,7 +149,7 @@ def write_entries(db: engine.Database, entries: list[tuple[str, str, str, str]])
 def test_the_figures_of_the_budget_are_those_of_the_packet(
     entries: list[tuple[str, str, str, str]], prompt: str, limit: int | None, reported: int | None
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
+    with tempfile.TemporaryDirectory() as folder, fresh() as db:
         usage = {"usage": {"prompt_tokens": reported}} if reported else {}
         model = script(Path(folder), {"text": GO_ON, **usage}, DONE, DONE)
         options: dict[str, Any] = {"model": model, "context_limit": limit}
@@ -196,7 +197,7 @@ def test_the_figures_of_the_prompt_are_those_of_the_packet(db: engine.Database, 
 @examples(5)
 @given(entries=ENTRIES)
 def test_the_counts_of_the_budget_are_those_of_the_context(entries: list[tuple[str, str, str, str]]) -> None:
-    with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
+    with tempfile.TemporaryDirectory() as folder, fresh() as db:
         begin(db, "demo", "Go", model=script(Path(folder), DONE), context_limit=500_000)
         write_entries(db, entries)
         db.resume("demo")
@@ -230,7 +231,7 @@ def rendered_entries(db: engine.Database, turn_id: int) -> int:
 def test_what_an_entry_costs_is_what_its_text_measures(
     entries: list[tuple[str, str, str, str]], logged: str, prompts: list[str]
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
+    with tempfile.TemporaryDirectory() as folder, fresh() as db:
         begin(db, "demo", "First", model=script(Path(folder), f"<get path='known://none'>{logged}</get>", DONE))
         db.resume("demo")
         for prompt in prompts:
@@ -267,7 +268,7 @@ def compare(name: str, text: str) -> None:
 
 
 def test_the_full_packet_reads_as_it_did(tmp_path: Path, workspace_dir: Path) -> None:
-    with fresh(tmp_path, clock=Clock()) as db:
+    with fresh(clock=Clock()) as db:
         db.insert("verb_set", run="demo", path="run://demo", attributes=json.dumps({"root": str(workspace_dir)}))
         model = script(
             tmp_path,
@@ -283,7 +284,7 @@ def test_the_full_packet_reads_as_it_did(tmp_path: Path, workspace_dir: Path) ->
 
 
 def test_the_compact_packet_reads_as_it_did(tmp_path: Path, workspace_dir: Path) -> None:
-    with fresh(tmp_path, clock=Clock()) as db:
+    with fresh(clock=Clock()) as db:
         model = script(tmp_path, '<get path="notes.md"/>' + GO_ON, DONE)
         db.execute(
             "insert into models (alias, actual, profile, context_length, created_at) "
@@ -307,7 +308,7 @@ CHANGES = st.lists(
 @examples(6)
 @given(changes=CHANGES)
 def test_a_packet_of_remembered_rows_is_the_one_that_is_read_anew(changes: list[tuple[int, str]]) -> None:
-    with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
+    with fresh() as db:
         begin(db, "demo", "Go", context_limit=500_000)
         write_entries(db, [("known://{}", f"{number} {'x' * 600}", "visible", "{}") for number in range(120)])
         db.insert("begin_turn", run="demo")

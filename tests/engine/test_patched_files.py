@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from driving import begin, fresh, script, turn
+from driving import begin, script, turn
+from fresh import fresh
 
 import engine
 
@@ -46,10 +47,8 @@ def patch(*sections: str) -> str:
         ("*** Update File: ro.py\n-ro\n+rw\n", "readonly", "ro.py is readonly"),
     ],
 )
-def test_one_file_that_does_not_fit_leaves_the_others_as_they_are(
-    tmp_path: Path, section: str, outcome: str, message: str
-) -> None:
-    with fresh(tmp_path) as db:
+def test_one_file_that_does_not_fit_leaves_the_others_as_they_are(section: str, outcome: str, message: str) -> None:
+    with fresh() as db:
         prepare(db)
         turn(db, "demo", f"<set>{patch(FIRST, section)}</set><update status='102'>on</update>")
         row = db.row("select outcome, message from command_results where action = 'set' and turn is not null")
@@ -68,8 +67,8 @@ def test_one_file_that_does_not_fit_leaves_the_others_as_they_are(
         ("a.py", "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n", None),
     ],
 )
-def test_a_path_beside_a_patch_is_one_of_its_files(tmp_path: Path, path: str, body: str, outcome: str | None) -> None:
-    with fresh(tmp_path) as db:
+def test_a_path_beside_a_patch_is_one_of_its_files(path: str, body: str, outcome: str | None) -> None:
+    with fresh() as db:
         prepare(db)
         turn(db, "demo", f"<set path='{path}'>{body}</set><update status='102'>on</update>")
         assert db.value("select outcome from command_results where action = 'set' and turn is not null") == outcome
@@ -85,8 +84,8 @@ def test_a_path_beside_a_patch_is_one_of_its_files(tmp_path: Path, path: str, bo
         ("post.md", "--- not a diff"),
     ],
 )
-def test_a_patch_may_be_kept_as_a_text(tmp_path: Path, path: str, body: str) -> None:
-    with fresh(tmp_path) as db:
+def test_a_patch_may_be_kept_as_a_text(path: str, body: str) -> None:
+    with fresh() as db:
         prepare(db)
         turn(db, "demo", f"<set path='{path}'>{body}</set><update status='102'>on</update>")
         assert db.value("select state from command_results where action = 'set' and turn is not null") in (
@@ -115,8 +114,8 @@ BLOCK = "<<<<<<< SEARCH\none\n=======\n1\n>>>>>>> REPLACE"
         f"I change the first line.\n\n```diff\n{UNIFIED}```\nDone.",
     ],
 )
-def test_an_edit_in_the_notation_of_another_tool_is_read(tmp_path: Path, body: str) -> None:
-    with fresh(tmp_path) as db:
+def test_an_edit_in_the_notation_of_another_tool_is_read(body: str) -> None:
+    with fresh() as db:
         prepare(db)
         turn(db, "demo", f"<set path='a.py'>{body}</set><update status='102'>on</update>")
         texts = db.rows("select p.target, c.body from proposals as p join contents as c on c.id = p.content_id")
@@ -142,8 +141,8 @@ def test_an_edit_in_the_notation_of_another_tool_is_read(tmp_path: Path, body: s
         (None, "--- a/a.py\n+++ b/a.py\n"),
     ],
 )
-def test_a_notation_that_cannot_be_read_never_becomes_the_text(tmp_path: Path, path: str | None, body: str) -> None:
-    with fresh(tmp_path) as db:
+def test_a_notation_that_cannot_be_read_never_becomes_the_text(path: str | None, body: str) -> None:
+    with fresh() as db:
         prepare(db)
         turn(db, "demo", f"<set{f' path={path!r}' if path else ''}>{body}</set><update status='102'>on</update>")
         row = db.row("select outcome, message from command_results where action = 'set' and turn is not null")
@@ -161,8 +160,8 @@ def test_a_notation_that_cannot_be_read_never_becomes_the_text(tmp_path: Path, p
         ("a.py", f"A diff of another:\n{UNIFIED.replace('a.py', 'b.py')}"),
     ],
 )
-def test_a_text_may_be_or_hold_a_patch_on_purpose(tmp_path: Path, path: str, body: str) -> None:
-    with fresh(tmp_path) as db:
+def test_a_text_may_be_or_hold_a_patch_on_purpose(path: str, body: str) -> None:
+    with fresh() as db:
         prepare(db)
         turn(db, "demo", f"<set path='{path}'>{body}</set><update status='102'>on</update>")
         kept = body.removeprefix("<<NEW\n").removesuffix("NEW").strip("\n") + "\n"
@@ -170,8 +169,8 @@ def test_a_text_may_be_or_hold_a_patch_on_purpose(tmp_path: Path, path: str, bod
         assert [tuple(row.values()) for row in texts] == [(path, kept)]
 
 
-def test_a_patch_that_changes_nothing_says_so(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+def test_a_patch_that_changes_nothing_says_so() -> None:
+    with fresh() as db:
         prepare(db)
         same = patch("*** Update File: a.py\n-one\n+one\n")
         turn(db, "demo", f"<set>{same}</set><update status='102'>on</update>")
@@ -180,8 +179,8 @@ def test_a_patch_that_changes_nothing_says_so(tmp_path: Path) -> None:
         )
 
 
-def test_ask_mode_refuses_a_patch(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+def test_ask_mode_refuses_a_patch() -> None:
+    with fresh() as db:
         begin(db, "demo", mode="ask")
         turn(db, "demo", f"<set>{patch(FIRST)}</set><set>*** Begin Patch\nbroken</set>")
         outcomes = db.rows("select outcome, message from command_results where action = 'set' and turn is not null")
@@ -196,7 +195,7 @@ def test_a_patch_changes_the_files_on_disk(tmp_path: Path) -> None:
     (root / "c.py").write_text("gone\n")
     answer = patch(FIRST, "*** Update File: b.py\n*** Move to: sub/b.py\n-last\n+still\n", "*** Delete File: c.py\n")
     model = script(tmp_path, f"<set>{answer}</set>", "<update status='200'>Done</update>")
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         result = db.run("patch", model=model, root=root, yolo=True, overwrite_unseen=True)
         assert result.status == 200
     found = {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*.py")}
@@ -210,7 +209,7 @@ def test_a_file_that_changed_meanwhile_spares_the_others_too(tmp_path: Path) -> 
     (root / "b.py").write_text("two\n")
     answer = patch(FIRST, "*** Update File: b.py\n-two\n+2\n")
     model = script(tmp_path, f"<set>{answer}</set>", "<update status='200'>Done</update>")
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         db.run("patch", model=model, root=root, yolo=False, run="demo", overwrite_unseen=True)
         (root / "b.py").write_text("changed by somebody\n")
         db.resolve("demo", accept=True)

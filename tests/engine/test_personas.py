@@ -9,8 +9,9 @@ import json
 from pathlib import Path
 
 import pytest
-from driving import DONE, fresh, script
+from driving import DONE, script
 from engine_cli import engine as cli
+from fresh import fresh
 
 import engine
 from engine import personas
@@ -38,7 +39,7 @@ def test_a_persona_is_added_used_and_kept(db: engine.Database, tmp_path: Path) -
 
 def test_a_rebuild_renews_those_of_the_engine_only(tmp_path: Path) -> None:
     (tmp_path / "editor.md").write_text("You edit.\n", encoding="utf-8")
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         personas.add(db, tmp_path / "editor.md")
         shipped = db.value("select body from personas where name = 'default'")
         db.execute("update personas set body = 'old'")

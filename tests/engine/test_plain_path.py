@@ -9,13 +9,13 @@ spec: @plain_path
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from campaign import examples
-from driving import Clock, begin, fresh, turn
+from driving import Clock, begin, turn
+from fresh import fresh
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -104,7 +104,7 @@ def without_plain_path(db: engine.Database) -> None:
 
 def rows_after(responses: list[str], writes: list[dict[str, Any]], plain: bool, mode: str) -> dict[str, list[Any]]:
     """What is in the tables after these turns of the model and writes of an app."""
-    with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), clock=Clock()) as db:
+    with fresh(clock=Clock()) as db:
         if not plain:
             without_plain_path(db)
         begin(db, "demo", mode=mode)
@@ -159,9 +159,9 @@ def corpus() -> list[str]:
     return [path.read_text("utf-8") for path in sorted(folder.rglob("*.txt"))]
 
 
-def test_what_is_plain_is_neither_refused_nor_faulted(tmp_path: Path) -> None:
+def test_what_is_plain_is_neither_refused_nor_faulted() -> None:
     seen = 0
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         begin(db, "demo", max_turns=10_000)
         for answer in corpus():
             db.insert("begin_turn", run="demo")

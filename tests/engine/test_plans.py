@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 from audit import audit
-from driving import GO_ON, begin, fresh, script
+from driving import GO_ON, begin, script
 from engine_cli import database, engine
 from engine_cli import script as cli_script
+from fresh import fresh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -90,7 +91,7 @@ def test_a_plan_is_ticked_over_several_turns(tmp_path: Path) -> None:
         f'<set path="plan://task">{TICK.format("write")}</set><update status="200">8080</update>',
     ]
     (root / "notes.md").write_text("The port is 8080.\n", encoding="utf-8")
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         model = script(tmp_path, *answers)
         assert db.run("Which port?", run="demo", root=root, model=model, max_turns=9).status == 200
         packets = db.tuples("select text from packet_texts where run = 'demo' and role = 'user' order by turn")
@@ -117,7 +118,7 @@ def test_a_plan_stays_where_the_rest_is_archived(tmp_path: Path) -> None:
         *(f'<set path="known://{i}">{"fact " * 90}</set>' + GO_ON for i in range(30)),
         '<update status="200">done</update>',
     ]
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         result = db.run("Go", run="demo", model=script(tmp_path, *answers), context_limit=8_000)
         assert result.status == 200
         assert db.value("select count(*) from known_entries where visibility = 'archived' and scheme = 'known'") > 0

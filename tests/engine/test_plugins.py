@@ -136,6 +136,7 @@ def test_a_veto_of_a_clients_write_raises_and_leaves_nothing(db: engine.Database
     db.execute("drop trigger commands__veto")
 
 
+@pytest.mark.usefixtures("in_folder")
 def test_a_veto_holds_after_the_engine_made_its_triggers_anew(db: engine.Database) -> None:
     begin(db, "demo")
     db.execute(

@@ -238,6 +238,7 @@ def test_anthropic_is_told_what_to_cache(noted: engine.Database, monkeypatch: py
         assert texts[1][: last + 1] == texts[0][: last + 1], "what was cached for the last request is read by this one"
 
 
+@pytest.mark.usefixtures("in_folder")
 def test_blocks_come_again_in_a_new_process_and_in_a_fork(
     noted: engine.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

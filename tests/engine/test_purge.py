@@ -44,6 +44,7 @@ def packets(db: engine.Database) -> list[dict[str, Any]]:
     return db.rows("select run, turn, role, sha256, text from packet_texts where run = 'keep' order by turn, ordinal")
 
 
+@pytest.mark.usefixtures("in_folder")
 def test_what_was_said_is_in_no_byte_of_the_file(two: engine.Database) -> None:
     before = packets(two)
     assert two.purge("gone") > 0

@@ -14,7 +14,8 @@ from pathlib import Path
 import apsw
 import pytest
 from audit import audit
-from driving import DONE, GO_ON, START_MS, Clock, begin, fresh, script
+from driving import DONE, GO_ON, START_MS, Clock, begin, script
+from fresh import fresh
 
 import engine
 
@@ -80,8 +81,8 @@ def test_errors_carry_the_status_of_the_rule_that_raised_them(db: engine.Databas
     assert isinstance(error.value, engine.EngineError)
 
 
-def test_the_clock_is_the_callers(tmp_path: Path) -> None:
-    with fresh(tmp_path, clock=Clock()) as db:
+def test_the_clock_is_the_callers() -> None:
+    with fresh(clock=Clock()) as db:
         begin(db, "demo")
         assert db.value("select created_at from runs") == START_MS
         assert db.value("select created_at from run_overview") == "2026-01-01 00:00:00"
@@ -97,7 +98,7 @@ def test_a_result_says_how_it_went_and_what_it_took(db: engine.Database, tmp_pat
 
 
 def test_a_new_run_is_named_after_its_model_and_the_time(tmp_path: Path) -> None:
-    with fresh(tmp_path, clock=Clock()) as db:
+    with fresh(clock=Clock()) as db:
         model = script(tmp_path, DONE)
         first, second = db.run("Go", model=model), db.run("Go", model=model)
         assert first.run != second.run
@@ -220,7 +221,7 @@ def test_runs_are_awaited_side_by_side(tmp_path: Path) -> None:
         runs = [db.run_async("Go", model=script(tmp_path, slow, DONE), run=f"run{n}") for n in range(3)]
         return [result.status for result in await asyncio.gather(*runs)]
 
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         assert asyncio.run(both(db)) == [200, 200, 200]
 
 
@@ -253,7 +254,7 @@ def test_a_run_that_waits_is_resumed_asynchronously(tmp_path: Path, workspace_di
         db.resolve("demo", accept=True)
         return [first.status, (await db.resume_async("demo")).status]
 
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         assert asyncio.run(go(db)) == [202, 200]
 
 
@@ -268,7 +269,7 @@ def test_a_cancelled_task_leaves_its_loop_to_be_resumed(tmp_path: Path) -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         asyncio.run(cancel(db))
         assert db.row("select status, reason from loops") == {"status": 102, "reason": None}
         assert db.value("select count(*) from leases") == 0
@@ -279,8 +280,8 @@ def test_a_cancelled_task_leaves_its_loop_to_be_resumed(tmp_path: Path) -> None:
         assert db.resume("demo").status == 200
 
 
-def test_errors_of_an_asynchronous_run_are_raised_to_who_awaits_it(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db, pytest.raises(engine.ValidationError, match="the prompt is empty"):
+def test_errors_of_an_asynchronous_run_are_raised_to_who_awaits_it() -> None:
+    with fresh() as db, pytest.raises(engine.ValidationError, match="the prompt is empty"):
         asyncio.run(db.run_async("", model="scripted:none"))
 
 

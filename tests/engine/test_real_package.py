@@ -99,6 +99,7 @@ def folder(unpacked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     require_sandbox()
     for name in [name for name in os.environ if name.startswith(("PYTEST_", "COV_"))]:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # its tests need none of our plugins, which take a second
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     root = Path(shutil.copytree(unpacked, tmp_path / "package"))
     text = (root / MODULE).read_text()

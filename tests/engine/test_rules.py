@@ -173,6 +173,7 @@ def test_explaining_stores_nothing_and_tells_the_next_prompt(db: engine.Database
         store.explain(db, "x", run="nobody", root=None)
 
 
+@pytest.mark.usefixtures("in_folder")
 def test_the_explanation_is_read_by_a_stock_shell(db: engine.Database, root: Path, tmp_path: Path) -> None:
     store.add(db, str(root), RULES)
     db.run("a test *brief", run="a", model=script(tmp_path, DONE), root=root)

@@ -45,6 +45,7 @@ def listed(db: engine.Database, turn: int, run: str = "demo") -> list[str]:
     ]
 
 
+@pytest.mark.usefixtures("in_folder")
 def test_forty_skills_are_found_and_go_with_their_files(db: engine.Database, root: Path) -> None:
     project.make(root, {".claude/skills/Bad Name/SKILL.md": "---\nname: x\ndescription: d\n---\nBody"})
     project.make(root, {".claude/skills/mute/SKILL.md": "---\nname: mute\n---\nBody"})

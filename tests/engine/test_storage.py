@@ -112,6 +112,7 @@ def test_runs_stand_for_consecutive_ids(ids: list[int]) -> None:
     assert spread == ids
 
 
+@pytest.mark.usefixtures("in_folder")
 def test_a_new_process_refers_to_the_stretches_of_the_one_before(db: engine.Database, tmp_path: Path) -> None:
     fill(db, ENTRIES, script(tmp_path, DONE, DONE))
     db.run("Look", run="demo")

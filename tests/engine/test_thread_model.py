@@ -11,7 +11,8 @@ from itertools import count
 
 import pytest
 from campaign import examples
-from driving import begin, fresh, turn
+from driving import begin, turn
+from fresh import fresh
 from hypothesis import given
 from hypothesis import strategies as st
 from thread_model import Pattern, Run, Thread
@@ -72,8 +73,8 @@ turns = st.lists(
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engine.Database]:
-    with fresh(tmp_path_factory.mktemp("threads")) as db:
+def file() -> Iterator[engine.Database]:
+    with fresh() as db:
         db.execute("update settings set value = '1000' where name in ('max_strikes', 'min_cycles')")
         # a thread that requests each event of threads, so that any may be waited for
         begin(db, "other")

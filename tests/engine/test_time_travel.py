@@ -25,6 +25,8 @@ from engine import plugins, texts
 from engine.commands.differences import difference
 from engine.commands.exits import FAILED, exit_code
 
+pytestmark = pytest.mark.usefixtures("in_folder")
+
 NOT_FOUND = exit_code(404)
 TURNS = (
     '<set path="known://a">one</set><set path="known://b">bee</set><set path="known://d" visibility="archived">dee</set>'

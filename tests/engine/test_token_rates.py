@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import DONE, GO_ON, begin, fresh, script
+from driving import DONE, GO_ON, begin, script
+from fresh import fresh
 
 import engine
 
@@ -49,10 +50,10 @@ def replay(db: engine.Database, packets: list[dict[str, Any]]) -> list[dict[str,
 
 
 @pytest.fixture(scope="module")
-def estimates(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+def estimates() -> list[dict[str, Any]]:
     found = []
     for packets in recorded_runs().values():
-        with fresh(tmp_path_factory.mktemp("replay"), synchronous="NORMAL") as db:
+        with fresh() as db:
             found += replay(db, packets)
     return found
 
@@ -148,7 +149,7 @@ def test_each_model_has_a_rate_of_its_own(db: engine.Database) -> None:
 
 
 def test_a_loop_states_the_same_cost_of_an_entry_in_all_its_packets(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         answers = [{"text": f"<get path='known://{n}'/>{GO_ON}", "usage": {"prompt_tokens": 9000}} for n in range(3)]
         begin(db, "demo", model=script(tmp_path, *answers, DONE))
         db.insert("verb_set", run="demo", path="known://a", body="x" * 300)

@@ -13,7 +13,7 @@ from itertools import count
 
 import pytest
 from campaign import examples
-from driving import fresh
+from fresh import fresh
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,8 +68,8 @@ def text_of(needs: dict[str, list[str]]) -> str:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engine.Database]:
-    with fresh(tmp_path_factory.mktemp("schedule")) as db:
+def shared() -> Iterator[engine.Database]:
+    with fresh() as db:
         yield db
 
 

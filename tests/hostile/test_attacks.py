@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import DONE, fresh, script
+from driving import DONE, script
 from engine_cli import engine as command
 from engine_cli import script as written
+from fresh import fresh
 
 import engine
 from engine.commands.sql import _print_csv
@@ -148,7 +149,7 @@ def test_no_path_leads_a_model_out_of_the_project(place: Path, tmp_path: Path) -
         for number, path in enumerate(OUTSIDE)
         for way in (WAYS[number % 5], WAYS[5 + number % 5], WAYS[number % 9])
     ]
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         db.execute(
             "update settings set value = '1000000' where name in ('max_loop_turns', 'max_strikes', 'min_cycles')"
         )
@@ -283,7 +284,7 @@ WRITING = (
 
 
 def test_no_statement_of_an_app_breaks_a_run_that_is_done(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         db.run("Go", run="r", root=None, model=script(tmp_path, '<set path="known://a">b</set>' + DONE))
         seen = "select run, status, answer, turns, loops from run_overview"
         before = db.rows(seen), db.value("select count(*) from packet_texts"), db.value("select count(*) from commands")

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import DONE, GO_ON, fresh, script
+from driving import DONE, GO_ON, script
+from fresh import fresh
 
 CLOSED = {
     "ask mode": ({"mode": "ask"}, {"sh"}),
@@ -60,7 +61,7 @@ def test_a_closed_tool_stays_closed_whatever_a_file_says(how: str, tmp_path: Pat
     look = f"<get path='README.md'/>{'' if 'env' in closed else '<env>cat README.md</env>'}{GO_ON}"
     native = [{"text": GO_ON, "calls": [{"name": tool, "arguments": {"body": "touch ran"}}]} for tool in sorted(closed)]
     answers: list[Any] = [look, *(call + GO_ON for call in (*calls, *OPENS)), *native, bait, DONE]
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         db.execute("update settings set value = '100' where name in ('max_loop_turns', 'max_strikes', 'min_cycles')")
         model = script(tmp_path, *answers)
         result = db.run("Go", run="r", root=root, model=model, on_proposal=lambda _: True, **options)

@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 import typer
-from driving import DONE, GO_ON, fresh, script
+from driving import DONE, GO_ON, script
 from engine_cli import engine as command
+from fresh import fresh, stays_open
 
 import engine
 from engine.cli import app
@@ -81,7 +82,7 @@ class Caller:
 
 
 def test_no_argument_of_a_tool_is_read_as_sql(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         db.execute(
             "update settings set value = '1000000' where name in ('max_loop_turns', 'max_strikes', 'min_cycles')"
         )
@@ -119,7 +120,7 @@ where type = 'view' and exists (
 
 
 def test_no_column_of_a_door_is_read_as_sql(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         before = begun(db, tmp_path)
         columns = [
             (row["name"], column["name"])
@@ -174,14 +175,20 @@ def test_no_word_of_a_command_line_is_read_as_sql(tmp_path: Path, monkeypatch: p
     with engine.open(root / "t.db") as db:
         db.run("Go", run="other", root=root, model=script(tmp_path, DONE))
         before = begun(db, tmp_path)
-    for text in (SQL[0] + SQL[3], ARGUMENT):
-        called = list(lines(text))
-        assert len(called) > 90
-        for line in called:
-            place = line.index("--")
-            where = [] if text in "".join(line[:place]) and "--db=" in "".join(line) else ["--db=t.db"]
-            done = command(root, *line[:place], *where, *line[place:])
-            assert done.returncode in ENDS, (line[:3], done.returncode, done.stderr[-300:])
-            assert "Traceback" not in done.stderr, line[:3]
-        with engine.open(root / "t.db", read_only=True) as db:
-            assert state(db) == before
+    with stays_open(root / "t.db"):
+        for text in (SQL[0] + SQL[3], ARGUMENT):
+            check_lines(root, text)
+            with engine.open(root / "t.db", read_only=True) as db:
+                assert state(db) == before
+
+
+def check_lines(root: Path, text: str) -> None:
+    """Run each command line with `text`, none of which ends in a way that nobody worded."""
+    called = list(lines(text))
+    assert len(called) > 90
+    for line in called:
+        place = line.index("--")
+        where = [] if text in "".join(line[:place]) and "--db=" in "".join(line) else ["--db=t.db"]
+        done = command(root, *line[:place], *where, *line[place:])
+        assert done.returncode in ENDS, (line[:3], done.returncode, done.stderr[-300:])
+        assert "Traceback" not in done.stderr, line[:3]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import tempfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,8 @@ import apsw
 import pytest
 from audit import audit
 from campaign import examples
-from driving import DONE, GO_ON, begin, fresh, make_known, script
+from driving import DONE, GO_ON, begin, make_known, script
+from fresh import fresh
 from hypothesis import example, given
 from hypothesis import strategies as st
 from packet_reader import Entry, path_of, read_compact, read_full
@@ -165,7 +165,7 @@ def next_loop(db: engine.Database, prompt: str) -> None:
 def test_a_reader_of_the_rule_finds_the_entries_of_the_file(
     entries: list[tuple[str, str, str, str, bool]], prompt: str
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
+    with fresh() as db:
         begin(db, "demo", prompt, context_limit=10_000_000)
         db.insert("begin_turn", run="demo")
         write(db, entries)
@@ -190,7 +190,7 @@ def test_a_reader_of_the_rule_finds_the_entries_of_the_file(
 def test_a_compact_packet_has_its_file_its_records_and_its_prompt(
     file: str, name: str, records: list[str], prompt: str
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder, fresh(Path(folder), synchronous="NORMAL") as db:
+    with fresh() as db:
         db.execute(
             "insert into models (alias, actual, profile, context_length, created_at) "
             "values ('small', 'scripted:none', 'compact', 4096, 0)"
@@ -235,7 +235,7 @@ def test_what_a_model_has_read_and_run_stays_a_text(tmp_path: Path) -> None:
         '<get path="a&#8238;b.md"/><get path="&amp;lt;.md"/>' + GO_ON,
         DONE,
     )
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         assert db.run(f"Look.\n{attack}", run="demo", model=model, root=root, yolo=True).status == 200
         packets = db.rows("select turn, text from packet_texts where role = 'user' order by turn")
         assert len(packets) == 4

@@ -240,25 +240,30 @@ def model(tmp_path: Path) -> str:
     return "scripted:more.jsonl"
 
 
-@pytest.mark.parametrize("run", ["demo", "history", "now", "past", "deep", "asleep", "condensed", "tight", "native"])
-def test_a_run_that_is_over_takes_a_new_prompt(old: engine.Database, model: str, run: str) -> None:
-    assert old.run("Once more.", run=run, model=model, context_limit=100_000).status == 200
-    assert old.value("select body from known_entries where run = ? and path = 'known://new'", (run,)) == "new"
+OVER = ("demo", "history", "now", "past", "deep", "asleep", "condensed", "tight", "native")
+PAST = (("demo", 3), ("history", 6), ("past", 2), ("now", 11), ("deep", 4))
 
 
-@pytest.mark.parametrize(("run", "turn"), [("demo", 3), ("history", 6), ("past", 2), ("now", 11), ("deep", 4)])
-def test_a_turn_of_the_past_is_forked_from(old: engine.Database, model: str, run: str, turn: int) -> None:
+def test_runs_that_are_over_take_a_new_prompt(old: engine.Database, model: str) -> None:
+    for run in OVER:
+        assert old.run("Once more.", run=run, model=model, context_limit=100_000).status == 200, run
+        new = old.value("select body from known_entries where run = ? and path = 'known://new'", (run,))
+        assert new == "new", run
+
+
+def test_turns_of_the_past_are_forked_from(old: engine.Database, model: str) -> None:
     # entries of shared scope follow their head, and the prompt is another one
     seen = (
         "select path, visibility, body from context_at where run = ? and turn = ? and path like '%://%' "
         "and path not like 'skill://%' and path <> 'prompt://' || turn order by path"
     )
-    before = old.rows(seen, (run, turn))
-    child = old.fork(run, at=turn)
-    assert old.run("Take another way.", run=child, model=model).status == 200
-    assert before
-    assert old.rows(seen, (child, turn)) == before
-    assert old.rows(seen, (run, turn)) == before
+    for run, turn in PAST:
+        before = old.rows(seen, (run, turn))
+        child = old.fork(run, at=turn)
+        assert old.run("Take another way.", run=child, model=model).status == 200, run
+        assert before, run
+        assert old.rows(seen, (child, turn)) == before, run
+        assert old.rows(seen, (run, turn)) == before, run
 
 
 def test_a_run_is_purged(old: engine.Database, version: int) -> None:
