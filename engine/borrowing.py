@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .api import Database
 from .clear_errors import ClearErrors
-from .database import Bindings, Row
+from .database import Bindings, Row, Store
 from .errors import Conflict
 
 if TYPE_CHECKING:
@@ -97,6 +97,10 @@ class Borrower(Database):
     def add_wires(self, *triggers: str) -> None:
         """Have what is written from now on written with a connection that has these triggers."""
         self._wires = triggers
+
+    def beside(self) -> Store:
+        """Another one of the same pool."""
+        return self.shared()
 
     def shared(self) -> Database:
         """Another one of the same pool."""

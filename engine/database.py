@@ -217,6 +217,10 @@ class Store:
         for trigger in triggers:
             self.execute(trigger)
 
+    def beside(self) -> Store:
+        """Another handle on the same file, for a thread that works beside that of this one; close it there."""
+        return Store(self.path, synchronous=self.synchronous, read_only=False, clock=self.clock, trust=self.trust)
+
     def use_tools(self, tools: GivenTools | None) -> None:
         """Let models of the runs that this handle drives call these functions."""
         self.given_tools = tools
