@@ -35,12 +35,12 @@ __all__ = [
 if TYPE_CHECKING:
     from .api import Database
     from .contract import Event, Options, Proposal, Result, Run
+    from .db.opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
+    from .db.registration import register
+    from .effects.outputs import Output
     from .errors import Conflict, EngineError, LeaseLost, NotFound, Overflow, PermissionDenied, ValidationError
-    from .opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
-    from .outputs import Output
-    from .registration import register
+    from .history.undone import FileChange, Undone
     from .tools.decorating import tool
-    from .undone import FileChange, Undone
 
     __version__: str
 else:  # a type checker would take any name for one that this function knows
@@ -56,11 +56,11 @@ else:  # a type checker would take any name for one that this function knows
             "PermissionDenied",
             "ValidationError",
         ),
-        "opening": ("attach", "open", "open_async"),
-        "outputs": ("Output",),
-        "registration": ("register",),
+        "db.opening": ("attach", "open", "open_async"),
+        "effects.outputs": ("Output",),
+        "db.registration": ("register",),
         "tools.decorating": ("tool",),
-        "undone": ("FileChange", "Undone"),
+        "history.undone": ("FileChange", "Undone"),
     }
     _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 

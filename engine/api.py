@@ -9,20 +9,20 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 from .arguments import expects
-from .connections import MEMORY
-from .database import Bindings, Row
+from .db.connections import MEMORY
+from .db.database import Bindings, Row
+from .effects.outputs import Outputs
 from .errors import Conflict, ValidationError
-from .outputs import Outputs
-from .past import Past
-from .workflow_runs import WorkflowRuns
+from .history.past import Past
+from .workflows.runs import WorkflowRuns
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from .contract import Event, OnDriver, OnEvent, OnProposal, Options, Proposal, Result, Run
-    from .handles import Handles
+    from .db.handles import Handles
+    from .db.pool import Pool
     from .models.protocol import Model
-    from .pool import Pool
 
 _T = TypeVar("_T")
 _TEXT = "a text or None"
@@ -95,7 +95,7 @@ class Database(Outputs, Past, WorkflowRuns):
         `ValidationError` (400) for an empty prompt, `Conflict` (409) while the run is driven or inside a transaction. A loop
         that fails raises nothing; its status is in the result.
         """
-        from . import runs
+        from .driving import runs
         from .effects.kept_output import opened as output_file
 
         self.expect_no_transaction()
@@ -137,7 +137,7 @@ class Database(Outputs, Past, WorkflowRuns):
 
         The options and the errors are those of `run`. It may be called inside a transaction.
         """
-        from . import runs
+        from .driving import runs
 
         alias, _ = runs.prompt(self, prompt, run, options)
         return runs.run_row(self, alias)
@@ -157,7 +157,7 @@ class Database(Outputs, Past, WorkflowRuns):
         The callbacks and `keep_output` are those of `run`. Raises `NotFound` (404) for an unknown run, `Conflict` (409)
         while another process drives it.
         """
-        from . import runs
+        from .driving import runs
         from .effects.kept_output import opened as output_file
 
         with output_file(self, keep_output, run) as kept:
@@ -189,14 +189,14 @@ class Database(Outputs, Past, WorkflowRuns):
         where the run is driven in this process, else when the answer has been stored. A client that comes back with the id
         of the last event that it saw misses none. Raises `NotFound` (404) for an unknown run.
         """
-        from .following import follow
+        from .driving.following import follow
 
         return follow(self, run, after)
 
     @expects(run="a text", after="a whole number")
     def events_async(self, run: str, *, after: int = 0) -> AsyncIterator[Event]:
         """`events` for asyncio, over a connection of its own: `async for event in db.events_async(run):`."""
-        from .following import follow_async
+        from .driving.following import follow_async
 
         self.value("select 1")  # raises where the file was closed
         return follow_async(self._handles, run, after)
@@ -204,21 +204,21 @@ class Database(Outputs, Past, WorkflowRuns):
     @expects(limit="a whole number or None")
     def runs(self, *, limit: int | None = None) -> list[Run]:
         """The runs of the file, the newest first; at most `limit` of them, 0 or more."""
-        from . import runs
+        from .driving import runs
 
         return runs.run_rows(self, limit)
 
     @expects(run=_TEXT)
     def proposals(self, run: str | None = None) -> list[Proposal]:
         """The open proposals of `run`, or of all runs, the oldest first. Raises `NotFound` (404) for an unknown run."""
-        from . import runs
+        from .driving import runs
 
         return runs.proposals(self, run)
 
     @expects(run="a text", loop="a whole number or None")
     def result(self, run: str, loop: int | None = None) -> Result:
         """How prompt number `loop` of a run stands, by default its latest. Raises `NotFound` (404) for an unknown one."""
-        from . import runs
+        from .driving import runs
 
         return runs.result(self, run, loop)
 
@@ -232,7 +232,7 @@ class Database(Outputs, Past, WorkflowRuns):
     @expects(run="a text", reason="a text")
     def abort(self, run: str, reason: str = "aborted") -> None:
         """End the active loop of `run` with status 499; queued prompts stay. Raises `NotFound` (404) for an unknown run."""
-        from . import runs
+        from .driving import runs
 
         runs.abort(self, run, reason)
 
@@ -253,14 +253,14 @@ class Database(Outputs, Past, WorkflowRuns):
         recorded as who decided. Raises `NotFound` (404) where nothing is proposed, `ValidationError` (400) for an empty
         name, for a question without an answer, and for a text where none is taken.
         """
-        from . import runs
+        from .driving import runs
 
         runs.resolve(self, run, path, accept, body=body, reason=reason, by=by)
 
     @expects(query="a text")
     def sql(self, query: str, bindings: Bindings = ()) -> list[Row]:
         """The rows of one read-only statement, as dicts; raises `PermissionDenied` (403) for one that would write."""
-        from .query import read_only_rows
+        from .db.query import read_only_rows
 
         return read_only_rows(self, query, bindings)
 
@@ -291,7 +291,7 @@ class Database(Outputs, Past, WorkflowRuns):
 
     async def close_async(self) -> None:
         """`close` for asyncio."""
-        from .threads import in_thread
+        from .driving.threads import in_thread
 
         await in_thread(self.close)
 
@@ -326,8 +326,8 @@ class Database(Outputs, Past, WorkflowRuns):
 
         Raises `Conflict` (409) where this one was closed, `ValidationError` (400) for a database in memory.
         """
-        from .borrowing import Borrower
-        from .pool import Pool
+        from .db.borrowing import Borrower
+        from .db.pool import Pool
 
         if str(self.path) == MEMORY:
             raise ValidationError("a database in memory has one handle; open a file to use it from several threads")
@@ -348,6 +348,6 @@ class Database(Outputs, Past, WorkflowRuns):
 
     @cached_property
     def _handles(self) -> Handles:
-        from .handles import Handles
+        from .db.handles import Handles
 
         return Handles(self)

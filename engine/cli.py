@@ -17,7 +17,6 @@ from typing import Annotated, Any
 
 import typer
 
-from . import secrets
 from .commands import (
     answers,
     config,
@@ -56,6 +55,7 @@ from .commands.exits import FAILED, INTERRUPTED, exit_code
 from .commands.given import take_as_given
 from .commands.grouped import Grouped, Listed, Quoted
 from .commands.printing import print_error
+from .config import secrets
 from .errors import EngineError, NotFound
 
 _NAME = "engine"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 from .arguments import check_all
 
 if TYPE_CHECKING:
-    from .loop import Driver
+    from .driving.loop import Driver
     from .models.protocol import Model
 
 

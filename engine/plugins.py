@@ -26,7 +26,7 @@ from .functions import Function
 if TYPE_CHECKING:
     from jinja2 import BaseLoader
 
-    from .embedders import Embedder
+    from .knowledge.embedders import Embedder
     from .models.protocol import Model
     from .sandbox import Sandbox
 

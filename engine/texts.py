@@ -25,7 +25,7 @@ def environment() -> Environment:
     """The Jinja environment of the packets: undefined names are errors, what is printed is printed as it is."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    from .compiled import CompiledTemplates
+    from .packets.compiled import CompiledTemplates
     from .plugins import template_loaders
 
     return Environment(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 
-from engine.functions.argument_names import ARGUMENT_NAMES, other_names
 from engine.functions.compact import to_json
 from engine.functions.lazy import lazy_regex
+
+from .markup.argument_names import ARGUMENT_NAMES, other_names
 
 _SURROGATE = lazy_regex("[\ud800-\udfff]")
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from engine.errors import ValidationError
 from engine.functions import Function
 from engine.functions.compact import from_json, to_json
-from engine.functions.gbnf import CHARACTERS, edits, literal, text_within
 from engine.functions.lazy import lazy_regex
 from engine.functions.schemas import Schema, arguments_schema
+
+from .markup.gbnf import CHARACTERS, edits, literal, text_within
 
 _NAME = lazy_regex(r"[a-z_][a-z0-9_-]*")
 _LAST = "update"

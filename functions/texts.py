@@ -11,7 +11,8 @@ from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.limits import SUMMARY_CHARACTERS
 from engine.functions.paths import path_scheme
-from engine.functions.symbols import code_headings, code_symbols
+
+from .sources.symbols import code_headings, code_symbols
 
 SUMMARY_LENGTH = 500
 """Longest summary in code points."""

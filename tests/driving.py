@@ -15,7 +15,7 @@ from audit import audit
 from sqltest import STEPS
 
 import engine
-from engine import known_files
+from engine.trust import known_files
 
 _numbers = count(1)
 

@@ -23,13 +23,13 @@ import apsw
 from audit import audit
 
 import engine
-from engine import database as stores
 from engine.api import Database
-from engine.build import installed
-from engine.known_files import is_beside
-from engine.own_files import identity
-from engine.registration import register
-from engine.rights import Rights
+from engine.db import database as stores
+from engine.db.own_files import identity
+from engine.db.registration import register
+from engine.schema.build import installed
+from engine.trust.known_files import is_beside
+from engine.trust.rights import Rights
 
 PRAGMAS = (
     "busy_timeout",

@@ -219,7 +219,7 @@ def called(tokens: list[Token]) -> Iterator[tuple[Token, list[tuple[int, Token]]
 def main(arguments: list[str]) -> int:
     """Lint the files named, or all of sql/; return the exit code."""
     sql = ROOT / "sql"
-    paths = [Path(name) for name in arguments] or sorted([*sql.glob("*.sql"), *sql.glob("migrations/*.sql")])
+    paths = [Path(name) for name in arguments] or sorted(sql.glob("*/*.sql"))
     findings = [
         f"{path}:{line}: {message}"
         for path in paths

@@ -18,9 +18,9 @@ import typer.main
 
 import engine
 from engine.cli import app
+from engine.db.registration import pure_functions
 from engine.functions.limits import LIMITS
-from engine.registration import pure_functions
-from tests.record_guards import RECORD
+from tests.record_guards import RECORD, sql_files
 
 PROMISE = re.compile(r"\bas\n((?:--[^\n]*\n)+)")
 LEFT_OUT = {"--db", "--help"}
@@ -311,9 +311,7 @@ def _option(option: Any) -> str:
 
 def events() -> str:
     """The kinds of events that the SQL files write."""
-    text = "".join(
-        path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parent.parent / "sql").glob("*.sql"))
-    )
+    text = "".join(path.read_text(encoding="utf-8") for path in sql_files())
     kinds = set(re.findall(r"'((?:run|loop|turn|context|entry|proposal)\.[a-z]+)'", text)) | {
         f"proposal.{state}" for state in ("accepted", "failed", "resolved", "cancelled")
     }

@@ -29,7 +29,7 @@ from audit import audit
 from fresh import fresh
 
 import engine
-from engine.behaviour import hang_in
+from engine.behaviour.joining import hang_in
 from engine.errors import EngineError
 
 KINDS = ("statement ok", "statement error", "query")

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pytest
 from audit import audit
+from record_guards import sql_files
 
 import engine
 
@@ -143,17 +144,17 @@ def test_every_anchor_is_cited_by_a_test() -> None:
 
 @pytest.mark.parametrize("where", ["tests", "sql"])
 def test_every_citation_is_an_anchor(where: str) -> None:
-    cited = citations(cited_in() if where == "tests" else (ROOT / "sql").rglob("*.sql"))
+    cited = citations(cited_in() if where == "tests" else sql_files())
     unknown = {name: files for name, files in cited.items() if name not in anchors()}
     assert not unknown, f"SPEC.md has no {{#...}} for: {unknown}"
 
 
 def test_every_sql_file_cites_an_anchor() -> None:
-    silent = [path.name for path in (ROOT / "sql").glob("*.sql") if not citations([path])]
+    silent = [path.name for path in sql_files() if not citations([path])]
     assert not silent
 
 
 def test_the_contract_follows_the_sql_files() -> None:
     headings = re.findall(r"^## (\d{3} .*)$", SPEC.read_text(encoding="utf-8"), re.MULTILINE)
     numbers = [number for heading in headings for number in re.findall(r"\b\d{3}\b", heading)]
-    assert numbers == sorted(path.name[:3] for path in (ROOT / "sql").glob("*.sql"))
+    assert numbers == [path.name[:3] for path in sql_files()]

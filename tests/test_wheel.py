@@ -47,7 +47,7 @@ def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def wheel_of_folder(source: Path, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel that pip makes of the folder, in which an earlier build has left a file that was removed since."""
-    left = source / "build" / "lib" / "engine" / "sql" / "999_removed.sql"
+    left = source / "build" / "lib" / "engine" / "sql" / "people" / "999_removed.sql"
     left.parent.mkdir(parents=True, exist_ok=True)
     left.write_text("this is no SQL;")
     out = tmp_path_factory.mktemp("dist")

@@ -16,7 +16,7 @@ from .screen import fits, lines_that_fit, show_lines
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.database import Row
+    from engine.db.database import Row
 
     from .interrupt import Interrupt
 
@@ -177,7 +177,7 @@ class Asker:
         return changed
 
     def _grant(self, run: str, kind: str, target: str | None, *, whole_project: bool) -> None:
-        from engine.gate import give_grant
+        from engine.effects.gate import give_grant
 
         number = give_grant(self._db, run, kind, target, whole_project=whole_project, by=self.decided_by)
         meant = one_line(target, 60) if target is not None else f"{_KINDS[kind]} of this run"

@@ -106,8 +106,8 @@ def complete_config(ctx: typer.Context, args: list[str], incomplete: str) -> lis
 
 def complete_workflow(ctx: typer.Context, args: list[str], incomplete: str) -> list[str]:  # noqa: ARG001 - Typer goes by names
     """The workflows that are found by their names from here."""
-    from engine.workflow_lists import listed
-    from engine.workspace import Workspace
+    from engine.project.workspace import Workspace
+    from engine.workflows.lists import listed
 
     from .shared import database_or_fresh
 
@@ -136,7 +136,7 @@ def complete_key_source(incomplete: str) -> list[str]:
 
 
 def _found(query: str, context: typer.Context, typed: str) -> list[str]:
-    from engine.query import answer
+    from engine.db.query import answer
 
     from .models import with_environment
     from .shared import database_or_fresh, look_at

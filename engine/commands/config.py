@@ -113,7 +113,7 @@ def _meant(words: list[str]) -> str:
 def _change_inside(db: Path | None, names: list[str], given: dict[str, str], unset: list[str], as_json: bool) -> None:
     """Change the settings of the file, or a run; a change that is refused makes no file."""
     import engine
-    from engine.locate import database_to_write
+    from engine.db.locate import database_to_write
 
     if not database_to_write(db, Path.cwd()).exists():
         with engine.open(":memory:", config=True) as rehearsal:
@@ -131,7 +131,7 @@ def _change_outside(
 ) -> None:
     """Change the user's own defaults or those of the project, in their file; a value that is refused changes nothing."""
     import engine
-    from engine.configuration import change
+    from engine.config.configuration import change
 
     if names and (given or unset):
         raise typer.BadParameter(f"{names[0]!r} is no NAME=VALUE")
@@ -150,7 +150,7 @@ def _change_outside(
 
 def _confirm(db: Path | None, names: list[str]) -> None:
     """Confirm what the project's file says, of these settings or of all, and repeat it."""
-    from engine.configuration import confirm
+    from engine.config.configuration import confirm
 
     with configured(db) as beside:
         for name in names:
@@ -165,8 +165,8 @@ def _confirm(db: Path | None, names: list[str]) -> None:
 
 def folder_of(db: Path | None) -> Path:
     """The folder of the project: that of the file."""
-    from engine.configuration import project_folder
-    from engine.locate import database_to_write
+    from engine.config.configuration import project_folder
+    from engine.db.locate import database_to_write
 
     return project_folder(database_to_write(db, Path.cwd()))
 
@@ -175,7 +175,7 @@ def folder_of(db: Path | None) -> Path:
 def configured(db: Path | None) -> Iterator[Database]:
     """A database in memory with the settings as they are in force for this user: looking changes no file."""
     import engine
-    from engine.configuration import copy_settings, load
+    from engine.config.configuration import copy_settings, load
 
     with database_or_fresh(db) as database, engine.open(":memory:") as beside:
         copy_settings(database, beside)
@@ -224,8 +224,8 @@ def _change(database: Database, given: dict[str, str], unset: list[str]) -> None
 
 def _tell_what_is_missing(database: Database, given: dict[str, str]) -> None:
     """Say what a model or a tokenizer that was set lacks on this machine; the setting is kept."""
+    from engine.driving.model_choice import check_tokenizer, choose_model
     from engine.errors import EngineError
-    from engine.model_choice import check_tokenizer, choose_model
 
     from .models import with_environment
 
@@ -240,9 +240,9 @@ def _tell_what_is_missing(database: Database, given: dict[str, str]) -> None:
 
 
 def _configure_run(database: Database, run: str, given: dict[str, str]) -> None:
-    from engine import runs
+    from engine.driving import runs
+    from engine.driving.model_choice import choose_model, sync_environment_models
     from engine.errors import NotFound, ValidationError
-    from engine.model_choice import choose_model, sync_environment_models
 
     changes: dict[str, Any] = {}
     for name, text in given.items():

@@ -13,7 +13,7 @@ from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.database import Row
+    from engine.db.database import Row
 
 _SHOWN_OF_A_RUN = ("model", "persona", "temperature", "context_length")
 

@@ -13,7 +13,7 @@ from .printing import cost_cell, print_json, print_table
 from .shared import DbOption, JsonOption, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
-    from engine.database import Row
+    from engine.db.database import Row
 
 _COSTS = """
     select

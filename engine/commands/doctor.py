@@ -18,7 +18,7 @@ from .printing import paint, print_json
 from .shared import DbOption, JsonOption
 
 if TYPE_CHECKING:
-    from engine.keys import Key
+    from engine.config.keys import Key
 
 State = Literal["ok", "optional", "missing"]
 
@@ -89,7 +89,7 @@ def _version(package: str) -> str | None:
 
 def _extra(name: str, module: str, package: str, purpose: str) -> Check:
     if find_spec(module) is None:
-        from engine.installing import how_to_install
+        from engine.config.installing import how_to_install
 
         return Check(f"extra {name}", "optional", f"{purpose}: not installed", how_to_install(name))
     return Check(f"extra {name}", "ok", f"{package} {_version(package) or ''}".strip())
@@ -106,7 +106,7 @@ def _weights() -> Check:
 
 def _keys() -> Iterator[Check]:
     """Which providers have a key and where it comes from, and which files are passed over."""
-    from engine.keys import Keys
+    from engine.config.keys import Keys
     from engine.models.providers import PROVIDERS
 
     keys = Keys(files=True).at(Path.cwd())
@@ -126,7 +126,7 @@ def _told(key: Key) -> str:
 
 def _configuration(db: Path | None) -> Check:
     """Which files of settings there are, and whether they are understood."""
-    from engine.configuration import place_of
+    from engine.config.configuration import place_of
     from engine.errors import EngineError
 
     from .config import configured, folder_of
@@ -185,10 +185,10 @@ def _first_line(command: list[str]) -> str:
 
 def _database(given: Path | None) -> Check:
     import engine
+    from engine.db.locate import database_to_read
     from engine.errors import EngineError
-    from engine.locate import database_to_read
-    from engine.schema import refusal
-    from engine.trust import trusted
+    from engine.schema.update import refusal
+    from engine.trust.trusted import trusted
 
     try:
         path = database_to_read(given, Path.cwd())
@@ -214,9 +214,9 @@ def _database(given: Path | None) -> Check:
 def _model(given: Path | None) -> Check:
     """Whether there is a model for a prompt that names none."""
     import engine
+    from engine.db.locate import find_database
+    from engine.driving.model_choice import choose_model
     from engine.errors import EngineError
-    from engine.locate import find_database
-    from engine.model_choice import choose_model
 
     from .models import with_environment
 

@@ -45,7 +45,7 @@ def drive(
     `given` is the --db of the command line; the commands that are shown while the run waits repeat it. `kept` is the file of
     --keep-output. Where commands in the background were kept, exit when they have ended, unless `wait` is False.
     """
-    from engine import runs
+    from engine.driving import runs
     from engine.errors import Conflict, EngineError
 
     _quieten_libraries()
@@ -72,7 +72,7 @@ def drive(
 
 
 def _drive(db: Database, run: str, interrupt: Interrupt, *, yolo: bool, kept: KeptOutput | None) -> None:
-    from engine import runs
+    from engine.driving import runs
 
     with Narrator() as narrator:
         person = None if yolo else terminal()
@@ -90,7 +90,7 @@ def _quieten_libraries() -> None:
 
 def _say_whose_key(db: Database, run: str) -> None:
     """Name the source of the key that the model of a run gets, unless that is the environment or the user's own store."""
-    from engine.model_choice import keys_for
+    from engine.driving.model_choice import keys_for
     from engine.models.providers import PROVIDERS
 
     query = "select coalesce(m.actual, c.model) from loop_list as c left join models as m on m.alias = c.model "

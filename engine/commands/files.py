@@ -13,7 +13,7 @@ from .shared import DbOption, JsonOption, is_alone, open_to_read, open_to_write
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.database import Row
+    from engine.db.database import Row
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -98,8 +98,8 @@ def rm(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None
     Example:
       engine files rm 'data/**'
     """
+    from engine.db.locate import database_to_read
     from engine.errors import NotFound
-    from engine.locate import database_to_read
 
     place = _root(root)
     with open_to_write(database_to_read(db, Path.cwd())) as database, database.transaction():
@@ -129,7 +129,7 @@ def _constrain(patterns: Sequence[str], rule: str, root: Path | None, db: Path |
 
 
 def _root(given: Path | None) -> Path:
-    from engine.workspace import Workspace
+    from engine.project.workspace import Workspace
 
     return Workspace(given or Path.cwd()).root
 
@@ -157,7 +157,7 @@ def _known(root: Path | None, db: Path | None) -> tuple[Path, list[Row], Path | 
 
     There are no patterns, and None for the database, where there is none.
     """
-    from engine.locate import find_database
+    from engine.db.locate import find_database
 
     place = _root(root)
     if db is None and find_database(Path.cwd()) is None:
@@ -173,8 +173,8 @@ def _known(root: Path | None, db: Path | None) -> tuple[Path, list[Row], Path | 
 
 
 def _listed(root: Path, patterns: list[Row], database: Path | None, untracked: bool) -> list[Row]:
-    from engine.functions.patterns import pattern_match
-    from engine.workspace import Workspace
+    from engine.functions.patterns.kinds import pattern_match
+    from engine.project.workspace import Workspace
 
     members = Workspace(root, database).members(
         added=[row["pattern"] for row in patterns if row["rule"] != "ignore"],

@@ -63,8 +63,8 @@ def find(
       engine find TODO --run demo --json
       engine find --meaning "who may approve a payment"
     """
+    from engine.db.query import answer
     from engine.errors import EngineError
-    from engine.query import answer
 
     if not text:
         raise typer.BadParameter("the text is empty; name what to look for")
@@ -96,8 +96,8 @@ def _opened(db: Path | None, meaning: bool) -> Database:
 
 def _known(database: Database, text: str, alias: str | None, limit: int) -> list[dict[str, Any]]:
     """What is about `text`, in the columns of the hits; of a run only entries that it sees."""
-    from engine.discovery import discover_or_words
-    from engine.embedders import embedder, missing
+    from engine.knowledge.discovery import discover_or_words
+    from engine.knowledge.embedders import embedder, missing
 
     if embedder() is None:
         say(f"found by words alone; {missing()}")

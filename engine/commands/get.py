@@ -41,8 +41,8 @@ def get(
       engine get demo 'known://**'
       engine get demo src/main.py --visible > main.py
     """
+    from engine.driving.requests import carry_out, located
     from engine.errors import error_for
-    from engine.requests import carry_out, located
 
     chosen = [name for name, on in (("visible", seen), ("summarized", summarized), ("archived", archived)) if on]
     if len(chosen) > 1:

@@ -11,8 +11,8 @@ from .printing import print_json, say, visible
 from .shared import DbOption, JsonOption, db_flag, open_to_write
 
 if TYPE_CHECKING:
+    from engine.project.workspace import Workspace
     from engine.rules.store import Report
-    from engine.workspace import Workspace
 
 BEGIN, END = "<!-- engine rules -->", "<!-- /engine rules -->"
 BLOCK = f"""{BEGIN}
@@ -45,8 +45,8 @@ def init(
       engine init --global
       engine init --skip-agents-md
     """
+    from engine.project.workspace import Workspace
     from engine.rules import sources, store
-    from engine.workspace import Workspace
 
     place = Workspace(Path.cwd(), db)
     folder = None if everywhere else sources.nearest(place.root)

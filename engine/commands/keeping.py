@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engine.api import Database
-    from engine.database import Row
+    from engine.db.database import Row
 
     from .interrupt import Interrupt
 

@@ -55,9 +55,9 @@ def set_(
       engine keys set anthropic --project
       pass show openai | engine keys set openai --stdin
     """
+    from engine.config.key_stores import store_to_write
+    from engine.config.keys import check_key
     from engine.errors import ValidationError
-    from engine.key_stores import store_to_write
-    from engine.keys import check_key
 
     if context.args:
         raise ValidationError(
@@ -81,7 +81,7 @@ def list_(as_json: JsonOption = False) -> None:
       engine keys list
       engine keys list --json
     """
-    from engine.keys import Keys
+    from engine.config.keys import Keys
     from engine.models.providers import PROVIDERS
 
     known = Keys(files=True).at(Path.cwd())
@@ -108,7 +108,7 @@ def rm(provider: ProviderArgument, project: ProjectOption = False) -> None:
       engine keys rm openai
       engine keys rm anthropic --project
     """
-    from engine.key_stores import store_to_write
+    from engine.config.key_stores import store_to_write
 
     found = _provider(provider)
     store = store_to_write(project=project)
@@ -145,7 +145,7 @@ def _provider(name: str) -> Provider:
 
 def _say_what_counts(provider: Provider, kept_in: str | None) -> None:
     """Say where the key of a provider comes from in this folder, if that is not the store that was just written."""
-    from engine.keys import Keys
+    from engine.config.keys import Keys
 
     found = Keys(files=True).at(Path.cwd()).find(provider)
     if found is not None and found.source != kept_in:

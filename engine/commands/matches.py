@@ -11,7 +11,7 @@ from .shared import nearest
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.database import Row
+    from engine.db.database import Row
 
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)]
 EntryPath = Annotated[

@@ -15,8 +15,8 @@ from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, is_
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.database import Row
-    from engine.keys import Keys
+    from engine.config.keys import Keys
+    from engine.db.database import Row
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -110,8 +110,8 @@ def add(
     A model of a GGUF file runs in this process; its window is that of its training, at most 32768 tokens unless --context
     says otherwise. From 8192 tokens on it gets full packets, below that short ones with what was found for the prompt.
     """
+    from engine.driving.model_choice import full_name
     from engine.errors import NotFound, ValidationError
-    from engine.model_choice import full_name
 
     if not alias.strip():
         raise ValidationError("an alias is a word, not nothing")
@@ -147,8 +147,8 @@ def rm(
     Example:
       engine models rm fast
     """
+    from engine.db.locate import database_to_read
     from engine.errors import Conflict, NotFound
-    from engine.locate import database_to_read
 
     with open_to_write(database_to_read(db, Path.cwd())) as database:
         origin = database.value("select origin from models where alias = ?", (alias,))
@@ -164,8 +164,8 @@ def rm(
 def with_environment(db: Database) -> Iterator[Database]:
     """A database in memory with the models of `db` and of the environment, and with the settings that are in force."""
     import engine
-    from engine.configuration import copy_settings, load, project_folder
-    from engine.model_choice import sync_environment_models
+    from engine.config.configuration import copy_settings, load, project_folder
+    from engine.driving.model_choice import sync_environment_models
 
     with engine.open(":memory:", config=True) as beside:
         columns = {row["name"] for row in beside.rows("select name from pragma_table_info('models')")} - {"id"}
@@ -209,7 +209,7 @@ def problem(actual: str, keys: Keys | None = None) -> str | None:
 
 def _keys_here() -> Keys:
     """The keys for a run in the present folder."""
-    from engine.keys import Keys
+    from engine.config.keys import Keys
 
     return Keys(files=True).at(Path.cwd())
 
@@ -234,7 +234,7 @@ def _problem_of_local() -> str | None:
 def _problem_of_runtime() -> str | None:
     from importlib.util import find_spec
 
-    from engine.installing import how_to_install
+    from engine.config.installing import how_to_install
 
     return None if find_spec("xllamacpp") else f"its runtime is not installed; run: {how_to_install('local')}"
 

@@ -21,7 +21,7 @@ _PRINTING = ("sh", "env")
 
 
 class Narrator:
-    """Prints the events of `engine.progress`; on a terminal a spinner turns while the model works."""
+    """Prints the events of `engine.driving.progress`; on a terminal a spinner turns while the model works."""
 
     def __init__(self) -> None:
         self._area = Area() if sys.stderr.isatty() else None

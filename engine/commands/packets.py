@@ -13,7 +13,7 @@ from .shared import DbOption, JsonOption, RunArgument, open_to_read, run_or_late
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.database import Row
+    from engine.db.database import Row
     from engine.errors import EngineError
 
 _SENT = (
@@ -111,7 +111,7 @@ def _verify(database: Database, alias: str, turn: int | None, role: str | None, 
     Raises `EngineError` (500) where they differ, `NotFound` (404) where there are none.
     """
     from engine.errors import EngineError
-    from engine.packet_store import digest
+    from engine.packets.store import digest
 
     rows = database.rows(
         f"{_SENT} and p.turn = coalesce(:turn, p.turn) order by k.turn, k.ordinal",

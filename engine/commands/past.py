@@ -15,7 +15,7 @@ from .visibility import ArchivedOption, SummarizedOption, VisibleOption, move
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.database import Row
+    from engine.db.database import Row
 
 PathArgument = Annotated[
     str | None,
@@ -68,7 +68,7 @@ def context(
       engine context demo 'known://**' --json
       engine context demo --visible 'src/*.py' --archived 'known://old/**'
     """
-    from engine.locate import database_to_read
+    from engine.db.locate import database_to_read
 
     path = stored_path(path)
     moves = {"visible": visible, "summarized": summarized, "archived": archived}

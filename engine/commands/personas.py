@@ -63,7 +63,7 @@ def add(
       engine personas add editor.md
       engine personas add notes/how-to-edit.md --name editor
     """
-    from engine.personas import add as keep
+    from engine.config.personas import add as keep
 
     with open_to_write(db) as database:
         kept = keep(database, file, name)
@@ -97,7 +97,7 @@ def rm(name: Name, db: DbOption = None) -> None:
     Example:
       engine personas rm editor
     """
-    from engine.personas import remove
+    from engine.config.personas import remove
 
     with open_existing(db) as database:
         remove(database, name)

@@ -12,7 +12,7 @@ from .shared import DbOption, JsonOption, RunArgument, open_to_read, run_or_late
 from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
-    from engine.database import Row
+    from engine.db.database import Row
 
 _BOXES = {
     "done": ("[x]", "green"),

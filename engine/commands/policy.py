@@ -93,7 +93,7 @@ def add(
       engine policy add 'git push*' --ask --run demo
       engine policy add curl --refuse "Use <get path=\\"https://…\\">."
     """
-    from engine.gate import add_policy
+    from engine.effects.gate import add_policy
 
     from .asking import user_name
 
@@ -129,8 +129,8 @@ def rm(
     Example:
       engine policy rm 70
     """
-    from engine.gate import remove_policy
-    from engine.locate import database_to_read
+    from engine.db.locate import database_to_read
+    from engine.effects.gate import remove_policy
 
     with open_to_write(database_to_read(db, Path.cwd())) as database:
         gone = remove_policy(database, number)
@@ -152,7 +152,7 @@ def explain(
       engine policy explain 'cd src && vim main.py'
       engine policy explain 'git push' --run demo --json
     """
-    from engine.gate import explain as explained
+    from engine.effects.gate import explain as explained
 
     with open_to_write(db) as database:
         found = explained(database, line, run=run, root=_root(root))
@@ -185,6 +185,6 @@ def _verdict(found: dict[str, object], db: Path | None) -> list[str]:
 
 
 def _root(given: Path | None) -> str:
-    from engine.workspace import Workspace
+    from engine.project.workspace import Workspace
 
     return str(Workspace(given or Path.cwd()).root)

@@ -28,7 +28,7 @@ from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.database import Row
+    from engine.db.database import Row
 
 
 def proposals(
@@ -115,8 +115,8 @@ def resolve(
       engine resolve demo --all --reject --reason "not before January" --by Ada
       engine resolve demo --answer "use the second account" --continue
     """
+    from engine.db.locate import database_to_read
     from engine.errors import ValidationError
-    from engine.locate import database_to_read
 
     accept = _decision(accept, answer)
     with open_to_write(database_to_read(db, Path.cwd())) as database:

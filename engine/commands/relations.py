@@ -132,7 +132,7 @@ def rm(
     Example:
       engine relations rm auth --cascade
     """
-    from engine.locate import database_to_read
+    from engine.db.locate import database_to_read
 
     with open_to_write(database_to_read(db, Path.cwd())) as database:
         before = database.value("select count(*) from nodes")

@@ -76,7 +76,7 @@ def explain(
       engine rules explain 'write a test for the login *brief'
       engine rules explain 'go on' --run demo --json
     """
-    from engine.locate import database_to_read
+    from engine.db.locate import database_to_read
     from engine.rules import store
 
     with open_to_write(database_to_read(db, Path.cwd())) as database:

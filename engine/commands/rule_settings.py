@@ -20,7 +20,7 @@ RuleTexts = Annotated[list[str] | None, typer.Option("--rule", metavar="TEXT", h
 
 def root() -> str:
     """The folder whose rules are meant: the present one."""
-    from engine.workspace import Workspace
+    from engine.project.workspace import Workspace
 
     return str(Workspace(Path.cwd()).root)
 

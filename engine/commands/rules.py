@@ -222,7 +222,7 @@ def _change(
 def _edited(name: str, now: list[str]) -> list[str]:
     """The rules of a domain as the person left them in an editor, which without a terminal would wait for ever."""
     from engine.errors import Conflict
-    from engine.functions.rule_files import rules_in, rules_text
+    from engine.functions.knowledge.rule_files import rules_in, rules_text
 
     from .asking import terminal
     from .outside import chosen_editor, edited

@@ -248,7 +248,7 @@ def _rehearse(
 ) -> None:
     """Where there is no database yet, try the prompt in one in memory: a prompt that is refused creates no file."""
     import engine
-    from engine.locate import database_to_write
+    from engine.db.locate import database_to_write
 
     if not database_to_write(db, Path.cwd()).exists():
         with engine.open(":memory:", config=True) as rehearsal:
@@ -258,7 +258,7 @@ def _rehearse(
 
 def _prompt(db: Database, text: str, run: str | None, options: Options, piped: str) -> tuple[str, int]:
     """Give the prompt to the run. The folder of a new run is the current one unless --root names another."""
-    from engine import runs
+    from engine.driving import runs
 
     is_new = not db.value("select 1 from runs where alias = ?", (run,))
     if is_new and options.get("fork") is None and options.get("root") is None:

@@ -55,7 +55,7 @@ def open_to_read(given: Path | None) -> Database:
 
     Raises `NotFound` (404) where there is none, and what `look_at` raises.
     """
-    from engine.locate import database_to_read
+    from engine.db.locate import database_to_read
 
     from .printing import say, visible
 
@@ -68,7 +68,7 @@ def open_to_read(given: Path | None) -> Database:
 def database_or_fresh(given: Path | None, *, quietly: bool = False) -> Database:
     """The database, open for reading, or one in memory where there is none: looking creates no file."""
     import engine
-    from engine.locate import find_database
+    from engine.db.locate import find_database
 
     found = find_database(Path.cwd()) if given is None else given
     if found is None:
@@ -79,7 +79,7 @@ def database_or_fresh(given: Path | None, *, quietly: bool = False) -> Database:
 def writable_or_fresh(given: Path | None) -> Database:
     """The database, open for writing, or one in memory where there is none."""
     import engine
-    from engine.locate import find_database
+    from engine.db.locate import find_database
 
     found = find_database(Path.cwd()) if given is None else given
     return engine.open(":memory:", config=True) if found is None else open_existing(found)
@@ -103,8 +103,8 @@ def open_to_write(given: Path | None) -> Database:
     At a terminal a person is asked about a file that he does not know and that would act. A command that fails before it has
     changed anything leaves no new file.
     """
+    from engine.db.locate import database_to_write, make_folder, passed_over
     from engine.errors import Conflict, ValidationError
-    from engine.locate import database_to_write, make_folder, passed_over
 
     from .printing import say, visible
 
@@ -127,8 +127,8 @@ def open_to_write(given: Path | None) -> Database:
 
 def _open_known(path: Path) -> Database:
     import engine
-    from engine.known_files import ForeignFile
-    from engine.trust import know, trusted
+    from engine.trust.known_files import ForeignFile
+    from engine.trust.trusted import know, trusted
 
     trust = trusted(path) or False
     try:
@@ -144,8 +144,8 @@ def _open_known(path: Path) -> Database:
 
 def use_keys(db: Database, key_from: Iterable[str] | None) -> None:
     """Let the keys of a command come from the sources that `--key-from` names; raises `ValidationError` (400)."""
+    from engine.config.keys import Keys, check_source
     from engine.errors import ValidationError
-    from engine.keys import Keys, check_source
     from engine.models.providers import PROVIDERS
 
     named = {}
@@ -160,7 +160,7 @@ def use_keys(db: Database, key_from: Iterable[str] | None) -> None:
 
 def open_existing(given: Path | None) -> Database:
     """The existing database: a command about a run does not create one."""
-    from engine.locate import database_to_read
+    from engine.db.locate import database_to_read
 
     return open_to_write(database_to_read(given, Path.cwd()))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from engine.places import home_folder, make_private
+from engine.config.places import home_folder, make_private
 
 from .exits import FAILED
 from .printing import print_text, say, visible
@@ -74,8 +74,8 @@ def _statements(interactive: bool) -> Iterator[str]:
 
 def _perform(db: Database, text: str) -> bool:
     """Run a dot command or a statement; False, with the error on stderr, where it failed."""
+    from engine.db.query import answer
     from engine.errors import EngineError
-    from engine.query import answer
 
     try:
         if text.startswith("."):

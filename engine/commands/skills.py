@@ -25,8 +25,8 @@ from .shared import (
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.database import Row
-    from engine.skill_sources import SkillText
+    from engine.db.database import Row
+    from engine.knowledge.skill_sources import SkillText
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -107,7 +107,7 @@ def add(
       engine skills add https://github.com/someone/skills/blob/main/release/SKILL.md
       engine skills add --home
     """
-    from engine import skills as store
+    from engine.knowledge import skills as store
 
     from .asking import user_name
 
@@ -141,7 +141,7 @@ def rm(name: Name, everywhere: Everywhere = False, root: RootOption = None, db: 
     Example:
       engine skills rm release
     """
-    from engine import skills as store
+    from engine.knowledge import skills as store
 
     with open_existing(db) as database:
         gone = store.remove(database, name, [store.GLOBAL] if everywhere else _scopes(database, root))
@@ -202,8 +202,8 @@ def search(
       engine skills search "sign a release"
       engine skills search migrations --json
     """
-    from engine import skills as store
-    from engine.embedders import embedder, missing
+    from engine.knowledge import skills as store
+    from engine.knowledge.embedders import embedder, missing
 
     with writable_or_fresh(db) as database:
         rows, failure = store.search(database, words, _scopes(database, root))
@@ -216,7 +216,7 @@ def search(
 
 
 def _root(given: Path | None) -> Path:
-    from engine.workspace import Workspace
+    from engine.project.workspace import Workspace
 
     return Workspace(given or Path.cwd()).root
 
@@ -239,8 +239,8 @@ def _of_project(database: Database, root: Path | None) -> list[Row]:
 
 def _readable(database: Database, folder: Path) -> list[SkillText]:
     """The skills in a folder of the home, without those that have a problem; none where it holds none."""
-    from engine import skills as store
     from engine.errors import NotFound
+    from engine.knowledge import skills as store
 
     try:
         found = store.read(database, str(folder))

@@ -17,7 +17,7 @@ from .printing import print_error, print_json, print_table, say, shown, visible
 from .shared import DbOption, JsonOption, open_to_read
 
 if TYPE_CHECKING:
-    from engine.query import Answer
+    from engine.db.query import Answer
 
 LIMIT = 1_000
 _GRACE_S = 2.0
@@ -40,7 +40,7 @@ def sql(
       engine sql --csv "select * from turn_timeline" > turns.csv
       engine sql --json "select path, body from known_entries where scheme = 'known'"
     """
-    from engine.query import answer
+    from engine.db.query import answer
 
     if as_json and as_csv:
         raise typer.BadParameter("choose one of --json and --csv")

@@ -17,7 +17,7 @@ from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.database import Row
+    from engine.db.database import Row
 
 STORY = """
 select *

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engine.api import Database
-    from engine.outputs import Output
-    from engine.streaming import Ended
+    from engine.effects.outputs import Output
+    from engine.effects.streaming import Ended
 
 
 def stream(
@@ -54,7 +54,7 @@ def stream(
       engine stream demo log://turn_1/sh/npm_start --json
       engine stream demo sh://turn_1/npm_start_1 --cancel --reason "wrong port"
     """
-    from engine.streaming import end_of
+    from engine.effects.streaming import end_of
 
     if reason is not None and not cancel:
         raise typer.BadParameter("it says why --cancel ends the command", param_hint="--reason")

@@ -12,7 +12,7 @@ from .printing import print_json, print_text, say, visible
 from .shared import DbOption, JsonOption, look_at
 
 if TYPE_CHECKING:
-    from engine.known_files import Act
+    from engine.trust.known_files import Act
 
 _MOST_ACTS = 20
 """Acts that are shown before a question."""
@@ -35,8 +35,8 @@ def trust(
       engine trust
       engine trust --db agent.db --yes
     """
-    from engine import trust as trusting
-    from engine.locate import database_to_read
+    from engine.db.locate import database_to_read
+    from engine.trust import trusted as trusting
 
     path = database_to_read(db, Path.cwd())
     if forget:
@@ -84,7 +84,7 @@ def agrees(path: Path, acts: Sequence[Act]) -> bool:
 
 
 def _show(path: Path, acts: Sequence[Act], most: int) -> None:
-    from engine.known_files import told
+    from engine.trust.known_files import told
 
     say(f"{visible(str(path))}: is not known to be yours. It", "yellow")
     for act in acts[:most]:

@@ -18,7 +18,7 @@ from .shared import DbOption, JsonOption, open_existing, run_or_latest
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.database import Row
+    from engine.db.database import Row
 
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
@@ -56,8 +56,8 @@ def set_(
       git diff | engine set demo known://diff -
       engine set demo known://plan --tags plan,tests --visibility summarized
     """
+    from engine.driving.requests import located, look
     from engine.errors import ValidationError
-    from engine.requests import located, look
 
     if text is not None and file is not None:
         raise typer.BadParameter("there is a TEXT, too; choose one", param_hint="--file")
@@ -105,8 +105,8 @@ def rm(
       engine rm demo 'known://draft_*' build.log
       engine rm demo 'unknown://**' --yes
     """
+    from engine.driving.requests import located, look
     from engine.errors import ValidationError
-    from engine.requests import located, look
 
     from .asking import at_terminal
 
@@ -157,8 +157,8 @@ def mv(run: RunName, path: EntryPath, to: Destination, as_json: JsonOption = Fal
 
 
 def _copy(verb: str, run: str, path: str, to: str, as_json: bool, db: Path | None) -> None:
+    from engine.driving.requests import located, look
     from engine.errors import ValidationError
-    from engine.requests import located, look
 
     with open_existing(db) as database:
         alias = run_or_latest(database, run)
@@ -179,7 +179,7 @@ def _attributes(**given: str | None) -> str | None:
 
 def _carry_out(db: Database, run: str, requests: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     """Carry the requests out, print what was done, and exit with the code of the first that failed or waits."""
-    from engine.requests import carry_out
+    from engine.driving.requests import carry_out
 
     from .printing import print_error
 

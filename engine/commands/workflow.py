@@ -66,7 +66,7 @@ def validate(
       engine workflow validate release.yaml
       engine workflow validate .agents/workflows/*.yaml --json
     """
-    from engine import workflows as store
+    from engine.workflows import finding as store
 
     from .exits import FAILED
 
@@ -133,10 +133,10 @@ def run(
       engine workflow run ./release.yaml --var version=1.4 --var notes= --run release
       engine workflow run test-and-fix --var command="pytest -q" --yolo
     """
-    from engine import workflow_lists
-    from engine import workflows as store
     from engine.contract import Options
     from engine.effects.kept_output import opened as output_file
+    from engine.workflows import finding as store
+    from engine.workflows import lists as workflow_lists
 
     variables = _variables(var or [])
     options = Options(
@@ -185,8 +185,8 @@ def resume(
     Example:
       engine workflow resume release
     """
-    from engine import workflows as store
     from engine.effects.kept_output import opened as output_file
+    from engine.workflows import finding as store
 
     with open_existing(db) as database:
         use_keys(database, key_from)
@@ -222,9 +222,10 @@ def confirm(
     Example:
       engine workflow confirm .agents/workflows/release.yaml
     """
-    from engine import workflow_lists, workflow_models
-    from engine import workflows as store
     from engine.errors import ValidationError
+    from engine.workflows import finding as store
+    from engine.workflows import lists as workflow_lists
+    from engine.workflows import models as workflow_models
 
     from .asking import at_terminal
 
@@ -265,8 +266,8 @@ def _rehearse(
 ) -> None:
     """Where there is no database yet, start in one in memory: what is refused creates no file."""
     import engine
-    from engine import workflows as store
-    from engine.locate import database_to_write
+    from engine.db.locate import database_to_write
+    from engine.workflows import finding as store
 
     if not database_to_write(db, Path.cwd()).exists():
         with engine.open(":memory:", config=True) as rehearsal:

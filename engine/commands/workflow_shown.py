@@ -13,7 +13,7 @@ from .shared import DbOption, JsonOption, database_or_fresh
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.workflow_graph import Step
+    from engine.workflows.graph import Step
 
 RunOrWorkflow = Annotated[
     str,
@@ -35,8 +35,8 @@ def show(workflow: RunOrWorkflow, root: RootOption = None, as_json: JsonOption =
       engine workflow show code-review
       engine workflow show release --json
     """
-    from engine import workflow_lists
-    from engine import workflows as store
+    from engine.workflows import finding as store
+    from engine.workflows import lists as workflow_lists
 
     with database_or_fresh(db) as database:
         if _is_run(database, workflow):
@@ -85,7 +85,7 @@ def graph(
       engine workflow graph code-review
       engine workflow graph release --svg release.svg
     """
-    from engine.workflow_graph import as_svg, as_text
+    from engine.workflows.graph import as_svg, as_text
 
     with database_or_fresh(db) as database:
         steps = _drawn(database, workflow, root)
@@ -107,7 +107,7 @@ def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = N
     Example:
       engine workflow list
     """
-    from engine import workflow_lists
+    from engine.workflows import lists as workflow_lists
 
     with database_or_fresh(db) as database:
         found = workflow_lists.listed(database, folder_of(root))
@@ -124,7 +124,7 @@ def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = N
 
 def folder_of(given: Path | None) -> Path:
     """The root of the project that a command means."""
-    from engine.workspace import Workspace
+    from engine.project.workspace import Workspace
 
     return Workspace(given or Path.cwd()).root
 
@@ -144,9 +144,9 @@ def _is_run(db: Database, name: str) -> bool:
 
 
 def _drawn(db: Database, name: str, root: Path | None) -> list[Step]:
-    from engine import workflow_lists
-    from engine import workflows as store
-    from engine.workflow_graph import Step
+    from engine.workflows import finding as store
+    from engine.workflows import lists as workflow_lists
+    from engine.workflows.graph import Step
 
     if _is_run(db, name):
         return [

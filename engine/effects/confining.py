@@ -12,7 +12,7 @@ from engine import sandbox
 from engine.sandbox import Confined, Confinement, Limits, Sandbox, SandboxMissing
 
 if TYPE_CHECKING:
-    from engine.database import Row, Store
+    from engine.db.database import Row, Store
 
 _MEGABYTE = 1_000_000
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError, PermissionDenied
 from engine.functions.compact import to_json
-from engine.listing import Member
-from engine.membership import KeyFiles
-from engine.workspace import FileRead, Workspace
+from engine.project.listing import Member
+from engine.project.membership import KeyFiles
+from engine.project.workspace import FileRead, Workspace
 
 if TYPE_CHECKING:
-    from engine.database import Row, Store
+    from engine.db.database import Row, Store
 
 
 _LOOKS = 5

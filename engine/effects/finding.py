@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engine.functions.counts import counted
 
 if TYPE_CHECKING:
-    from engine.database import Row, Store
+    from engine.db.database import Row, Store
 
 _MOST = 10
 
@@ -18,8 +18,8 @@ def perform(db: Store, effect: Row) -> dict[str, Any]:
 
     With an embedder that fails words alone are searched, and the message says so.
     """
-    from engine.discovery import discover_or_words
-    from engine.embedders import embedder
+    from engine.knowledge.discovery import discover_or_words
+    from engine.knowledge.embedders import embedder
 
     asked = db.row("select * from _find_requests where effect_id = ?", (effect["effect_id"],))
     assert asked is not None, "an effect of this kind has its request"

@@ -6,11 +6,11 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any
 
+from engine.config.secrets import scrubbed
 from engine.functions.limits import Stopped
-from engine.secrets import scrubbed
 
 if TYPE_CHECKING:
-    from engine.database import Row, Store
+    from engine.db.database import Row, Store
     from engine.tools.calling import Calls
 
 _MOST_OF_ERROR = 2_000

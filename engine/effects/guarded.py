@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from engine.driving.identity import ProcessIdentity, of
 from engine.effects import guard
 from engine.errors import NotFound
-from engine.identity import ProcessIdentity, of
 
 if TYPE_CHECKING:
     from engine.sandbox import Confined

@@ -7,13 +7,13 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from engine.connections import MEMORY
+from engine.db.connections import MEMORY
 from engine.errors import ValidationError
 
 from .watched import TO_END, Job, Watched
 
 if TYPE_CHECKING:
-    from engine.database import Row, Store
+    from engine.db.database import Row, Store
 
     from .channels import OnBytes
     from .confining import Place

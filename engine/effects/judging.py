@@ -9,8 +9,8 @@ from engine.functions.limits import Stopped
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engine.children import Children
-    from engine.database import Row, Store
+    from engine.db.database import Row, Store
+    from engine.driving.children import Children
 
 _JUDGE = "select r.alias from children as c join runs as r on r.id = c.run_id where c.effect_id = ?"
 

@@ -11,12 +11,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.db.locate import FOLDER
+from engine.db.own_files import OwnFiles
 from engine.errors import PermissionDenied, ValidationError
-from engine.locate import FOLDER
-from engine.own_files import OwnFiles
 
 if TYPE_CHECKING:
-    from engine.database import Store
+    from engine.db.database import Store
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 

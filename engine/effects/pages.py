@@ -7,13 +7,13 @@ import threading
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from engine.config.installing import how_to_install
 from engine.errors import EngineError
-from engine.installing import how_to_install
 
 from . import files
 
 if TYPE_CHECKING:
-    from engine.database import Row, Store
+    from engine.db.database import Row, Store
 
 _LIBRARIES = ("httpx2", "httpcore2", "trafilatura")
 

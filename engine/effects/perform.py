@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import plugins
+from engine.config.secrets import scrubbed
+from engine.driving.identity import read_identity
 from engine.errors import EngineError, PermissionDenied
-from engine.identity import read_identity
-from engine.secrets import scrubbed
 
 from . import files, finding, pages
 from .functions import Functions
 from .processes import ProcessResult, kill_leftover, run_process
 
 if TYPE_CHECKING:
-    from engine.children import Children
-    from engine.database import Row, Store
+    from engine.db.database import Row, Store
+    from engine.driving.children import Children
 
     from .confining import Place
     from .jobs import Jobs
@@ -200,7 +200,7 @@ class Performer:
     def _fault(self, effect_id: int) -> str | None:
         """Why a child that an effect would have could not ask its model or its judge; None where it could."""
         for row in self._db.rows("select run, actual from _models_ahead where effect_id = ?", (effect_id,)):
-            from engine.model_choice import keys_for
+            from engine.driving.model_choice import keys_for
             from engine.models import resolve_model
 
             try:

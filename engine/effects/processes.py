@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from engine.config.secrets import clean_environment
+from engine.driving.identity import ProcessIdentity, is_same_process, process_stat
 from engine.effects.channels import BATCH_BYTES, Channel, OnBytes, OnOutput
 from engine.effects.guarded import Guarded, signal_group
-from engine.identity import ProcessIdentity, is_same_process, process_stat
-from engine.secrets import clean_environment
 
 if TYPE_CHECKING:
     from engine.sandbox import Confined

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from engine.driving.identity import read_identity, state, this_process
 from engine.errors import EngineError
-from engine.identity import read_identity, state, this_process
 
 from .processes import kill_leftover
 
 if TYPE_CHECKING:
-    from engine.database import Row, Store
+    from engine.db.database import Row, Store
 
 _ENDS = {"finish_effect": {"state": "failed", "outcome": "interrupted"}, "finish_job": {"outcome": "interrupted"}}
 

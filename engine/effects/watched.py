@@ -20,8 +20,8 @@ from .perform import Asked, process_row
 from .processes import ProcessResult, run_process
 
 if TYPE_CHECKING:
-    from engine.database import Row, Store
-    from engine.identity import ProcessIdentity
+    from engine.db.database import Row, Store
+    from engine.driving.identity import ProcessIdentity
 
     from .channels import OnBytes
     from .confining import Place

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from engine.texts import template
 
 if TYPE_CHECKING:
-    from engine.children import Children
-    from engine.database import Row, Store
+    from engine.db.database import Row, Store
+    from engine.driving.children import Children
 
 _READY = """
     select s.step, s.run_id

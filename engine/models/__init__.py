@@ -20,7 +20,7 @@ from engine import plugins
 from engine.errors import NotFound
 
 if TYPE_CHECKING:
-    from engine.keys import Keys
+    from engine.config.keys import Keys
     from engine.models.protocol import Model
 
 _FAMILIES = {"gpt-": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude-": "anthropic"}

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from engine import plugins
+from engine.config.installing import how_to_install
 from engine.errors import NotFound, ValidationError
-from engine.installing import how_to_install
 from engine.models import LOCAL_NAMES
 
 Count = Callable[[str], int]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from engine.config.secrets import masked
 from engine.errors import EngineError
 from engine.models.protocol import ModelError, category_of_status
-from engine.secrets import masked
 
 if TYPE_CHECKING:
     from engine.models.providers import Endpoint

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from engine.config.keys import Keys
 from engine.errors import EngineError
-from engine.keys import Keys
 from engine.models.protocol import ModelError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _how_to_give_one(provider: Provider, keys: Keys) -> str:
 
 def missing_library() -> EngineError:
     """The error where the provider libraries are not installed."""
-    from engine.installing import how_to_install
+    from engine.config.installing import how_to_install
 
     return EngineError(f"the provider libraries are not installed; run: {how_to_install('models')}")
 

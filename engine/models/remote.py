@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from engine.cuts import blocks_of
 from engine.models.failures import translated
 from engine.models.protocol import Completion, Message, Picture, Request, Usage, finish_reason
 from engine.models.providers import PROVIDERS, endpoint, library_model, missing_library
@@ -16,13 +15,14 @@ from engine.models.stuck import Listener
 from engine.models.tools import library_calls, library_parameters
 from engine.models.watch import Emit, watched
 from engine.models.wire import checks
+from engine.packets.cuts import blocks_of
 
 if TYPE_CHECKING:
     import httpx2
     from pydantic_ai.messages import ModelMessage, ModelResponse, UserContent
     from pydantic_ai.settings import ModelSettings
 
-    from engine.keys import Keys
+    from engine.config.keys import Keys
 
 _CONNECT_S = 10.0
 _POLL_S = 0.05

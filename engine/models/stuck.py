@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from engine.functions.limits import RESPONSE_CHARACTERS
-from engine.functions.repetition import text_repetition
+from engine.functions.markup.repetition import text_repetition
 from engine.models.protocol import ModelError
 
 OnRetry = Callable[[ModelError, int, float], None]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine.functions.compact import to_json
-from engine.functions.render import render_response
+from engine.functions.markup.render import render_response
 from engine.functions.schemas import arguments_schema, is_strictable, schema_anthropic, schema_openai
 from engine.models.protocol import Completion, ToolCall, ToolSpec
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
+from engine.config.secrets import masked
 from engine.models.protocol import ModelError, is_count
-from engine.secrets import masked
 
 if TYPE_CHECKING:
     import httpx2

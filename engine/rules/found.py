@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from engine.durable import held_folder, open_regular
 from engine.errors import Conflict
+from engine.project.durable import held_folder, open_regular
 
 FILE_BYTES = 1_000_000
 """The largest file of rules that is read."""

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from engine.errors import Conflict
-from engine.functions.rule_files import rules_in
+from engine.functions.knowledge.rule_files import rules_in
 
 from .found import (
     DOMAINS,

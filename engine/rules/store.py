@@ -11,7 +11,7 @@ from engine.errors import NotFound, ValidationError
 from .found import Bracket, Domain, Found, StarCommand, kept_rules, kept_words
 
 if TYPE_CHECKING:
-    from engine.database import Store
+    from engine.db.database import Store
 
 KINDS = {"recall": "recall", "exclude": "exclude", "paths": "path"}
 """The words of a domain: how they are called in a file, and in `rule_keywords`."""

@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from engine.membership import output_of_git
+from engine.project.membership import output_of_git
 
 _KEYS = ("hookspath", "include")
 """A configuration without these words names no folder, nor another file that could; names of keys have one spelling."""

@@ -10,11 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.durable import real_path
-from engine.locate import FOLDER
-from engine.membership import is_named
-from engine.own_files import ENDINGS, identity
-from engine.places import home_folder
+from engine.config.places import home_folder
+from engine.db.locate import FOLDER
+from engine.db.own_files import ENDINGS, identity
+from engine.project.durable import real_path
+from engine.project.membership import is_named
 
 from .git_hooks import HookFolders
 

@@ -14,7 +14,7 @@ from .functions import FunctionTool, made
 from .reading import read_call
 
 if TYPE_CHECKING:
-    from engine.database import Store
+    from engine.db.database import Store
 
 _HOOK = """
 create temp trigger commands__call_function

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.installing import how_to_install
+from engine.config.installing import how_to_install
 
 from .failures import WebFailure
 from .fetching import Answer

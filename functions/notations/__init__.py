@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup_grammar import FLAGS, Grammar
+from engine.functions.markup.grammar import FLAGS, Grammar
 from engine.functions.notations.elements import Elements
 from engine.functions.notations.gemma import Gemma
 from engine.functions.notations.harmony import Harmony

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup_grammar import FLAGS, Grammar, skip_space
+from engine.functions.markup.grammar import FLAGS, Grammar, skip_space
 from engine.functions.notations.ends import nothing_follows
 from engine.functions.notations.notation import UNREAD, Answer, Reading
 from engine.functions.notations.parameters import Parameters, parameters

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup_grammar import FLAGS
+from engine.functions.markup.grammar import FLAGS
 from engine.functions.notations.tokens import BAR, BAR_WORD, CLOSING, NOISE, PREFIX, SUFFIX, WRAPPERS
 
 # Few words, for each makes a pattern of its own.

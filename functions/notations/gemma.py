@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup_grammar import Grammar, begins_line
+from engine.functions.markup.grammar import Grammar, begins_line
 from engine.functions.notations.notation import UNREAD, Answer, Reading
 from engine.functions.notations.pythonic import tool_before
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup_grammar import Grammar, skip_space
+from engine.functions.markup.grammar import Grammar, skip_space
 from engine.functions.notations.ends import no_call_follows
 from engine.functions.notations.notation import Answer, Reading
 

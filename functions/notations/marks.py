@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from engine.functions.markup_grammar import Grammar
+from engine.functions.markup.grammar import Grammar
 from engine.functions.notations.notation import Answer, Reading
 from engine.functions.notations.tokens import MARK
 

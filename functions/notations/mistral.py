@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup_grammar import Grammar, skip_space
+from engine.functions.markup.grammar import Grammar, skip_space
 from engine.functions.notations.json_calls import json_calls
 from engine.functions.notations.notation import Answer, Reading
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup_grammar import Grammar
+from engine.functions.markup.grammar import Grammar
 from engine.functions.notations.claims import Claims
 from engine.functions.notations.ends import Behind
 from engine.functions.notations.values import Values

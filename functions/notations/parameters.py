@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from engine.functions.argument_names import ARGUMENT_NAMES, known_names
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup_grammar import FLAGS, skip_space
+from engine.functions.markup.argument_names import ARGUMENT_NAMES, known_names
+from engine.functions.markup.grammar import FLAGS, skip_space
 from engine.functions.notations.ends import Behind
 from engine.functions.notations.notation import Answer
 from engine.functions.notations.scalars import argument

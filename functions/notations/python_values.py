@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup_grammar import skip_space
+from engine.functions.markup.grammar import skip_space
 
 _CALL = lazy_regex(r"\s*(?:\w{1,40}\s*=\s*)?(?P<print>print\s*\(\s*)?(?P<name>[A-Za-z_][\w.:/-]{0,120})\s*\(")
 _KEYWORD = lazy_regex(r"\s*([A-Za-z_]\w{0,80})\s*=(?!=)\s*")

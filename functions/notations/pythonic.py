@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup_grammar import Grammar, begins_line, skip_space
+from engine.functions.markup.grammar import Grammar, begins_line, skip_space
 from engine.functions.notations.notation import UNREAD, Answer, Reading
 from engine.functions.notations.python_values import call_at
 

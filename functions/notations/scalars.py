@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from engine.functions.argument_names import is_long_text
 from engine.functions.lazy import lazy_regex
+from engine.functions.markup.argument_names import is_long_text
 from engine.functions.notations.tokens import MARK
 
 _ITEMS = lazy_regex(r"\s*(?:<(\w{1,40})>([^<]*)</\1>\s*)+")

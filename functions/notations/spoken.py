@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup_grammar import FLAGS, Grammar, begins_line, skip_space
+from engine.functions.markup.grammar import FLAGS, Grammar, begins_line, skip_space
 from engine.functions.notations.ends import nothing_follows
 from engine.functions.notations.json_calls import json_calls
 from engine.functions.notations.notation import UNREAD, Answer, Reading

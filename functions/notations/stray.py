@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup_grammar import FLAGS, NAMESPACE, Grammar
+from engine.functions.markup.grammar import FLAGS, NAMESPACE, Grammar
 from engine.functions.notations.notation import UNREAD, Answer, Reading
 from engine.functions.notations.tokens import BAR, PREFIX
 

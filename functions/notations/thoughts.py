@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from engine.functions.markup_grammar import Grammar, begins_line
+from engine.functions.markup.grammar import Grammar, begins_line
 from engine.functions.notations.notation import Answer, Reading
 
 TOKENS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup_grammar import FLAGS, NAMESPACE, REASONING, Grammar
+from engine.functions.markup.grammar import FLAGS, NAMESPACE, REASONING, Grammar
 
 BAR = "[|\uff5c]"
 BAR_WORD = "[\\w\u2581:.-]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup_grammar import skip_space
+from engine.functions.markup.grammar import skip_space
 
 _KEY = lazy_regex(r"[\s,]*[\"']?([\w.-]+)[\"']?\s*:\s*")
 _STRING = lazy_regex(r"<escape>|<\|\"\|>|'")

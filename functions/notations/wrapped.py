@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup_grammar import FLAGS, Grammar, skip_space
+from engine.functions.markup.grammar import FLAGS, Grammar, skip_space
 from engine.functions.notations.elements import named_element
 from engine.functions.notations.ends import ANY_END, ends_of, no_call_follows, nothing_follows
 from engine.functions.notations.json_calls import json_calls

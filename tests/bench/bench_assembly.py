@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 import engine
-from engine.packet import Renderer
+from engine.packets.rendering import Renderer
 
 from .bench_context import BYTES, bare_ms
 from .metering import opened

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import engine
-from engine.packet import Renderer
+from engine.packets.rendering import Renderer
 
 from .table import Line
 

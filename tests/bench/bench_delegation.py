@@ -9,7 +9,7 @@ from threading import Event
 from typing import Any
 
 import engine
-from engine.children import Children
+from engine.driving.children import Children
 from engine.models.protocol import Completion, Request, Usage
 
 from .table import Line

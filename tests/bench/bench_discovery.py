@@ -17,7 +17,7 @@ from contextlib import closing
 from pathlib import Path
 
 import engine
-from engine import discovery, embedders
+from engine.knowledge import discovery, embedders
 
 from .table import Line
 

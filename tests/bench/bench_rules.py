@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import engine
-from engine.functions.keywords import keywords_find
+from engine.functions.knowledge.keywords import keywords_find
 from engine.rules import store
 from engine.rules.found import Domain, Found
 

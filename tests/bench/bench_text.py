@@ -10,10 +10,10 @@ from contextlib import closing
 from pathlib import Path
 
 import engine
-from engine.functions.edits import edit_apply
-from engine.functions.markup import response_parse
-from engine.functions.patches import patch_apply, patch_parse
-from engine.functions.patterns import pattern_match
+from engine.functions.edits.bodies import edit_apply
+from engine.functions.edits.patches import patch_apply, patch_parse
+from engine.functions.markup.answer import response_parse
+from engine.functions.patterns.kinds import pattern_match
 
 from .table import Line
 

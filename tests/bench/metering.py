@@ -56,9 +56,9 @@ def model_excluded() -> Iterator[Meter]:
 def _caller() -> Any:
     """The module that calls the adapter; in older trees it was the loop."""
     try:
-        return importlib.import_module("engine.model_calls")
+        return importlib.import_module("engine.driving.model_calls")
     except ModuleNotFoundError:
-        return importlib.import_module("engine.loop")
+        return importlib.import_module("engine.driving.loop")
 
 
 def opened(folder: str) -> engine.Database:

@@ -24,7 +24,7 @@ import pytest
 from driving import DONE, script
 
 import engine
-from engine import known_files
+from engine.trust import known_files
 
 SEEDS = int(os.environ.get("ENGINE_CAMPAIGN", "3"))
 PAGE = 4096
@@ -42,7 +42,7 @@ class Sources:
     whole: Files
     other_log: bytes
     log_of_an_app: bytes
-    stored: tuple[list[engine.database.Row], ...]
+    stored: tuple[list[engine.db.database.Row], ...]
     """What the file tells with each part of its log."""
     mark: str
     """By which the file is known."""

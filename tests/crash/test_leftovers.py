@@ -13,7 +13,7 @@ from pathlib import Path
 
 from crash.harness import files
 
-from engine.workspace import Workspace
+from engine.project.workspace import Workspace
 
 LEFT = ".engine-0123456789abcdef.tmp"
 

@@ -20,8 +20,9 @@ from fresh import fresh
 from test_discovery import _Letters, _Plugin
 
 import engine
-from engine import embedders, plugins
-from engine.functions.agreement import prompts_agree
+from engine import plugins
+from engine.functions.knowledge.agreement import prompts_agree
+from engine.knowledge import embedders
 
 ASKED, NEAR = "Which rent do we pay?", "Which rent do we pay, pal?"
 """Prompts that have nearly the same letters."""

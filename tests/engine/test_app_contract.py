@@ -24,8 +24,8 @@ from fresh import fresh
 from timing import wait_until
 
 import engine
+from engine.driving.prose import Answer, settled
 from engine.models.protocol import Completion, ModelError, Request, Usage
-from engine.prose import Answer, settled
 
 LOOK = 'I look.\n<get path="known://x"/>' + GO_ON
 EDIT = "<set path='a.txt'>x</set>" + GO_ON

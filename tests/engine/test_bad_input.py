@@ -385,7 +385,7 @@ def test_a_locked_database_is_refused(
     folder: Path, theirs: Path, reading: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("BUSY_TIMEOUT_MS", "OPENING_TIMEOUT_MS"):
-        monkeypatch.setattr(f"engine.connections.{name}", 100)
+        monkeypatch.setattr(f"engine.db.connections.{name}", 100)
     # by apsw: locks of two SQLite libraries in one process do not see each other
     with closing(apsw.Connection(str(theirs))) as connection:
         connection.execute("begin immediate")

@@ -17,7 +17,7 @@ import pytest
 from driving import DONE, GO_ON, begin, script
 
 import engine
-from engine.children import Children
+from engine.driving.children import Children
 from engine.errors import EngineError
 
 

@@ -16,7 +16,7 @@ import pytest
 from engine_cli import EDIT_AND_RUN, ENGINE, database, engine, environment, script
 
 import engine.commands.piped as piped
-from engine.runs import joined
+from engine.driving.runs import joined
 
 ANSWERS = ['<update status="200">Done.</update>'] * 3
 

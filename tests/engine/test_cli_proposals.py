@@ -16,7 +16,7 @@ from terminal import OpenTerminal
 import engine as library
 from engine.commands.asker import _always as folder_of
 from engine.commands.asking import user_name
-from engine.functions.patterns import pattern_match
+from engine.functions.patterns.kinds import pattern_match
 
 ON = '<update status="102">on</update>'
 

@@ -11,8 +11,8 @@ from typing import Any
 import jinja2
 import pytest
 
-from engine.compiled import CompiledTemplates
-from engine.places import cache_folder
+from engine.config.places import cache_folder
+from engine.packets.compiled import CompiledTemplates
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from driving import make_known
 from engine_cli import READ_AND_ANSWER, database, engine, script
 
 import engine as library
-from engine import toml_files
+from engine.config import toml_files
 from engine.errors import ValidationError
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

@@ -16,8 +16,8 @@ from driving import script
 from loopback import saying, serving
 
 import engine
+from engine.driving.runs import Result
 from engine.models.protocol import finish_reason
-from engine.runs import Result
 
 CONFIG = "A = 1\nB = 2\nC = 3\nD = 4\nE = 5\n"
 CUT = '<set path="config.py">\nA = 1\nB = 20\nC = '

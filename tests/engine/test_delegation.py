@@ -465,7 +465,7 @@ def test_a_person_who_comes_back_is_asked_once_and_may_leave_one_open(db: engine
 
 
 def test_grants_and_policies_of_the_run_hold_below_it(db: engine.Database, workspace_dir: Path) -> None:
-    from engine.gate import give_grant
+    from engine.effects.gate import give_grant
 
     cast = Cast(
         {

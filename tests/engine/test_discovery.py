@@ -22,10 +22,11 @@ from driving import DONE, GO_ON, script
 from engine_cli import engine as cli
 
 import engine
-from engine import discovery, embedders, plugins
+from engine import plugins
 from engine.errors import EngineError
-from engine.functions.listings import find_query, name_words
-from engine.functions.vectors import packed, signs, vectors_apart, vectors_cosine
+from engine.functions.knowledge.listings import find_query, name_words
+from engine.functions.knowledge.vectors import packed, signs, vectors_apart, vectors_cosine
+from engine.knowledge import discovery, embedders
 from engine.rules import store
 from engine.rules.found import Domain, Found
 
@@ -243,7 +244,7 @@ def test_vectors_are_compared() -> None:
 def test_a_purge_leaves_no_text(read: engine.Database, letters: _Letters) -> None:
     read.insert("verb_set", run="demo", path="known://secret", body="the owl flies at midnight")
     assert "known://secret" in names(read, "owl")
-    from engine.purging import purge
+    from engine.db.purging import purge
 
     purge(read, "demo")
     assert read.value("select count(*) from search_texts where text like '%owl%'") == 0

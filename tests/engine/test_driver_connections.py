@@ -20,11 +20,11 @@ from driving import DONE, GO_ON, opened
 from timing import wait_until
 
 import engine
-from engine import log_sync
 from engine.api import Database
-from engine.lines import Queue
+from engine.db import log_sync
+from engine.db.lines import Queue
+from engine.db.pool import Pool
 from engine.models.protocol import Completion, Request, Usage
-from engine.pool import Pool
 
 MOST = 4
 """Connections of one database, however many runs it drives."""

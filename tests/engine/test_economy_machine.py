@@ -40,7 +40,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import engine
 from engine.effects import files
 from engine.effects.perform import Performer
-from engine.packet import Renderer
+from engine.packets.rendering import Renderer
 
 OWN = ("known:", "unknown:", "https:", "sh:", "log:", "prompt:")
 RATES = st.sampled_from([None, None, None, 0.2, 1.5, 3.0, 4.0, 40.0])

@@ -15,10 +15,10 @@ import pytest
 from engine_cli import engine, script
 
 import engine as library
-from engine import gate
 from engine.commands.asker import _always
-from engine.functions.patterns import pattern_match
-from engine.rights import Rights
+from engine.effects import gate
+from engine.functions.patterns.kinds import pattern_match
+from engine.trust.rights import Rights
 
 ASKS = [{"text": "<sh>echo one</sh>"}, {"text": '<set path="docs/a.md">a</set>'}, {"text": "done"}]
 

@@ -19,7 +19,7 @@ import pytest
 from driving import DONE, GO_ON, opened, script
 
 import engine
-from engine.loop import Driver
+from engine.driving.loop import Driver
 
 How = Literal["stop", "raise"]
 POINTS = int(os.environ.get("ENGINE_CAMPAIGN", "4"))

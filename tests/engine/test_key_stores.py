@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from engine_cli import ENGINE, SECONDS, engine, environment
 
-from engine.key_stores import Store
-from engine.keys import Keys
+from engine.config.key_stores import Store
+from engine.config.keys import Keys
 from engine.models.providers import PROVIDERS
 
 HINT = "sk-0123456789"

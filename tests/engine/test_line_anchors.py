@@ -71,7 +71,7 @@ def test_a_stale_anchor_changes_nothing_and_tells_the_lines(db: engine.Database,
 
 
 def test_an_anchor_that_matches_was_seen(db: engine.Database, folder: Path) -> None:
-    from engine.functions.anchors import anchor_lines
+    from engine.functions.edits.anchors import anchor_lines
 
     anchor = (anchor_lines((folder / "a.py").read_text()) or "").split("\n")[2].partition("|")[0]
     run(db, folder, f'<set path="a.py"><<REPLACE {anchor}\nport = 1\nREPLACE</set>{GO_ON}', DONE)

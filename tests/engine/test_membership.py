@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import Overflow
-from engine.workspace import Member, Workspace
+from engine.project.workspace import Member, Workspace
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 

@@ -15,8 +15,8 @@ from engine_cli import ENGINE, SECONDS, engine, environment
 from loopback import refusing, saying, serving
 
 import engine as library
+from engine.driving.model_choice import choose_model, full_name
 from engine.errors import NotFound, ValidationError
-from engine.model_choice import choose_model, full_name
 from engine.models.providers import PROVIDERS
 
 

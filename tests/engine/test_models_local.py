@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 from timing import check_delay, delay_of_cancelling
 
+from engine.config.installing import how_to_install
 from engine.errors import EngineError
-from engine.installing import how_to_install
 from engine.models import resolve_model
 from engine.models.grammar import packet_grammar
 from engine.models.local import install_weights, is_installed, weights_path

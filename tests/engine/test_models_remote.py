@@ -25,8 +25,8 @@ from timing import check_delay, delay_of_cancelling
 
 pytest.importorskip("pydantic_ai")
 
-from engine.installing import how_to_install
-from engine.keys import Keys
+from engine.config.installing import how_to_install
+from engine.config.keys import Keys
 from engine.models import resolve_model
 from engine.models.protocol import Message, ModelError, Request, Usage
 from engine.models.providers import PROVIDERS, endpoint

@@ -22,7 +22,7 @@ from driving import script
 pytest.importorskip("pydantic_ai")
 
 import engine
-from engine.model_choice import sync_environment_models
+from engine.driving.model_choice import sync_environment_models
 
 Call = tuple[str, str]
 GET: Call = ("get", '{"path": "notes.md", "manifest": false, "line": null}')

@@ -21,7 +21,7 @@ from engine_cli import engine as command_line
 
 import engine
 from engine import EngineError
-from engine.workspace import Workspace
+from engine.project.workspace import Workspace
 
 
 @pytest.fixture

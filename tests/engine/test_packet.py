@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 import engine
 from engine import plugins
 from engine.models.protocol import Completion, Message, Request, Usage
-from engine.packet import Renderer
+from engine.packets.rendering import Renderer
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 

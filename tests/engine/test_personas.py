@@ -14,7 +14,7 @@ from engine_cli import engine as cli
 from fresh import fresh
 
 import engine
-from engine import personas
+from engine.config import personas
 from engine.errors import Conflict, EngineError, NotFound
 
 

@@ -23,7 +23,7 @@ from driving import GO_ON, script
 
 import engine
 from engine.models.protocol import Completion, Request
-from engine.packet_store import digest, messages_of, pictures_of
+from engine.packets.store import digest, messages_of, pictures_of
 
 DONE = '<update status="200">done</update>'
 
@@ -205,7 +205,7 @@ def test_a_picture_that_changes_into_a_key_meanwhile_is_not_sent(db: engine.Data
     (folder / "other.png").write_bytes(png(9, 9))
     drive(db, folder, f'<get path="*.png"/>{GO_ON}', DONE)
     sha256 = hashlib.sha256(png(9, 9)).hexdigest()
-    from engine.workspace import Workspace
+    from engine.project.workspace import Workspace
 
     workspace = Workspace(folder)
     assert workspace.picture("other.png", sha256, 10_000, added=()) == png(9, 9)

@@ -20,8 +20,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import engine
-from engine.functions.edits import edit_apply, edit_has_marks
-from engine.functions.patches import patch_parse
+from engine.functions.edits.bodies import edit_apply, edit_has_marks
+from engine.functions.edits.patches import patch_parse
 
 TABLES = {
     "commands": "select * from commands order by id",

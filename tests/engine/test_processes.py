@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from timing import check_delay, wait_until
 
+from engine.config.secrets import clean_environment
+from engine.driving.identity import ProcessIdentity, of, state
 from engine.effects.channels import BATCH_SECONDS
 from engine.effects.processes import ProcessResult, kill_leftover, run_process
-from engine.identity import ProcessIdentity, of, state
-from engine.secrets import clean_environment
 
 LONG = 60
 """Seconds that sleepers sleep; what does not wait for them takes less than half of it on the busiest machine."""

@@ -14,8 +14,8 @@ from driving import DONE, GO_ON, begin, script
 from engine_cli import engine as command
 
 import engine
+from engine.db.purging import sweep
 from engine.errors import Conflict, NotFound
-from engine.purging import sweep
 
 SECRET = "the vault opens with swordfish"
 

@@ -14,8 +14,8 @@ from test_purge import rows_of
 from workflow_steps import Steps, said, workflow
 
 import engine
+from engine.driving.lease import Lease
 from engine.errors import Conflict, NotFound
-from engine.lease import Lease
 from engine.models.protocol import Completion, Request
 
 SECRET = "swordfish"

@@ -240,7 +240,7 @@ def test_a_crowd_finds_the_handles_of_the_crowd_before_it(tmp_path: Path, monkey
         async with await engine.open_async(tmp_path / "t.db") as db:
             first = await together(db, 8)
             assert await together(db, 8) == first
-            monkeypatch.setattr("engine.handles._SOON_S", -1.0)  # all are idle for long
+            monkeypatch.setattr("engine.db.handles._SOON_S", -1.0)  # all are idle for long
             await together(db, 1)
             assert len(db._handles._idle) == 4
 

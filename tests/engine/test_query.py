@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine.query import answer, read_only_rows
+from engine.db.query import answer, read_only_rows
 
 WRITES = [
     "insert into settings (name, value, meaning) values ('a', 'b', 'c')",

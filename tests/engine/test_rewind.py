@@ -21,8 +21,8 @@ from engine_cli import engine as command
 
 import engine
 from engine import Conflict, NotFound
+from engine.driving.lease import Lease
 from engine.effects.perform import Performer
-from engine.lease import Lease
 from engine.models.protocol import Request
 
 EDIT = '<set path="notes.md"><<SEARCH\n8080\nSEARCH\n<<REPLACE\n9090\nREPLACE</set>'

@@ -19,7 +19,7 @@ from driving import DONE, GO_ON, script
 
 import engine
 from engine.functions.paths import path_locate
-from engine.root_names import root_names
+from engine.project.root_names import root_names
 
 
 def outcomes(db: engine.Database) -> list[tuple[str, str | None]]:

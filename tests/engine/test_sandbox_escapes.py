@@ -24,9 +24,9 @@ from pathlib import Path
 import pytest
 from sandboxed import LONG_S, NOBODY, SECRET, Place, give, open_up, python_of_all, require_sandbox, skip, sleepers
 
+from engine.driving.identity import this_process
 from engine.effects.processes import run_process
 from engine.errors import ValidationError
-from engine.identity import this_process
 from engine.sandbox import Confined, Confinement, Limits, find
 from engine.sandbox.secrets_on_disk import look
 

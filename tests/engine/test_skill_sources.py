@@ -18,9 +18,9 @@ import pytest
 from web_server import web
 
 import engine
-from engine import skill_sources as sources
-from engine import skills as store
 from engine.errors import EngineError, NotFound, Overflow, ValidationError
+from engine.knowledge import skill_sources as sources
+from engine.knowledge import skills as store
 
 SKILL = project.skill("release", "Releases it.", "Do it.")
 

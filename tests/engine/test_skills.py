@@ -21,9 +21,9 @@ from engine_cli import engine as cli
 from test_agents import drive, sent
 
 import engine
-from engine import skills as store
 from engine.errors import NotFound, ValidationError
-from engine.skill_sources import of_path
+from engine.knowledge import skills as store
+from engine.knowledge.skill_sources import of_path
 
 
 @pytest.fixture

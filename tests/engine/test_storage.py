@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import engine
-from engine.packet_store import PacketStore, chunk_of, runs_of, stretches_of
+from engine.packets.store import PacketStore, chunk_of, runs_of, stretches_of
 
 ENTRIES = 150
 BODY = 1000

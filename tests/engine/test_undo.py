@@ -19,8 +19,8 @@ from engine_cli import on_terminal
 
 import engine
 from engine import Conflict, NotFound
+from engine.driving.lease import Lease
 from engine.effects.perform import Performer
-from engine.lease import Lease
 
 EDIT = '<set path="notes.md"><<SEARCH\n8080\nSEARCH\n<<REPLACE\n9090\nREPLACE</set>'
 MADE = '<set path="new.md">new\n</set>'

@@ -19,7 +19,7 @@ from workflow_steps import said as step_said
 
 import engine
 from engine import Conflict, NotFound
-from engine.lease import Lease
+from engine.driving.lease import Lease
 
 
 def work(db: engine.Database, root: Path, cast: Cast, **options: Any) -> engine.Result:

@@ -25,8 +25,8 @@ from workflow_steps import Steps, said, workflow
 
 import engine
 from engine.errors import EngineError, NotFound, PermissionDenied
-from engine.workflow_lists import listed
-from engine.workflows import find
+from engine.workflows.finding import find
+from engine.workflows.lists import listed
 
 DIAMOND = {"a": {}, "b": {"needs": ["a"]}, "c": {"needs": ["a"]}, "d": {"needs": ["b", "c"]}, "e": {"needs": ["b"]}}
 

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import Conflict, EngineError, NotFound, PermissionDenied, ValidationError
-from engine.workspace import FileRead, Workspace
+from engine.project.workspace import FileRead, Workspace
 
 NOBODY = 65534
 
@@ -386,7 +386,7 @@ def test_a_kill_leaves_the_old_or_the_new_text_and_can_be_redone(workspace: Work
     script = textwrap.dedent("""
         import hashlib, sys
         from pathlib import Path
-        from engine.workspace import Workspace
+        from engine.project.workspace import Workspace
 
         workspace, now = Workspace(Path(sys.argv[1])), None
         print("ready", flush=True)

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.functions.anchors import anchor_lines
-from engine.functions.edits import edit_apply
+from engine.functions.edits.anchors import anchor_lines
+from engine.functions.edits.bodies import edit_apply
 
 TEXT = "one\ntwo\nthree\nfour\n"
 LINES = st.lists(

@@ -10,7 +10,7 @@ import json
 import pytest
 from fuzz.corpus import Case, cases, shown
 
-from engine.functions.markup import response_parse
+from engine.functions.markup.answer import response_parse
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)

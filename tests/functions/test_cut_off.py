@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fuzz.corpus import Case, cases
 
-from engine.functions.markup import response_parse
+from engine.functions.markup.answer import response_parse
 
 GET = '<get path="b.md"/>\n'
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import check_cost
 
-from engine.functions.argument_names import ARGUMENT_NAMES
-from engine.functions.markup import response_parse
+from engine.functions.markup.answer import response_parse
+from engine.functions.markup.argument_names import ARGUMENT_NAMES
 
 GET = '{"name": "get", "arguments": {"path": "a<b>.txt", "line": 3}}'
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import check_cost
 
-from engine.functions.comparison import edit_diff
-from engine.functions.edits import edit_apply, read_edits
+from engine.functions.edits.bodies import edit_apply, read_edits
+from engine.functions.edits.comparison import edit_diff
 
 MARKED = st.lists(
     st.sampled_from(

@@ -18,9 +18,9 @@ from driving import begin
 from gbnf import Grammar
 
 import engine
-from engine.functions.edits import read_edits
+from engine.functions.edits.bodies import read_edits
 from engine.functions.grammars import grammar_gbnf, grammar_json_schema
-from engine.functions.markup import response_parse
+from engine.functions.markup.answer import response_parse
 
 SENTENCES = 2_000
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import check_cost
 
-from engine.functions.markup import response_parse
+from engine.functions.markup.answer import response_parse
 
 PIECES = (
     *"<>/`\"'=&{}[]| \nA",

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.functions.passages import passages_find, passages_query
+from engine.functions.passages.finding import passages_find, passages_query
 
 WAIT = '''class wait_fixed(wait_base):
     """Waits a fixed time."""

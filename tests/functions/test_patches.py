@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import check_cost
 
-from engine.functions.comparison import edit_diff
-from engine.functions.patches import patch_apply, patch_parse
+from engine.functions.edits.comparison import edit_diff
+from engine.functions.edits.patches import patch_apply, patch_parse
 
 LINE = st.one_of(
     st.sampled_from(["a", "b", "", "  a", "\ta", "-- x", "++ y", "@@ -1 +1 @@", "\\ No", "*** End Patch", "é–“"]),

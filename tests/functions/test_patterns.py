@@ -14,12 +14,7 @@ from hypothesis import strategies as st
 from timing import check_cost
 
 from engine.functions.limits import Allowance
-from engine.functions.patterns import (
-    pattern_error,
-    pattern_kind,
-    pattern_match,
-    pattern_search,
-)
+from engine.functions.patterns.kinds import pattern_error, pattern_kind, pattern_match, pattern_search
 
 PAGE = "<?xml version='1.0' encoding='latin-1'?>\n<page><title id='1'>é</title></page>"
 DATA = json.dumps({"books": [{"name": "Emma", "price": 5}, {"name": "Ulysses"}]})

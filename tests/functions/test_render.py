@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.functions.markup import response_parse
-from engine.functions.markup_calls import command_of_arguments
-from engine.functions.markup_grammar import DEFAULT_TOOLS
-from engine.functions.render import render_command, render_response
+from engine.functions.markup.answer import response_parse
+from engine.functions.markup.calls import command_of_arguments
+from engine.functions.markup.grammar import DEFAULT_TOOLS
+from engine.functions.markup.render import render_command, render_response
 
 TOOLS = json.dumps(DEFAULT_TOOLS)
 HOSTILE = (

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import check_cost
 
-from engine.functions.repetition import COPIES, SPAN, text_repetition
+from engine.functions.markup.repetition import COPIES, SPAN, text_repetition
 
 WORDS = st.text(min_size=1, max_size=SPAN // COPIES)
 

@@ -10,9 +10,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.functions.edits import edit_apply
-from engine.functions.markup import response_parse
-from engine.functions.render import render_command
+from engine.functions.edits.bodies import edit_apply
+from engine.functions.markup.answer import response_parse
+from engine.functions.markup.render import render_command
 
 MARKUP = st.sampled_from(
     ["</set>", "<set ", "</sh>", '<get path="x"/>', "<<EOF", "EOF", "`", "```xml\n", "<think>", "\n", " ", "&lt;", '"']

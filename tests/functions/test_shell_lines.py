@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.functions.shell_lines import shell_read
+from engine.functions.shell.lines import shell_read
 
 
 def read(line: str) -> dict[str, Any]:

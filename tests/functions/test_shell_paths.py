@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.functions.shell_lines import shell_paths
+from engine.functions.shell.lines import shell_paths
 
 
 @pytest.mark.parametrize(

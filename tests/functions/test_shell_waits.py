@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from engine.functions.shell_lines import shell_read
+from engine.functions.shell.lines import shell_read
 
 WAIT = """
 git add . -p

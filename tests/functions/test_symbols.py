@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import check_cost
 
-from engine.functions import symbols
-from engine.functions.symbols import code_symbols
+from engine.functions.sources import symbols
+from engine.functions.sources.symbols import code_symbols
 from engine.functions.texts import body_summary
 
 SOURCES = {

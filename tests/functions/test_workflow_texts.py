@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import ValidationError
-from engine.functions.step_graph import cycles_of, layers_of
-from engine.functions.workflow_texts import workflow_read
+from engine.functions.workflows.step_graph import cycles_of, layers_of
+from engine.functions.workflows.texts import workflow_read
 
 YAML = """\
 name: release

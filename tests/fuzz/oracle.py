@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 from xml.parsers import expat
 
-from engine.functions.markup import MAX_COMMANDS, response_parse
-from engine.functions.markup_grammar import DEFAULT_TOOLS
+from engine.functions.markup.answer import MAX_COMMANDS, response_parse
+from engine.functions.markup.grammar import DEFAULT_TOOLS
 
 SECONDS_PER_BYTE = 0.050 / 10_000
 _SMALLEST = 10_000

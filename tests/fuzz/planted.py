@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from engine.functions.markup import response_parse
-from engine.functions.markup_grammar import grammar_of
+from engine.functions.markup.answer import response_parse
+from engine.functions.markup.grammar import grammar_of
 
 from .corpus import cases
 from .notations import CHILDREN, CLOSED, NOTATIONS, OWN, SPOKEN

@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from engine.db.registration import pure_functions
 from engine.errors import EngineError
-from engine.registration import pure_functions
 
 SIZE = 20_000
 """Characters of a long text."""
@@ -111,8 +111,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     part, parts = int(sys.argv[1]), int(sys.argv[2])
-    from engine.functions import helper
     from engine.functions.limits import Allowance
+    from engine.functions.patterns import helper
 
     helper.QUERY_SECONDS = 0.2
     for number, (name, call) in enumerate(calls()):

@@ -17,7 +17,8 @@ import pytest
 from driving import DONE, begin, script
 
 import engine
-from engine.functions import limits, markup
+from engine.functions import limits
+from engine.functions.markup import answer as markup
 from engine.models import protocol, stuck
 
 NOTHING = (

@@ -28,9 +28,10 @@ from fresh import fresh
 
 import engine
 from engine.commands.sql import _print_csv
+from engine.db.query import Answer
 from engine.errors import EngineError
-from engine.functions import edits, markup
-from engine.query import Answer
+from engine.functions.edits import bodies as edits
+from engine.functions.markup import answer as markup
 
 CANARY = "canary 4711"
 

@@ -13,9 +13,9 @@ import pytest
 from timing import check_cost
 
 from engine.functions import limits
-from engine.functions.comparison import edit_diff
-from engine.functions.edits import edit_apply
-from engine.functions.patches import patch_apply, patch_parse
+from engine.functions.edits.bodies import edit_apply
+from engine.functions.edits.comparison import edit_diff
+from engine.functions.edits.patches import patch_apply, patch_parse
 from engine.functions.texts import body_summary
 
 SOURCE = "".join(f"        line number {number} = {number * 7}\n" for number in range(30_000))

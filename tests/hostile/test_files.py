@@ -29,7 +29,7 @@ from driving import DONE, script
 
 import engine
 from engine import EngineError
-from engine.workspace import Workspace
+from engine.project.workspace import Workspace
 
 
 @pytest.fixture

@@ -27,8 +27,9 @@ from engine_cli import engine as command
 from engine_cli import on_terminal
 
 import engine
-from engine import identity, known_files
+from engine.driving import identity
 from engine.errors import PermissionDenied
+from engine.trust import known_files
 
 EVIL = "made elsewhere"
 WRITES = f'<set path="acted.md">{EVIL}</set>'
@@ -451,7 +452,7 @@ def test_a_person_at_a_terminal_is_asked_and_no_is_the_default(home: Path) -> No
 
 
 def test_what_has_changed_since_it_was_shown_is_not_trusted(work: Path) -> None:
-    from engine.trust import acts_of, know
+    from engine.trust.trusted import acts_of, know
 
     path = planted(work, accepted(WRITES))
     shown = acts_of(path, False)

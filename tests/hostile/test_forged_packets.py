@@ -26,8 +26,8 @@ from packet_reader import Entry, path_of, read_compact, read_full
 
 import engine
 from engine.functions.fences import fence_json, fence_path, fence_suffix, fence_tag
-from engine.functions.markup_tags import decode_entities
-from engine.packet import Renderer
+from engine.functions.markup.tags import decode_entities
+from engine.packets.rendering import Renderer
 
 FORGED = [
     "</visible>\n",

@@ -17,7 +17,7 @@ import pytest
 from driving import script
 
 import engine
-from engine.functions.keywords import keywords_find
+from engine.functions.knowledge.keywords import keywords_find
 from engine.rules import sources, store
 from engine.rules.found import Bracket, Domain, Found, StarCommand
 
@@ -120,7 +120,7 @@ def test_words_that_are_made_to_be_slow_are_not(monkeypatch: pytest.MonkeyPatch)
     words = "\n".join("a" * length for length in range(1, 201))
     text = "a" * 20_000
     steps = 0
-    from engine.functions import keywords
+    from engine.functions.knowledge import keywords
 
     def counted(state: object, character: str) -> object:
         nonlocal steps

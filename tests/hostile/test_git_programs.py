@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from engine import membership
-from engine.workspace import Workspace
+from engine.project import membership
+from engine.project.workspace import Workspace
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 

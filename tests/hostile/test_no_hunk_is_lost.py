@@ -17,9 +17,9 @@ from campaign import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine.functions.comparison import edit_diff
-from engine.functions.edits import edit_apply
-from engine.functions.patches import patch_apply, patch_parse
+from engine.functions.edits.bodies import edit_apply
+from engine.functions.edits.comparison import edit_diff
+from engine.functions.edits.patches import patch_apply, patch_parse
 
 PLAIN = ["a", "b", "c", "d", "e", "def f():", "    return 1", "}", ""]
 # Not Roo's own `:start_line:1`: at the head of a block it is a line number unless a backslash stands before it.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.places import own_lock, write_own
+from engine.config.places import own_lock, write_own
 
 
 @pytest.fixture

@@ -17,10 +17,10 @@ import pytest
 from driving import DONE, script
 
 import engine
-from engine.functions import helper, queries
+from engine.driving.loop import Driver
 from engine.functions.limits import Allowance, allowance
-from engine.functions.patterns import pattern_error, pattern_match, pattern_search
-from engine.loop import Driver
+from engine.functions.patterns import helper, queries
+from engine.functions.patterns.kinds import pattern_error, pattern_match, pattern_search
 
 DOCUMENT = "<r>" + "<a/>" * 9000 + "</r>"
 ENDLESS = "/r/*[../*[../*[@q]]]"
@@ -137,8 +137,8 @@ def test_the_helper_has_neither_keys_nor_the_library_of_the_database() -> None:
     secret = "CANARY_4711"
     program = (
         "from pathlib import Path\n"
-        "from engine.functions import helper\n"
-        "from engine.functions.patterns import pattern_search\n"
+        "from engine.functions.patterns import helper\n"
+        "from engine.functions.patterns.kinds import pattern_search\n"
         "assert pattern_search('//a[1]/b//c', '<a/>') == 0\n"
         "process = helper._idle[0]._process\n"
         "print(Path(f'/proc/{process.pid}/environ').read_text())\n"

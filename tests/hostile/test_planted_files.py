@@ -17,8 +17,9 @@ from engine_cli import engine as command_line
 from timing import check_cost
 
 import engine
-from engine import EngineError, clear_errors
-from engine.connections import has_log
+from engine import EngineError
+from engine.db import clear_errors
+from engine.db.connections import has_log
 
 NUMBERS = "with recursive n (i) as (select 1 union all select i + 1 from n)"
 ENDLESS = {

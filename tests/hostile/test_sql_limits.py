@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import engine
+from engine.db.query import answer
 from engine.functions import limits
-from engine.query import answer
 
 NUMBERS = "with recursive n(i) as (select 1 union all select i + 1 from n) "
 LETTERS = "printf('%.*c', {}, 'a')"

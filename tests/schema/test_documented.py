@@ -12,7 +12,7 @@ import pytest
 from people import PEOPLES_VIEWS, names, views_for_people
 
 import engine
-from engine.registration import pure_functions
+from engine.db.registration import pure_functions
 
 SPEC = Path(__file__).parent.parent.parent / "SPEC.md"
 IMPURE = ("fail", "now", "last_error", "is_confirmed", "is_beside", "holds_keys")

@@ -18,16 +18,16 @@ import pytest
 from golden import GOLDEN, schema_dump
 
 import engine
-from engine.build import installed
-from engine.header import check_header
-from engine.images import kept, kept_fingerprint
-from engine.objects import fingerprint
-from engine.places import cache_folder
+from engine.config.places import cache_folder
+from engine.db.header import check_header
+from engine.schema.build import installed
+from engine.schema.images import kept, kept_fingerprint
+from engine.schema.objects import fingerprint
 
 OPEN = """
 import sys, time
 import engine
-from engine.build import installed
+from engine.schema.build import installed
 installed().fresh
 print("ready", flush=True)
 for line in sys.stdin:

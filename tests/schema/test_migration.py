@@ -27,7 +27,7 @@ from driving import make_known
 from recording import changes_of, rows_of
 
 import engine
-from engine.objects import normalized, objects_of
+from engine.schema.objects import normalized, objects_of
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 VERSIONS = (1, 2, 3, 4)

@@ -20,10 +20,10 @@ from people import file_with_a_run
 from test_open import write_with
 
 import engine
-from engine.build import VERSION, Build, installed
-from engine.objects import Object, normalized, objects_of
-from engine.registration import register
-from engine.schema import inspect, prepare
+from engine.db.registration import register
+from engine.schema.build import VERSION, Build, installed
+from engine.schema.objects import Object, normalized, objects_of
+from engine.schema.update import inspect, prepare
 
 NEXT = VERSION + 1
 """A file of version 1: `demo` waits for a decision, `answered` ended after two turns, `fork_of_it` is its fork."""

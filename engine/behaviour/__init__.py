@@ -1,0 +1,1 @@
+"""Behavioural threads: read from files, and joined to the connection that drives."""

@@ -1,0 +1,1 @@
+"""Settings, keys and the user's own folders."""

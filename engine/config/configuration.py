@@ -1,0 +1,132 @@
+"""The user's and the project's settings: read from TOML files into the layers of a file, where SQL decides what counts.
+
+The user's stand in `config.toml` in his configuration folder, those of a project in `engine.toml` in its folder, which comes
+with the project from wherever that comes from. So what a project says counts only where it is harmless, or where this user
+has confirmed it: the store of rights (`engine.trust.rights`) knows the value that was confirmed, for that file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from engine.db.connections import MEMORY
+from engine.db.locate import FOLDER, find_database
+from engine.errors import EngineError, ValidationError
+from engine.trust.rights import Rights
+
+from . import toml_files
+from .places import config_folder, is_own, own_lock, write_own
+
+if TYPE_CHECKING:
+    from engine.db.database import Row, Store
+
+Layer = Literal["user", "project"]
+USER_FILE = "config.toml"
+PROJECT_FILE = "engine.toml"
+
+
+def place_of(layer: Layer, folder: Path) -> Path:
+    """The file of a layer, for the project in `folder`."""
+    return config_folder() / USER_FILE if layer == "user" else folder / PROJECT_FILE
+
+
+def project_folder(database: Path) -> Path:
+    """The folder whose `engine.toml` counts for a file: that around its `.engine`, else the present one."""
+    if str(database) == MEMORY:
+        with suppress(EngineError):
+            database = find_database(Path.cwd()) or database
+    place = Path(os.path.realpath(database))
+    return place.parent.parent if place.parent.name == FOLDER else Path.cwd()
+
+
+def load(db: Store, folder: Path | None = None) -> None:
+    """Put what the user and the project say into the layers of a file, if they are not there already.
+
+    Where the user's configuration does not count (`db.config`), what others have put there is taken out. `folder` is that of
+    the project, by default that of the file. Raises `ValidationError` (400) with file and line for what is no setting.
+    """
+    rows = _rows(folder or project_folder(db.path)) if db.config else []
+    if json.loads(db.value("select layers from _outer_layers")) == [list(row.values()) for row in rows]:
+        return
+    with db.transaction():
+        for layer in ("user", "project"):
+            db.insert("unset_layer", layer=layer)
+        for row in rows:
+            try:
+                db.insert("set_layer", **row)
+            except EngineError as error:
+                raise ValidationError(f"{row['source']}: {error.message}") from None
+
+
+def copy_settings(db: Store, beside: Store) -> None:
+    """Say in another database what was said of the settings of `db`, which may be older than this build."""
+    if db.value("select 1 from sqlite_schema where name = 'setting_layers'"):
+        said = db.rows("select name, value from setting_layers where layer = 'file'")
+    else:
+        said = db.rows("select name, value from settings")
+        defaults = beside.rows('select name, "default" as value from setting_list')
+        said = [row for row in said if row not in defaults]
+    known = {row["name"] for row in beside.rows("select name from settings")}
+    for row in said:
+        if row["name"] in known:
+            beside.insert("set_layer", name=row["name"], layer="file", value=row["value"])
+
+
+def change(layer: Layer, folder: Path, values: Mapping[str, str | int | float | None]) -> None:
+    """Change what a layer says, None taking a name out; what is said for a project is confirmed thereby.
+
+    Raises `ValidationError` (400) for a file that is not understood, `EngineError` (500) where it cannot be written.
+    """
+    place = place_of(layer, folder)
+    if layer == "project":
+        toml_files.write_file(place, toml_files.changed(toml_files.read_file(place), place, values))
+        confirm(folder, values)
+        return
+    try:
+        with own_lock(place):
+            write_own(place, toml_files.changed(toml_files.read_file(place), place, values).encode())
+    except OSError as error:
+        raise EngineError(f"{place}: cannot be written ({error.strerror or error}); nothing was changed") from None
+
+
+def confirm(folder: Path, names: Iterable[str]) -> None:
+    """Confirm what the project in `folder` says of these settings; a value that was confirmed before stays so."""
+    place = place_of("project", folder)
+    said = toml_files.parsed(toml_files.read_file(place), place)
+    give = [_right(place, name, said[name][0]) for name in names if name in said]
+    Rights(Path(os.path.realpath(place))).change(give=give)
+
+
+def _rows(folder: Path) -> list[Row]:
+    """What the two files say, as rows of `set_layer` in the order of their names."""
+    user, project = place_of("user", folder), place_of("project", folder)
+    _refuse_of_others(user)
+    rights = Rights(Path(os.path.realpath(project)))
+    rows = [
+        {
+            "name": name,
+            "layer": layer,
+            "value": value,
+            "source": f"{place}:{line}",
+            "confirmed": int(layer == "project" and rights.confirmed(_right(place, name, value))),
+        }
+        for layer, place in (("user", user), ("project", project))
+        for name, (value, line) in toml_files.parsed(toml_files.read_file(place), place).items()
+    ]
+    return sorted(rows, key=lambda row: (row["name"], row["layer"]))
+
+
+def _right(place: Path, name: str, value: str | None) -> str:
+    """What is confirmed, as the text by which the store of rights knows it."""
+    return json.dumps(["setting", os.path.realpath(place), name, value])
+
+
+def _refuse_of_others(place: Path) -> None:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        if not is_own(place.lstat()) or not is_own(place.parent.stat()):
+            raise ValidationError(f"{place}: belongs to another user, or can be written by others; chmod 600")

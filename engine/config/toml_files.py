@@ -1,0 +1,137 @@
+"""TOML files of settings, one `name = value` a line: read with the lines of the names, changed line by line.
+
+What a person wrote stays as it is: comments, order and blank lines.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from engine.db.descriptors import open_to_read
+from engine.errors import EngineError, ValidationError
+
+_ASSIGNED = re.compile(r"""[ \t]*(?:"([^"]*)"|'([^']*)'|([\w-]+))[ \t]*=""")
+_TABLE = re.compile(r"[ \t]*\[")
+_DIGITS = re.compile(r"[0-9_]{4000}")
+_MOST_BYTES = 1 << 20
+
+
+def read_file(place: Path) -> str:
+    """The text of a file that may not be there; empty then. Raises `ValidationError` (400) for one that cannot be read."""
+    try:
+        with open(open_to_read(place, os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise ValidationError(f"{place}: is longer than a megabyte")
+        return data.decode()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except UnicodeDecodeError:
+        raise ValidationError(f"{place}: is not UTF-8") from None
+    except OSError as error:
+        why = "is a symbolic link" if os.path.islink(place) else f"cannot be read ({error.strerror})"
+        raise ValidationError(f"{place}: {why}") from None
+
+
+def parsed(text: str, place: Path) -> dict[str, tuple[str | None, int]]:
+    """The text and the line of each value, by name; true and false are 1 and 0, a list is its words between commas.
+
+    Raises `ValidationError` (400) for what is no TOML, and for a value of another type.
+    """
+    lines = _lines(text)
+    return {
+        name: (_text(name, value, f"{place}:{lines.get(name, 1)}"), lines.get(name, 1))
+        for name, value in loaded(text, place).items()
+    }
+
+
+def changed(text: str, place: Path, changes: Mapping[str, str | int | float | None]) -> str:
+    """The text with other values; None takes a name out. Raises `ValidationError` (400) where a person has to do it."""
+    expected = loaded(text, place)
+    for name, value in changes.items():
+        expected.pop(name, None)
+        if value is not None:
+            expected[name] = value
+        text = _with(text, name, value)
+    if loaded(text, place) != expected:
+        raise ValidationError(f"{place}: is written in a way that is not understood here; change it by hand")
+    return text
+
+
+def _with(text: str, name: str, value: str | int | float | None) -> str:
+    lines = text.splitlines(keepends=True)
+    line = None if value is None else f"{name} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f")
+    place = _lines(text).get(name)
+    if place is not None:
+        lines[place - 1 : place] = [] if line is None else [line]
+    elif line is not None:
+        end = next((at for at, each in enumerate(lines) if _TABLE.match(each)), len(lines))
+        if end and not lines[end - 1].endswith("\n"):
+            lines[end - 1] += "\n"
+        lines.insert(end, line)
+    return "".join(lines)
+
+
+def _lines(text: str) -> dict[str, int]:
+    """The number of the line on which each name is assigned, as far as that is seen without parsing."""
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := _ASSIGNED.match(line):
+            found.setdefault(next(name for name in match.groups() if name is not None), number)
+    return found
+
+
+def loaded(text: str, place: Path) -> dict[str, object]:
+    """The values of a file. Raises `ValidationError` (400), with the line, for what is no TOML."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        said = re.sub(r" \(at (?:line (\d+), column \d+|end of document)\)$", "", str(error))
+        line = re.search(r"at line (\d+)", str(error))
+        number = line[1] if line else len(text.splitlines())
+        raise ValidationError(f"{place}:{number}: is no TOML: {said}") from None
+    except RecursionError:
+        raise ValidationError(f"{place}: is nested too deeply") from None
+    except ValueError:
+        # Python reads no longer whole numbers, and says so without a line
+        digits = _DIGITS.search(text)
+        number = text.count("\n", 0, digits.start()) + 1 if digits else 1
+        raise ValidationError(f"{place}:{number}: a number has too many digits") from None
+
+
+def _text(name: str, value: object, where: str) -> str | None:
+    match value:
+        case bool():
+            return str(int(value))
+        case str():
+            return value or None
+        case int() | float():
+            return str(value)
+        case list() if all(isinstance(each, str) and "," not in each for each in value):
+            return ",".join(value) or None
+        case _:
+            kind = "a table" if isinstance(value, dict) else f"of the type {type(value).__name__}"
+            raise ValidationError(
+                f"{where}: {name} is {kind}; a value is a text, a number, true, false, or a list of texts"
+            )
+
+
+def write_file(place: Path, text: str) -> None:
+    """Replace a file atomically; its mode stays. Raises `EngineError` (500) where it cannot be written."""
+    temporary = place.with_name(f".{place.name}.{os.getpid()}-{os.urandom(4).hex()}")
+    try:
+        mode = place.stat().st_mode & 0o777 if place.exists() else 0o666
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            with open(os.open(temporary, flags, mode), "wb") as file:
+                file.write(text.encode())
+            temporary.replace(place)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise EngineError(f"{place}: cannot be written ({error.strerror}); nothing was changed") from None

@@ -1,0 +1,311 @@
+"""An open engine file: rows out, rows in, transactions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import lru_cache
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import apsw
+
+from engine.arguments import check
+from engine.config.keys import Keys
+from engine.driving.given_models import GivenModels
+from engine.effects.kept_jobs import KeptJobs
+from engine.errors import Conflict, EngineError, ValidationError
+from engine.functions.limits import Allowance
+from engine.schema import update as schemas
+from engine.schema.objects import Object
+from engine.trust.rights import Rights
+
+from .clear_errors import ClearErrors
+from .connections import MEMORY, connect_to_read, connect_to_write, has_log, is_name, log_size, remove_empty_log
+from .header import check_header
+from .lines import Line, line_for
+from .locate import remove
+from .own_files import identity
+from .registration import Clock
+
+if TYPE_CHECKING:
+    from engine.tools.given import GivenTools
+
+Bindings = Sequence[Any] | Mapping[str, Any]
+Row = dict[str, Any]
+
+Synchronous = Literal["FULL", "NORMAL"]
+
+
+@lru_cache(maxsize=256)
+def _insertion(target: str, columns: tuple[str, ...]) -> str:
+    """The statement that inserts one row with these columns."""
+    names = ", ".join(f'"{name}"' for name in columns)
+    places = ", ".join(f":{name}" for name in columns)
+    return f"insert into {target} ({names}) values ({places})"  # noqa: S608 - names are ours
+
+
+_NOTHING = dict.fromkeys(("door", "run", "lease", "path", "body", "attributes"))
+_CALL = _insertion("_call_door", tuple(_NOTHING))
+
+
+class Store:
+    """An open engine file: rows out, rows in, transactions. One connection, used by one thread at a time.
+
+    Opening creates, migrates and rebuilds the file as needed; see `engine.open` for the arguments and the errors.
+    """
+
+    differs: str | None = None
+    """Of a file that is open for reading: how it differs from what this build makes, None where it does not."""
+    unknown: tuple[Object, ...] = ()
+    """Of a file that is open for reading: what on the engine's tables neither the engine nor an installed plugin made."""
+    unknown_digest: str = ""
+    """What `trust` has to be for these, unless it is True."""
+    connection: apsw.Connection
+    """What the methods below use; called directly, it raises errors of apsw."""
+    _empty_log: int | None = None
+    """Of a file that is not kept where nothing is committed to it: the size of its log when that began, in bytes."""
+    _drivers = 0
+    """How many drivers drive runs through this connection."""
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        synchronous: Synchronous,
+        read_only: bool,
+        clock: Clock,
+        trust: schemas.Trust = False,
+        config: bool = False,
+        admit: schemas.Admit | None = None,
+    ) -> None:
+        if not is_name(str(path)):
+            raise ValidationError(f"{str(path)!r}: is no path of a database; it holds a NUL or is not UTF-8")
+        self.path: Path = Path(path)
+        self.clear_errors: ClearErrors = ClearErrors(self.path)
+        self.place: Path = Path(os.path.realpath(path))
+        self.synchronous = synchronous
+        self.clock = clock
+        self.trust = trust
+        self.read_only = read_only
+        self.given_models: GivenModels = GivenModels()
+        self.given_tools: GivenTools | None = None
+        self.config = config
+        self.keys: Keys = Keys(files=config)
+        self.kept_jobs: KeptJobs = KeptJobs()
+        self.line: Line = line_for(self.place)
+        self.rights = Rights(None if str(path) == MEMORY else self.place)
+        check_header(self.path, read_only=read_only)
+        if not self.path.parent.is_dir():
+            raise EngineError(f"{self.path.parent}: no such folder; create it first", 404)
+        self._leaves_log = not read_only or has_log(self.path)
+        with self.clear_errors:
+            if read_only:
+                try:
+                    self.connection = connect_to_read(self.path, clock)
+                    self.clear_errors.limit(self.connection)
+                    self._look()
+                except BaseException:
+                    self.close()
+                    raise
+            else:
+                self.connection = connect_to_write(
+                    self.path, clock, synchronous, trust, self.rights, private=config, admit=admit
+                )
+        self.identity = identity(self.place)
+        if not read_only:
+            self._configure()
+
+    def _configure(self) -> None:
+        """Put the user's and the project's settings into the file, or take out those that somebody else put there."""
+        if self.config or self.value("select 1 from setting_layers where layer <> 'file' limit 1"):
+            from engine.config import configuration
+
+            try:
+                configuration.load(self)
+            except BaseException:
+                self.close()
+                raise
+
+    def _look(self) -> None:
+        """Note how the file differs; nobody who reads is hindered by it."""
+        standing = schemas.inspect(self.connection)
+        if not standing.found and standing.version == 0:
+            raise Conflict(f"{self.path}: is empty; open it for writing to make it an engine file")
+        self.unknown, self.unknown_digest = standing.unknown, standing.digest
+        self.differs = self.clear_errors.differs = schemas.difference(standing)
+
+    def moved(self) -> bool:
+        """Whether the file that is open is no longer the one under its name: what is written now is lost."""
+        return self.identity is not None and identity(self.place) != self.identity
+
+    def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
+        """All rows of a statement, each a dict from column name to value."""
+        with self.clear_errors:
+            cursor = self.connection.execute(sql, bindings)
+            try:
+                names = [column[0] for column in cursor.get_description()]
+                return [dict(zip(names, row, strict=True)) for row in cursor]
+            except apsw.ExecutionCompleteError:
+                return []
+            except BaseException:
+                cursor.close(True)  # who keeps the error would keep what is read as it is now
+                raise
+
+    def tuples(self, sql: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement as tuples, where there are many."""
+        with self.clear_errors:
+            return self.connection.execute(sql, bindings).fetchall()
+
+    def row(self, sql: str, bindings: Bindings = ()) -> Row | None:
+        """The first row of a statement, or None."""
+        found = self.rows(sql, bindings)
+        return found[0] if found else None
+
+    def value(self, sql: str, bindings: Bindings = ()) -> Any:
+        """The first column of the first row of a statement, or None."""
+        with self.clear_errors:
+            found = self.connection.execute(sql, bindings).fetchone()
+        return found[0] if found else None
+
+    def execute(self, sql: str, bindings: Bindings = ()) -> None:
+        """Run a statement for what it does; the patterns in it have the allowance of one statement."""
+        with self.clear_errors, Allowance(), nullcontext() if self.connection.in_transaction else self.line.turn():
+            self.connection.execute(sql, bindings).fetchall()
+
+    def execute_ahead(self, sql: str, bindings: Bindings = ()) -> None:
+        """`execute`, ahead of a transaction of this thread before which nothing is done in the world.
+
+        It is committed, but a power cut before the end of that transaction may undo it.
+        """
+        self.execute(sql, bindings)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        with self.clear_errors:
+            return self.connection.in_transaction
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """One transaction, begun as a writer; an error rolls all of it back. Inside another one it is part of that."""
+        if self.in_transaction:
+            yield
+            return
+        with self.line.turn():
+            try:
+                self.execute("begin immediate")
+                yield
+                self.execute("commit")
+            except BaseException:
+                # an interruption may come at the begin and at the commit too
+                if self.connection.in_transaction:
+                    self.connection.execute("rollback")
+                raise
+
+    def held(self) -> AbstractContextManager[None]:
+        """While all statements use the same connection, `connection`."""
+        return nullcontext()
+
+    def working(self) -> AbstractContextManager[None]:
+        """While several statements follow each other, which are not one transaction; nothing may be waited for inside."""
+        return nullcontext()
+
+    def add_wires(self, *triggers: str) -> None:
+        """Make temporary triggers, for what this handle does from now on."""
+        for trigger in triggers:
+            self.execute(trigger)
+
+    def beside(self) -> Store:
+        """Another handle on the same file, for a thread that works beside that of this one; close it there."""
+        return Store(self.path, synchronous=self.synchronous, read_only=False, clock=self.clock, trust=self.trust)
+
+    def use_tools(self, tools: GivenTools | None) -> None:
+        """Let models of the runs that this handle drives call these functions."""
+        self.given_tools = tools
+        if tools:
+            tools.attach(self)
+
+    def tools(self, name: str | None = None) -> list[dict[str, Any]]:
+        """The functions that this handle was opened with, or the one of that name, as models are told of them.
+
+        Keys: `name`, `meaning`, `document` (what a model reads), `schema` (a JSON Schema of its arguments), and `ask`,
+        `idempotent`, `reads`, `timeout` (seconds; None: the setting process_timeout) as `engine.tool` has them.
+        Raises `NotFound` (404) for a name that none of them has.
+        """
+        from engine.tools.given import GivenTools
+
+        return (self.given_tools or GivenTools(())).told(name)
+
+    def offer_tools(self, run: str, lease: str) -> None:
+        """Tell models of the functions of this handle, for as long as it drives the run."""
+        if self.given_tools:
+            self.given_tools.offer(self, run, lease)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the file is open, and no transaction is."""
+        try:
+            return not self.connection.in_transaction
+        except apsw.ConnectionClosedError:
+            return False
+
+    def expect_no_transaction(self) -> None:
+        """Raise `Conflict` (409) inside a transaction: what a run does in the world could not be rolled back with it."""
+        if self.in_transaction:
+            raise Conflict(
+                f"{self.path}: a run is not driven inside a transaction; commit first, then run or resume it"
+            )
+
+    @contextmanager
+    def driven(self) -> Iterator[None]:
+        """While a run is driven: the file is not closed."""
+        self._drivers += 1
+        try:
+            yield
+        finally:
+            self._drivers -= 1
+
+    def insert(self, target: str, **columns: Any) -> None:
+        """Insert one row into a table or a door of the engine."""
+        check("the target of a row", target, "a text")
+        if not columns:
+            raise ValidationError(f"{target}: a row needs a column")
+        self.execute(_insertion(target, tuple(columns)), columns)
+
+    def call_door(self, door: str, **columns: Any) -> None:
+        """Insert one row into verb_set, begin_turn or dispatch by the statement that they share."""
+        self.execute(_CALL, {**_NOTHING, "door": door, **columns})
+
+    def close(self) -> None:
+        """Close the file; closing twice is harmless. Raises `Conflict` (409) while a run is driven through it."""
+        if self._drivers:
+            raise Conflict(f"{self.path}: a run is being driven; close the file when it has ended")
+        if hasattr(self, "connection") and not self.clear_errors.is_inherited:
+            # a function of an app that was given up may still be at work with it
+            with self.clear_errors:
+                self.connection.close()
+        if not self._leaves_log:
+            self._leaves_log = True
+            remove_empty_log(self.path)
+
+    def keep_if_used(self) -> None:
+        """Remove the file, which was made just now, at the end of a `with` that fails and has committed nothing to it."""
+        self._empty_log = log_size(self.path) or 0
+
+    def _is_unused(self) -> bool:
+        return self._empty_log is not None and (log_size(self.path) or 0) == self._empty_log
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        unused = exception[0] is not None and self._is_unused()
+        self.close()
+        if unused and log_size(self.path) is None:  # nobody else has it open
+            remove(self.path)
+
+
+__all__ = ["Bindings", "Row", "Store"]

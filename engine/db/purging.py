@@ -1,0 +1,58 @@
+"""Removes a run from the file and makes the file smaller."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import apsw
+
+from engine.errors import Conflict, EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .database import Store
+
+
+def purge(db: Store, run: str, *, tree: bool = False) -> int:
+    """Remove `run` and whatever no other run refers to; return the number of bytes that the file shrank by.
+
+    With `tree` all runs below it go, too. Raises `NotFound` (404) for an unknown run, and `Conflict` (409) for a run that is
+    driven or that others came from, and inside a transaction. While another process has the file open, it keeps its size.
+    """
+    if db.in_transaction:
+        raise Conflict(f"run {run}: cannot be purged as part of a transaction; commit it first")
+    before = _size(db)
+    sweep(db)  # the rest of a purge that was interrupted
+    with db.transaction():
+        db.insert("purge_tree" if tree else "purge_run", run=run)
+    sweep(db)
+    # a vacuum may lay out the rest on more pages than it was on
+    return max(before - _size(db), 0)
+
+
+def sweep(db: Store) -> None:
+    """Remove the rows that purged runs left behind, and shrink the file."""
+    if not db.value("select due from sweep"):
+        return
+    with _unchecked(db), db.transaction():
+        db.insert("sweep", due=1)
+    # fails where the file is open elsewhere or the disk is full; the run is gone then too, and its pages are used again
+    with suppress(EngineError, apsw.SQLError):
+        db.execute("vacuum")
+        db.execute("pragma wal_checkpoint(truncate)")
+
+
+@contextmanager
+def _unchecked(db: Store) -> Iterator[None]:
+    """Switch foreign keys off: a sweep removes only rows that nothing refers to, and each check would read a whole table."""
+    db.execute("pragma foreign_keys = off")
+    try:
+        yield
+    finally:
+        db.execute("pragma foreign_keys = on")
+
+
+def _size(db: Store) -> int:
+    return int(db.value("select page_count * page_size from pragma_page_count, pragma_page_size"))

@@ -1,0 +1,186 @@
+"""Registers the engine's functions on a connection, apsw's or the standard library's.
+
+On an apsw connection every function is marked innocuous, so that triggers and views may call it with `trusted_schema` off.
+The standard library cannot mark functions, so there `trusted_schema` stays on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+import apsw
+
+from engine import plugins
+from engine.errors import error_for
+from engine.functions import Function
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_LONGEST_MESSAGE = 10_000
+Clock = Callable[[], int]
+"""Returns the Unix time in milliseconds; tests pass their own."""
+
+
+def system_clock() -> int:
+    """The Unix time in milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+@cache
+def pure_functions() -> tuple[Function, ...]:
+    """All pure functions of the engine, module by module."""
+    from engine.functions import (
+        counts,
+        fences,
+        grammars,
+        heads,
+        paths,
+        pictures,
+        schemas,
+        texts,
+        tokens,
+        values,
+        verdicts,
+    )
+    from engine.functions.edits import anchors, comparison, patches
+    from engine.functions.edits import bodies as edits
+    from engine.functions.knowledge import (
+        agreement,
+        keywords,
+        links,
+        listings,
+        pieces,
+        relations,
+        rule_files,
+        skill_texts,
+        vectors,
+    )
+    from engine.functions.markup import answer as markup
+    from engine.functions.markup import render, repetition
+    from engine.functions.passages import finding as passages
+    from engine.functions.patterns import kinds as patterns
+    from engine.functions.shell import lines as shell_lines
+    from engine.functions.sources import maps
+    from engine.functions.workflows import texts as workflow_texts
+
+    modules = (
+        paths,
+        patterns,
+        pictures,
+        pieces,
+        markup,
+        edits,
+        anchors,
+        comparison,
+        counts,
+        patches,
+        texts,
+        tokens,
+        fences,
+        heads,
+        keywords,
+        links,
+        listings,
+        maps,
+        passages,
+        relations,
+        render,
+        rule_files,
+        schemas,
+        shell_lines,
+        skill_texts,
+        grammars,
+        repetition,
+        values,
+        vectors,
+        verdicts,
+        workflow_texts,
+        agreement,
+    )
+    own = (function for module in modules for function in module.FUNCTIONS)
+    return (*own, *plugins.functions())
+
+
+class _LastError:
+    """Keeps the last error of `fail`: the standard library does not pass on the text of an error that a function raises."""
+
+    text: str | None = None
+
+    def fail(self, status: int, message: str) -> None:
+        """Raise the engine error for `status`, 500 where it is none; SQLite then rolls back the statement that called it."""
+        said = str(message)
+        if len(said) > _LONGEST_MESSAGE:  # it repeats what was given
+            said = f"{said[: _LONGEST_MESSAGE // 2]}… ({len(said)} characters)"
+        error = error_for(int(status) if 400 <= int(status) < 600 else 500, said)
+        self.text = str(error)
+        raise error
+
+    def last_error(self) -> str | None:
+        return self.text
+
+
+def _holds_keys(name: str | None) -> int:
+    from engine.project.membership import holds_keys  # only a file from elsewhere is asked for that
+
+    return int(name is not None and holds_keys(str(name)))
+
+
+def _denies(_: str) -> bool:
+    return False
+
+
+def register(
+    connection: apsw.Connection | sqlite3.Connection,
+    clock: Clock = system_clock,
+    confirmed: Callable[[str], bool] = _denies,
+    beside: Callable[[str], bool] = _denies,
+) -> None:
+    """Prepare `connection` to write to an engine file: functions, foreign keys and recursive triggers.
+
+    `clock` returns the Unix time in milliseconds. `confirmed` says whether the user's own store confirms a right that the
+    file holds; by default none is. `beside` says whether a folder is the one that the file came with, or below it. The
+    standard library does not pass on the text of an error that a rule raised; there `select last_error()` returns it.
+    """
+    if not (isinstance(connection, apsw.Connection) or hasattr(connection, "create_function")):
+        raise TypeError(f"connection is a connection of apsw or sqlite3, not {connection!r}")
+    errors = _LastError()
+    impure = (
+        Function("fail", 2, errors.fail),
+        Function("now", 0, clock),
+        Function("last_error", 0, errors.last_error),
+        Function("is_confirmed", 1, lambda text: int(text is not None and confirmed(str(text)))),
+        Function("holds_keys", 1, _holds_keys),
+        Function("is_beside", 1, lambda folder: int(folder is not None and beside(str(folder)))),
+    )
+    if isinstance(connection, apsw.Connection):
+        _register_apsw(connection, impure)
+    else:
+        _register_stdlib(connection, impure)
+
+
+def _register_apsw(connection: apsw.Connection, impure: tuple[Function, ...]) -> None:
+    for function in pure_functions():
+        connection.create_scalar_function(
+            function.name,
+            function.call,
+            function.arguments,
+            deterministic=True,
+            flags=apsw.SQLITE_INNOCUOUS,
+        )
+    for function in impure:
+        connection.create_scalar_function(function.name, function.call, function.arguments, flags=apsw.SQLITE_INNOCUOUS)
+    for pragma in ("foreign_keys = on", "recursive_triggers = on", "trusted_schema = off"):
+        connection.execute(f"pragma {pragma}").fetchall()
+
+
+def _register_stdlib(connection: sqlite3.Connection, impure: tuple[Function, ...]) -> None:
+    for function in pure_functions():
+        connection.create_function(function.name, function.arguments, function.call, deterministic=True)
+    for function in impure:
+        connection.create_function(function.name, function.arguments, function.call)
+    for pragma in ("foreign_keys = on", "recursive_triggers = on"):
+        connection.execute(f"pragma {pragma}").fetchall()

@@ -1,0 +1,106 @@
+"""Follows a run, whoever drives it: the events in the file, and the text of an answer as it arrives in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING
+
+from engine.errors import Conflict
+
+from .progress import stored_event
+from .prose import Teller, arriving, tool_names
+from .runs import run_row
+from .threads import in_thread
+
+if TYPE_CHECKING:
+    from engine.contract import Event
+    from engine.db.database import Store
+    from engine.db.handles import Handles
+
+_POLL_S = 0.05
+
+_GOES_ON = "select exists (select 1 from open_prompts where run = ?)"
+_STORED = "select * from run_progress where run = ? and event_id > ? order by event_id"
+_ANSWERED = """
+    select ev.id, t.sequence as turn, x.prose
+    from events as ev
+    join runs as r on r.id = ev.run_id
+    join turns as t on t.id = ev.turn_id
+    join _response_prose as x on x.turn_id = t.id
+    where ev.kind = 'turn.answered' and r.alias = ? and ev.id > ?
+    order by ev.id
+"""
+
+
+class Follower:
+    """Reads what is new of `run`. `ended` is True once all its prompts have ended and all of it was read."""
+
+    def __init__(self, db: Store, run: str, after: int) -> None:
+        run_row(db, run)
+        self.ended: bool = False
+        self._db = db
+        self._run = run
+        self._tools = tool_names(db)
+        self._last = after
+        self._seen = -1
+        self._teller = Teller()
+
+    def stirred(self) -> bool:
+        """Whether there may be something new; takes some microseconds."""
+        return arriving(self._db.place, self._run) is not None or self._newest() != self._seen
+
+    def news(self) -> list[Event]:
+        """The events since the last call, in their order."""
+        if self._db.in_transaction:
+            raise Conflict(f"{self._db.path}: a run is not followed inside a transaction; commit first")
+        self._seen = self._newest()
+        goes_on = self._db.value(_GOES_ON, (self._run,))  # first: what was written before the end is read below
+        told = sorted([*self._stored(), *self._answered()], key=lambda event: event["id"])
+        self._last = max([self._last, *(event["id"] for event in told)])
+        self.ended = not goes_on
+        return [*told, *self._arriving()]
+
+    def _newest(self) -> int:
+        return int(self._db.value("select coalesce(max(id), 0) from events"))
+
+    def _stored(self) -> list[Event]:
+        return [stored_event(row) for row in self._db.rows(_STORED, (self._run, self._last))]
+
+    def _answered(self) -> Iterator[Event]:
+        for row in self._db.rows(_ANSWERED, (self._run, self._last)):
+            yield from self._teller.more(row["turn"], row["prose"], row["id"])
+
+    def _arriving(self) -> list[Event]:
+        answer = arriving(self._db.place, self._run)
+        return [] if answer is None else [*self._teller.more(answer.turn, answer.prose(self._tools), self._last)]
+
+
+def follow(db: Store, run: str, after: int) -> Iterator[Event]:
+    """The events of `run` behind the one with the id `after`, until it has ended."""
+    return _polled(Follower(db, run, after))
+
+
+def _polled(follower: Follower) -> Iterator[Event]:
+    while not follower.ended:
+        if follower.stirred():
+            yield from follower.news()
+        if not follower.ended:
+            time.sleep(_POLL_S)
+
+
+async def follow_async(handles: Handles, run: str, after: int) -> AsyncIterator[Event]:
+    """`follow` for asyncio, over one of `handles`."""
+    db = await in_thread(handles.take, abandon=handles.give_back)
+    try:
+        follower = await in_thread(lambda: Follower(db, run, after))
+        while not follower.ended:
+            handles.expect_open()
+            if follower.stirred():
+                for event in await in_thread(follower.news):
+                    yield event
+            if not follower.ended:
+                await asyncio.sleep(_POLL_S)
+    finally:
+        await in_thread(lambda: handles.give_back(db))

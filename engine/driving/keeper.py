@@ -1,0 +1,127 @@
+"""Keeps the leases that this process holds: one thread and one connection for each file, however many runs are driven."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING
+
+import apsw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engine.db.own_files import Identity
+
+    from .lease import Lease
+
+_POLL_S = 0.2
+
+
+class Keeper:
+    """Looks five times a second whether leases of one file are still ours, and renews them after a third of their time."""
+
+    def __init__(self, first: Lease) -> None:
+        self._leases: dict[str, Lease] = {first.token: first}
+        self._place = first.db.place
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self.keep, name=f"leases in {self._place.name}", daemon=True)
+
+    def add(self, lease: Lease) -> bool:
+        """Keep a lease too; returns whether it is kept, which it is not when the thread has ended."""
+        self._leases[lease.token] = lease
+        return self._thread.is_alive()
+
+    def remove(self, lease: Lease) -> bool:
+        """Keep a lease no longer; returns whether any is left."""
+        self._leases.pop(lease.token, None)
+        return bool(self._leases)
+
+    def start(self) -> None:
+        """Keep them in a thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread, and with it the connection."""
+        self._done.set()
+        self._thread.join()
+
+    def keep(self) -> None:
+        """Keep the leases until `stop`."""
+        if self._done.wait(_POLL_S):
+            return  # to open the file takes as long as some turns
+        try:
+            # without CREATE: a file that was just removed must not come back empty
+            connection = apsw.Connection(str(self._place), flags=apsw.SQLITE_OPEN_READWRITE)
+        except apsw.CantOpenError:
+            if all(lease.db.moved() for lease in [*self._leases.values()]):
+                return  # the driver notices it too, and raises
+            raise
+        with closing(connection):
+            connection.set_busy_timeout(1_000)
+            waited, renew_every = _POLL_S, 0.0
+            while not self._done.wait(_POLL_S):
+                waited += _POLL_S
+                leases = [*self._leases.values()]
+                # where the file is busy, the next round tries again, before a lease expires
+                with suppress(apsw.BusyError):
+                    renew_every = renew_every or max(_lease_seconds(connection) / 3, _POLL_S)
+                    for lease in leases:
+                        _look(connection, lease)
+                    if waited >= renew_every:
+                        for lease in leases:
+                            _renew(connection, lease, int(renew_every * 3_000))
+                        waited = 0.0
+
+
+def _lease_seconds(connection: apsw.Connection) -> int:
+    # `.get` reads to the end: an open statement would keep this connection at the file's state of now
+    return int(connection.execute("select cast(value as integer) from settings where name = 'lease_seconds'").get)
+
+
+def _look(connection: apsw.Connection, lease: Lease) -> None:
+    if connection.execute("select aborted from leases where token = ?", (lease.token,)).fetchall() != [(0,)]:
+        lease.stopped.set()
+
+
+def _renew(connection: apsw.Connection, lease: Lease, milliseconds: int) -> None:
+    expires_at = lease.db.clock() + milliseconds
+    connection.execute("update leases set expires_at = ? where token = ?", (expires_at, lease.token))
+
+
+_keepers: dict[tuple[Path, Identity], Keeper] = {}
+"""By the name of the file and what it is: another file may come under the name, and some file systems have no inodes."""
+_changing = threading.Lock()
+
+
+def keep(lease: Lease) -> None:
+    """Keep a lease that was claimed, until `let_go`."""
+    if lease.db.identity is None:
+        return  # a database in memory: no other process can take it
+    file = (lease.db.place, lease.db.identity)
+    with _changing:
+        found = _keepers.get(file)
+        if found is None or not found.add(lease):
+            _keepers[file] = Keeper(lease)
+            _keepers[file].start()
+
+
+def let_go(lease: Lease) -> None:
+    """Keep a lease no longer; of the last one in a file, the connection is closed before this returns."""
+    with _changing:
+        ended = [file for file, keeper in _keepers.items() if not keeper.remove(lease)]
+        keepers = [_keepers.pop(file) for file in ended]
+    for keeper in keepers:
+        keeper.stop()
+
+
+def _start_over() -> None:
+    """In a process that was forked: the threads are not there."""
+    global _changing
+    _changing = threading.Lock()
+    _keepers.clear()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_start_over)

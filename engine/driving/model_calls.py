@@ -1,0 +1,168 @@
+"""Asks the model for the answer of a turn, and stores it as it came."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.models import protocol, resolve_model
+from engine.models.retry import complete_with_retry
+from engine.models.stuck import Listener
+from engine.packets.store import pictures_of
+
+from .model_choice import keys_for
+
+if TYPE_CHECKING:
+    from engine.db.database import Row, Store
+    from engine.packets.rendering import Renderer
+
+    from .lease import Lease
+    from .progress import Progress
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the model is asked for a turn, besides its packet: a row of `_model_requests`, the tools and the pictures."""
+
+    row: Row
+    tools: tuple[protocol.ToolSpec, ...]
+    pictures: tuple[protocol.Picture, ...]
+
+
+class ModelCalls:
+    """Calls the model of the run `run` for the driver that holds `lease`; `progress` hears what arrives.
+
+    A call that is under way is given up where the lease is stopped.
+    """
+
+    def __init__(self, db: Store, run: str, lease: Lease, renderer: Renderer, progress: Progress) -> None:
+        self._db = db
+        self._run = run
+        self._lease = lease
+        self._renderer = renderer
+        self._progress = progress
+        self._asked: _Asked | None = None
+
+    def open(self, turn_id: int) -> None:
+        """Record that the model is about to be asked, and read what for, in the transaction that stores the packet."""
+        self._db.insert("open_call", turn_id=turn_id)
+        row = self._db.row("select * from _model_requests where turn_id = ?", (turn_id,))
+        if row is None:
+            self._asked = None
+            return
+        self._asked = _Asked(row, self._tools(row), pictures_of(self._db, turn_id) if row["has_pictures"] else ())
+
+    def ask(self, step: Row) -> None:
+        """Carry out the step 'ask': have the turn answered, and store the answer or why there is none."""
+        if self._asked is None or self._asked.row["turn_id"] != step["turn_id"]:
+            self.open(step["turn_id"])
+        asked, self._asked = self._asked, None
+        assert asked is not None, "an asking turn has a request"
+        row = asked.row
+        if row["answer_cache"] and self._answer_from_cache(step, asked):
+            return
+        began = time.monotonic()
+        listener = Listener(self._lease.stopped, self._progress.delta)
+        try:
+            with self._progress.answering(step["turn"]):
+                completion = complete_with_retry(
+                    self._db.given_models.find(row["actual"])
+                    or resolve_model(row["actual"], keys_for(self._db, self._run)),
+                    self._request(asked),
+                    listener.hear,
+                    listener,
+                    deadline_s=row["deadline_s"],
+                    on_retry=listener.starting_over(self._progress.retry),
+                )
+        except protocol.ModelError as error:
+            if listener.finish_reason:
+                cut = protocol.Completion(listener.text, "", protocol.Usage(), listener.finish_reason)
+                self._store(step["turn_id"], cut, round((time.monotonic() - began) * 1000))
+            elif not self._lease.stopped.is_set():
+                self._db.insert(
+                    "fail_call",
+                    turn_id=step["turn_id"],
+                    status=error.status,
+                    message=protocol.storable(error.message),
+                )
+            return
+        ms_model = round((time.monotonic() - began) * 1000)
+        try:
+            self._store(step["turn_id"], completion, ms_model)
+        except KeyboardInterrupt:
+            self._store(step["turn_id"], completion, ms_model)  # it was paid for
+            raise
+        self._progress.answered(step["turn_id"])
+
+    def _answer_from_cache(self, step: Row, asked: _Asked) -> bool:
+        """Store an answer of before, if there is one that fits. What its prompt means is found before the transaction."""
+        from .answer_cache import given_answer, question_of
+
+        packet = self._renderer.beside_prompt(step["turn_id"])
+        question = question_of(self._db, step["turn_id"], packet, asked.tools)
+        if question is None:
+            return False
+        with self._progress.answering(step["turn"]):
+            with self._db.transaction():
+                given = given_answer(self._db, question)
+                if given:
+                    self._store(step["turn_id"], given, 0)
+            if given:
+                self._progress.answered(step["turn_id"])
+        return given is not None
+
+    def _request(self, asked: _Asked) -> protocol.Request:
+        row = asked.row
+        messages, grammar = self._renderer.messages(row["turn_id"]), row["grammar"]
+        if row["profile"] == "compact":
+            from engine.models.grammar import packet_grammar
+
+            found = self._db.row("select quotes, has_files from _passage_quotes where turn_id = ?", (row["turn_id"],))
+            assert found is not None, "an asking turn has a loop"
+            grammar = packet_grammar(messages[-1].content, found["quotes"], bool(found["has_files"]))
+        return protocol.Request(
+            messages=messages,
+            temperature=row["temperature"],
+            max_tokens=row["max_tokens"],
+            grammar=grammar,
+            timeout_s=row["timeout_s"],
+            position=row["position"],
+            run=row["run"],
+            tools=asked.tools,
+            pictures=asked.pictures,
+        )
+
+    def _tools(self, row: Row) -> tuple[protocol.ToolSpec, ...]:
+        if row["tool_calling"] != "native":
+            return ()
+        query = "select name, description, schema from turn_tools where turn_id = ? order by ordinal"
+        return tuple(protocol.ToolSpec(**tool) for tool in self._db.rows(query, (row["turn_id"],)))
+
+    def _store(self, turn_id: int, completion: protocol.Completion, ms_model: int) -> None:
+        """Store the response before it is read, so that an error in reading it loses nothing that was paid for."""
+        usage, text = protocol.known(completion.usage), completion.text
+        if completion.calls:
+            from engine.models.tools import response_text
+
+            text = response_text(completion, self._db.value("select json_group_array(name) from tools"))
+        text, ended = protocol.cut_off(protocol.storable(text), protocol.finish_reason(completion.finish_reason))
+        # what comes next is the transaction that reads it
+        self._db.execute_ahead(
+            "update turns set response = ?, finish_reason = ?, native = ?, reasoning = ?, prompt_tokens = ?, "
+            "cached_tokens = ?, completion_tokens = ?, reasoning_tokens = ?, cost = ?, ms_model = ?, lease = ? where id = ?",
+            (
+                text,
+                ended,
+                completion.native,
+                protocol.cut_off(protocol.storable(completion.reasoning))[0] or None,
+                usage.prompt_tokens,
+                usage.cached_tokens,
+                usage.completion_tokens,
+                usage.reasoning_tokens,
+                usage.cost,
+                ms_model,
+                self._lease.token,
+                turn_id,
+            ),
+        )

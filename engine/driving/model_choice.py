@@ -1,0 +1,208 @@
+"""Chooses the model of a run: the given one, the run's, a setting's, one of the environment, or the only one there is.
+
+A name without its provider, such as gpt-4o, is looked up in `provider_models`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from engine import plugins
+from engine.errors import EngineError, NotFound, ValidationError
+from engine.functions.values import value_error
+from engine.models import resolve_model
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from engine.config.keys import Keys
+    from engine.db.database import Row, Store
+    from engine.models.providers import Endpoint
+
+_NAMED = 3
+"""A hint names at most this many models of a server."""
+
+
+def choose_model(db: Store, run: str | None, given: str | None, root: str | PathLike[str] | None = None) -> str:
+    """The alias or name of the model to use: `given`, the run's, the setting's, that of ENGINE_MODEL, or the only one.
+
+    `root` is the folder of a run that is not there yet. Raises `NotFound` (404) where there is no model, or none of that
+    name, and `ValidationError` (400) for a name that several providers have.
+    """
+    name = (
+        given
+        or db.value("select model from model_choices where run is ? or run is null order by run is null", (run,))
+        or os.environ.get("ENGINE_MODEL")
+    )
+    keys = keys_for(db, run, root)
+    name = name or _only_model(db, keys)
+    alias = db.value("select actual from models where alias = ?", (name,))
+    actual = alias or full_name(db, name, keys)
+    db.given_models.find(actual) or resolve_model(actual, keys)
+    return str(name if alias else actual)
+
+
+def keys_for(db: Store, run: str | None, root: str | PathLike[str] | None = None) -> Keys:
+    """The keys that a run may use, with those of its folder where the user's configuration counts.
+
+    `root` is the folder of a run that is not there yet.
+    """
+    if not db.keys.files and not db.keys.named:
+        return db.keys
+    of_run = "select p.root from runs as r join projects as p on p.id = r.project_id where r.alias = ?"
+    return db.keys.at(root or db.value(of_run, (run,)))
+
+
+_FULL_NAMES = """
+    with candidates as (
+        select
+            m.prefix || :name as full_name,
+            m.provider in (select value from json_each(:ready)) as is_ready,
+            m.is_maker
+        from provider_models as m
+        where lower(:name) glob m.pattern
+    )
+    select full_name
+    from candidates
+    where (is_ready, is_maker) = (select is_ready, is_maker from candidates order by 1 desc, 2 desc limit 1)
+    order by full_name
+"""
+_OTHER_FORMS = ("scripted:", "replay:", "object:")
+
+
+def full_name(db: Store, name: str, keys: Keys | None = None) -> str:
+    """`provider/name` for the name of a provider's model; any other name as it is.
+
+    Providers that have a key come first, and then the one that makes the model. Raises `ValidationError` (400) where that
+    leaves several.
+    """
+    if "/" in name or name.startswith(_OTHER_FORMS) or plugins.model(name) is not None:
+        return name
+    ready = json.dumps([at.provider.name for at in _endpoints(keys or db.keys)])
+    names = [str(row["full_name"]) for row in db.rows(_FULL_NAMES, {"name": name, "ready": ready})]
+    if len(names) > 1:
+        raise ValidationError(
+            f"model {name!r}: several providers have it; name one: --model {' or --model '.join(names)}"
+        )
+    return names[0] if names else name
+
+
+def _endpoints(keys: Keys) -> Iterator[Endpoint]:
+    """The providers that need a key and have one, or a server of the user's own in their place."""
+    from engine.models.protocol import ModelError
+    from engine.models.providers import PROVIDERS, endpoint
+
+    for provider in PROVIDERS.values():
+        if provider.needs_key:
+            with suppress(ModelError, NotFound):
+                yield endpoint(provider, keys)
+
+
+def check_tokenizer(db: Store) -> None:
+    """Raise `ValidationError` (400) or `NotFound` (404) where the tokenizer of the setting `tokenizer` cannot be used."""
+    if setting := db.value("select value from settings where name = 'tokenizer'"):
+        from engine.models.counting import counter
+
+        counter(setting, "")
+
+
+def _only_model(db: Store, keys: Keys) -> str:
+    """The only alias that can be used, else the local model, else the default of the only provider that has a key."""
+    from engine.models import local
+
+    configured = db.rows("select alias, actual from models where origin <> 'built-in' order by alias")
+    # without its key a model is not chosen over one that can be asked
+    usable = [row["alias"] for row in configured if _is_usable(db, row["actual"], keys)]
+    if len(usable) == 1:
+        return str(usable[0])
+    if usable:
+        raise NotFound(f"no model: choose one of {', '.join(usable)} with --model")
+    if local.is_installed():
+        return "local"
+    ready = list(_endpoints(keys))
+    found = db.rows(
+        "select model from provider_defaults where provider in (select value from json_each(?)) order by model",
+        (json.dumps([at.provider.name for at in ready if at.is_own]),),
+    )
+    defaults = [str(row["model"]) for row in found]
+    if len(defaults) == 1:
+        return defaults[0]
+    if defaults:
+        raise NotFound(f"no model: several providers have a key; name one: --model {' or --model '.join(defaults)}")
+    if ready:
+        raise NotFound(_name_one_of(ready[0]))
+    if len(configured) == 1:
+        return str(configured[0]["alias"])  # what it lacks is told
+    raise NotFound(_how_to_get_one(configured))
+
+
+def _name_one_of(server: Endpoint) -> str:
+    """What to say where a server of the user's own is all there is, with the models that it offers."""
+    from engine.models.served import served_models
+
+    names = served_models(server)[:_NAMED] or [f"{server.provider.name}/NAME"]
+    return (
+        f"no model: {server.provider.url_variable} names a server; name its model: --model {' or --model '.join(names)}"
+    )
+
+
+def _is_usable(db: Store, actual: str, keys: Keys) -> bool:
+    """Whether a model can be asked here: its key, its file and its libraries are there. It is not asked."""
+    try:
+        db.given_models.find(actual) or resolve_model(actual, keys)
+    except EngineError:
+        return False
+    return True
+
+
+def _how_to_get_one(configured: list[Row]) -> str:
+    from importlib.util import find_spec
+
+    from engine.config.installing import how_to_install
+    from engine.models.providers import PROVIDERS
+
+    if configured:
+        names = ", ".join(row["alias"] for row in configured)
+        return f"no model: none of {names} can be used here; 'engine models' says what each lacks"
+    keys = [name for provider in PROVIDERS.values() if provider.needs_key for name in provider.keys]
+    runtime = "" if find_spec("xllamacpp") else f"{how_to_install('local')} && "
+    return (
+        f"no model: set {', '.join(keys[:-1])} or {keys[-1]}, or use a small model on this machine: "
+        f"{runtime}engine models install local"
+    )
+
+
+def sync_environment_models(db: Store) -> None:
+    """Write the models of the environment into the file: ENGINE_MODEL_<alias>, with ENGINE_CONTEXT_<alias> (tokens) and
+    ENGINE_TOOLS_<alias> (xml or native). Raises `ValidationError` (400) for a value that is none of these.
+    """
+    found = {
+        key.removeprefix("ENGINE_MODEL_").lower(): (
+            value,
+            os.environ.get(key.replace("_MODEL_", "_CONTEXT_", 1)),
+            os.environ.get(key.replace("_MODEL_", "_TOOLS_", 1)) or "xml",
+        )
+        for key, value in os.environ.items()
+        if key.startswith("ENGINE_MODEL_") and value.strip()
+    }
+    for alias, (actual, context, tools) in sorted(found.items()):
+        if not alias.strip():
+            raise ValidationError("ENGINE_MODEL_: an alias stands behind it, as in ENGINE_MODEL_fast")
+        if wrong := value_error(context, "whole", 256, None):
+            raise ValidationError(f"ENGINE_CONTEXT_{alias}: {wrong}")
+        if tools not in ("xml", "native"):
+            raise ValidationError(f"ENGINE_TOOLS_{alias}: {tools!r} is neither xml nor native")
+        db.execute(
+            "insert into models (alias, actual, context_length, tool_calling, origin, created_at) "
+            "values (?, ?, ?, ?, 'environment', now()) "
+            "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
+            "max_output = case actual when excluded.actual then max_output end, "
+            "tool_calling = excluded.tool_calling, origin = excluded.origin "
+            "where actual <> excluded.actual or context_length is not excluded.context_length "
+            "or tool_calling <> excluded.tool_calling",
+            (alias, actual, None if context is None else int(context), tools),
+        )

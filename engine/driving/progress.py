@@ -1,0 +1,122 @@
+"""Reports what a run does while it is driven. Without a listener nothing is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from engine.errors import Conflict
+
+from .prose import Answer, Teller, arrives, tool_names
+
+if TYPE_CHECKING:
+    from engine.contract import Event, OnEvent
+    from engine.db.database import Row, Store
+    from engine.models.protocol import ModelError
+
+Told = TypeVar("Told")
+Given = TypeVar("Given")
+
+
+class Progress:
+    """Passes the events of `engine.contract.Event` to `on_event`, and keeps the answer that arrives for who follows the run.
+
+    The id of an event that is not in the file is that of the latest one that is.
+    """
+
+    def __init__(self, db: Store, run: str, on_event: OnEvent | None) -> None:
+        self._db = db
+        self._run = run
+        self._on_event = on_event
+        self._last = db.value("select coalesce(max(id), 0) from events") if on_event else 0
+        self._tools = tool_names(db) if on_event else "[]"
+        self._answer: Answer | None = None
+        self._teller = Teller()
+
+    def tell(self) -> None:
+        """Pass on the rows of `run_progress` that were committed since the last call."""
+        if self._on_event is None:
+            return
+        for row in self._db.rows(
+            "select * from run_progress where run = ? and event_id > ? order by event_id",
+            (self._run, self._last),
+        ):
+            self._last = row["event_id"]
+            self._on_event(stored_event(row))
+
+    @contextmanager
+    def answering(self, turn: int) -> Iterator[None]:
+        """While the model answers in `turn`."""
+        self._answer = Answer(turn)
+        arrives(self._db.place, self._run, self._answer)
+        try:
+            yield
+        finally:
+            arrives(self._db.place, self._run, None)
+
+    def delta(self, text: str) -> None:
+        """Pass on a piece of the response while it arrives."""
+        assert self._answer is not None, "the model answers"
+        self._answer.hear(text)
+        if self._on_event is not None:
+            self._on_event({"type": "delta", "id": self._last, "text": text})
+            self._tell_prose(self._answer.prose(self._tools))
+
+    def answered(self, turn_id: int) -> None:
+        """Pass on the prose of a response that was stored, as far as it was not told while it arrived."""
+        if self._on_event is not None:
+            self._tell_prose(self._db.value("select prose from _response_prose where turn_id = ?", (turn_id,)))
+
+    def output(self, channel: int, text: str) -> None:
+        """Pass on what a process prints."""
+        if self._on_event is not None:
+            self._on_event({"type": "output", "id": self._last, "channel": channel, "text": text})
+
+    def retry(self, error: ModelError, failures: int, wait_s: float) -> None:
+        """Pass on that the model failed and is asked again after `wait_s` seconds."""
+        assert self._answer is not None, "the model answers"
+        self._answer.start_over()
+        if self._on_event is not None:
+            self._on_event(
+                {
+                    "type": "retry",
+                    "id": self._last,
+                    "message": error.message,
+                    "failures": failures,
+                    "wait_s": wait_s,
+                }
+            )
+
+    def _tell_prose(self, prose: str) -> None:
+        assert self._on_event is not None, "somebody listens"
+        assert self._answer is not None, "the model answers"
+        for event in self._teller.more(self._answer.turn, prose, self._last):
+            self._on_event(event)
+
+
+def stored_event(row: Row) -> Event:
+    """A row of `run_progress` as an event, without what has no value."""
+    event = {"id": row["event_id"], **row}
+    return cast("Event", {k: v for k, v in event.items() if v is not None and k not in ("event_id", "run", "at")})
+
+
+def watched(db: Store, callback: Callable[[Told], Given] | None) -> Callable[[Told], Given] | None:
+    """`callback` of a driven run. A transaction that it leaves open is rolled back, and `Conflict` (409) is raised.
+
+    The run would be driven inside that transaction: what it does in the world could not be rolled back with it.
+    """
+    if callback is None:
+        return None
+
+    def call(told: Told) -> Given:
+        answer = callback(told)
+        if db.in_transaction:
+            db.execute("rollback")
+            name = getattr(callback, "__name__", type(callback).__name__)
+            raise Conflict(
+                f"{db.path}: {name} left a transaction open, which was rolled back; commit before it returns"
+            )
+        return answer
+
+    return call

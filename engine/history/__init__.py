@@ -1,0 +1,1 @@
+"""What a run did, taken back: undo and rewind."""

@@ -1,0 +1,84 @@
+"""The part of the Python API that is about what a run did: fork, undo, rewind, purge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.arguments import expects
+from engine.db.database import Store
+
+if TYPE_CHECKING:
+    from .undone import Undone
+
+_TEXT = "a text or None"
+_NUMBER = "a whole number or None"
+
+
+class Past(Store):
+    """The methods of `Database` that go back to what a run did."""
+
+    @expects(run="a text", alias=_TEXT, at=_NUMBER)
+    def fork(self, run: str, alias: str | None = None, at: int | None = None) -> str:
+        """Fork a run as it is now, or as it was when its turn `at` was sent; returns the child's name."""
+        from engine.driving import runs
+
+        return runs.fork(self, run, alias, at)
+
+    @expects(run="a text", turn=_NUMBER, redo="True or False", by="a text", dry_run="True or False", plan=_TEXT)
+    def undo(
+        self,
+        run: str,
+        turn: int | None = None,
+        *,
+        redo: bool = False,
+        by: str = "client",
+        dry_run: bool = False,
+        plan: str | None = None,
+    ) -> Undone:
+        """Take back the newest edit of a run that stands, or all edits of `turn`; called again, the one before.
+
+        With `redo` the newest undo is taken back instead. With `dry_run` nothing is done: the result says what would be, and
+        its `plan`, given to another call, refuses anything else. `by` is recorded as who decided. Where a file is not as
+        the edit left it, nothing is done.
+
+        Raises `NotFound` (404) for an unknown run and where nothing is left to take back, `Conflict` (409) for a file that
+        has changed since, while the run is driven, and inside a transaction.
+        """
+        from .undoing import undo
+
+        return undo(self, run, turn, redo=redo, by=by, dry_run=dry_run, plan=plan)
+
+    @expects(
+        run="a text", turn="a whole number", files="True or False", by="a text", dry_run="True or False", plan=_TEXT
+    )
+    def rewind(
+        self,
+        run: str,
+        turn: int,
+        *,
+        files: bool = False,
+        by: str = "client",
+        dry_run: bool = False,
+        plan: str | None = None,
+    ) -> Undone:
+        """Put a run where its turn `turn` was sent, which is its next one then; the run as it was is `old` in the result.
+
+        With `files` what the run changed since goes back, too, what its shell commands changed included; `stays` says of a
+        file why it does not. The other arguments are those of `undo`, which also takes a rewind back.
+
+        Raises `NotFound` (404) for an unknown run or a turn that was not sent, `Conflict` (409) while the run is driven, and
+        inside a transaction.
+        """
+        from .undoing import rewind
+
+        return rewind(self, run, turn, with_files=files, by=by, dry_run=dry_run, plan=plan)
+
+    @expects(run="a text", tree="True or False")
+    def purge(self, run: str, *, tree: bool = False) -> int:
+        """Remove a run for good, with `tree` all runs below it too; return the bytes that the file shrank by.
+
+        See `engine.db.purging.purge`.
+        """
+        from engine.db.purging import purge
+
+        return purge(self, run, tree=tree)

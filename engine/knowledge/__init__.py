@@ -1,0 +1,1 @@
+"""Skills, and the search for tools, skills, rules and entries."""

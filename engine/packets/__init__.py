@@ -1,0 +1,1 @@
+"""Packets: rendered from rows, cut for caches, stored byte for byte."""

@@ -1,0 +1,309 @@
+"""Stores packets byte for byte: each part of a text once, and a packet as a list of lists of parts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from engine.functions.compact import to_json
+from engine.functions.pictures import MEDIA_TYPES
+from engine.models.protocol import Message, Picture
+
+from .cuts import cuts_of, kept_of
+
+if TYPE_CHECKING:
+    from engine.db.database import Row, Store
+
+_ENTRY = '\n{"turn":'
+"""How an entry begins in a packet."""
+_WORTH_REFERRING = 80
+"""Bodies of fewer characters are stored in their chunk; longer ones are referred to."""
+_STRETCH = 32
+"""How many chunks a stretch has on average."""
+
+
+Chunk = tuple[str, int | None, int | None, str | None, bool]
+"""A part as it is stored: its head, the content and how much of it follows, its foot, whether its fence closes it."""
+
+Parts = tuple[str, Sequence[str], str]
+"""A section's opening, its entries without the line feed behind each, and its closing tag."""
+
+Piece = tuple[str, str | None, str]
+"""A layer of a system message, the row of it, and a text that it says."""
+
+OWN_WORDS = "engine"
+"""The layer of what stands between the texts of others."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section as it was laid out: its text, and the rows that it was made of; of a system section the texts of its layers,
+    in their order, and the name of its template.
+    """
+
+    text: str
+    rows: list[Row] = field(default_factory=list)
+    layers: Sequence[Piece] = ()
+    template: str | None = None
+
+    @cached_property
+    def pieces(self) -> list[Piece]:
+        """What it is made of: the texts of its layers, and between them those of its template. Joined they are its text."""
+        found: list[Piece] = []
+        start = 0
+        for layer, source, text in self.layers:
+            # each stands in lines of its own
+            begin = self.text.find(f"\n{text}\n", max(start - 1, 0)) + 1
+            if text and begin:
+                found += [(OWN_WORDS, self.template, self.text[start:begin]), (layer, source, text)]
+                start = begin + len(text)
+        return [piece for piece in (*found, (OWN_WORDS, self.template, self.text[start:])) if piece[2]]
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The parts in which it is stored. Rows that name their version stand one to a part where they are its entries."""
+        entries = [row["text"] for row in self.rows if "version" in row]
+        if not entries:
+            return split(self.text)
+        joined = "\n".join(entries) + "\n"
+        begin = self.text.find(entries[0])
+        if begin < 0 or not self.text.startswith(joined, begin):
+            return split(self.text)
+        return self.text[:begin], entries, self.text[begin + len(joined) :]
+
+
+class PacketStore:
+    """Stores the packets of one run. It remembers the parts of the last one, so that only what is new is written."""
+
+    def __init__(self, db: Store) -> None:
+        self._db = db
+        self._chunks: dict[str, int] = {}
+        self._entries: dict[str, int] = {}
+        self._lists: dict[str, int] = {}
+        self._digests: dict[str, tuple[str, bytes]] = {}
+        self._pieces: dict[Piece, int] = {}
+
+    def store(
+        self, turn_id: int, messages: Sequence[tuple[Message, Sequence[Section]]], before: Mapping[str, int]
+    ) -> dict[str, int]:
+        """Store the messages of a turn, each with its sections; returns the id of each role's packet.
+
+        `before` are the ids of the packets that they were cut after.
+        """
+        if not self._lists:
+            self._lists = {stretch: number for id_ in before.values() for stretch, number in self._lists_of(id_)}
+        last_chunks, self._chunks = self._chunks, {}
+        last_entries, self._entries = self._entries, {}
+        lists: dict[str, int] = {}
+        ids: dict[str, int] = {}
+        for ordinal, (message, sections) in enumerate(messages):
+            chunks = [*chain.from_iterable(self._chunk_ids(each, last_chunks, last_entries) for each in sections)]
+            stretches = [to_json(runs_of(stretch)) for stretch in stretches_of(chunks)]
+            lists |= self._list_ids(stretches)
+            ids[message.role] = self._db.value(
+                "insert into packets (turn_id, ordinal, role, sha256, chars, parts, cuts, kept, before_id) "
+                "values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning id",
+                (
+                    turn_id,
+                    ordinal,
+                    message.role,
+                    self._sha256(message),
+                    len(message.content),
+                    to_json([lists[stretch] for stretch in stretches]),
+                    *_cuts(message, before.get(message.role)),
+                ),
+            )
+        self._lists = lists
+        return ids
+
+    def _sha256(self, message: Message) -> bytes:
+        """The digest of a message; that of a text that stays, as the system's does, is remembered."""
+        text, found = self._digests.get(message.role, ("", b""))
+        if text is not message.content:
+            found = digest(message.content)
+            self._digests[message.role] = (message.content, found)
+        return found
+
+    def _chunk_ids(self, section: Section, last_chunks: dict[str, int], last_entries: dict[str, int]) -> list[int]:
+        """The ids of a section's chunks in order; what the packet before did not have is stored."""
+        if section.template is not None:
+            return [self._piece_id(piece) for piece in section.pieces]
+        opening, entries, closing = section.parts
+        ids = [self._chunk_id(opening, last_chunks)] if opening else []
+        if new := [entry for entry in entries if entry not in last_entries]:
+            shown = {row["text"]: row for row in section.rows if row.get("content_id")}
+            for text in dict.fromkeys(new):
+                last_entries[text] = self._stored_chunk(chunk_of(text + "\n", shown.get(text)), text + "\n")
+        numbers = [last_entries[entry] for entry in entries]
+        self._entries.update(zip(entries, numbers, strict=True))
+        ids += numbers
+        if closing:
+            ids.append(self._chunk_id(closing, last_chunks))
+        return ids
+
+    def _chunk_id(self, text: str, last_chunks: dict[str, int]) -> int:
+        """The id of the chunk that is an opening or a closing tag."""
+        number = last_chunks.get(text) or self._chunks.get(text) or self._stored_chunk(chunk_of(text, None), text)
+        self._chunks[text] = number
+        return number
+
+    def _piece_id(self, piece: Piece) -> int:
+        """The id of the chunk that is a piece of a system message. The same text of two layers is two chunks."""
+        if piece not in self._pieces:
+            layer, source, text = piece
+            name = digest("\0".join((layer, source or "", text)))[:16]
+            found = self._db.value("select id from chunks where hash = ?", (name,)) or self._db.value(
+                "insert into chunks (hash, head, layer, source) values (?, ?, ?, ?) returning id",
+                (name, text, layer, source),
+            )
+            self._pieces[piece] = int(found)
+        return self._pieces[piece]
+
+    def _stored_chunk(self, chunk: Chunk, text: str) -> int:
+        """The id of a chunk, stored where the file does not have it."""
+        row = (digest(text)[:16], *chunk)
+        found = self._db.value("select id from chunks where hash = ?", row[:1])
+        if found is None:
+            found = self._db.value(
+                "insert into chunks (hash, head, content_id, body_chars, foot, fenced) "
+                "values (?, ?, ?, ?, ?, ?) returning id",
+                row,
+            )
+        return int(found)
+
+    def _lists_of(self, packet_id: int) -> Iterator[tuple[str, int]]:
+        """The stretches of a packet that another process has stored, with their ids."""
+        rows = self._db.rows(
+            "select l.chunks, l.id from packets as p join json_each(p.parts) as s join chunk_lists as l on l.id = s.value "
+            "where p.id = ?",
+            (packet_id,),
+        )
+        return ((row["chunks"], row["id"]) for row in rows)
+
+    def _list_ids(self, stretches: list[str]) -> dict[str, int]:
+        """The id of each stretch; those that the packet before did not have are stored."""
+        found = {stretch: self._lists[stretch] for stretch in stretches if stretch in self._lists}
+        for stretch in stretches:
+            if stretch not in found:
+                found[stretch] = self._db.value("insert into chunk_lists (chunks) values (?) returning id", (stretch,))
+        return found
+
+
+def split(text: str) -> Parts:
+    """A section's text in the parts in which it is stored, as its entries begin."""
+    end = text.rfind("\n</") + 1
+    opening, *entries = text[:end].split(_ENTRY)
+    if not entries:
+        return text[:end], (), text[end:]
+    return opening + "\n", [_ENTRY[1:] + entry for entry in (*entries[:-1], entries[-1][:-1])], text[end:]
+
+
+def stretches_of(ids: list[int]) -> Iterator[list[int]]:
+    """Ids in order, cut behind those that chance chose: a change leaves the stretches before and after it as they are."""
+    stretch: list[int] = []
+    for number in ids:
+        stretch.append(number)
+        # the high bits of a product with 2**32 over the golden ratio: ids that lie evenly apart are spread as well
+        if (number * 2654435769 & 0xFFFFFFFF) * _STRETCH < 1 << 32:
+            yield stretch
+            stretch = []
+    if stretch:
+        yield stretch
+
+
+def runs_of(ids: list[int]) -> list[int | list[int]]:
+    """Ids in order, two or more consecutive ones as [first, last]."""
+    runs: list[list[int]] = []
+    for number in ids:
+        if runs and runs[-1][-1] + 1 == number:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return [run if len(run) == 2 else run[0] for run in runs]
+
+
+def messages_of(db: Store, turn_id: int) -> tuple[Message, ...]:
+    """The messages of a turn's packet as they were stored, cut as they were."""
+    return tuple(message for _, message in _stored(db, turn_id))
+
+
+def pictures_of(db: Store, turn_id: int) -> tuple[Picture, ...]:
+    """The pictures that a turn's packet carries, by the numbers that its text gives them."""
+    rows = db.rows(
+        "select p.format, p.body from turn_pictures as t join pictures as p on p.id = t.picture_id where t.turn_id = ? "
+        "order by t.ordinal",
+        (turn_id,),
+    )
+    return tuple(Picture(MEDIA_TYPES[row["format"]], row["body"]) for row in rows)
+
+
+def messages_before(db: Store, turn_id: int) -> dict[str, tuple[int, Message]]:
+    """The packet before a turn's, of its run or of one that this came from: for each role the id and the message."""
+    before = db.value(
+        "select o.id from turns as t cross join _run_lines as l on l.run_id = t.run_id "
+        "cross join turns as o on o.run_id = l.source_id and o.sequence <= coalesce(l.before_turn, o.sequence) "
+        "where t.id = ? and o.id <> t.id and o.id in (select turn_id from packets) "
+        "order by l.depth, o.sequence desc limit 1",
+        (turn_id,),
+    )
+    return {message.role: (packet_id, message) for packet_id, message in _stored(db, before)}
+
+
+def digest(text: str) -> bytes:
+    """The SHA-256 of a text as it is stored."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _stored(db: Store, turn_id: int | None) -> list[tuple[int, Message]]:
+    """The ids and messages of a turn's packet, in order."""
+    rows = db.rows(
+        "select p.id, k.role, k.text, p.cuts from turns as t join runs as r on r.id = t.run_id "
+        "join packet_texts as k on k.run = r.alias and k.turn = t.sequence "
+        "join packets as p on p.turn_id = t.id and p.ordinal = k.ordinal where t.id = ? order by p.ordinal",
+        (turn_id,),
+    )
+    return [(row["id"], _message(db, row)) for row in rows]
+
+
+def _message(db: Store, row: Row) -> Message:
+    if row["cuts"] is None:
+        return Message(row["role"], row["text"])
+    return Message(row["role"], row["text"], cuts_of(_line(db, row["id"])), tuple(json.loads(row["cuts"])))
+
+
+def _line(db: Store, packet_id: int) -> list[tuple[int, list[int]]]:
+    """What `cuts_of` needs of a packet and those before it."""
+    rows = db.rows(
+        "with recursive line (id, before_id, kept, cuts) as ("
+        "select id, before_id, kept, cuts from packets where id = ? union all "
+        "select p.id, p.before_id, p.kept, p.cuts from line as l join packets as p on p.id = l.before_id and p.id < l.id "
+        "where l.kept > 0 and p.cuts is not null) select kept, cuts from line",
+        (packet_id,),
+    )
+    return [(row["kept"], json.loads(row["cuts"])) for row in rows]
+
+
+def _cuts(message: Message, before_id: int | None) -> tuple[str | None, int | None, int | None]:
+    """How the cuts of a message are stored; not at all where nothing of it is cached."""
+    if not message.cache_to:
+        return None, None, None
+    return to_json(list(message.cache_to)), kept_of(message), before_id
+
+
+def chunk_of(part: str, row: Row | None) -> Chunk:
+    """How a part is stored: as it is, or around a reference to the body that it shows; a closing fence is left out."""
+    # the body begins behind the opening line, which ends with the fence
+    begin = part.find("\n") + 1
+    shown = row["body_chars"] if row and row["body_chars"] >= _WORTH_REFERRING else 0
+    body_end = begin + shown
+    fence = part[:begin].partition(" <<")[2]
+    fenced = fence != "" and part.endswith(fence, body_end) and "\0" not in part[:begin]
+    end = len(part) - len(fence) if fenced else len(part)
+    if not row or not shown:
+        return part[:end], None, None, None, fenced
+    return part[:begin], row["content_id"], shown, part[body_end:end], fenced

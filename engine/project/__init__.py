@@ -1,0 +1,1 @@
+"""A project's folder and its files."""

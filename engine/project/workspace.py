@@ -1,0 +1,356 @@
+"""A project's root folder: lists, reads and writes its files. Nothing else in the engine does.
+
+Paths outside the root, in `.git` or `.engine`, and of the engine's own files are refused. Text is read and written byte for
+byte. A write names the hash that the file must have before it, is atomic, and may be repeated after a crash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from engine.db.own_files import OwnFiles
+from engine.errors import Conflict, NotFound, Overflow, PermissionDenied, ValidationError
+from engine.functions.pictures import HEAD_BYTES, picture_facts, picture_format
+
+from .durable import (
+    file_hash,
+    has_mode,
+    held_folder,
+    open_regular,
+    real_path,
+    sync,
+    system_errors,
+    temporary_beside,
+    text_of,
+)
+from .listing import Listing, Member, is_executable, is_protected, is_unicode
+from .membership import KeyFiles, candidates
+
+Kind = Literal["text", "binary", "too_large", "unreadable", "missing"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """The result of reading a file: `text` only for kind text, `sha256` (hex, of the bytes) for text and binary.
+
+    `size` is in bytes, `mtime_ns` in nanoseconds; both are 0 for a file that is missing or unreadable. `leads_to` is the
+    file that a symbolic link leads to, relative to the root; None for a file that is none. `picture` is what
+    `picture_facts` says of a binary file. `is_executable` is None for a file that is unreadable or missing.
+    """
+
+    kind: Kind
+    text: str | None = None
+    sha256: str | None = None
+    size: int = 0
+    mtime_ns: int = 0
+    leads_to: str | None = None
+    picture: str | None = None
+    is_executable: bool | None = None
+
+
+class Workspace:
+    """The files under the folder `root`, except the engine's own: `database` and the files that SQLite keeps beside it.
+
+    Raises `NotFound` (404) where there is no such folder, `ValidationError` (400) where it is no folder, and
+    `PermissionDenied` (403) where it cannot be read.
+    """
+
+    def __init__(self, root: Path, database: Path | None = None) -> None:
+        try:
+            os.listdir(root)
+            os.stat(os.path.join(root, "."))
+        except FileNotFoundError as error:
+            raise NotFound(f"no such folder: {str(root)!r}; create it or give another root") from error
+        except PermissionError as error:
+            message = f"cannot read the folder {str(root)!r}; change its mode or owner"
+            raise PermissionDenied(message) from error
+        except (OSError, ValueError) as error:
+            raise ValidationError(f"not a folder: {str(root)!r}; give a project's folder as root") from error
+        self.root = Path(os.path.realpath(root))
+        self._own = OwnFiles(database)
+
+    @classmethod
+    def at(cls, root: str | None, database: Path) -> Workspace:
+        """The workspace of the folder `root` for the engine file `database`; a folder is checked once in a process.
+
+        A relative `root` is taken from the current folder. Raises like the constructor, and `PermissionDenied` (403) for
+        None: a run without a folder has no files.
+        """
+        if root is None:
+            raise PermissionDenied("a run without a folder has no files; start one with root=, or --root")
+        return _checked(os.path.abspath(root), database)
+
+    def stat(self, path: str) -> Member | None:
+        """A file without its text; None where there is none. A link is not executable, what it leads to may be."""
+        try:
+            place = self.resolve(path)
+            found = place.stat()
+        except OSError:
+            return None
+        return Member(
+            path, found.st_size, found.st_mtime_ns, is_executable(found) and self._leads_to(path, place) is None
+        )
+
+    def resolve(self, path: str) -> Path:
+        """The real path of `path`, which need not exist; raises `PermissionDenied` (403) for a path that is refused."""
+        found, is_linked = str(self.root), False
+        for part in self._parts(path):
+            found = f"{found}/{part}"
+            if os.path.islink(found):
+                is_linked = True
+                found = real_path(found)
+                if not Path(found).is_relative_to(self.root):
+                    raise self._refusal(path, "a symbolic link in it leads elsewhere")
+        place = Path(found)
+        if is_linked and place == self.root:
+            raise self._refusal(path, "it is the root itself")
+        if is_linked and is_protected(place.relative_to(self.root).parts):
+            raise self._refusal(path, "it leads into .git or .engine")
+        if self._own.hold(place):
+            raise PermissionDenied(f"{path!r} is refused, it is the engine's own; nothing but the engine may touch it")
+        return place
+
+    def expect_no_keys(self, path: str, added: Sequence[str] | KeyFiles) -> Path:
+        """The real path of `path`; raises `PermissionDenied` (403) for a file that holds keys, unless one of the patterns
+        `added` names it. Another name of such a file, a hard link, is one too.
+
+        Whoever asks about many files gives `KeyFiles`, which look through the folders once.
+        """
+        keys = added if isinstance(added, KeyFiles) else KeyFiles(self.root, added)
+        place = self.resolve(path)
+        with suppress(OSError):
+            if keys.has_link(place.lstat()):
+                raise PermissionDenied(f"{path!r} is refused, it is another name of a file that holds keys")
+        for name in (path, self._name_of(place)):
+            if keys.has_name(name):
+                raise PermissionDenied(
+                    f"{path!r} is refused, such a file holds keys; a person adds it with 'engine files add {name}'"
+                )
+        return place
+
+    def members(
+        self, *, added: Sequence[str], ignored: Sequence[str], limit: int, untracked: bool = True
+    ) -> list[Member]:
+        """The project's files, sorted by path: those of git or of a walk, with `added` and without `ignored`.
+
+        Both are patterns of `pattern_match`, or folders. With `untracked` those that git would take are members too. A file
+        that holds keys is a member only where `added` names it.
+        Raises `Overflow` (413) for more than `limit` files.
+        """
+        found: dict[str, Member] = {}
+        listing = Listing(self, self._own.identities(), added)
+        for name in candidates(self.root, added, ignored, untracked=untracked):
+            member = None if name in found else listing.member(name)
+            if member:
+                found[name] = member
+            if len(found) > limit:
+                advice = "leave some out with 'engine files ignore PATTERN'"
+                raise Overflow(f"{str(self.root)!r} has more than {limit} files; {advice}")
+        return [found[name] for name in sorted(found)]
+
+    def read(
+        self, path: str, max_bytes: int, *, added: Sequence[str] | KeyFiles | None = None, picture_bytes: int = 0
+    ) -> FileRead:
+        """Read a file; its kind says where it is too large (more than `max_bytes`), binary, unreadable or missing.
+
+        Of a picture `picture_bytes` are read where that is more. With `added`, a file that holds keys is unreadable unless
+        one of these patterns names it. Raises `PermissionDenied` (403) for a path that is refused.
+        """
+        try:
+            place = self.resolve(path) if added is None else self.expect_no_keys(path, added)
+            found = self._content(place, max_bytes, picture_bytes)
+        except (FileNotFoundError, NotADirectoryError):
+            return FileRead("missing")
+        except OSError:
+            found = None
+        if found is None:
+            return FileRead("unreadable")
+        data, status = found
+        leads_to = self._leads_to(path, place)
+        mode = is_executable(status) and leads_to is None
+        if data is None:
+            return FileRead("too_large", None, None, status.st_size, status.st_mtime_ns, leads_to, None, mode)
+        text = text_of(data)
+        digest, facts = hashlib.sha256(data).hexdigest(), None if text is not None else picture_facts(data)
+        if text is None and facts is None and len(data) > max_bytes:
+            return FileRead("too_large", None, None, len(data), status.st_mtime_ns, leads_to, None, mode)
+        kind: Kind = "binary" if text is None else "text"
+        return FileRead(kind, text, digest, len(data), status.st_mtime_ns, leads_to, facts, mode)
+
+    def _leads_to(self, path: str, place: Path) -> str | None:
+        """The real `place` of `path` relative to the root; None where it is the path itself."""
+        real = self._name_of(place)
+        return None if real == _plain(path) else real
+
+    def _name_of(self, place: Path) -> str:
+        """A real path relative to the root."""
+        return str(place)[len(str(self.root)) :].lstrip("/")
+
+    def picture(self, path: str, sha256: str, max_bytes: int, *, added: Sequence[str]) -> bytes | None:
+        """The bytes of the picture in a file; None where the file has other bytes, or cannot be read.
+
+        Raises `PermissionDenied` (403) as `read` does.
+        """
+        place = self.expect_no_keys(path, added)
+        try:
+            data, _ = self._content(place, 0, max_bytes) or (None, None)
+        except OSError:
+            return None
+        return data if data is not None and hashlib.sha256(data).hexdigest() == sha256 else None
+
+    def _content(
+        self, place: Path, max_bytes: int, picture_bytes: int = 0
+    ) -> tuple[bytes | None, os.stat_result] | None:
+        """The bytes of the file at a real path, None for too many; None for one of the engine's own."""
+        with self._held(place) as (folder, name), open_regular(name, folder) as file:
+            status = os.fstat(file.fileno())
+            if (status.st_dev, status.st_ino) in self._own.identities():
+                return None
+            head = file.read(HEAD_BYTES) if max_bytes < status.st_size <= picture_bytes else b""
+            most = picture_bytes if picture_format(head) else max_bytes
+            data = head + file.read(most + 1 - len(head)) if status.st_size <= most else None
+        return (None if data is None or len(data) > most else data), status
+
+    def write(
+        self,
+        path: str,
+        text: str,
+        *,
+        before: str | None,
+        leads_to: str | None = None,
+        executable: bool | None = None,
+        after_ok: bool = True,
+    ) -> str:
+        """Write a file atomically, with the folders it needs; return the SHA-256 (hex) of its new bytes.
+
+        `before` is the SHA-256 that the file must have now, None where there must be no file. With `after_ok` a file that
+        already holds `text` is a success. `leads_to` names the file that is written where `path` is a symbolic link to it.
+        With `executable` whoever may read the file may execute it then, or nobody; without it keeps its mode.
+        Raises `Conflict` (409) where the file has changed or links lead to another one, `PermissionDenied` (403) for a path
+        that is refused, `ValidationError` (400) for a text that is no UTF-8.
+        """
+        target = self.resolve(path)
+        self._expect_place(path, target, leads_to)
+        try:
+            data = text.encode()
+        except UnicodeEncodeError as error:
+            message = f"cannot write {path!r}: character {error.start} is half a surrogate pair; leave it out"
+            raise ValidationError(message) from error
+        after = hashlib.sha256(data).hexdigest()
+        with system_errors("write", path), self._held(target, make=True) as (folder, name):
+            now = file_hash(name, folder)
+            if not after_ok or now != after or not has_mode(name, folder, executable):
+                expected = after if after_ok and now == after else before
+                _expect(now, expected, path)
+                with temporary_beside(name, folder, data, executable=executable) as prepared:
+                    # Another program may have written the file in the meantime.
+                    _expect(file_hash(name, folder), expected, path)
+                    os.replace(prepared, name, src_dir_fd=folder, dst_dir_fd=folder)
+            sync(folder)
+        return after
+
+    def delete(self, path: str, *, before: str | None) -> None:
+        """Remove a file whose SHA-256 is `before`; one that is gone already is a success.
+
+        Of a symlink the target is hashed and the link is removed. Raises `Conflict` (409) where the file has changed, or a
+        link stands in the place of a folder of its path.
+        """
+        target = self.resolve(path)
+        link = self._place_of_name(path)
+        self._expect_place(path, link, None)
+        with system_errors("delete", path):
+            now = self._hash_of(target)
+            if now is None:
+                return
+            _expect(now, before, path)
+            with self._held(link) as (folder, name):
+                with suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=folder)
+                sync(folder)
+
+    def expect(self, path: str, *, before: str | None, after: str | None, leads_to: str | None = None) -> None:
+        """Raise the error that writing `after` would raise now, or removing the file where `after` is None."""
+        target = self.resolve(path)
+        if after is None:
+            self._expect_place(path, self._place_of_name(path), None)
+        else:
+            self._expect_place(path, target, leads_to)
+        with system_errors("read", path):
+            now = self._hash_of(target)
+        if now != (None if after is None else hashlib.sha256(after.encode(errors="replace")).hexdigest()):
+            _expect(now, before, path)
+
+    def _hash_of(self, place: Path) -> str | None:
+        """The SHA-256 (hex) of the file at a real path; None where there is none."""
+        try:
+            with self._held(place) as (folder, name):
+                return file_hash(name, folder)
+        except FileNotFoundError:
+            return None
+
+    def _place_of_name(self, path: str) -> Path:
+        """The real folder of a path, and its name in there, which may be that of a link."""
+        *above, last = self._parts(path)
+        folder = Path(real_path(self.root.joinpath(*above)))
+        if not folder.is_relative_to(self.root):
+            raise self._refusal(path, "a symbolic link in it leads elsewhere")
+        return folder / last
+
+    def _expect_place(self, path: str, place: Path, leads_to: str | None) -> None:
+        """Raise `Conflict` (409) where the real `place` of `path` is not `leads_to`, or without it the path itself."""
+        real = place.relative_to(self.root).as_posix()
+        if real == (leads_to or _plain(path)):
+            return
+        if leads_to is None:
+            raise Conflict(f"{path!r} leads through a symbolic link to {real!r}; change {real!r} instead")
+        raise Conflict(
+            f"{path!r} led to {leads_to!r} when its change was proposed and leads to {real!r} now; read it again"
+        )
+
+    @contextmanager
+    def _held(self, place: Path, *, make: bool = False) -> Iterator[tuple[int, str]]:
+        """The folder of a real path, held open, and its name in there. No link is followed: one that came in the meantime
+        is an `OSError`.
+        """
+        *parts, name = self._name_of(place).split("/")
+        with held_folder(self.root, parts, make=make) as folder:
+            yield folder, name
+
+    def _parts(self, path: str) -> tuple[str, ...]:
+        """The parts of a path; raises `PermissionDenied` (403) for one whose text alone leads out of the root."""
+        parts = PurePosixPath(path).parts
+        if not parts or path.startswith("/") or ".." in parts:
+            raise self._refusal(path, "a path must name a file, be relative and have no '..'")
+        if is_protected(parts):
+            raise self._refusal(path, "it leads into .git or .engine")
+        if "\0" in path or not is_unicode(path):
+            raise self._refusal(path, "it holds a character that no path may hold")
+        return parts
+
+    def _refusal(self, path: str, reason: str) -> PermissionDenied:
+        rule = f"only files inside the root {str(self.root)!r} may be touched"
+        return PermissionDenied(f"{path!r} is refused, {reason}; {rule}")
+
+
+@lru_cache(maxsize=64)
+def _checked(root: str, database: Path) -> Workspace:
+    return Workspace(Path(root), database)
+
+
+def _plain(path: str) -> str:
+    """A path as `relative_to` gives it, without `.` and doubled slashes."""
+    return PurePosixPath(path).as_posix()
+
+
+def _expect(now: str | None, before: str | None, path: str) -> None:
+    if now == before:
+        return
+    what = "it is gone" if now is None else "it exists" if before is None else "it holds something else"
+    raise Conflict(f"file changed on disk: {path!r}, {what}; read it again before changing it")

@@ -1,0 +1,1 @@
+"""The schema of a file: what a build consists of, made anew, migrated and compared."""

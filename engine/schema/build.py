@@ -1,0 +1,183 @@
+"""The parts of a build that make a file: the version of its tables, SQL files, migrations and personas.
+
+A build makes one fresh file from them, in memory, and keeps it in the user's cache. A new file is a copy of it, and the
+objects of an existing file are compared with those in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+import apsw
+
+from engine import plugins, texts
+from engine.db.registration import register
+
+from . import images
+from .objects import Object, fingerprint, objects_of
+
+APPLICATION_ID = 0x454E474E
+"""The mark of an engine file in its header: 'ENGN'."""
+
+VERSION = 4
+"""The version of the tables; a migration leads from each version to the next."""
+
+BOOTSTRAP = """
+create table if not exists engine_meta (key text primary key, value text not null) strict, without rowid;
+create table if not exists engine_objects (
+    name text primary key,
+    type text not null constraint engine_objects_type check (type in ('view', 'trigger'))
+) strict, without rowid;
+"""
+
+
+@dataclass(frozen=True)
+class Build:
+    """The version of the tables, the SQL files in load order, the migrations and the personas.
+
+    Migrations are (version, SQL). The first holds the tables of version 1; files of that version are compared with it, and
+    it is never run on a file.
+    """
+
+    version: int
+    sources: tuple[tuple[str, str], ...]
+    migrations: tuple[tuple[int, str], ...]
+    personas: tuple[tuple[str, str], ...]
+
+    @cached_property
+    def hash(self) -> str:
+        """The SHA-256 (hex) of the SQL files and personas; a fresh file needs no migrations."""
+        digest = hashlib.sha256()
+        for name, text in (("", BOOTSTRAP), *self.sources, *self.personas):
+            digest.update(f"{name}\0{text}\0".encode())
+        return digest.hexdigest()
+
+    @cached_property
+    def fresh(self) -> images.Fresh:
+        """A fresh file of this build, from the cache or made now."""
+        found = images.kept(self._key)
+        if found is None:
+            found = self._made()
+            images.keep(self._key, found)
+        return found
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The fingerprint of the objects of a fresh file."""
+        found = images.kept_fingerprint(self._key)
+        if found is None:
+            found = fingerprint(self.fresh.objects)
+            images.keep_fingerprint(self._key, found)
+        return found
+
+    @property
+    def _key(self) -> str:
+        return f"{self.version}-{self.hash}"
+
+    def write_rules(self, connection: apsw.Connection) -> None:
+        """Run the SQL files: missing tables, seeds, views and triggers. Older views and triggers must have been dropped."""
+        drain(connection, BOOTSTRAP)
+        for _, text in self.sources:
+            drain(connection, text)
+        connection.execute("delete from engine_objects").fetchall()
+        connection.executemany(
+            "insert into personas (name, body) values (?, ?) "
+            "on conflict (name) do update set body = excluded.body where origin = 'engine'",
+            self.personas,
+        )
+        connection.execute("delete from engine_meta where key = 'objects'").fetchall()
+        connection.execute(
+            "insert into engine_meta (key, value) values ('sources', ?) "
+            "on conflict (key) do update set value = excluded.value",
+            (self.hash,),
+        ).fetchall()
+
+    def expected_in(self, version: int) -> dict[str, Object]:
+        """The objects that a file of `version` must have, by names in small letters: its tables and this build's rules.
+
+        Tables of plugins have no versions: they are the tables of a fresh file that no migration makes.
+        """
+        if version == self.version:
+            return self.fresh.by_name
+        own = {found.name.lower() for found in self.migrated_tables(self.version)}
+        others = {name: found for name, found in self.fresh.by_name.items() if found.is_rule or name not in own}
+        return {found.name.lower(): found for found in self.migrated_tables(version)} | others
+
+    def migrated_tables(self, version: int) -> list[Object]:
+        """The tables and indexes of version 1 after its migrations up to `version`."""
+        with closing(_in_memory()) as connection:
+            connection.execute("pragma foreign_keys = off").fetchall()
+            drain(connection, BOOTSTRAP)
+            for number, text in self.migrations:
+                if number <= version:
+                    drain(connection, text)
+            return [found for found in objects_of(connection) if not found.is_rule]
+
+    def columns(self, tables: Iterable[str]) -> frozenset[tuple[str, str]]:
+        """Table and name of each column that those tables have in a fresh file."""
+        with closing(apsw.Connection(":memory:")) as connection:
+            self.fresh.copy_to(connection)
+            return columns_of(connection, tables)
+
+    def _made(self) -> images.Fresh:
+        with closing(_in_memory()) as connection:
+            self.write_rules(connection)
+            note_rules(connection, objects_of(connection))
+            connection.execute("insert into engine_meta (key, value) values ('mark', ?)", (images.NO_MARK,)).fetchall()
+            connection.execute(f"pragma application_id = {APPLICATION_ID}").fetchall()
+            connection.execute(f"pragma user_version = {self.version}").fetchall()
+            objects = tuple(sorted(objects_of(connection)))
+            image = bytearray(connection.serialize("main"))
+        image[18:20] = b"\2\2"  # the header's mark of a file in WAL mode; a database in memory cannot have it
+        return images.Fresh(bytes(image), objects)
+
+
+@cache
+def installed() -> Build:
+    """The build that is installed here, with its plugins."""
+    folder = texts.folder_of("engine.sql")
+    migrations = tuple((int(name[:3]), text) for name, text in _sql_files(folder / "migrations"))
+    concepts = [each for each in folder.iterdir() if each.is_dir() and each.name != "migrations"]
+    made = sorted(file for concept in concepts for file in _sql_files(concept))
+    return Build(VERSION, (*made, *plugins.sql_files()), migrations, texts.personas())
+
+
+def _sql_files(folder: Path) -> list[tuple[str, str]]:
+    """The names and texts of the SQL files in a folder, by name."""
+    return sorted(
+        (entry.name, entry.read_bytes().decode()) for entry in folder.iterdir() if entry.name.endswith(".sql")
+    )
+
+
+def drain(connection: apsw.Connection, sql: str) -> None:
+    """Run all statements of a script; apsw stops at the first row unless the cursor is read to its end."""
+    for _ in connection.execute(sql):
+        pass
+
+
+def note_rules(connection: apsw.Connection, objects: Iterable[Object]) -> None:
+    """Record in `engine_objects` which views and triggers are the engine's: a later build drops those."""
+    connection.executemany(
+        "insert into engine_objects (type, name) values (?, ?)",
+        [(each.type, each.name) for each in objects if each.is_rule],
+    )
+
+
+def columns_of(connection: apsw.Connection, tables: Iterable[str]) -> frozenset[tuple[str, str]]:
+    """Table and name of each column of those of `tables` that exist."""
+    return frozenset(
+        (table, str(column))
+        for table in tables
+        for (column,) in connection.execute("select name from pragma_table_info(?)", (table,))
+    )
+
+
+def _in_memory() -> apsw.Connection:
+    connection = apsw.Connection(":memory:")
+    register(connection)
+    return connection

@@ -1,0 +1,1 @@
+"""What of a file that came from elsewhere may act."""

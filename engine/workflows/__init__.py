@@ -1,0 +1,1 @@
+"""Workflows: found, read, started and drawn."""

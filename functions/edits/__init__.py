@@ -1,0 +1,1 @@
+"""Edits of a text in every notation that models write."""

@@ -1,0 +1,1 @@
+"""What rules, skills, relations and discovery need of texts."""

@@ -1,0 +1,1 @@
+"""What a model answered, read into commands, and written as them."""

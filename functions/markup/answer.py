@@ -1,0 +1,137 @@
+"""What a model answered, read into tool calls, prose and reasoning.
+
+The answer is scanned once from left to right. A tool's tag, or a call in another notation, is a command; a quotation in
+back-ticks is prose; the text of a body is not read. Every repair gives a warning, so that no call is dropped silently.
+The parts: `markup_own` takes tags, which `markup_tags` and `markup_bodies` read and `markup_recovery` mends;
+`markup_foreign` takes calls in the `notations`; `markup_prose` knows quotations; `markup_calls` turns attributes and body
+into the arguments of each tool.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from engine.functions import Function
+from engine.functions.compact import to_json
+from engine.functions.limits import REFUSED_CALLS
+from engine.functions.notations import notation_heads, notation_of
+from engine.functions.notations.tokens import CONTROLS
+
+from .foreign import read_control, read_fence, read_foreign
+from .grammar import FLAGS, Grammar, grammar_of
+from .own import read_tag
+from .prose import CALL_FENCES, Quotation
+from .state import State
+
+MAX_COMMANDS = 99
+
+
+def response_parse(text: str | None, tools: str | None, cap: int | None, cut: int | None = None) -> str | None:
+    """The commands and the prose of the answer `text`, as JSON.
+
+    It is ``{"commands", "warnings", "unread", "text", "reasoning"}``. `tools` is a JSON array of the tool names to
+    recognise (NULL: the built-in ones), `cap` the maximal number of commands (NULL: 99); NULL for a NULL text. A command is
+    ``{"action", "path", "destination", "body", "attributes", "source"}``: `source` is the exact slice of the text,
+    `attributes` holds all but `path` and `to`, and the body is byte for byte as written except for what `markup_calls`
+    removes. `unread` is how many calls were not run because they could not be read. `cut` is 1 if the answer was cut off:
+    then a command without its end has no body and ``"truncated": true``, and nothing behind its start is read. Never
+    raises: what cannot be read is returned as prose, with a warning.
+    """
+    if text is None:
+        return None
+    try:
+        parsed = _parse(text, grammar_of(tools), MAX_COMMANDS if cap is None else int(cap), bool(cut))
+    except Exception as error:  # the answer is paid for: whatever happens, its text is kept
+        warning = f"The answer could not be parsed ({type(error).__name__}: {error}); all of it was kept as text"
+        parsed = {"commands": [], "warnings": [warning], "unread": 1, "text": text.strip(), "reasoning": ""}
+    return to_json(parsed)
+
+
+@lru_cache(maxsize=64)
+def _outer(grammar: Grammar) -> re.Pattern[str]:
+    """Matches whatever can end prose: tags, heads of other notations, control tokens, back-ticks, tildes."""
+    heads = dict(notation_heads(grammar))
+    angle = rf"(?P<tag>{grammar.tag_pattern})|{heads.pop('<')}|(?P<control>{CONTROLS})"
+    firsts = "".join(map(re.escape, sorted(heads)))
+    others = "|".join(rf"(?<={re.escape(first)})(?:{patterns})" for first, patterns in sorted(heads.items()))
+    return re.compile(
+        # With the first character on its own the search skips to it.
+        rf"[<`~{firsts}](?:(?<=<)(?:{angle})|{others}"
+        # Most code spans hold no sign of markup: this skips them.
+        r"|(?<=`)(?:(?<!\\`)(?P<span>[^`<\n]+`(?!`))|(?P<ticks>`*))|(?<=~)(?P<tildes>~~+))",
+        FLAGS,
+    )
+
+
+def _parse(text: str, grammar: Grammar, cap: int, cut: bool) -> dict[str, Any]:
+    outer = _outer(grammar)
+    state = State(text, grammar, cap, cut, outer)
+    fences: list[int] = []
+    position = 0
+    while found := outer.search(text, position):
+        group = found.lastgroup or ""
+        if group in ("ticks", "tildes"):
+            position = _ticks(state, fences, found)
+        else:
+            position = _HANDLERS.get(group, read_foreign)(state, found)
+        if len(state.dropped) + state.unread >= REFUSED_CALLS:
+            state.stop(position)
+            break
+    return state.result()
+
+
+_HANDLERS: Mapping[str, Callable[[State, re.Match[str]], int]] = {
+    "tag": read_tag,
+    "control": read_control,
+    "span": lambda _state, found: found.end(),
+}
+"""What handles a match of `_outer`, by the group that matched, unless it is a notation; it returns where to go on."""
+
+
+def _ticks(state: State, fences: list[int], found: re.Match[str]) -> int:
+    """Skip a quotation, or take the calls in a fence that announces them. `fences` are the lengths of open ones."""
+    start, end = found.span()
+    if fences and state.quotations.closes_fence(start, end, fences[-1]):
+        fences.pop()
+        state.prose.cut(start, end)
+        return end
+    quotation = state.quotations.at(start, end)
+    if quotation is None:
+        return len(state.text) if state.cut and state.quotations.is_open(start, end) else end
+    if quotation.fence in CALL_FENCES:
+        closing = (
+            state.text.rfind("\n", quotation.content, quotation.end - 1) + 1 if quotation.closed else quotation.end
+        )
+        taken = read_fence(state, start, quotation.content, max(closing, quotation.content), quotation.end)
+        if taken >= 0:
+            return taken
+        if _unwrap(state, quotation):
+            fences.append(end - start)
+            return quotation.content
+        if quotation.fence != "xml" and state.text[quotation.content : quotation.end].strip("`~ \n"):
+            excerpt = state.text[start : min(quotation.end, start + 40)]
+            state.give_up(f"Unread tool call {excerpt!r}: it holds no call of a tool", quotation.end)
+            return quotation.end
+    tool_tag = state.grammar.tag.search(state.text, end, quotation.end)
+    fenced = quotation.fence is not None
+    if tool_tag or (fenced and state.answer.claims.mentions_call(quotation.content, quotation.end)):
+        state.quoted += 1
+    return quotation.end
+
+
+def _unwrap(state: State, quotation: Quotation) -> bool:
+    """Remove the first line of a fence from the calls in it; False when it holds no call."""
+    first = state.outer.search(state.text, quotation.content, quotation.end)
+    if first is None or not (first.lastgroup == "tag" or notation_of(first.lastgroup)):
+        return False
+    if first[0][0] in "{[" and not state.answer.claims.calls_in_json(first.start()):
+        return False
+    state.prose.cut(quotation.start, quotation.content)
+    state.warnings.append(f"Unwrapped a ```{quotation.fence} fence: the calls in it were run")
+    return True
+
+
+FUNCTIONS = (Function("response_parse", 4, response_parse),)

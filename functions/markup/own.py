@@ -1,0 +1,159 @@
+"""The tags of the tools themselves, `<get path="b.md"/>`: each becomes a command, with what was repaired in it."""
+
+from __future__ import annotations
+
+import re
+
+from engine.functions.lazy import lazy_regex
+
+from .calls import command_of, command_of_arguments
+from .children import child_arguments, json_arguments, may_be_text
+from .cut import body_is_open, tag_is_open
+from .grammar import REASONING, skip_space
+from .state import State
+from .tags import Shape, Tag, decode_entities
+
+# Tools that need no body when they have a path: if another open tag follows directly, the slash was forgotten.
+_BODILESS = frozenset({"get", "rm", "cp", "mv"})
+_PAIR = r"\s+([^\s=<>/\"'`]+)=\"([^\"<]*)\""
+_PAIRS = lazy_regex(_PAIR)
+# What follows the name of an ordinary tag: all of a tag that ends with a slash, or an open tag and its body.
+_ORDINARY = lazy_regex(rf"(?P<attributes>(?:{_PAIR})*+)\s*(?:/>|>(?P<body>[^<]*+))")
+_NO_TAG = {
+    Shape.CUT: "the answer ends inside it, or a sign that ends a value of it is missing",
+    Shape.MENTION: "it has no '>' and no value",
+    Shape.ENDLESS: "it has more words and values than can be meant",
+}
+
+
+def read_tag(state: State, found: re.Match[str]) -> int:
+    """Take the tag that begins at `found`; return where reading goes on."""
+    name = found["name"].lower()
+    if found["slash"]:
+        return _stray_close(state, name, found)
+    ordinary = _ordinary(state, name, found)
+    if ordinary >= 0:
+        return ordinary
+    tag = state.reader.read(name, found.start(), found.end())
+    if state.cut and tag_is_open(tag, state.text):
+        return state.cut_off(name, {}, found.start(), found.end())
+    if tag.shape is not Shape.WHOLE:
+        return _broken(state, tag, found.end())
+    if tag.repairs:
+        told = "; ".join(tag.repairs)
+        state.warnings.append(f"Repaired {len(tag.repairs)} malformed attribute(s) in <{name}>: {told}")
+    if tag.closed:
+        return _emit(state, name, tag.attributes, None, tag.start, tag.end)
+    children = _children(state, tag)
+    return children if children >= 0 else _with_body(state, tag, found.end())
+
+
+def _ordinary(state: State, name: str, found: re.Match[str]) -> int:
+    """Read the call that `found` begins, if it is an ordinary one, in one step: its end, or -1 for any other.
+
+    An ordinary call has attributes of the form `name="value"` only, and either a slash or a body without `<`.
+    """
+    whole = _ORDINARY.match(state.text, found.end())
+    if whole is None:
+        return -1
+    end, body = whole.end(), whole["body"]
+    if body is not None:
+        close = f"</{name}>"
+        if not state.text.startswith(close, end):
+            return -1
+        end += len(close)
+    attributes: dict[str, str] = {}
+    for key, value in _PAIRS.findall(whole["attributes"]):
+        attributes.setdefault(key.lower(), decode_entities(value))
+    return _emit(state, name, attributes, body, found.start(), end)
+
+
+def _broken(state: State, tag: Tag, after_name: int) -> int:
+    """A tag that cannot be read. A call in the value of an attribute is not run, even if the value has no end."""
+    told = f"Unclosed <{tag.name}: {_NO_TAG[tag.shape]}; it was kept as text, not run"
+    claimed = 0
+    if tag.shape is Shape.ENDLESS and any(tag.attributes.values()):
+        claimed = len(state.text)
+    elif tag.shape is Shape.CUT:
+        claimed = tag.end
+    if claimed:
+        state.refuse(told)
+    else:  # a mention is ordinary text
+        state.warnings.append(told)
+    return claimed or after_name
+
+
+def _with_body(state: State, tag: Tag, after_name: int) -> int:
+    close = state.bodies.close_of(tag)
+    sibling = _holds_a_sibling(state, tag)
+    if state.cut and not sibling and (close is None or body_is_open(tag, close, state.bodies)):
+        return state.cut_off(tag.name, tag.attributes, tag.start, tag.end)
+    if close is None or sibling:
+        return _unclosed(state, tag, after_name)
+    return _emit(state, tag.name, tag.attributes, state.text[tag.end : close.start], tag.start, close.end)
+
+
+def _children(state: State, tag: Tag) -> int:
+    """Take a tag whose arguments are child elements: its end, or -1 where its body is a text."""
+    given = child_arguments(state.answer, tag)
+    if given is None:
+        return -1
+    if given.problem is None and given.closed:
+        return _take(state, tag.name, given.values, tag.start, given.end)
+    if may_be_text(tag) and state.bodies.close_of(tag) is not None:
+        return -1
+    if state.cut:
+        return state.cut_off(tag.name, tag.attributes, tag.start, tag.end)
+    end = len(state.text)  # a closing tag may be a part of the argument
+    excerpt = state.text[tag.start : tag.start + 40]
+    state.give_up(f"Malformed tool call {excerpt!r}: {given.problem or 'it holds more than its parameters'}", end)
+    return end
+
+
+def _take(state: State, name: str, arguments: object, start: int, end: int) -> int:
+    """Take a call with arguments by name."""
+    state.prose.cut(start, end)
+    if state.has_room(name):
+        state.add(command_of_arguments(name, arguments, state.text[start:end]))
+    return end
+
+
+def _holds_a_sibling(state: State, tag: Tag) -> bool:
+    return tag.name in _BODILESS and "path" in tag.attributes and state.recoveries.next_is_open_tag(tag)
+
+
+def _unclosed(state: State, tag: Tag, after_name: int) -> int:
+    recovery = state.recoveries.of(tag)
+    state.warnings.append(recovery.warning)
+    if recovery.mention:
+        return after_name
+    body = None if recovery.body_end is None else state.text[tag.end : recovery.body_end]
+    return _emit(state, tag.name, tag.attributes, body, tag.start, recovery.resume)
+
+
+def _stray_close(state: State, name: str, found: re.Match[str]) -> int:
+    end = skip_space(state.text, found.end())
+    end = end + 1 if state.text.startswith(">", end) else found.end()
+    state.prose.cut(found.start(), end)
+    if name in REASONING and not state.commands and not state.reasoning:
+        state.reasoning.append(state.prose.take())
+        state.warnings.append(f"Unopened </{name}>: the text before it was taken as reasoning")
+    else:
+        state.warnings.append(f"Mismatched </{name}>: it closes nothing; it was left out")
+    return end
+
+
+def _emit(state: State, name: str, attributes: dict[str, str], body: str | None, start: int, end: int) -> int:
+    if not attributes and body and body.lstrip()[:1] == "{" and (given := json_arguments(name, body)):
+        return _take(state, name, given, start, end)
+    state.prose.cut(start, end)
+    action = "think" if name in REASONING else name
+    known = action in state.grammar.names
+    if action != "think" and known and not state.has_room(action):
+        return end
+    command = command_of(action, attributes, body, state.text[start:end])
+    if action == "think" and command.body and command.body.strip():
+        state.reasoning.append(command.body.strip())
+    if known and (action != "think" or state.has_room(action)):
+        state.add(command)
+    return end

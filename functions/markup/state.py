@@ -1,0 +1,134 @@
+"""What the reading of one answer has found so far: commands, prose, reasoning, warnings."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Any
+
+from engine.functions.notations import Answer, answer_of
+
+from .bodies import Bodies
+from .calls import Command
+from .grammar import REASONING, Grammar
+from .prose import Prose, Quotations, said_in
+from .recovery import Recoveries
+from .tags import TagReader
+
+# Further warnings are only counted.
+_MAX_WARNINGS = 40
+
+
+class State:
+    """One reading of one answer; its helpers are made when they are first needed: ordinary tags need none of them."""
+
+    def __init__(self, text: str, grammar: Grammar, cap: int, cut: bool, outer: re.Pattern[str]) -> None:
+        self.text = text
+        self.grammar = grammar
+        self.cap = cap
+        self.cut = cut
+        self.outer = outer
+        self.commands: list[Command] = []
+        self.dropped: list[str] = []
+        self.warnings: list[str] = []
+        self.prose = Prose(text)
+        self.reasoning: list[str] = []
+        self.quoted = self.stripped = self.unread = 0
+        self.unread_from = -1
+
+    @cached_property
+    def reader(self) -> TagReader:
+        """Reads open tags."""
+        return TagReader(self.text, self.grammar)
+
+    @cached_property
+    def bodies(self) -> Bodies:
+        """Finds the ends of bodies."""
+        return Bodies(self.reader)
+
+    @cached_property
+    def answer(self) -> Answer:
+        """What other notations are read from."""
+        return answer_of(self.text, self.grammar)
+
+    @cached_property
+    def recoveries(self) -> Recoveries:
+        """Decides about tags that are not closed."""
+        return Recoveries(self.bodies, self.outer)
+
+    @cached_property
+    def quotations(self) -> Quotations:
+        """Finds code spans and fences."""
+        return Quotations(self.text)
+
+    def has_room(self, action: str) -> bool:
+        """May one more command be taken? If not, `action` is counted as dropped."""
+        if len(self.commands) < self.cap:
+            return True
+        self.dropped.append(action)
+        return False
+
+    def add(self, command: Command) -> None:
+        """Take `command`, for which there is room."""
+        self.warnings += command.notes
+        self.commands.append(command)
+
+    def give_up(self, what: str, end: int) -> None:
+        """Warn of a call that could not be read and whose text ends at `end`."""
+        reach = ", which goes to the end of the answer," if end == len(self.text) else ""
+        self.refuse(f"{what}; it was kept as text{reach} and nothing of it was done")
+
+    def refuse(self, warning: str) -> None:
+        """Warn of a call that is not run."""
+        self.unread += 1
+        self.warnings.append(warning)
+
+    def stop(self, position: int) -> None:
+        """Read nothing behind `position`."""
+        if self.text[position:].strip():
+            self.prose.cut(position, len(self.text))
+            self.unread_from = position
+
+    def cut_off(self, name: str, attributes: dict[str, str], start: int, end: int) -> int:
+        """Take everything from `start` on as one truncated command; its head ends at `end`."""
+        self.prose.cut(start, len(self.text))
+        action = "think" if name in REASONING else name
+        if action == "think" and (thought := self.text[end:].strip()):
+            self.reasoning.append(thought)
+        if action in self.grammar.names and self.has_room(action):
+            given = dict(attributes)
+            path, destination = given.pop("path", None), given.pop("to", None)
+            source = self.text[start:]
+            self.add(Command(action, path, destination, None, given, source, truncated=True))
+        return len(self.text)
+
+    def result(self) -> dict[str, Any]:
+        """All of it as one JSON object."""
+        self.prose.cut(len(self.text), len(self.text))
+        return {
+            "commands": [command.as_row() for command in self.commands],
+            "warnings": self._all_warnings(),
+            "unread": self.unread + len(self.dropped),
+            "text": said_in(self.prose.take()),
+            "reasoning": "\n".join(self.reasoning),
+        }
+
+    def _all_warnings(self) -> list[str]:
+        warnings = self.warnings[:_MAX_WARNINGS]
+        if len(self.warnings) > _MAX_WARNINGS:
+            warnings.append(f"{len(self.warnings) - _MAX_WARNINGS} more warnings were left out")
+        if self.quoted:
+            warnings.append(
+                f"Quoted in back-ticks or data: {self.quoted} passage(s) with tool tags were kept as text, not run"
+            )
+        if self.stripped:
+            warnings.append(f"Stripped {self.stripped} stray control token(s) such as <|x|>")
+        if self.dropped:
+            warnings.append(
+                f"Tool call limit ({self.cap}) reached: {len(self.dropped)} further call(s) were dropped,"
+                f" the first of them <{self.dropped[0]}>"
+            )
+        if self.unread_from >= 0:
+            rest = len(self.text) - self.unread_from
+            warnings.append(f"Too many calls that were not run: the last {rest} characters of the answer were not read")
+        return warnings

@@ -1,0 +1,1 @@
+"""The passages of files that may answer a question."""

@@ -1,0 +1,1 @@
+"""Command lines, read as a shell reads them."""

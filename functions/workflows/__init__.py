@@ -1,0 +1,1 @@
+"""Workflows: their texts, and the graph of their steps."""
