@@ -81,8 +81,9 @@ def abort(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Abort the active prompt of a run, also in another process, and end the background commands that it has kept. Queued
-    prompts stay.
+    """Abort the active prompt of a run, also in another process.
+
+    The background commands that it has kept end, too. Queued prompts stay.
 
     JSON has the run, whether it was doing anything, its status, and how many prompts are still in line.
 

@@ -12,6 +12,7 @@ from engine.errors import Conflict
 
 from .clear_errors import ClearErrors
 from .database import Bindings, Row, Store
+from .onlooker import Onlooker
 
 if TYPE_CHECKING:
     import apsw
@@ -33,7 +34,7 @@ class Borrower(Database):
         self.synchronous, self.read_only, self.trust = owner.synchronous, owner.read_only, owner.trust
         self.clock, self.rights, self.config, self.keys = owner.clock, owner.rights, owner.config, owner.keys
         self.given_models, self.given_tools = owner.given_models, owner.given_tools
-        self.kept_jobs = owner.kept_jobs
+        self.kept_jobs, self.onlooker = owner.kept_jobs, Onlooker()
         self.identity = pool.identity
         self.clear_errors = ClearErrors(owner.path)
         self._leaves_log = True
@@ -112,6 +113,7 @@ class Borrower(Database):
         super().close()
         if not self._closed:
             self._closed = True
+            self.onlooker.close()
             self._lender.leave()
 
     @contextmanager

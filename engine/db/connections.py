@@ -110,6 +110,13 @@ def connect_to_read(path: Path, clock: Clock) -> apsw.Connection:
     return connection
 
 
+def connect_beside(path: Path, clock: Clock, rights: Rights) -> apsw.Connection:
+    """A connection that only reads a file that this process has open for writing, and has the same functions."""
+    connection = _connected(str(path), apsw.SQLITE_OPEN_READONLY)
+    register(connection, clock, rights.confirmed, partial(known_files.is_beside, path))
+    return connection
+
+
 def remove_empty_log(path: Path) -> None:
     """Remove the empty -wal and -shm files that a reading connection made, unless another process uses them."""
     if log_size(path) == 0:

@@ -27,6 +27,7 @@ from .connections import MEMORY, connect_to_read, connect_to_write, has_log, is_
 from .header import check_header
 from .lines import Line, line_for
 from .locate import remove
+from .onlooker import Onlooker
 from .own_files import identity
 from .registration import Clock
 
@@ -95,6 +96,7 @@ class Store:
         self.config = config
         self.keys: Keys = Keys(files=config)
         self.kept_jobs: KeptJobs = KeptJobs()
+        self.onlooker: Onlooker = Onlooker()
         self.line: Line = line_for(self.place)
         self.rights = Rights(None if str(path) == MEMORY else self.place)
         check_header(self.path, read_only=read_only)
@@ -277,6 +279,7 @@ class Store:
 
     def call_door(self, door: str, **columns: Any) -> None:
         """Insert one row into verb_set, begin_turn or dispatch by the statement that they share."""
+        self.onlooker.note_door()
         self.execute(_CALL, {**_NOTHING, "door": door, **columns})
 
     def close(self) -> None:
@@ -286,6 +289,7 @@ class Store:
         if hasattr(self, "connection") and not self.clear_errors.is_inherited:
             # a function of an app that was given up may still be at work with it
             with self.clear_errors:
+                self.onlooker.close()
                 self.connection.close()
         if not self._leaves_log:
             self._leaves_log = True

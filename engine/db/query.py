@@ -83,15 +83,25 @@ def answer(
     """
     if len(query) > limits.SQL_TEXT_BYTES:
         raise Overflow(f"the query has more than {limits.SQL_TEXT_BYTES:,} characters; bind long texts as values")
+    with db.held():
+        connection = db.onlooker.connection_for(db)
+        try:
+            return _answer(db, connection, query, bindings, limit, seconds)
+        except ValidationError:
+            if connection is db.connection:
+                raise
+            # what an app made is known to its own connection alone: a function, an attached file
+            return _answer(db, db.connection, query, bindings, limit, seconds)
+
+
+def _answer(
+    db: Store, connection: apsw.Connection, query: str, bindings: Bindings, limit: int | None, seconds: float
+) -> Answer:
     refused: list[str] = []
     watch = _Watch(seconds)
     try:
-        with (
-            db.held(),
-            _confined(db.connection, refused, watch),
-            limits.Allowance(seconds, watch.is_over) as allowed,
-        ):
-            found = _fetched(db.connection, query, bindings, limit)
+        with _confined(connection, refused, watch), limits.Allowance(seconds, watch.is_over) as allowed:
+            found = _fetched(connection, query, bindings, limit)
     except (apsw.InterruptError, limits.Stopped) as error:
         raise watch.failure() from error
     except (apsw.TooBigError, apsw.NoMemError, MemoryError) as error:

@@ -22,9 +22,10 @@ from typing import Any
 
 import pytest
 from audit import audit
-from driving import DONE, GO_ON, Clock, fresh, heed_signals, script
+from driving import DONE, GO_ON, Clock, heed_signals, script
 from engine_cli import ENGINE, SECONDS, database, environment
 from engine_cli import engine as run_engine
+from fresh import fresh
 from terminal import Terminal
 from timing import wait_until
 
@@ -46,7 +47,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[engine.Database]:
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         yield db
 
 
@@ -116,7 +117,7 @@ def test_closing_the_file_ends_what_is_kept_however_it_resists(tmp_path: Path, r
         "trap '' TERM HUP INT; for i in 1 2 3; do (trap '' TERM HUP; setsid sleep 600 & echo $! >> pids) & done; "
         "wait; echo $$ >> pids; touch up; while :; do sleep 0.05; done"
     )
-    with fresh(tmp_path) as db:
+    with fresh() as db:
         keep(db, root, command)
         wait_until((root / "up").exists)
         again = db.again()
@@ -303,7 +304,7 @@ def test_the_command_stays_until_what_it_keeps_has_ended(folder: Path, model: st
     assert json.loads(said)["status"] == 200
     with engine.open(database(folder)) as db:
         path = str(db.value("select path from _process_paths where channel = 1"))
-    assert "up\n" in run_engine(folder, "stream", "demo", path).stdout
+    wait_until(lambda: "up\n" in run_engine(folder, "stream", "demo", path).stdout)
     assert "was kept and runs on" in run_engine(folder, "purge", "demo", "--yes").stderr
     (folder / "stop").touch()
     _, stderr = process.communicate(timeout=SECONDS)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import apsw
 import pytest
+from driving import script
 
 import engine
 from engine.db.query import answer, read_only_rows
@@ -152,3 +154,51 @@ def test_a_file_opened_for_reading_stays_so(tmp_path: Path) -> None:
     with engine.open(tmp_path / "t.db", read_only=True) as db:
         assert db.sql("select 1 as a") == [{"a": 1}]
         assert db.value("pragma query_only") == 1
+
+
+def _driven(db: engine.Database, run: str, folder: Path, query: str, seen: list[object]) -> engine.Result:
+    """Drive three turns, and ask `query` after each of them."""
+    texts = [f'<set path="known://a">{number}</set><update status="102">on</update>' for number in (1, 2)]
+    model = script(folder, *texts, '<update status="200">done</update>')
+
+    def ask(event: engine.Event) -> None:
+        if event["type"] == "turn":
+            seen.append(db.sql(query)[0]["found"])
+
+    return db.run("Go", run=run, model=model, on_event=ask)
+
+
+def test_a_query_between_turns_leaves_their_statements_compiled(tmp_path: Path) -> None:
+    compiled_anew: list[int] = []
+    seen: list[object] = []
+    with engine.open(tmp_path / "t.db") as db:
+        for run in ("first", "second"):
+            _driven(db, run, tmp_path, "select count(*) as found from turns", seen)
+        db.connection.trace_v2(
+            apsw.SQLITE_TRACE_PROFILE,
+            lambda event: (
+                "data_version" in event["sql"]  # that of the index of words, which is always made anew
+                or compiled_anew.append(event["stmt_status"]["SQLITE_STMTSTATUS_REPREPARE"])
+            ),
+        )
+        assert _driven(db, "third", tmp_path, "select count(*) as found from turns", seen).status == 200
+        db.connection.trace_v2(0, None)
+        assert seen == [*range(1, 10)]
+        assert compiled_anew
+        assert sum(compiled_anew) == 0
+        with pytest.raises(engine.PermissionDenied):
+            db.sql("delete from runs")
+    assert list(tmp_path.glob("t.db*")) == [tmp_path / "t.db"]
+
+
+def test_a_query_between_turns_knows_what_its_app_made(tmp_path: Path) -> None:
+    with engine.open(tmp_path / "t.db") as db:
+        db.connection.create_scalar_function("doubled", lambda value: 2 * value)
+        seen: list[object] = []
+        _driven(db, "first", tmp_path, "select doubled(count(*)) as found from turns", seen)
+        assert seen == [2, 4, 6]
+        with db.transaction():
+            db.insert("verb_set", run="second", path="run://second", body="Later")
+            assert db.sql("select count(*) as runs from runs") == [{"runs": 2}]
+        db.execute("create temp table runs (a)")
+        assert db.sql("select count(*) as runs from runs") == [{"runs": 0}]

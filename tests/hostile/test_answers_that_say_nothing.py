@@ -21,15 +21,15 @@ from engine.functions import limits
 from engine.functions.markup import answer as markup
 from engine.models import protocol, stuck
 
+OPEN = ("[TOOL_CALLS]", "[TOOL_CALLS]\u200b", "<tool_call>{}")
+"""Without their end: what stands behind them might be their text."""
 NOTHING = (
-    "[TOOL_CALLS]",
+    *OPEN,
     "[TOOL_CALLS][]",
-    "[TOOL_CALLS]\u200b",
     "[TOOL_REQUEST]{}[END_TOOL_REQUEST]",
     "<function_calls></function_calls>",
     "<function_calls>\n</function_calls>\n",
     "<tool_call>{}</tool_call>",
-    "<tool_call>{}",
     "<tool_call></tool_call>",
     "<tool_calls>[]</tool_calls>",
     "<tool_call>\n{}\n</tool_call>\n<tool_call>\n{}\n</tool_call>",
@@ -82,7 +82,7 @@ SOMETHING = (
 )
 
 
-@pytest.mark.parametrize("text", [" ".join(NOTHING), *NOTHING])
+@pytest.mark.parametrize("text", [" ".join(text for text in NOTHING if text not in OPEN), *NOTHING])
 def test_an_answer_that_says_nothing_has_no_text(text: str) -> None:
     parsed = json.loads(markup.response_parse(text, None, None) or "")
     assert parsed["text"] == ""

@@ -1,0 +1,50 @@
+"""The connection for queries that an app or a person wrote.
+
+To confine a query is to set an authorizer and a pragma, and with either SQLite compiles all statements of that connection
+anew, which for those of a turn takes longer than five turns. Where queries and turns come by turns, the queries get a
+connection of their own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import apsw
+
+from .connections import MEMORY, connect_beside
+
+if TYPE_CHECKING:
+    from .database import Store
+
+
+class Onlooker:
+    """The connection that answers the queries of one handle on a file: the handle's own, or one beside it."""
+
+    def __init__(self) -> None:
+        self._beside: apsw.Connection | None = None
+        self._was_asked = False
+        self._is_worth_it = False
+
+    def note_door(self) -> None:
+        """Note that the handle calls a door: a query before that has cost it its compiled statements."""
+        self._is_worth_it = self._is_worth_it or self._was_asked
+
+    def connection_for(self, db: Store) -> apsw.Connection:
+        """The connection that answers the next query.
+
+        It is the handle's own inside a transaction, whose rows nobody else sees, and for an app's temporary tables.
+        """
+        self._was_asked = True
+        if not self._is_worth_it or str(db.path) == MEMORY or db.connection.in_transaction or db.moved():
+            return db.connection
+        if db.connection.execute("select 1 from temp.sqlite_schema").get is not None:
+            return db.connection
+        if self._beside is None:
+            self._beside = connect_beside(db.path, db.clock, db.rights)
+        return self._beside
+
+    def close(self) -> None:
+        """Close the connection beside, where there is one."""
+        if self._beside is not None:
+            self._beside.close()
+            self._beside = None
