@@ -120,3 +120,14 @@ from (values
     ('xai', 'xai/grok-4'),
     ('cerebras', 'cerebras/gpt-oss-120b')
 );
+
+create view model_choices as
+-- The model that a prompt gets where it names none: that of its run, else the setting 'model'. The row whose run is
+-- null is that of a run that does not exist yet.
+select r.alias as run, coalesce(r.model, s.value) as model
+from runs as r
+join settings as s on s.name = 'model'
+union all
+select null, value
+from settings
+where name = 'model';

@@ -74,3 +74,15 @@ from (
         ) as tools
     from loops as l
 );
+
+create view turn_tools as
+-- The tools of a turn, for an adapter that calls tools natively, in the order in which the model is told of them.
+select
+    t.id as turn_id,
+    o.ordinal,
+    o.name,
+    o.meaning as description,
+    o.schema
+from turns as t
+join loop_tools as o on o.loop_id = t.loop_id
+where o.name not in (select u.name from _untold_tools as u where u.loop_id = t.loop_id);

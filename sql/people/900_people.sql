@@ -290,27 +290,3 @@ left join turns as t
         where w.run_id = r.id and l.sequence = 1
     )
 group by l.id;
-
-create view open_prompts as
--- The prompts that have not ended: 100 in line, 102 driven or to be resumed, 202 while their run waits for a decision.
--- A run that has none has ended: select * from open_prompts where run = 'demo'.
-select
-    r.alias as run,
-    l.sequence as loop,
-    case when l.status = 102 and r.status = 202 then 202 else l.status end as status,
-    l.prompt,
-    strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as created_at
-from loops as l
-join runs as r on r.id = l.run_id
-where l.status in (100, 102);
-
-create view model_choices as
--- The model that a prompt gets where it names none: that of its run, else the setting 'model'. The row whose run is
--- null is that of a run that does not exist yet.
-select r.alias as run, coalesce(r.model, s.value) as model
-from runs as r
-join settings as s on s.name = 'model'
-union all
-select null, value
-from settings
-where name = 'model';

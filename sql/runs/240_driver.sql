@@ -164,18 +164,6 @@ join loops as l on l.id = t.loop_id
 join _loop_ceilings as b on b.loop_id = l.id
 left join models as m on m.alias = coalesce(l.model, r.model);
 
-create view turn_tools as
--- The tools of a turn, for an adapter that calls tools natively, in the order in which the model is told of them.
-select
-    t.id as turn_id,
-    o.ordinal,
-    o.name,
-    o.meaning as description,
-    o.schema
-from turns as t
-join loop_tools as o on o.loop_id = t.loop_id
-where o.name not in (select u.name from _untold_tools as u where u.loop_id = t.loop_id);
-
 create view open_call as
 -- Say that the model is about to be asked: insert into open_call (turn_id). A turn that is not 'asking' opens no call.
 select turn_id
