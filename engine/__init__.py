@@ -34,11 +34,12 @@ __all__ = [
 
 if TYPE_CHECKING:
     from .api import Database
-    from .contract import Event, Options, Proposal, Result, Run
+    from .contract import Options, Proposal, Result, Run
     from .db.opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
     from .db.registration import register
     from .effects.outputs import Output
     from .errors import Conflict, EngineError, LeaseLost, NotFound, Overflow, PermissionDenied, ValidationError
+    from .events import Event
     from .history.undone import FileChange, Undone
     from .tools.decorating import tool
 
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
 else:  # a type checker would take any name for one that this function knows
     _MODULES = {
         "api": ("Database",),
-        "contract": ("Event", "Options", "Proposal", "Result", "Run"),
+        "contract": ("Options", "Proposal", "Result", "Run"),
+        "events": ("Event",),
         "errors": (
             "Conflict",
             "EngineError",

@@ -19,9 +19,10 @@ from .workflows.runs import WorkflowRuns
 if TYPE_CHECKING:
     from os import PathLike
 
-    from .contract import Event, OnDriver, OnEvent, OnProposal, Options, Proposal, Result, Run
+    from .contract import OnDriver, OnProposal, Options, Proposal, Result, Run
     from .db.handles import Handles
     from .db.pool import Pool
+    from .events import Event, OnEvent
     from .models.protocol import Model
 
 _T = TypeVar("_T")

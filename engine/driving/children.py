@@ -21,9 +21,10 @@ from .loop import Driver
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.contract import Event, OnEvent, OnProposal, Proposal
+    from engine.contract import OnProposal, Proposal
     from engine.db.database import Store
     from engine.effects.kept_output import KeptOutput
+    from engine.events import Event, OnEvent
 
 AtRest = Callable[[str], Sequence[str] | None]
 _LOOK_S = 0.1

@@ -15,9 +15,9 @@ from .runs import run_row
 from .threads import in_thread
 
 if TYPE_CHECKING:
-    from engine.contract import Event
     from engine.db.database import Store
     from engine.db.handles import Handles
+    from engine.events import Event
 
 _POLL_S = 0.05
 

@@ -26,9 +26,10 @@ from .preparing import prepare_loop, search_for_prompt
 from .progress import Progress, watched
 
 if TYPE_CHECKING:
-    from engine.contract import OnEvent, OnProposal, Proposal
+    from engine.contract import OnProposal, Proposal
     from engine.db.database import Row, Store
     from engine.effects.kept_output import KeptOutput
+    from engine.events import OnEvent
 
     from .children import Children
 

@@ -11,8 +11,8 @@ from engine.errors import Conflict
 from .prose import Answer, Teller, arrives, tool_names
 
 if TYPE_CHECKING:
-    from engine.contract import Event, OnEvent
     from engine.db.database import Row, Store
+    from engine.events import Event, OnEvent
     from engine.models.protocol import ModelError
 
 Told = TypeVar("Told")

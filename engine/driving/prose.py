@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from engine.functions.markup.answer import response_parse
 
 if TYPE_CHECKING:
-    from engine.contract import TextEvent
     from engine.db.database import Store
+    from engine.events import TextEvent
 
 _OPENERS = re.compile(r"[<\[{`~|]")
 """What a command, a quotation or a control token can begin with."""

@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from engine.contract import OnDriver, OnEvent, OnProposal, Options, Proposal, Result, Run, attributes_of, check_options
+from engine.contract import OnDriver, OnProposal, Options, Proposal, Result, Run, attributes_of, check_options
 from engine.errors import NotFound, ValidationError
+from engine.events import OnEvent
 from engine.functions.counts import counted
 from engine.project.root_names import note_root
 

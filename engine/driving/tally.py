@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engine.db.database import Store
-    from engine.packets.store import Section
+    from engine.packets.parts import Section
 
 _MARGIN = 0.98
 """A provider counts a little more than the text: the marks between messages, and parts that are not joined as here."""

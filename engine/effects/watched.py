@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError
 
-from .perform import Asked, process_row
+from .ending import Asked, process_row
 from .processes import ProcessResult, run_process
 
 if TYPE_CHECKING:

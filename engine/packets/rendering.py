@@ -12,7 +12,8 @@ from engine.models.protocol import Message
 from engine.schema.objects import quoted
 
 from .cuts import message_of
-from .store import PacketStore, Section, messages_before, messages_of
+from .parts import Section
+from .store import PacketStore, messages_before, messages_of
 
 if TYPE_CHECKING:
     from engine.db.database import Row, Store

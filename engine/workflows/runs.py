@@ -11,7 +11,8 @@ from engine.db.database import Row, Store
 if TYPE_CHECKING:
     from os import PathLike
 
-    from engine.contract import OnDriver, OnEvent, OnProposal, Options, Result, Run
+    from engine.contract import OnDriver, OnProposal, Options, Result, Run
+    from engine.events import OnEvent
 
 _CALLBACKS = dict.fromkeys(("on_event", "on_proposal", "on_driver"), "a function or None")
 

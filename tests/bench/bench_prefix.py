@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import mean
 
 import engine
-from engine.packets.store import split
+from engine.packets.parts import split
 
 from .notes import ACTS, Act, common, fill, write_script
 from .table import Line

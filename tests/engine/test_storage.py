@@ -15,7 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import engine
-from engine.packets.store import PacketStore, chunk_of, runs_of, stretches_of
+from engine.packets.parts import chunk_of, runs_of, stretches_of
+from engine.packets.store import PacketStore
 
 ENTRIES = 150
 BODY = 1000
