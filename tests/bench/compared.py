@@ -27,12 +27,17 @@ Figures = Iterator[tuple[str, str, float]]
 _ROUNDS = 3
 SPENT_IN = {
     "dispatch": [
-        ("engine.driving.loop", "Driver", "_dispatch"),
         ("engine.driving.dispatching", "Dispatcher", "dispatch"),
+        ("engine.dispatching", "Dispatcher", "dispatch"),
+        ("engine.loop", "Driver", "_dispatch"),
     ],
-    "packet": [("engine.packets.rendering", "Renderer", "offer")],
-    "render": [("engine.packets.rendering", "Renderer", "render")],
-    "store": [("engine.packets.store", "PacketStore", "store"), ("engine.kept", "Keeper", "store")],
+    "packet": [("engine.packets.rendering", "Renderer", "offer"), ("engine.packet", "Renderer", "offer")],
+    "render": [("engine.packets.rendering", "Renderer", "render"), ("engine.packet", "Renderer", "render")],
+    "store": [
+        ("engine.packets.store", "PacketStore", "store"),
+        ("engine.packet_store", "PacketStore", "store"),
+        ("engine.kept", "Keeper", "store"),
+    ],
     "commit": [("engine", "Database", "execute")],
 }
 """Where the shares of a turn are spent; a tree in which a name has changed has another one in the list."""
