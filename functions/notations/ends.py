@@ -47,6 +47,9 @@ _UNQUOTE = {
     for quote in ('<|"|>', "<escape>", '"""', "'''", '"', "'")
 }
 
+NO_LIST_END = "its list does not end"
+"""The problem of a list without a comma or bracket behind an item."""
+
 # How far before a token the end of an argument stands.
 _NEAR = 120
 
