@@ -39,7 +39,7 @@ _NO_END = "it does not end, and more follows"
 _BARRED = lazy_regex(rf"<{BAR}")
 _PYTHON_TAG = lazy_regex(r"<\|(?:python_|interpreter)", FLAGS)
 _ALL = lazy_regex(r"<\|recipient\|>\s*all\s*(?:<\|content\|>)?", FLAGS)
-_JSON_AGAIN = lazy_regex(r"\s*[;,]?\s*(?=\{)")
+_JSON_AGAIN = lazy_regex(r"\s*+(?:[;,]\s*+)?(?=\{)")
 
 
 class Wrapped:
