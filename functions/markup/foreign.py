@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.notations import Reading, notation_of
@@ -108,7 +109,8 @@ def _may_be_json(state: State, start: int) -> bool:
 def _cut_off(state: State, start: int, opened: int, reading: Reading | None) -> int:
     """Take the calls that are complete; the one from `opened` on is truncated."""
     if reading is not None and opened > start:
-        take(state, start, reading)
+        complete = [call for call in reading.calls if call.start < opened]
+        take(state, start, replace(reading, calls=complete, end=min(reading.end, opened)))
     name = called_tool(opened, state.text, state.grammar.names)
     return len(state.text) if name is None else state.cut_off(name, {}, opened, opened)
 

@@ -18,7 +18,7 @@ from engine.functions.notations.values import Values
 _COMPLETE = lazy_regex(rf"(?:[}}\])]|```|\w{BAR}>|</(?P<name>[\w:.-]+)>{NOISE})\s*\Z")
 _PLAIN = lazy_regex(r"[^<{\"']{0,200}")
 # Shows that the JSON before it goes on: a quote in one of its texts was not escaped.
-_CONTINUES = lazy_regex(r"[\s}\]]*,\s*\"[^\"\n]*\"\s*:|[ \t}\]]*,?[ \t]*\"")
+_CONTINUES = lazy_regex(r"[\s}\]]*+,\s*+\"[^\"\n]*+\"\s*+:|[ \t}\]]*+,?[ \t]*+\"")
 _REST = lazy_regex(r"[^<\"']{0,400}")
 _ARGUMENTS = r"\"(?:arguments|tool_input|action_input|tool_calls|tool_uses|toolCalls|function_?call|tool_call)\"\s*:"
 _WEAK_ARGUMENTS = r"\"(?:parameters|input|args|params|kwargs)\"\s*:"

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import FLAGS
-from engine.functions.notations.tokens import BAR, BAR_WORD, CLOSING, NOISE, PREFIX, SUFFIX, WRAPPERS
+from engine.functions.notations.tokens import BAR, BAR_WORD, CLOSING, CONTROLS, NOISE, OPENING, PREFIX, SUFFIX
 
 # Few words, for each makes a pattern of its own.
 _ELEMENT = lazy_regex(
@@ -38,7 +38,8 @@ ANY_END = lazy_regex(
 )
 """What opens and closes a wrapper between bars that has no end of its own."""
 _NOTHING = lazy_regex(
-    rf"(?:\s*{NOISE}(?:{CLOSING}|</{PREFIX}(?:{WRAPPERS}|invoke|function)\s*>))*+\s*{NOISE}\s*\Z", FLAGS
+    rf"(?:\s*+{NOISE}(?:{CLOSING}|</{PREFIX}[\w.-]{{1,40}}{SUFFIX}\s*+>|<(?:{OPENING}|{CONTROLS})))*+\s*+(?:{NOISE}\s*+)?\Z",
+    FLAGS,
 )
 _WORDS = lazy_regex(r"[^<>{}\[\]():`\u273f]*\Z")
 _QUOTE = lazy_regex(r"<\|\"\|>|<escape>|\"\"\"|(?<=[\s(=:\[,{])'''|\"|(?<=[\s(=:\[,{])'")
@@ -46,6 +47,9 @@ _UNQUOTE = {
     quote: lazy_regex(rf"\\.|{re.escape(quote)}" if quote[0] != "<" else re.escape(quote), re.DOTALL)
     for quote in ('<|"|>', "<escape>", '"""', "'''", '"', "'")
 }
+
+NO_LIST_END = "its list does not end"
+"""The problem of a list without a comma or bracket behind an item."""
 
 # How far before a token the end of an argument stands.
 _NEAR = 120
@@ -73,12 +77,12 @@ def _ends(closing: str, opening: str) -> re.Pattern[str]:
 
 
 def nothing_follows(text: str, position: int) -> bool:
-    """Does the text end at `position`, but for closing tokens?"""
+    """Does the text end at `position`, but for tokens and closing tags, with nothing between them?"""
     return _NOTHING.match(text, position) is not None
 
 
 def no_call_follows(text: str, position: int) -> bool:
-    """Does the text end at `position`, but for closing tokens, or for words that can be no call?"""
+    """Does nothing follow at `position`, or only words that can be no call?"""
     return nothing_follows(text, position) or _WORDS.match(text, position) is not None
 
 

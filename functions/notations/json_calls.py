@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import Grammar, skip_space
+from engine.functions.notations.ends import NO_LIST_END, nothing_follows
 from engine.functions.notations.notation import Answer, Reading
 from engine.functions.notations.pythonic import tool_before
 from engine.functions.notations.values import calls_in
@@ -83,7 +84,8 @@ def _is_schema(value: object) -> bool:
 def json_calls(answer: Answer, start: int, position: int, *, short: bool = False) -> Reading:
     """The calls of the JSON object or list at `position`; the text of the first begins at `start`.
 
-    Items are read one by one: those before a broken item are kept. With `short` an object may be `{"get": {…}}`.
+    Items are read one by one: those before a broken item are kept. An item without a comma or bracket behind it is kept
+    where nothing follows: an argument may have ended too early. With `short` an object may be `{"get": {…}}`.
     """
     text = answer.text
     if text[position] == "{":
@@ -99,12 +101,18 @@ def json_calls(answer: Answer, start: int, position: int, *, short: bool = False
         if not item.calls and not item.unknown:
             reading.problem = item.problem or "an item of its list holds no name and arguments"
             return reading
-        reading.calls += item.calls
-        reading.end = position = skip_space(text, item.end)
-        if not text.startswith((",", "]"), position):
-            reading.problem = "its list does not end"
+        ended = skip_space(text, item.end)
+        is_last = not text.startswith((",", "]"), ended)
+        if is_last and not nothing_follows(text, ended):
+            reading.problem = NO_LIST_END
             return reading
-        position += text.startswith(",", position)
+        if is_last:
+            reading.open_from = start if not reading.calls else position
+        reading.calls += item.calls
+        reading.end = ended
+        if is_last:
+            return reading
+        position = ended + text.startswith(",", ended)
 
 
 def _item(answer: Answer, start: int, position: int, short: bool) -> Reading:

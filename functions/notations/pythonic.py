@@ -12,10 +12,10 @@ from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import Grammar, begins_line, skip_space
+from engine.functions.notations.ends import NO_LIST_END, nothing_follows
 from engine.functions.notations.notation import UNREAD, Answer, Reading
 from engine.functions.notations.python_values import call_at
 
-_NO_END = "its list does not end"
 _MODULES = frozenset({"functions", "default_api", "tools", "api", "tool", "function", "client"})
 _NAMED_ARGUMENT = lazy_regex(r"\(\s*(?:\*\*|[A-Za-z_]\w*\s*=(?!=))")
 _TEXT_ARGUMENT = lazy_regex(r"\(\s*[\"']")
@@ -57,7 +57,7 @@ class Pythonic:
         if reading.problem is None or not answer.claims.names_tool(start + 1):
             return None
         bracket = answer.text.find("(", start)
-        if not (alone and (_NAMED_ARGUMENT.match(answer.text, bracket) or reading.problem == _NO_END)):
+        if not (alone and (_NAMED_ARGUMENT.match(answer.text, bracket) or reading.problem == NO_LIST_END)):
             return None  # the calls in the list are judged one by one
         reading.claimed = len(answer.text)
         return reading
@@ -69,7 +69,10 @@ def begins_python(text: str, position: int) -> bool:
 
 
 def python_calls(answer: Answer, start: int, position: int, limit: int = -1) -> Reading:
-    """The calls at `position`: a list, or a row of them up to `limit`; the first call's text begins at `start`."""
+    """The calls at `position`: a list, or a row of them up to `limit`; the first call's text begins at `start`.
+
+    A call of a list without a comma or bracket behind it is kept where nothing follows.
+    """
     text = answer.text
     listed = text.startswith("[", position)
     reading, position = Reading(position), position + listed
@@ -89,14 +92,18 @@ def python_calls(answer: Answer, start: int, position: int, limit: int = -1) -> 
             reading.problem = "its arguments are not literals in Python"
             return reading
         end = skip_space(text, call.end)
-        end += listed and text.startswith(",", end)
-        if listed and end == call.end and not text.startswith("]", end):
-            reading.problem = _NO_END
+        is_last = listed and not text.startswith((",", "]"), end)
+        if is_last and not nothing_follows(text, end):
+            reading.problem = NO_LIST_END
             return reading
-        one = answer.named(call.name, call.arguments, start if not reading.calls else position, call.end)
+        begin = start if not reading.calls else position
+        one = answer.named(call.name, call.arguments, begin, call.end)
         reading.calls += one.calls
         reading.unknown += one.unknown
-        reading.end, position = call.end, end
+        reading.end, position = call.end, end + (listed and text.startswith(",", end))
+        if is_last:
+            reading.open_from = begin
+            return reading
 
 
 def _skip(text: str, position: int) -> int:

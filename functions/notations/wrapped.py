@@ -33,12 +33,13 @@ _WORD = lazy_regex(
 _TYPE = lazy_regex(rf"\s*function\s*<{BAR}{BAR_WORD}{{0,40}}sep{BAR}>(?=\s*<)", FLAGS)
 _FENCE = lazy_regex(r"\s*```")
 _END = lazy_regex(rf"\s*(?:{CLOSING})", FLAGS)
+_BRACKETS = lazy_regex(r"(?<=[}\])])(?:\s*+[}\])]){1,4}")
 _HEAD = lazy_regex(rf"<(?:{OPENING})|\[TOOL_REQUEST\]", FLAGS)
 _NO_END = "it does not end, and more follows"
 _BARRED = lazy_regex(rf"<{BAR}")
 _PYTHON_TAG = lazy_regex(r"<\|(?:python_|interpreter)", FLAGS)
 _ALL = lazy_regex(r"<\|recipient\|>\s*all\s*(?:<\|content\|>)?", FLAGS)
-_JSON_AGAIN = lazy_regex(r"\s*[;,]?\s*(?=\{)")
+_JSON_AGAIN = lazy_regex(r"\s*+(?:[;,]\s*+)?(?=\{)")
 
 
 class Wrapped:
@@ -71,6 +72,7 @@ class Wrapped:
         if reading is None:
             foreign = _PYTHON_TAG.match(answer.text, start) is not None or answer.text.startswith("<", following)
             reading = Reading(following, problem=UNREAD if foreign else "it holds no call", foreign=foreign)
+        reading.end = _behind_brackets(answer, start, reading.end)
         reading = whole(answer, reading)
         if reading.problem is None and not _is_closed(answer, start, reading.end):
             if not no_call_follows(answer.text, reading.end):
@@ -150,6 +152,12 @@ def _word(answer: Answer, start: int, position: int) -> Reading | None:
     if given.problem is not None or not sure:
         return Reading(at, problem=given.problem or "it holds more than its arguments", behind=behind_pairs())
     return answer.named(name, given.values, start, given.end)
+
+
+def _behind_brackets(answer: Answer, start: int, position: int) -> int:
+    """The end of JSON or Python that ends at `position`, with brackets too many before the token that closes the wrapper."""
+    brackets = _BRACKETS.match(answer.text, position)
+    return brackets.end() if brackets and _is_closed(answer, start, brackets.end()) else position
 
 
 def _is_closed(answer: Answer, start: int, position: int) -> bool:

@@ -27,6 +27,18 @@ def told(text: str, cut: int | None = 1) -> list[tuple[str, bool]]:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        '[{"name": "get", "arguments": {"path": "a"}}, {"name": "sh", "arguments": {"command": "ls"}}',
+        "[get(path='a'), sh(command='ls')",
+    ],
+)
+def test_the_last_item_of_a_list_without_its_bracket_is_open_at_the_cut(text: str) -> None:
+    assert told(text) == [("get", False), ("sh", True)]
+    assert told(text, None) == [("get", False), ("sh", False)]
+
+
+@pytest.mark.parametrize(
     ("text", "action"),
     [
         ('<set path="config.py">\nA = 1\nB = 20\nC = ', "set"),

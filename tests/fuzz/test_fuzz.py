@@ -80,6 +80,14 @@ def test_time_grows_with_the_length_for_every_notation() -> None:
                 assert len(costs) < 10, (opener, costs)
 
 
+@pytest.mark.parametrize("space", [" ", "\n"])
+def test_white_space_behind_a_call_is_read_once(space: str) -> None:
+    """A search that tries each beginning of the space takes a thousand times as long."""
+    text = '<tool_call>{"name":"get","arguments":{}}' + space * 20_000
+    assert _cost(text + "x}") < 1
+    assert _cost(text + '",') < 1
+
+
 def _cost(text: str) -> float:
     began = time.thread_time()
     oracle.response_parse(text, None, None)
