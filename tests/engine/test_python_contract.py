@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -316,3 +318,12 @@ def test_an_app_attaches_an_engine_file_to_its_own_database(tmp_path: Path) -> N
     audit(tmp_path / "agent.db")
     with pytest.raises(engine.ValidationError, match="is not a name"):
         engine.attach(apsw.Connection(":memory:"), tmp_path / "agent.db", "a b")
+
+
+def test_one_import_is_enough_for_all_that_the_package_has() -> None:
+    """Nothing else has been imported, as in an app that catches `engine.errors.Conflict`."""
+    code = (
+        "import engine; assert engine.errors.Conflict is engine.Conflict; assert engine.contract.Run is engine.Run\n"
+        "assert not hasattr(engine, 'nothing') and not hasattr(engine, '_nothing') and not hasattr(engine, 'db.nothing')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
