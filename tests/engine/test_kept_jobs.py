@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 from audit import audit
-from driving import DONE, GO_ON, Clock, fresh, heed_signals, script
+from driving import DONE, GO_ON, Clock, heed_signals, opened, script
 from engine_cli import ENGINE, SECONDS, database, environment
 from engine_cli import engine as run_engine
 from terminal import Terminal
@@ -46,7 +46,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[engine.Database]:
-    with fresh(tmp_path) as db:
+    with opened(tmp_path) as db:
         yield db
 
 
@@ -116,7 +116,7 @@ def test_closing_the_file_ends_what_is_kept_however_it_resists(tmp_path: Path, r
         "trap '' TERM HUP INT; for i in 1 2 3; do (trap '' TERM HUP; setsid sleep 600 & echo $! >> pids) & done; "
         "wait; echo $$ >> pids; touch up; while :; do sleep 0.05; done"
     )
-    with fresh(tmp_path) as db:
+    with opened(tmp_path) as db:
         keep(db, root, command)
         wait_until((root / "up").exists)
         again = db.again()
@@ -241,12 +241,13 @@ def test_a_purge_and_a_rewind_are_refused_while_something_is_kept(db: engine.Dat
 
 def test_kept_jobs_count_and_end_like_any_other(db: engine.Database, root: Path) -> None:
     drive(db, root, "".join(KEEP.format(f"sleep 60{n}") for n in range(3)) + DONE)
-    drive(db, root, '<sh background="1" keep="1" timeout="1">sleep 700</sh>' + KEEP.format("sleep 701") + GO_ON, DONE)
-    assert db.value("select count(*) from commands where outcome = 'conflict'") == 1
-    timed = "select outcome from jobs as j join effects as f on f.id = j.effect_id where f.detail like '%sleep 700%'"
-    wait_until(lambda: db.value(timed) == "timeout")
-    drive(db, root, '<sh background="1" keep="false">sleep 702</sh>' + DONE)
+    drive(db, root, '<sh background="1" keep="1" timeout="1">sleep 700</sh>' + DONE)
+    wait_until(lambda: db.value("select count(*) from jobs where outcome = 'timeout'") == 1)
+    drive(db, root, '<sh background="1" keep="false">sleep 701</sh>' + DONE)
     assert db.value(ALIVE) == 3
+    drive(db, root, KEEP.format("sleep 702") + KEEP.format("sleep 703") + GO_ON, DONE)
+    assert db.value("select count(*) from commands where outcome = 'conflict'") == 1
+    assert db.value(ALIVE) == 4
 
 
 def test_what_could_not_be_recorded_is_recorded_when_the_run_goes_on(db: engine.Database, root: Path) -> None:
@@ -303,6 +304,7 @@ def test_the_command_stays_until_what_it_keeps_has_ended(folder: Path, model: st
     assert json.loads(said)["status"] == 200
     with engine.open(database(folder)) as db:
         path = str(db.value("select path from _process_paths where channel = 1"))
+        wait_until(lambda: "up\n" in "".join(piece["text"] for piece in db.stream("demo", path, follow=False)))
     assert "up\n" in run_engine(folder, "stream", "demo", path).stdout
     assert "was kept and runs on" in run_engine(folder, "purge", "demo", "--yes").stderr
     (folder / "stop").touch()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from driving import fresh
+from driving import opened
 from test_every_string import DOORS, begun, state
 
 from engine.errors import EngineError
@@ -21,7 +21,7 @@ LINE = 20_000
 
 
 def test_no_value_of_a_door_raises_what_nobody_worded(tmp_path: Path) -> None:
-    with fresh(tmp_path) as db:
+    with opened(tmp_path) as db:
         before = begun(db, tmp_path)
         heads = db.rows("select * from _invariant_heads")
         columns = [
