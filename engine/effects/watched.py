@@ -14,13 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.db.database import Store
 from engine.errors import EngineError
 
 from .perform import Asked, process_row
 from .processes import ProcessResult, run_process
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
+    from engine.db.database import Row
     from engine.driving.identity import ProcessIdentity
 
     from .channels import OnBytes
@@ -90,7 +91,9 @@ class Watched:
         with self._lock:
             if self._closing.is_set():
                 return None
-            self._db = self._db or db.beside()
+            if self._db is None:
+                # one of a pool would keep alive the handle that these end with
+                self._db = Store.beside(db) if self._kept else db.beside()
             self._running = {each: running for each, running in self._running.items() if running[1].is_alive()}
             self._running[job.effect_id] = (job.effect["run_id"], thread)  # first: a signal may end the waiting
             _here.add((self._db.place, job.effect_id))

@@ -10,6 +10,7 @@ spec: @kept_jobs
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import signal
 import sqlite3
@@ -207,6 +208,22 @@ def test_what_an_async_run_keeps_lives_as_long_as_the_file(tmp_path: Path, root:
         return (root / "pid").read_text()
 
     assert is_gone(asyncio.run(work()))
+    with engine.open(tmp_path / "t.db") as db:
+        assert db.value("select outcome from jobs") == "interrupted"
+
+
+def test_what_a_child_keeps_ends_with_the_last_handle(tmp_path: Path, root: Path) -> None:
+    """The handle of the child is one of a pool, which knows the handle that was opened."""
+    db = engine.open(tmp_path / "t.db")
+    part = script(tmp_path, KEEP.format("sleep 600") + DONE)
+    db.insert("models", alias="part", actual=part, created_at=0)
+    drive(db, root, f'<subtask model="part">Serve</subtask>{GO_ON}', DONE, max_depth=1)
+    watched = db.kept_jobs.watched
+    assert watched is not None
+    assert len(watched.alive()) == 1
+    del db
+    gc.collect()
+    wait_until(lambda: not watched.alive())
     with engine.open(tmp_path / "t.db") as db:
         assert db.value("select outcome from jobs") == "interrupted"
 
