@@ -30,7 +30,7 @@ from terminal import Terminal
 from timing import wait_until
 
 import engine
-from engine.errors import Conflict
+from engine.errors import Conflict, NotFound
 
 ALIVE = "select count(*) from jobs where ended_at is null"
 PID = "echo $$ > pid; "
@@ -236,6 +236,8 @@ def test_an_abort_ends_what_a_run_and_its_children_keep(db: engine.Database, roo
     )
     assert db.value(ALIVE) == 2
     assert db.value("select count(distinct run_id) from jobs") == 2
+    with pytest.raises(NotFound, match="'nobody': there is no such run"):
+        db.insert("end_kept_jobs", run="nobody")
     db.abort("demo", "enough")
     db.kept_jobs.wait()
     notes = db.tuples("select outcome, json_extract(detail, '$.note') from jobs")
