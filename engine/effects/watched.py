@@ -76,7 +76,7 @@ class Watched:
         self._kept = kept
         self._db: Store | None = None
         self._lock = threading.Lock()
-        self._closing = threading.Event()
+        self._closing = False
         self._pid = os.getpid()
         self._running: dict[int, tuple[int, threading.Thread]] = {}
 
@@ -89,7 +89,7 @@ class Watched:
             target=self._watch, args=(job,), name=f"job {job.effect_id}", daemon=self._kept or None
         )
         with self._lock:
-            if self._closing.is_set():
+            if self._closing:
                 return None
             if self._db is None:
                 # one of a pool would keep alive the handle that these end with
@@ -126,7 +126,7 @@ class Watched:
 
     def stop(self) -> None:
         """Have all of them end, from another thread or a signal handler."""
-        self._closing.set()
+        self._closing = True  # no lock: a signal may come while this thread stops them
 
     def close(self) -> None:
         """End all of them and wait for that; a process that was forked has none of them."""
@@ -149,7 +149,7 @@ class Watched:
             job.kept.close()
 
     def _watch(self, job: Job) -> None:
-        asked = _Ending(job.stopped, self._closing, partial(self._value, TO_END, job.effect_id))
+        asked = _Ending(job.stopped, lambda: self._closing, partial(self._value, TO_END, job.effect_id))
         try:
             with job.place.confine() as confined:
                 result = run_process(
@@ -231,9 +231,9 @@ class Watched:
 class _Ending(Asked):
     """Whether a job shall end: as for any process, or because those that it is watched with are ended."""
 
-    def __init__(self, stopped: threading.Event, closing: threading.Event, asks: Callable[[], str | None]) -> None:
+    def __init__(self, stopped: threading.Event, closing: Callable[[], bool], asks: Callable[[], str | None]) -> None:
         super().__init__(stopped, asks)
         self._closing = closing
 
     def is_set(self) -> bool:
-        return self._closing.is_set() or super().is_set()
+        return self._closing() or super().is_set()

@@ -356,6 +356,25 @@ def test_a_signal_ends_what_the_command_keeps(folder: Path, model: str, number: 
     assert is_gone((folder / "pid").read_text())
 
 
+def test_a_signal_while_what_is_kept_is_ended_does_not_wait_for_itself() -> None:
+    """It comes at each line that ending them takes."""
+    code = """
+import os, signal, sys
+from engine.effects.watched import Watched
+for at in range(12):
+    kept, lines = Watched(kept=True), iter(range(99))
+    signal.signal(signal.SIGINT, lambda *_: kept.stop())
+    def trace(frame, event, _):
+        if event == "line" and next(lines, 99) == at:
+            os.kill(os.getpid(), signal.SIGINT)
+        return trace
+    sys.settrace(trace)
+    kept.close()
+    sys.settrace(None)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=SECONDS)
+
+
 def test_not_to_wait_ends_what_is_kept_at_once(folder: Path, model: str) -> None:
     done = run_engine(folder, "run", *OPTIONS, "--model", model, "--no-wait", "Go")
     assert done.returncode == 0
