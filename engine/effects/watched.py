@@ -175,6 +175,10 @@ class Watched:
         finally:
             job.settled.set()
             self._let_go(job)
+            with self._lock:
+                self._running.pop(job.effect_id, None)
+                if self._closing and not self._running and self._db is not None:
+                    self._db.close()  # nobody else does where the handle that these end with was lost
 
     def _started(self, job: Job, identity: ProcessIdentity) -> None:
         self._insert("start_job", effect_id=job.effect_id, identity=identity.to_json(), lease=job.token)

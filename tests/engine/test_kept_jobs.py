@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
 import signal
 import sqlite3
 import subprocess
@@ -224,6 +225,7 @@ def test_what_a_child_keeps_ends_with_the_last_handle(tmp_path: Path, root: Path
     del db
     gc.collect()
     wait_until(lambda: not watched.alive())
+    assert str(tmp_path / "t.db") not in [os.path.realpath(each) for each in Path("/proc/self/fd").iterdir()]
     with engine.open(tmp_path / "t.db") as db:
         assert db.value("select outcome from jobs") == "interrupted"
 
