@@ -71,12 +71,18 @@ else:  # a type checker would take any name for one that this function knows
             from importlib.metadata import version  # slow to import, and seldom asked for
 
             return version("engine")
-        if name not in _PLACES:
-            raise AttributeError(f"module 'engine' has no attribute {name!r}")
         from importlib import import_module
 
-        found = globals()[name] = getattr(import_module(f"engine.{_PLACES[name]}"), name)
-        return found
+        if name in _PLACES:
+            found = globals()[name] = getattr(import_module(f"engine.{_PLACES[name]}"), name)
+            return found
+        if not name.startswith("_"):  # a module: 'import engine' is enough for engine.errors
+            try:
+                return import_module(f"engine.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"engine.{name}":
+                    raise
+        raise AttributeError(f"module 'engine' has no attribute {name!r}")
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})

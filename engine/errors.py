@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class EngineError(Exception):
     """The engine refuses something or cannot do it.
@@ -17,6 +19,10 @@ class EngineError(Exception):
             self.status = status
         self.message: str = message
         super().__init__(f"{self.status} {message}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Come out of a pickle, and so from another process, as it went in: kinds differ in what they are made from."""
+        return _as_it_was, (type(self), self.args, self.__dict__)
 
 
 class ValidationError(EngineError):
@@ -54,6 +60,12 @@ class Overflow(EngineError):  # noqa: N818
 
 
 _BY_STATUS = {kind.status: kind for kind in (ValidationError, PermissionDenied, NotFound, Conflict, Overflow)}
+
+
+def _as_it_was(kind: type[EngineError], args: tuple[Any, ...], state: dict[str, Any]) -> EngineError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 def error_for(status: int, message: str) -> EngineError:

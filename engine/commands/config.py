@@ -83,6 +83,8 @@ def config(
     said = {name: value for name, _, value in (word.partition("=") for word in changes)}
     given = {name: value for name, value in said.items() if value} | dict.fromkeys(empty or [], "")
     unset = [*(unset or []), *(name for name, value in said.items() if not value)]
+    if emptied := next((name for name in empty or [] if said.get(name)), None):
+        raise typer.BadParameter(f"{emptied} is set and emptied at once")
     if twice := next((name for name in unset if name in given), None):
         raise typer.BadParameter(f"{twice} is set and unset at once")
     if confirm:

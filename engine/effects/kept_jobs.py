@@ -60,3 +60,5 @@ class KeptJobs:
     def __del__(self) -> None:
         """Have them end where nobody has a handle on the file any more; that is not waited for."""
         self.stop()
+        if self.watched and not self.watched.alive():
+            self.watched.close()

@@ -14,13 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.db.database import Store
 from engine.errors import EngineError
 
 from .ending import Asked, process_row
 from .processes import ProcessResult, run_process
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
+    from engine.db.database import Row
     from engine.driving.identity import ProcessIdentity
 
     from .channels import OnBytes
@@ -75,7 +76,7 @@ class Watched:
         self._kept = kept
         self._db: Store | None = None
         self._lock = threading.Lock()
-        self._closing = threading.Event()
+        self._closing = False
         self._pid = os.getpid()
         self._running: dict[int, tuple[int, threading.Thread]] = {}
 
@@ -88,9 +89,11 @@ class Watched:
             target=self._watch, args=(job,), name=f"job {job.effect_id}", daemon=self._kept or None
         )
         with self._lock:
-            if self._closing.is_set():
+            if self._closing:
                 return None
-            self._db = self._db or db.beside()
+            if self._db is None:
+                # one of a pool would keep alive the handle that these end with
+                self._db = Store.beside(db) if self._kept else db.beside()
             self._running = {each: running for each, running in self._running.items() if running[1].is_alive()}
             self._running[job.effect_id] = (job.effect["run_id"], thread)  # first: a signal may end the waiting
             _here.add((self._db.place, job.effect_id))
@@ -123,7 +126,7 @@ class Watched:
 
     def stop(self) -> None:
         """Have all of them end, from another thread or a signal handler."""
-        self._closing.set()
+        self._closing = True  # no lock: a signal may come while this thread stops them
 
     def close(self) -> None:
         """End all of them and wait for that; a process that was forked has none of them."""
@@ -146,7 +149,7 @@ class Watched:
             job.kept.close()
 
     def _watch(self, job: Job) -> None:
-        asked = _Ending(job.stopped, self._closing, partial(self._value, TO_END, job.effect_id))
+        asked = _Ending(job.stopped, lambda: self._closing, partial(self._value, TO_END, job.effect_id))
         try:
             with job.place.confine() as confined:
                 result = run_process(
@@ -172,6 +175,10 @@ class Watched:
         finally:
             job.settled.set()
             self._let_go(job)
+            with self._lock:
+                self._running.pop(job.effect_id, None)
+                if self._closing and not self._running and self._db is not None:
+                    self._db.close()  # nobody else does where the handle that these end with was lost
 
     def _started(self, job: Job, identity: ProcessIdentity) -> None:
         self._insert("start_job", effect_id=job.effect_id, identity=identity.to_json(), lease=job.token)
@@ -228,9 +235,9 @@ class Watched:
 class _Ending(Asked):
     """Whether a job shall end: as for any process, or because those that it is watched with are ended."""
 
-    def __init__(self, stopped: threading.Event, closing: threading.Event, asks: Callable[[], str | None]) -> None:
+    def __init__(self, stopped: threading.Event, closing: Callable[[], bool], asks: Callable[[], str | None]) -> None:
         super().__init__(stopped, asks)
         self._closing = closing
 
     def is_set(self) -> bool:
-        return self._closing.is_set() or super().is_set()
+        return self._closing() or super().is_set()

@@ -206,7 +206,7 @@ where false;
 
 create view end_kept_jobs as
 -- Ask for the end of the background commands that a run and the runs below it have kept: insert into end_kept_jobs (run,
--- reason). An abort by 'engine abort' or by an app does it, too.
+-- reason). 'engine abort' and db.abort do it, too; a verb_set that cancels the run does not.
 select alias as run, null as reason
 from runs
 where false;

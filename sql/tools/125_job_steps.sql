@@ -220,6 +220,8 @@ end;
 create trigger end_kept_jobs__ask
 instead of insert on end_kept_jobs
 begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
     insert into process_cancels (effect_id, asked_by, reason, created_at)
     select k.effect_id, 'an abort', new.reason, now()
     from _kept_jobs as k

@@ -77,6 +77,7 @@ def test_no_value_takes_back_what_a_user_said(folder: Path) -> None:
         (["nope="], 2, "none of that name"),
         (["--empty", "max_strikes"], 2, "max_strikes: is needed"),
         (["max_strikes=4", "--unset", "max_strikes"], 2, "max_strikes is set and unset at once"),
+        (["instruction_files=A.md", "--empty", "instruction_files"], 2, "instruction_files is set and emptied at once"),
         (["max_strikes", "4"], 2, "max_strikes=4"),
     ],
 )

@@ -10,7 +10,9 @@ spec: @kept_jobs
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import os
 import signal
 import sqlite3
 import subprocess
@@ -22,15 +24,14 @@ from typing import Any
 
 import pytest
 from audit import audit
-from driving import DONE, GO_ON, Clock, heed_signals, script
+from driving import DONE, GO_ON, Clock, heed_signals, opened, script
 from engine_cli import ENGINE, SECONDS, database, environment
 from engine_cli import engine as run_engine
-from fresh import fresh
 from terminal import Terminal
 from timing import wait_until
 
 import engine
-from engine.errors import Conflict
+from engine.errors import Conflict, NotFound
 
 ALIVE = "select count(*) from jobs where ended_at is null"
 PID = "echo $$ > pid; "
@@ -47,7 +48,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[engine.Database]:
-    with fresh() as db:
+    with opened(tmp_path) as db:
         yield db
 
 
@@ -117,7 +118,7 @@ def test_closing_the_file_ends_what_is_kept_however_it_resists(tmp_path: Path, r
         "trap '' TERM HUP INT; for i in 1 2 3; do (trap '' TERM HUP; setsid sleep 600 & echo $! >> pids) & done; "
         "wait; echo $$ >> pids; touch up; while :; do sleep 0.05; done"
     )
-    with fresh() as db:
+    with opened(tmp_path) as db:
         keep(db, root, command)
         wait_until((root / "up").exists)
         again = db.again()
@@ -212,6 +213,23 @@ def test_what_an_async_run_keeps_lives_as_long_as_the_file(tmp_path: Path, root:
         assert db.value("select outcome from jobs") == "interrupted"
 
 
+def test_what_a_child_keeps_ends_with_the_last_handle(tmp_path: Path, root: Path) -> None:
+    """The handle of the child is one of a pool, which knows the handle that was opened."""
+    db = engine.open(tmp_path / "t.db")
+    part = script(tmp_path, KEEP.format("sleep 600") + DONE)
+    db.insert("models", alias="part", actual=part, created_at=0)
+    drive(db, root, f'<subtask model="part">Serve</subtask>{GO_ON}', DONE, max_depth=1)
+    watched = db.kept_jobs.watched
+    assert watched is not None
+    assert len(watched.alive()) == 1
+    del db
+    gc.collect()
+    wait_until(lambda: not watched.alive())
+    assert str(tmp_path / "t.db") not in [os.path.realpath(each) for each in Path("/proc/self/fd").iterdir()]
+    with engine.open(tmp_path / "t.db") as db:
+        assert db.value("select outcome from jobs") == "interrupted"
+
+
 def test_an_abort_ends_what_a_run_and_its_children_keep(db: engine.Database, root: Path) -> None:
     part = script(root.parent, KEEP.format("sleep 600") + DONE)
     db.insert("models", alias="part", actual=part, created_at=0)
@@ -220,6 +238,8 @@ def test_an_abort_ends_what_a_run_and_its_children_keep(db: engine.Database, roo
     )
     assert db.value(ALIVE) == 2
     assert db.value("select count(distinct run_id) from jobs") == 2
+    with pytest.raises(NotFound, match="'nobody': there is no such run"):
+        db.insert("end_kept_jobs", run="nobody")
     db.abort("demo", "enough")
     db.kept_jobs.wait()
     notes = db.tuples("select outcome, json_extract(detail, '$.note') from jobs")
@@ -242,12 +262,13 @@ def test_a_purge_and_a_rewind_are_refused_while_something_is_kept(db: engine.Dat
 
 def test_kept_jobs_count_and_end_like_any_other(db: engine.Database, root: Path) -> None:
     drive(db, root, "".join(KEEP.format(f"sleep 60{n}") for n in range(3)) + DONE)
-    drive(db, root, '<sh background="1" keep="1" timeout="1">sleep 700</sh>' + KEEP.format("sleep 701") + GO_ON, DONE)
-    assert db.value("select count(*) from commands where outcome = 'conflict'") == 1
-    timed = "select outcome from jobs as j join effects as f on f.id = j.effect_id where f.detail like '%sleep 700%'"
-    wait_until(lambda: db.value(timed) == "timeout")
-    drive(db, root, '<sh background="1" keep="false">sleep 702</sh>' + DONE)
+    drive(db, root, '<sh background="1" keep="1" timeout="1">sleep 700</sh>' + DONE)
+    wait_until(lambda: db.value("select count(*) from jobs where outcome = 'timeout'") == 1)
+    drive(db, root, '<sh background="1" keep="false">sleep 701</sh>' + DONE)
     assert db.value(ALIVE) == 3
+    drive(db, root, KEEP.format("sleep 702") + KEEP.format("sleep 703") + GO_ON, DONE)
+    assert db.value("select count(*) from commands where outcome = 'conflict'") == 1
+    assert db.value(ALIVE) == 4
 
 
 def test_what_could_not_be_recorded_is_recorded_when_the_run_goes_on(db: engine.Database, root: Path) -> None:
@@ -304,7 +325,8 @@ def test_the_command_stays_until_what_it_keeps_has_ended(folder: Path, model: st
     assert json.loads(said)["status"] == 200
     with engine.open(database(folder)) as db:
         path = str(db.value("select path from _process_paths where channel = 1"))
-    wait_until(lambda: "up\n" in run_engine(folder, "stream", "demo", path).stdout)
+        wait_until(lambda: "up\n" in "".join(piece["text"] for piece in db.stream("demo", path, follow=False)))
+    assert "up\n" in run_engine(folder, "stream", "demo", path).stdout
     assert "was kept and runs on" in run_engine(folder, "purge", "demo", "--yes").stderr
     (folder / "stop").touch()
     _, stderr = process.communicate(timeout=SECONDS)
@@ -334,6 +356,25 @@ def test_a_signal_ends_what_the_command_keeps(folder: Path, model: str, number: 
     assert process.returncode == 0
     assert "was ended" in said
     assert is_gone((folder / "pid").read_text())
+
+
+def test_a_signal_while_what_is_kept_is_ended_does_not_wait_for_itself() -> None:
+    """It comes at each line that ending them takes."""
+    code = """
+import os, signal, sys
+from engine.effects.watched import Watched
+for at in range(12):
+    kept, lines = Watched(kept=True), iter(range(99))
+    signal.signal(signal.SIGINT, lambda *_: kept.stop())
+    def trace(frame, event, _):
+        if event == "line" and next(lines, 99) == at:
+            os.kill(os.getpid(), signal.SIGINT)
+        return trace
+    sys.settrace(trace)
+    kept.close()
+    sys.settrace(None)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=SECONDS)
 
 
 def test_not_to_wait_ends_what_is_kept_at_once(folder: Path, model: str) -> None:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
 import sqlite3
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -18,6 +21,7 @@ from driving import DONE, GO_ON, START_MS, Clock, begin, script
 from fresh import fresh
 
 import engine
+from engine.trust.known_files import ForeignFile
 
 NOTE = '<set path="known://a">x</set>'
 
@@ -316,3 +320,21 @@ def test_an_app_attaches_an_engine_file_to_its_own_database(tmp_path: Path) -> N
     audit(tmp_path / "agent.db")
     with pytest.raises(engine.ValidationError, match="is not a name"):
         engine.attach(apsw.Connection(":memory:"), tmp_path / "agent.db", "a b")
+
+
+def test_one_import_is_enough_for_all_that_the_package_has() -> None:
+    """Nothing else has been imported, as in an app that catches `engine.errors.Conflict`."""
+    code = (
+        "import engine; assert engine.errors.Conflict is engine.Conflict; assert engine.contract.Run is engine.Run\n"
+        "assert not hasattr(engine, 'nothing') and not hasattr(engine, '_nothing') and not hasattr(engine, 'db.nothing')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_errors_come_out_of_a_pickle_as_they_went_in(tmp_path: Path) -> None:
+    """An app that uses processes gets them so; one that cannot be made again breaks its pool."""
+    foreign = ForeignFile(tmp_path / "a.db", [("model", "demo", "asks a model")])
+    for error in (engine.Conflict("demo: is driven"), engine.EngineError("teapot", 418), foreign):
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), again.status) == (type(error), str(error), error.status)
+        assert again.__dict__ == error.__dict__
