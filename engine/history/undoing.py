@@ -25,11 +25,11 @@ _PLANNED = 100
 _MOST_LEFT = 200
 """Ignored files that are listed."""
 
+# these queries name the run by its number: then SQLite reads of the views only what is of that run
 _UNDO_PLAN = """
     select p.plan
-    from runs as r
-    join _undo_plans as p on p.run_id = r.id
-    where r.alias = :run and p.way = :way and p.turn is :turn
+    from _undo_plans as p
+    where p.run_id = :run_id and p.way = :way and p.turn is :turn
 """
 _UNDO_FILES = """
     select
@@ -40,13 +40,12 @@ _UNDO_FILES = """
                 then edit_diff(f.path, z.body, b.body)
         end as since,
         k.child
-    from runs as r
-    join _undo_files as f on f.run_id = r.id and f.way = :way and f.turn is :turn
+    from _undo_files as f
     left join contents as b on b.id = f.content_now
     left join contents as a on a.id = f.content_then
     left join contents as z on z.id = f.content_left
-    left join _undo_children as k on k.run_id = r.id and k.way = f.way and k.turn is f.turn and k.path = f.path
-    where r.alias = :run
+    left join _undo_children as k on k.run_id = f.run_id and k.way = f.way and k.turn is f.turn and k.path = f.path
+    where f.run_id = :run_id and f.way = :way and f.turn is :turn
     order by f.path
 """
 _REWIND_FILES = """
@@ -54,18 +53,16 @@ _REWIND_FILES = """
         f.path, f.change, f.hash_now, f.leads_to, a.body as text, f.executable, f.stays,
         case when f.stays is null then edit_diff(f.path, b.body, a.body) end as diff,
         null as since, f.child
-    from runs as r
-    join _rewind_files as f on f.run_id = r.id and f.turn = :turn
+    from _rewind_files as f
     left join contents as b on b.id = f.content_now
     left join contents as a on a.id = f.content_then
-    where r.alias = :run
+    where f.run_id = :run_id and f.turn = :turn
     order by f.path
 """
 _REWIND_PLAN = """
     select p.plan
-    from runs as r
-    join _rewind_plans as p on p.run_id = r.id
-    where r.alias = :run and p.turn = :turn
+    from _rewind_plans as p
+    where p.run_id = :run_id and p.turn = :turn
 """
 _PROJECT = """
     select p.id as project_id, p.root
@@ -80,15 +77,14 @@ _EDITS = """
             else k.action || coalesce(' ' || k.path, '') || coalesce(', turn ' || t.sequence, '')
                 || coalesce(' of ' || b.alias, '')
         end as what
-    from runs as r
-    join _undo_choices as c on c.run_id = r.id and c.way = :way and c.turn is :turn
+    from _undo_choices as c
     left join undone_edits as u on u.command_id = c.command_id and c.way = 'redo'
     join commands as k on k.id = coalesce(u.undone_id, c.command_id)
     left join turns as t on t.id = k.turn_id
     left join rewinds as w on w.command_id = k.id
-    left join children as d on d.run_id = k.run_id and d.run_id <> r.id
+    left join children as d on d.run_id = k.run_id and d.run_id <> :run_id
     left join runs as b on b.id = d.run_id
-    where r.alias = :run
+    where c.run_id = :run_id and c.way = :way and c.turn is :turn
     order by k.id desc
 """
 _DONE = """
@@ -123,7 +119,7 @@ def undo(
     db: Store, run: str, turn: int | None, *, redo: bool, by: str, dry_run: bool = False, plan: str | None = None
 ) -> Undone:
     """Take back edits of `run`, or with `redo` an undo; see `Database.undo`."""
-    which = {"run": run, "way": "redo" if redo else "undo", "turn": turn}
+    which = {"run_id": _run_id(db, run), "way": "redo" if redo else "undo", "turn": turn}
     if (finished := _finish(db, run, dry_run=dry_run)) is not None:
         return finished
     _look_at(db, run, [row["path"] for row in db.rows(_UNDO_FILES, which)])
@@ -152,17 +148,17 @@ def rewind(
     db: Store, run: str, turn: int, *, with_files: bool, by: str, dry_run: bool = False, plan: str | None = None
 ) -> Undone:
     """Put `run` where its turn `turn` was sent; see `Database.rewind`."""
-    which = {"run": run, "turn": turn}
+    which = {"run_id": _run_id(db, run), "turn": turn}
     if (finished := _finish(db, run, dry_run=dry_run)) is not None:
         return finished
-    if not db.value("select 1 from runs where alias = ?", (run,)):
+    if which["run_id"] is None:
         raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
-    if not db.value("select 1 from past_turns where run = :run and turn = :turn and seen_at is not null", which):
+    if not db.value("select 1 from past_turns where run_id = :run_id and turn = :turn and seen_at is not null", which):
         raise NotFound(f"run {run!r}: turn {turn} was not sent; 'engine log {run}' shows its turns")
     if with_files:
         look(db, run, ["."])
     found = _checked_on_disk(db, run, db.rows(_REWIND_FILES, which)) if with_files else []
-    found += _left_out(db, which) if with_files else []
+    found += _left_out(db, run, which) if with_files else []
     planned = Undone(
         run, _PLANNED, [f"rewind to turn {turn}"], _changes(found), plan=db.value(_REWIND_PLAN, which) or ""
     )
@@ -180,6 +176,11 @@ def rewind(
         plan=plan if with_files else None,
     )
     return replace(done, files=[*done.files, *(each for each in planned.files if each["stays"])])
+
+
+def _run_id(db: Store, run: str) -> int | None:
+    """The number of a run; None where there is no such run."""
+    return cast("int | None", db.value("select id from runs where alias = ?", (run,)))
 
 
 def _finish(db: Store, run: str, *, dry_run: bool) -> Undone | None:
@@ -251,13 +252,10 @@ def _checked_on_disk(db: Store, run: str, rows: list[Row]) -> list[Row]:
     return [row if row["stays"] else {**row, **_fault(workspace, keys, row)} for row in rows]
 
 
-def _left_out(db: Store, which: dict[str, Any]) -> list[Row]:
+def _left_out(db: Store, run: str, which: dict[str, Any]) -> list[Row]:
     """The files that no scan reads, because they are ignored, and that were written since the turn: shell commands ran."""
-    since = db.value(
-        "select c.at from runs as r join _commands_since as c on c.run_id = r.id where r.alias = :run and c.turn = :turn",
-        which,
-    )
-    project = db.row(_PROJECT, (which["run"],))
+    since = db.value("select at from _commands_since where run_id = :run_id and turn = :turn", which)
+    project = db.row(_PROJECT, (run,))
     if since is None or project is None:
         return []
     workspace = Workspace.at(project["root"], db.place)

@@ -33,9 +33,16 @@ create view _expect_at_rest as
 select null as run, null as lease
 where false;
 
--- Refuse what cannot be taken back: insert into _check_undo (run, turn, way, plan, lease), 'way' being undo or redo.
+-- Take back what can be: insert into _undo (run_id, way, turn, plan, request_id, decided_by, lease), 'way' being undo or
+-- redo. SQLite reads of the views below only what is asked for where the run is named by its number.
+create view _undo as
+select
+    null as run_id, null as way, null as turn, null as plan, null as request_id, null as decided_by, null as lease
+where false;
+
+-- Refuse what cannot be taken back: insert into _check_undo (run_id, way, turn, plan).
 create view _check_undo as
-select null as run, null as turn, null as way, null as plan, null as lease
+select null as run_id, null as way, null as turn, null as plan
 where false;
 
 -- Propose what a command from outside a turn does to a file, and leave it undecided: insert into _propose_file
@@ -61,41 +68,55 @@ where false;
 
 -- triggers
 
--- The edits become one command, all of whose files change or none.
 create trigger undo_edits__undo
 instead of insert on undo_edits
 when new.request_id is null or not exists (select 1 from commands where request_id = new.request_id)
 begin
-    insert into _check_undo (run, turn, way, plan, lease)
-    values (new.run, new.turn, case when coalesce(new.redo, 0) then 'redo' else 'undo' end, new.plan, new.lease);
-    insert into commands (request_id, run_id, writer, action, state, attributes, created_at)
+    insert into _expect_at_rest (run, lease) values (new.run, new.lease);
+    insert into _undo (run_id, way, turn, plan, request_id, decided_by, lease)
     select
-        new.request_id, coalesce(s.keeps, r.id), 'client', case when coalesce(new.redo, 0) then 'redo' else 'undo' end,
-        'performing', json_object('together', 1, 'turn', new.turn, 'by', new.decided_by), now()
-    from runs as r
-    left join _undo_swaps as s
-        on s.run_id = r.id and s.way = case when coalesce(new.redo, 0) then 'redo' else 'undo' end and s.turn is new.turn
-    where r.alias = new.run;
+        id, case when coalesce(new.redo, 0) then 'redo' else 'undo' end, new.turn, new.plan, new.request_id,
+        new.decided_by, new.lease
+    from runs
+    where alias = new.run;
+end;
+
+-- The edits become one command, all of whose files change or none.
+create trigger _undo__undo
+instead of insert on _undo
+begin
+    insert into _check_undo (run_id, way, turn, plan) values (new.run_id, new.way, new.turn, new.plan);
+    insert into commands (request_id, run_id, writer, action, state, attributes, created_at)
+    values (
+        new.request_id,
+        coalesce(
+            (
+                select s.keeps
+                from _undo_swaps as s
+                where s.run_id = new.run_id and s.way = new.way and s.turn is new.turn
+            ), new.run_id
+        ),
+        'client', new.way, 'performing', json_object('together', 1, 'turn', new.turn, 'by', new.decided_by), now()
+    );
     insert into _propose_file (command_id, path, content_id, before, leads_to, executable, diff)
     select
         (select max(id) from commands), f.path, f.content_then, f.hash_now, f.leads_to, f.executable,
         edit_diff(f.path || coalesce(' -> ' || coalesce(fence_path(f.leads_to), f.leads_to), ''), b.body, a.body)
-    from runs as r
-    join _undo_files as f on f.run_id = r.id
+    from _undo_files as f
     left join contents as b on b.id = f.content_now
     left join contents as a on a.id = f.content_then
-    where r.alias = new.run
-        and f.way = case when coalesce(new.redo, 0) then 'redo' else 'undo' end
-        and f.turn is new.turn
+    where f.run_id = new.run_id and f.way = new.way and f.turn is new.turn
     -- what is removed goes last: a file that was moved is back before its copy is gone
     order by f.hash_then is null, f.path;
     -- before the names change
     insert into undone_edits (run_id, command_id, undone_id)
     select k.run_id, k.id, c.command_id
     from commands as k
-    join runs as r on r.alias = new.run
-    join _undo_choices as c on c.run_id = r.id and c.way = k.action and c.turn is new.turn
-    where k.id = (select max(id) from commands);
+    cross join _undo_choices as c
+    where k.id = (select max(id) from commands)
+        and c.run_id = new.run_id
+        and c.way = new.way
+        and c.turn is new.turn;
     insert into _swap_names (run_id, other_id, lease)
     select w.run_id, w.from_run_id, new.lease
     from undone_edits as u
@@ -123,39 +144,30 @@ end;
 create trigger _check_undo__check
 instead of insert on _check_undo
 begin
-    insert into _expect_at_rest (run, lease) values (new.run, new.lease);
     select fail(
         404,
-        'run ' || r.alias || ': ' || case
+        'run ' || alias || ': ' || case
             when new.way = 'redo' then 'no undo is left to take back'
             when new.turn is null then 'no edit is left to take back'
-            else 'turn ' || new.turn || ' has no edit that stands; ''engine rewind ' || r.alias || ' ' || new.turn
+            else 'turn ' || new.turn || ' has no edit that stands; ''engine rewind ' || alias || ' ' || new.turn
                 || ' --files'' brings back what shell commands changed, too'
         end
     )
-    from runs as r
-    where r.alias = new.run
+    from runs
+    where id = new.run_id
         and not exists (
             select 1
             from _undo_choices as c
-            where c.run_id = r.id
-                and c.way = new.way
-                and c.turn is new.turn
+            where c.run_id = new.run_id and c.way = new.way and c.turn is new.turn
         );
-    select fail(
-        409,
-        'run ' || r.alias || ': ' || f.path || ' ' || f.obstacle || '; nothing was taken back'
-    )
-    from runs as r
-    join _undo_files as f on f.run_id = r.id
-    where r.alias = new.run
-        and f.way = new.way
-        and f.turn is new.turn
-        and f.obstacle is not null;
+    select fail(409, 'run ' || r.alias || ': ' || f.path || ' ' || f.obstacle || '; nothing was taken back')
+    from _undo_files as f
+    cross join runs as r on r.id = new.run_id
+    where f.run_id = new.run_id and f.way = new.way and f.turn is new.turn and f.obstacle is not null;
     select fail(409, 'run ' || r.alias || ': something has changed since this was shown; look at it again')
-    from runs as r
-    join _undo_plans as p on p.run_id = r.id
-    where r.alias = new.run
+    from _undo_plans as p
+    cross join runs as r on r.id = new.run_id
+    where p.run_id = new.run_id
         and p.way = new.way
         and p.turn is new.turn
         and p.plan is not coalesce(new.plan, p.plan);

@@ -248,7 +248,7 @@ from (
         e.path,
         c.is_own,
         c.others,
-        c.child,
+        (select group_concat(distinct j.value) from json_each(c.children) as j) as child,
         exists (select 1 from _readonly_files as k where k.entry_id = e.id) as is_readonly,
         coalesce(json_extract(e.attributes, '$.kind'), 'text') as kind_now,
         e.hash as hash_now,
@@ -263,25 +263,26 @@ from (
         v.content_id as content_then,
         json_extract(v.attributes, '$.leads_to') as led_to
     from (
+        -- one row for each file, by windows: unlike groups, they let SQLite look at one run and turn alone
         select
             run_id, turn, entry_id,
-            max(is_own) as is_own,
-            -- the change that is taken back first, and those by others after it
-            min(case when is_own then began end) as first_own,
-            max(not is_own and began > first) as others,
-            group_concat(distinct child) as child
+            max(is_own) over changes as is_own,
+            -- what it was before the change that is taken back first, and whether others changed it after that
+            max(case when is_own and began = first then before end) over changes as before,
+            max(not is_own and began > first) over changes as others,
+            json_group_array(child) over changes as children,
+            row_number() over (partition by run_id, turn, entry_id order by began desc) as place
         from (
             select
                 *,
                 min(case when is_own then began end) over (partition by run_id, turn, entry_id) as first
             from _changes_since
         )
-        group by run_id, turn, entry_id
+        window changes as (partition by run_id, turn, entry_id)
     ) as c
     join entries as e on e.id = c.entry_id
-    left join _changes_since as b
-        on b.run_id = c.run_id and b.turn = c.turn and b.entry_id = c.entry_id and b.began = c.first_own
-    left join _file_states as v on v.entry_id = c.entry_id and v.began = b.before
+    left join _file_states as v on v.entry_id = c.entry_id and v.began = c.before
+    where c.place = 1
 )
 where not is_own
     or (kind_now, hash_now) is not (kind_then, hash_then)

@@ -5,9 +5,17 @@
 
 -- The plan of a rewind's files as one text, by which it is known again.
 create view _rewind_plans as
-select run_id, turn, group_concat(json_array(path, hash_now, hash_then, executable, stays), char(10)) as plan
-from (select * from _rewind_files order by path)
-group by run_id, turn;
+select run_id, turn, plan
+from (
+    select
+        run_id, turn,
+        group_concat(json_array(path, hash_now, hash_then, executable, stays), char(10)) over (
+            partition by run_id, turn order by path rows between unbounded preceding and unbounded following
+        ) as plan,
+        row_number() over (partition by run_id, turn order by path) as place
+    from _rewind_files
+)
+where place = 1;
 
 -- When each turn was sent after which the run ran shell commands, in Unix milliseconds: what these did to files that are no
 -- members of the project is in no scan, but the time of such a file tells that it was written since.
@@ -26,19 +34,38 @@ select
     null as lease
 where false;
 
--- Refuse a rewind that cannot be made: insert into _check_rewind (run, turn, plan, lease).
+-- Put a run where a turn was sent: insert into _rewind (run_id, run, turn, files, leave, decided_by, plan, request_id,
+-- lease). SQLite reads of the files below only what is asked for where the run is named by its number.
+create view _rewind as
+select
+    null as run_id, null as run, null as turn, null as files, null as leave, null as decided_by, null as plan,
+    null as request_id, null as lease
+where false;
+
+-- Refuse a rewind that cannot be made: insert into _check_rewind (run_id, turn, plan).
 create view _check_rewind as
-select null as run, null as turn, null as plan, null as lease
+select null as run_id, null as turn, null as plan
 where false;
 
 -- triggers
 
--- The fork is made under the name that the old line is to have; then the two swap names.
 create trigger rewind_run__rewind
 instead of insert on rewind_run
 when new.request_id is null or not exists (select 1 from commands where request_id = new.request_id)
 begin
-    insert into _check_rewind (run, turn, plan, lease) values (new.run, new.turn, new.plan, new.lease);
+    insert into _expect_at_rest (run, lease) values (new.run, new.lease);
+    insert into _rewind (run_id, run, turn, files, leave, decided_by, plan, request_id, lease)
+    select
+        id, alias, new.turn, coalesce(new.files, 0), new.leave, new.decided_by, new.plan, new.request_id, new.lease
+    from runs
+    where alias = new.run;
+end;
+
+-- The fork is made under the name that the old line is to have; then the two swap names.
+create trigger _rewind__rewind
+instead of insert on _rewind
+begin
+    insert into _check_rewind (run_id, turn, plan) values (new.run_id, new.turn, new.plan);
     insert into _ensure_run (alias, attributes, role)
     select
         new.run || '.' || (
@@ -52,37 +79,35 @@ begin
         json_object('fork', new.run, 'at', new.turn),
         case r.role when 'judge' then 'main' else r.role end
     from runs as r
-    where r.alias = new.run;
+    where r.id = new.run_id;
     -- below the run that delegated to it, which waits for the old line, if for any
     insert into children (run_id, parent_run_id, root_run_id, lineage, loop_id)
     select (select max(id) from runs), c.parent_run_id, c.root_run_id, c.lineage, c.loop_id
     from children as c
     join runs as r on r.id = c.run_id
-    where r.alias = new.run and r.role <> 'judge';
+    where r.id = new.run_id and r.role <> 'judge';
     insert into commands (request_id, run_id, writer, action, state, attributes, created_at)
     select
         new.request_id, max(id), 'client', 'rewind', 'performing',
-        json_object('together', 1, 'turn', new.turn, 'files', coalesce(new.files, 0), 'by', new.decided_by), now()
+        json_object('together', 1, 'turn', new.turn, 'files', new.files, 'by', new.decided_by), now()
     from runs;
     insert into _propose_file (command_id, path, content_id, before, leads_to, executable, diff)
     select
         (select max(id) from commands), f.path, f.content_then, f.hash_now, f.leads_to, f.executable,
         edit_diff(f.path || coalesce(' -> ' || coalesce(fence_path(f.leads_to), f.leads_to), ''), b.body, a.body)
-    from runs as r
-    join _rewind_files as f on f.run_id = r.id
+    from _rewind_files as f
     left join contents as b on b.id = f.content_now
     left join contents as a on a.id = f.content_then
     where new.files
-        and r.alias = new.run
+        and f.run_id = new.run_id
         and f.turn = new.turn
         and f.stays is null
         and not exists (select 1 from json_each(coalesce(new.leave, '[]')) as k where k.value = f.path)
     order by f.hash_then is null, f.path;
     insert into rewinds (command_id, run_id, from_run_id, turn)
-    select c.id, c.run_id, r.id, new.turn
-    from commands as c
-    join runs as r on r.alias = new.run
-    where c.id = (select max(id) from commands);
+    select id, run_id, new.run_id, new.turn
+    from commands
+    where id = (select max(id) from commands);
     insert into _swap_names (run_id, other_id, lease)
     select from_run_id, run_id, new.lease
     from rewinds
@@ -93,15 +118,17 @@ end;
 create trigger _check_rewind__check
 instead of insert on _check_rewind
 begin
-    insert into _expect_at_rest (run, lease) values (new.run, new.lease);
     select fail(404, 'run ' || alias || ': turn ' || new.turn || ' was not sent; its last is ' || (next_turn - 1))
-    from runs as r
-    where r.alias = new.run
+    from runs
+    where id = new.run_id
         and not exists (
-            select 1 from past_turns as t where t.run_id = r.id and t.turn = new.turn and t.seen_at is not null
+            select 1 from past_turns as t where t.run_id = new.run_id and t.turn = new.turn and t.seen_at is not null
         );
-    select fail(409, 'run ' || r.alias || ': something has changed since this was shown; look at it again')
-    from runs as r
-    left join _rewind_plans as p on p.run_id = r.id and p.turn = new.turn
-    where r.alias = new.run and new.plan is not null and coalesce(p.plan, '') <> new.plan;
+    select fail(409, 'run ' || alias || ': something has changed since this was shown; look at it again')
+    from runs
+    where id = new.run_id
+        and new.plan is not null
+        and new.plan <> coalesce(
+            (select p.plan from _rewind_plans as p where p.run_id = new.run_id and p.turn = new.turn), ''
+        );
 end;

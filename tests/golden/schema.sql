@@ -1368,9 +1368,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _check_ends (check_id, turn_id, verdict, reasons)
 -- view _check_options (run, attributes)
 -- view _check_outputs (command_id, said)
--- view _check_rewind (run, turn, plan, lease)
+-- view _check_rewind (run_id, turn, plan)
 -- view _check_setting (name, value)
--- view _check_undo (run, turn, way, plan, lease)
+-- view _check_undo (run_id, way, turn, plan)
 -- view _child_aliases (run_id, alias)
 -- view _child_patches (run_id, body)
 -- view _chosen_pictures (turn_id, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, picture_id, fault)
@@ -1625,6 +1625,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _resolve_command (command_id, message)
 -- view _response_prose (turn_id, prose)
 -- view _resting_workflows (run_id)
+-- view _rewind (run_id, run, turn, files, leave, decided_by, plan, request_id, lease)
 -- view _rewind_files (run_id, turn, path, change, child, hash_now, content_now, leads_to, hash_then, content_then, executable, stays)
 -- view _rewind_plans (run_id, turn, plan)
 -- view _root_instructions (turn_id, path, text, cut, refers_to)
@@ -1717,6 +1718,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _turn_sections (turn_id, name, role, source, template, live, cached, stamps)
 -- view _turn_steps (turn_id, step, steps, steps_left)
 -- view _turns_below (turn_id, below_id)
+-- view _undo (run_id, way, turn, plan, request_id, decided_by, lease)
 -- view _undo_children (run_id, way, turn, path, child)
 -- view _undo_choices (run_id, way, turn, command_id)
 -- view _undo_files (run_id, way, turn, path, change, hash_now, content_now, leads_to, hash_then, content_then, content_left, executable, obstacle)
@@ -2001,6 +2003,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _remove_entry__remove on _remove_entry
 -- trigger _remove_node__remove on _remove_node
 -- trigger _resolve_command__resolve on _resolve_command
+-- trigger _rewind__rewind on _rewind
 -- trigger _run_command__cp_mv on _run_command
 -- trigger _run_command__get on _run_command
 -- trigger _run_command__process on _run_command
@@ -2035,6 +2038,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _tool_choices__keep_fixed on _tool_choices
 -- trigger _tool_choices__keep_keys on _tool_choices
 -- trigger _tool_choices__keep_rows on _tool_choices
+-- trigger _undo__undo on _undo
 -- trigger _write_batch__write on _write_batch
 -- trigger _write_body__write on _write_body
 -- trigger _write_found__write on _write_found
