@@ -40,7 +40,10 @@ class Onlooker:
         if db.connection.execute("select 1 from temp.sqlite_schema").get is not None:
             return db.connection
         if self._beside is None:
-            self._beside = connect_beside(db.path, db.clock, db.rights)
+            try:
+                self._beside = connect_beside(db.path, db.clock, db.rights)
+            except apsw.Error:
+                return db.connection
         return self._beside
 
     def close(self) -> None:

@@ -84,7 +84,8 @@ def answer(
     if len(query) > limits.SQL_TEXT_BYTES:
         raise Overflow(f"the query has more than {limits.SQL_TEXT_BYTES:,} characters; bind long texts as values")
     with db.held():
-        connection = db.onlooker.connection_for(db)
+        with db.clear_errors:
+            connection = db.onlooker.connection_for(db)
         try:
             return _answer(db, connection, query, bindings, limit, seconds)
         except ValidationError:

@@ -202,3 +202,10 @@ def test_a_query_between_turns_knows_what_its_app_made(tmp_path: Path) -> None:
             assert db.sql("select count(*) as runs from runs") == [{"runs": 2}]
         db.execute("create temp table runs (a)")
         assert db.sql("select count(*) as runs from runs") == [{"runs": 0}]
+
+
+def test_a_query_of_a_closed_handle_is_a_conflict(tmp_path: Path) -> None:
+    with engine.open(tmp_path / "t.db") as db:
+        _driven(db, "first", tmp_path, "select count(*) as found from turns", [])
+    with pytest.raises(engine.Conflict):
+        db.sql("select 1")
