@@ -180,5 +180,7 @@ def _closed(answer: Answer, reading: Reading) -> Reading:
     if end and reading.problem is None:
         reading.end = end.end()
         if reading.calls:
-            reading.calls[-1] = reading.calls[-1]._replace(end=end.end())
+            last = reading.calls[-1]
+            # calls of one JSON value have one place
+            reading.calls = [call._replace(end=end.end()) if call[2:] == last[2:] else call for call in reading.calls]
     return reading
