@@ -1,8 +1,8 @@
 """The connection for queries that an app or a person wrote.
 
-To confine a query is to set an authorizer and a pragma, and with either SQLite compiles all statements of that connection
-anew, which for those of a turn takes longer than five turns. Where queries and turns come by turns, the queries get a
-connection of their own.
+A query is confined by an authorizer and a pragma. When either is set, SQLite compiles all statements of that connection
+anew; to do that for the statements of a turn takes as long as five turns. So a handle that is queried between turns answers
+the queries with a second connection.
 """
 
 from __future__ import annotations

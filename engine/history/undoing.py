@@ -25,7 +25,7 @@ _PLANNED = 100
 _MOST_LEFT = 200
 """Ignored files that are listed."""
 
-# these queries name the run by its number: then SQLite reads of the views only what is of that run
+# the run is given by its number: for a name SQLite would compute these views for all runs
 _UNDO_PLAN = """
     select p.plan
     from _undo_plans as p

@@ -182,5 +182,8 @@ def _closed(answer: Answer, reading: Reading) -> Reading:
         if reading.calls:
             last = reading.calls[-1]
             # calls of one JSON value have one place
-            reading.calls = [call._replace(end=end.end()) if call[2:] == last[2:] else call for call in reading.calls]
+            reading.calls = [
+                call._replace(end=end.end()) if (call.start, call.end) == (last.start, last.end) else call
+                for call in reading.calls
+            ]
     return reading

@@ -20,7 +20,7 @@ where c.state = 'queued'
             and c.body is not null
             and c.destination is null
             and s.default_scope = 'run'
-            -- no list: a table is made of one with more than two values
+            -- one by one: SQLite makes a table of a list of more than two values
             and s.name <> 'run'
             and s.name <> 'log'
             and s.name <> 'unknown'

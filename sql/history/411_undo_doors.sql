@@ -34,7 +34,7 @@ select null as run, null as lease
 where false;
 
 -- Take back what can be: insert into _undo (run_id, way, turn, plan, request_id, decided_by, lease), 'way' being undo or
--- redo. SQLite reads of the views below only what is asked for where the run is named by its number.
+-- redo. The run is given by its number: for a name SQLite would compute the views of edits for all runs.
 create view _undo as
 select
     null as run_id, null as way, null as turn, null as plan, null as request_id, null as decided_by, null as lease

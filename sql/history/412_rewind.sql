@@ -263,7 +263,7 @@ from (
         v.content_id as content_then,
         json_extract(v.attributes, '$.leads_to') as led_to
     from (
-        -- one row for each file, by windows: unlike groups, they let SQLite look at one run and turn alone
+        -- one row for each file, by windows and not by groups: so SQLite computes it for the run and turn asked for alone
         select
             run_id, turn, entry_id,
             max(is_own) over changes as is_own,

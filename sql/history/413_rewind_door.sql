@@ -35,7 +35,7 @@ select
 where false;
 
 -- Put a run where a turn was sent: insert into _rewind (run_id, run, turn, files, leave, decided_by, plan, request_id,
--- lease). SQLite reads of the files below only what is asked for where the run is named by its number.
+-- lease). The run is given by its number: for a name SQLite would compute the view of files for all runs.
 create view _rewind as
 select
     null as run_id, null as run, null as turn, null as files, null as leave, null as decided_by, null as plan,
