@@ -6,9 +6,11 @@ processor time of its thread, waiting by the clock on the wall.
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 TRIES = 5
 
@@ -46,6 +48,23 @@ def delay_of_cancelling(call: Callable[[threading.Event], object], after_s: floa
     call(cancelled)
     timer.join()
     return time.monotonic() - pressed[0]
+
+
+@contextlib.contextmanager
+def slow_signal(handler: Callable[[], object]) -> Iterator[None]:
+    """A context in which one signal comes; what takes it calls `handler` and is then busy for longer than any poll waits."""
+
+    def take(*_: object) -> None:
+        handler()
+        time.sleep(0.5)
+
+    before = signal.signal(signal.SIGALRM, take)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def wait_until(claim: Callable[[], object], seconds: float = 300) -> None:

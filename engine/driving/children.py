@@ -7,11 +7,12 @@ which it began, by one run of the tree at a time, and it passes on an order to s
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 from typing import TYPE_CHECKING, Any, cast
 
 from engine.db.connections import MEMORY
@@ -112,7 +113,7 @@ class Children:
             except Conflict:
                 if not db.value(_TAKEN, (run,)):
                     raise
-                self.stopping.wait(_LOOK_S)
+                time.sleep(_LOOK_S)  # not by the event, which a signal handler sets: both would wait for its lock
             finally:
                 self._drivers.discard(driver)
 
@@ -132,8 +133,8 @@ class _Group:
     def __init__(self, children: Children, runs: Sequence[str], at_rest: AtRest, most: int) -> None:
         self._children = children
         self._most = most
-        self._ahead: SimpleQueue[str] = SimpleQueue()
-        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        self._ahead: Queue[str] = Queue()
+        self._calls: Queue[_Call | None] = Queue()
         self._working = 0
         self._at_rest = at_rest
         self._error: BaseException | None = None

@@ -33,7 +33,7 @@ def watched(
     over, `stop` is set for the thread and `ModelError` (aborted or timeout) is raised; `who` names the model in it. A
     completion that has arrived by then is returned.
     """
-    news: queue.SimpleQueue[str | Completion | BaseException] = queue.SimpleQueue()
+    news: queue.Queue[str | Completion | BaseException] = queue.Queue()
     stop = threading.Event()
     threading.Thread(target=_perform, args=(work, news, stop), name=f"model {who}", daemon=True).start()
     deadline = time.monotonic() + timeout_s
@@ -61,7 +61,7 @@ def late(who: str, timeout_s: float) -> ModelError:
     )
 
 
-def _perform(work: Work, news: queue.SimpleQueue[str | Completion | BaseException], stop: threading.Event) -> None:
+def _perform(work: Work, news: queue.Queue[str | Completion | BaseException], stop: threading.Event) -> None:
     try:
         news.put(work(news.put, stop))
     except BaseException as error:
@@ -69,9 +69,7 @@ def _perform(work: Work, news: queue.SimpleQueue[str | Completion | BaseExceptio
         news.put(error)
 
 
-def _next(
-    news: queue.SimpleQueue[str | Completion | BaseException],
-) -> str | Completion | BaseException | None:
+def _next(news: queue.Queue[str | Completion | BaseException]) -> str | Completion | BaseException | None:
     try:
         return news.get(timeout=_POLL_S)
     except queue.Empty:

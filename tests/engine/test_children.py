@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from driving import DONE, GO_ON, begin, script
+from timing import slow_signal
 
 import engine
 from engine.driving.children import Children
@@ -157,6 +158,14 @@ def test_a_stop_of_the_parent_stops_the_children(db: engine.Database, tmp_path: 
     assert db.value("select count(*) from leases") == 0
     assert db.value("select count(*) from turns where response is not null") == 0
     assert {row["status"] for row in db.rows("select status from loops where run_id > 1")} <= {100, 102}
+
+
+def test_a_signal_that_outlasts_a_look_stops_the_children(db: engine.Database, tmp_path: Path) -> None:
+    begin(db, "demo")
+    run, stopped = start(db, "demo", model=script(tmp_path, {"text": DONE, "delay_s": 30})), threading.Event()
+    with slow_signal(stopped.set):
+        Children(db, stopped).drive([run])
+    assert db.value("select count(*) from turns where response is not null") == 0
 
 
 def test_children_of_a_database_in_memory_are_driven_in_turn(tmp_path: Path) -> None:

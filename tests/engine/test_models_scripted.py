@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from timing import check_delay, delay_of_cancelling
+from timing import check_delay, delay_of_cancelling, slow_signal
 
 from engine.errors import NotFound
 from engine.models import resolve_model
@@ -122,6 +122,14 @@ def test_cancelling_ends_a_delay_at_once(tmp_path: Path) -> None:
         assert (caught.value.category, caught.value.status) == ("aborted", 499)
 
     check_delay(2, lambda: delay_of_cancelling(complete, 0.1))
+
+
+def test_a_signal_that_outlasts_a_poll_cancels(tmp_path: Path) -> None:
+    model, cancelled = resolve_model(script(tmp_path, {"text": "late", "delay_s": 30})), threading.Event()
+    heard: list[str] = []
+    with slow_signal(cancelled.set), pytest.raises(ModelError, match="was cancelled"):
+        model.complete(request(timeout_s=60), heard.append, cancelled)
+    assert heard == []
 
 
 def test_a_delay_beyond_the_time_limit_is_a_timeout(tmp_path: Path) -> None:
