@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from .asking import terminal, user_name
+from .asking import asked_once, refuse, terminal, user_name
 from .completing import complete_run, complete_turn
 from .drawing import drawn_diff
 from .exits import exit_code
@@ -156,17 +156,15 @@ def _folder(db: Database, run: str) -> str:
 
 
 def _answer(source: TextIO, planned: Undone) -> bool:
-    """Whether the person says yes; raises `Abort` for a no."""
+    """Whether the person says yes; a no ends the command."""
     while True:
-        sys.stderr.write(paint("do that? [y] yes, [N] no, [v] view: ", "yellow", stream=sys.stderr))
-        sys.stderr.flush()
-        match source.readline().strip().lower():
+        match asked_once(source, "do that? [y] yes, [N] no, [v] view: "):
             case "y" | "yes":
                 return True
             case "v" | "view":
                 paged(_lines(planned.files))
             case _:
-                raise typer.Abort
+                refuse()
 
 
 def _show(planned: Undone, title: str) -> None:
