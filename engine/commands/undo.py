@@ -62,7 +62,8 @@ def undo(
 
     \b
     Exit codes:
-      0 done, 1 refused (a file has changed, the run is driven) or not wanted, 2 usage, or nothing is left to take back
+      0 done, 1 refused (a file has changed, the run is driven) or not wanted,
+      2 usage, or nothing is left to take back
     """
     if redo and turn is not None:
         raise typer.BadParameter("an undo is taken back as a whole; leave --turn out", param_hint="--redo")
@@ -104,7 +105,8 @@ def rewind(
 
     \b
     Exit codes:
-      0 done, 1 refused (the run is driven) or not wanted, 2 usage, or no such turn
+      0 done, 1 refused (the run is driven) or not wanted,
+      2 usage, or no such turn
     """
     with open_existing(db) as database:
         alias = run_or_latest(database, run)
