@@ -60,6 +60,7 @@ def drive(
             raise EngineError(f"{error.message}; {advice}", error.status) from error
         result = runs.result(db, run, loop)
         _print_result(db, result, as_json)
+        _say_what_may_lack(db, run, loop)
         code = exit_code(result.status, accepted=result.accepted)
         if code == exit_code(202):
             if interrupt.struck:
@@ -128,6 +129,21 @@ def _print_result(db: Database, result: Result, as_json: bool) -> None:
     width = get_terminal_size().columns if sys.stderr.isatty() else None
     for line in wrapped(told, width, "", "  "):
         say(line, colour)
+
+
+_MAY_LACK = """
+    select o.told
+    from runs as r
+    join loops as l on l.run_id = r.id
+    join _open_answers as o on o.loop_id = l.id
+    where r.alias = :run and l.sequence = coalesce(:loop, (select max(sequence) from loops where run_id = r.id))
+"""
+
+
+def _say_what_may_lack(db: Database, run: str, loop: int | None) -> None:
+    """Say so where nobody told whether the answer is whole."""
+    if told := db.value(_MAY_LACK, {"run": run, "loop": loop}):
+        say(told, "yellow")
 
 
 def _say_how_to_go_on(db: Database, run: str, given: Path | None) -> None:

@@ -223,6 +223,7 @@ def test_an_option_is_chosen_by_its_number(open_terminal: OpenTerminal, folder: 
     terminal.expect("2. 2026")
     terminal.type("2\n")
     assert terminal.end() == (0, "Noted.\n")
+    assert engine(folder, "log", "demo").stdout.count("Which year?") == 1
     assert "→ 2026" in engine(folder, "packet", "demo", "--role", "user").stdout
 
 
@@ -264,6 +265,7 @@ def test_an_edited_text_is_what_is_written_and_the_model_is_told(
         told = db.value("select message from command_results where action = 'set' and turn = 1")
     assert "changed before it was accepted" in told
     assert "+The port is 9191." in told
+    assert "[1] +1 -1" in engine(folder, "log", "demo").stdout, "what was written, not what was proposed"
 
 
 def test_a_text_that_is_emptied_in_the_editor_empties_the_file(
@@ -308,6 +310,7 @@ def test_all_of_a_kind_and_always_are_grants_that_can_be_revoked(
         ("file_write", "*", None),
         ("process", None, "demo"),
     ]
+    assert engine(folder, "grants").stdout.splitlines()[2].split()[-1] == "any"
     assert engine(folder, "grants", "--revoke", "1").returncode == 0
 
 
