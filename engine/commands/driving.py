@@ -54,7 +54,12 @@ def drive(
         try:
             _drive(db, run, interrupt, yolo=yolo, kept=kept)
         except Conflict:
-            raise
+            if loop is None or not db.value(_IN_LINE, (run, loop)):
+                raise
+            _print_result(db, runs.result(db, run, loop), as_json)
+            shows = f"'engine log{db_flag(given)} {run}' shows what comes of it"
+            say(f"another process drives {run} and takes this prompt up next; {shows}", "yellow")
+            raise typer.Exit(exit_code(100)) from None
         except EngineError as error:
             advice = f"'engine resume{db_flag(given)} {run}' goes on from here"
             raise EngineError(f"{error.message}; {advice}", error.status) from error
@@ -131,6 +136,14 @@ def _print_result(db: Database, result: Result, as_json: bool) -> None:
         say(line, colour)
 
 
+_IN_LINE = """
+    select 1
+    from runs as r
+    join loops as l on l.run_id = r.id
+    join _leases_in_force as f on f.run_id = r.id
+    where r.alias = ? and l.sequence = ? and l.status = 100
+"""
+"""Whether a prompt waits for another process, which drives its run."""
 _MAY_LACK = """
     select o.told
     from runs as r
