@@ -193,6 +193,7 @@ class Asker:
             if given.lower() in {"q", "quit", _END}:
                 return None
             if given.isdecimal() and 1 <= int(given) <= len(options):
+                say(f"→ {visible(options[int(given) - 1])}", dim=True)
                 return options[int(given) - 1]
             if given:
                 return given

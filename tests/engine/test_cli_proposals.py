@@ -222,6 +222,7 @@ def test_an_option_is_chosen_by_its_number(open_terminal: OpenTerminal, folder: 
     terminal = open_terminal("run", "--model", asking, "--run", "demo", "Ask")
     terminal.expect("2. 2026")
     terminal.type("2\n")
+    terminal.expect("→ 2026")
     assert terminal.end() == (0, "Noted.\n")
     assert engine(folder, "log", "demo").stdout.count("Which year?") == 1
     assert "→ 2026" in engine(folder, "packet", "demo", "--role", "user").stdout
