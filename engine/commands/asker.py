@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TextIO
 
-from .asking import changed_lines, options_of, proposal_lines, show_instructions, show_proposal, user_name
+from .asking import asked, changed_lines, options_of, proposal_lines, show_instructions, show_proposal, user_name
 from .colouring import coloured
 from .outside import edited, paged
-from .printing import one_line, paint, say, visible
+from .printing import one_line, say, visible
 from .screen import fits, lines_that_fit, show_lines
 
 if TYPE_CHECKING:
@@ -194,6 +193,7 @@ class Asker:
             if given.lower() in {"q", "quit", _END}:
                 return None
             if given.isdecimal() and 1 <= int(given) <= len(options):
+                say(f"→ {visible(options[int(given) - 1])}", dim=True)
                 return options[int(given) - 1]
             if given:
                 return given
@@ -211,10 +211,8 @@ class Asker:
                 _explain(keys, proposals)
 
     def _line(self, question: str) -> str:
-        """A line from the terminal, '\\x04' at its end. The question goes to stderr: stdout is for the run's answer."""
-        sys.stderr.write(paint(question, "yellow", stream=sys.stderr))
-        sys.stderr.flush()
-        return self._source.readline() or _END
+        """A line from the terminal, '\\x04' at its end."""
+        return asked(self._source, question) or _END
 
 
 def _explain(keys: str, proposals: Sequence[Mapping[str, Any]]) -> None:

@@ -7,10 +7,13 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+
+import typer
 
 from .colouring import coloured, line_painted
 from .drawing import drawn_diff, scripts_mixed
+from .exits import FAILED, INTERRUPTED
 from .piped import descriptor
 from .printing import paint, say, visible
 from .screen import screen, show_lines
@@ -38,6 +41,44 @@ def terminal() -> TextIO | None:
         return opened if os.tcgetpgrp(opened.fileno()) == os.getpgrp() else None
     except OSError:
         return None
+
+
+def asked(source: TextIO, question: str) -> str:
+    """The line that the person types behind a question, '' at the end of the input. The question goes to stderr: stdout
+    is for what a command prints.
+    """
+    sys.stderr.write(paint(question, "yellow", stream=sys.stderr))
+    sys.stderr.flush()
+    line = source.readline()
+    if not line.endswith("\n"):
+        say()  # nobody typed the end of the line
+    return line
+
+
+def asked_once(source: TextIO, question: str) -> str:
+    """The answer to a question outside of a run, in small letters and without blanks. Ctrl-C ends the command with 130."""
+    try:
+        return asked(source, question).strip().lower()
+    except KeyboardInterrupt:
+        say()
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def says_yes(question: str) -> bool:
+    """Whether the person at the terminal says yes; anything else is a no."""
+    return asked_once(sys.stdin, f"{question} [y/N]: ") in {"y", "yes"}
+
+
+def end_unless_yes(question: str) -> None:
+    """Go on where the person at the terminal says yes; else end the command with 1."""
+    if not says_yes(question):
+        refuse()
+
+
+def refuse() -> NoReturn:
+    """End a command that the person did not want."""
+    say("nothing was changed", dim=True)
+    raise typer.Exit(FAILED)
 
 
 def user_name() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ import typer
 
 from .completing import complete_config, complete_setting
 from .config_shown import check_known, print_run, print_settings
-from .printing import say, visible
+from .printing import one_line, say, visible
 from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, nearest, open_to_write
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ def config(
         _change_inside(db, names, given, unset, as_json)
         return
     _show(db, [*names, *given, *unset], as_json)
+    if given and (user or project):
+        _tell_what_wins(db, "user" if user else "project", list(given))
 
 
 def _meant(words: list[str]) -> str:
@@ -194,6 +197,23 @@ def _show(db: Path | None, names: list[str], as_json: bool) -> None:
             return
     with configured(db) as beside:
         print_settings(beside, names, as_json)
+
+
+_WINNING = """
+    select name, value, origin
+    from setting_list
+    where name in (select value from json_each(:names))
+        and (origin = 'file' or (origin = 'project' and :layer = 'user'))
+"""
+
+
+def _tell_what_wins(db: Path | None, layer: str, names: list[str]) -> None:
+    """Name the settings that were changed in `layer`, and have another value here all the same."""
+    with configured(db) as beside:
+        for row in beside.rows(_WINNING, {"names": json.dumps(names), "layer": layer}):
+            where, flag = ("this file", "") if row["origin"] == "file" else ("the project", "--project ")
+            told = f"here it stays {one_line(row['value'])!r}, as was said of {where}"
+            say(f"{row['name']}: {told}; 'engine config {flag}{row['name']}=' takes that back", "yellow")
 
 
 def _apply(database: Database, names: list[str], given: dict[str, str], unset: list[str]) -> bool:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engine.functions.counts import counted
+
 from .completing import complete_run
-from .printing import cost_cell, print_json, print_table
+from .printing import cost_cell, dollars, print_json, print_table, print_text
 from .shared import DbOption, JsonOption, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
@@ -29,6 +31,17 @@ _COSTS = """
     group by 1
     order by 1
 """
+_TREE = """
+    select o.tree_cost as cost, (
+        select coalesce(sum(c.calls), 0)
+        from tree_runs as t
+        join cost_by_day as c on c.run = t.run
+        where t.top = o.run
+    ) as calls
+    from run_overview as o
+    where o.run = ? and exists (select 1 from tree_runs as t where t.top = o.run and t.level > 0)
+"""
+"""What a run that gave work away cost with all runs below it."""
 _CELLS = 10
 """The longest bar."""
 
@@ -45,14 +58,15 @@ def costs(
     run: Annotated[
         str | None, typer.Argument(metavar="RUN", help="Only this run; default: all.", autocompletion=complete_run)
     ] = None,
-    by: Annotated[By, typer.Option("--by", help="A row for each day, model or run.")] = By.DAY,
+    by: Annotated[By, typer.Option("--by", metavar="day|model|run", help="A row for each day, model or run.")] = By.DAY,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Show what models cost in US dollars, each paid answer once.
 
-    The bars compare the costs; where no price is known, the tokens. Runs below a run are rows of their own. Days are
-    those of UTC. 'unknown' is a price that nobody told. JSON has the sum of the known ones as known_cost.
+    The bars compare the costs; where no price is known, the tokens. Runs below a run are rows of their own; a line below
+    the table has the sum. Days are those of UTC. 'unknown' is a price that nobody told. JSON has the sum of the known
+    ones as known_cost.
 
     \b
     Examples:
@@ -63,6 +77,7 @@ def costs(
     with open_to_read(db) as database:
         alias = None if run is None else run_or_latest(database, run)
         rows = database.rows(_COSTS, {"by": by.value, "run": alias})
+        tree = database.row(_TREE, (alias,))
     if as_json:
         print_json([{by.value: row["name"], **{key: row[key] for key in row if key != "name"}} for row in rows])
         return
@@ -77,7 +92,14 @@ def costs(
         }
         for row, bar in zip(rows, _bars(rows), strict=True)
     ]
-    print_table(shown, (by.value, "calls", "in", "out", "cost", ""), "no model has answered yet")
+    print_table(
+        shown,
+        (by.value, "calls", "in", "out", "cost", ""),
+        "no model has answered yet" if tree is None else f"{alias} itself asked no model",
+    )
+    if tree is not None:
+        calls = counted(tree["calls"], "call")
+        print_text(f"with the runs below {alias}: {calls}, {dollars(tree['cost'])}; 'engine costs --by run' lists them")
 
 
 def _told(row: Row) -> str:

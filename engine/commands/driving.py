@@ -54,12 +54,18 @@ def drive(
         try:
             _drive(db, run, interrupt, yolo=yolo, kept=kept)
         except Conflict:
-            raise
+            if loop is None or not db.value(_IN_LINE, (run, loop)):
+                raise
+            _print_result(db, runs.result(db, run, loop), as_json)
+            shows = f"'engine log{db_flag(given)} {run}' shows what comes of it"
+            say(f"another process drives {run} and takes this prompt up next; {shows}", "yellow")
+            raise typer.Exit(exit_code(100)) from None
         except EngineError as error:
             advice = f"'engine resume{db_flag(given)} {run}' goes on from here"
             raise EngineError(f"{error.message}; {advice}", error.status) from error
         result = runs.result(db, run, loop)
         _print_result(db, result, as_json)
+        _say_what_may_lack(db, run, loop)
         code = exit_code(result.status, accepted=result.accepted)
         if code == exit_code(202):
             if interrupt.struck:
@@ -128,6 +134,29 @@ def _print_result(db: Database, result: Result, as_json: bool) -> None:
     width = get_terminal_size().columns if sys.stderr.isatty() else None
     for line in wrapped(told, width, "", "  "):
         say(line, colour)
+
+
+_IN_LINE = """
+    select 1
+    from runs as r
+    join loops as l on l.run_id = r.id
+    join _leases_in_force as f on f.run_id = r.id
+    where r.alias = ? and l.sequence = ? and l.status = 100
+"""
+"""Whether a prompt waits for another process, which drives its run."""
+_MAY_LACK = """
+    select o.told
+    from runs as r
+    join loops as l on l.run_id = r.id
+    join _open_answers as o on o.loop_id = l.id
+    where r.alias = :run and l.sequence = coalesce(:loop, (select max(sequence) from loops where run_id = r.id))
+"""
+
+
+def _say_what_may_lack(db: Database, run: str, loop: int | None) -> None:
+    """Say so where nobody told whether the answer is whole."""
+    if told := db.value(_MAY_LACK, {"run": run, "loop": loop}):
+        say(told, "yellow")
 
 
 def _say_how_to_go_on(db: Database, run: str, given: Path | None) -> None:

@@ -41,8 +41,19 @@ def files(context: typer.Context, root: RootOption = None, as_json: JsonOption =
       engine files ignore '**/*.min.js'
       engine files rm '**/*.min.js'
     """
-    if not is_alone(context, root, as_json, db):
-        return
+    if is_alone(context, root, as_json, db):
+        list_(root, as_json=as_json, db=db)
+
+
+@app.command("list")
+def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
+    """List the files that a run can see, and what was said of them.
+
+    \b
+    Examples:
+      engine files list
+      engine files list --json
+    """
     place, patterns, database, untracked = _known(root, db)
     listed = _listed(place, patterns, database, untracked)
     if as_json:

@@ -41,5 +41,7 @@ def grants(
     if as_json:
         print_json(rows)
         return
+    for row in rows:
+        row["target"] = "any" if row["target"] is None else row["target"]
     columns = ("grant_id", "run", "folder", "kind", "granted_by", "granted", "target")
     print_table(rows, columns, "nothing is granted")

@@ -17,6 +17,14 @@ _WRONG_USAGE: Any = BadParameter.__mro__[1]
 _SENTENCE = 500
 """Characters of a first sentence; it is not cut."""
 
+_MEANT = {
+    "int_parsing": "{value!r} is no whole number",
+    "float_parsing": "{value!r} is no number",
+    "greater_than_equal": "is {ge:g} or more, not {value}",
+    "less_than_equal": "is {le:g} or less, not {value}",
+}
+"""What is wrong with a value, by pydantic's name for it."""
+
 GROUPS = {
     "Work": ("run", "resume", "abort", "workflow"),
     "Look": ("runs", "show", "log", "plan", "costs", "find", "packet", "context", "diff", "stream"),
@@ -53,7 +61,7 @@ class Grouped(TyperGroup):
         for title, names in {**GROUPS, "More": rest}.items():
             known = [(name, self.get_command(ctx, name)) for name in names]
             rows = [
-                (name.ljust(width), command.get_short_help_str(formatter.width - width - 6))
+                (name.ljust(width), command.get_short_help_str(_SENTENCE))
                 for name, command in known
                 if command is not None
             ]
@@ -98,5 +106,17 @@ def _readable_errors() -> Iterator[None]:
     try:
         yield
     except _WRONG_USAGE as error:
-        error.message = shown_error(str(error.message))
+        error.message = shown_error(_plain(error))
         raise
+
+
+def _plain(error: Any) -> str:
+    """What is wrong with a value, with the value: newer versions of typer repeat the words of pydantic, without it."""
+    reasons = getattr(error.__cause__, "errors", None)
+    if reasons is None:
+        return str(error.message)
+    first = reasons()[0]
+    meant = _MEANT.get(first["type"])
+    if meant is None:
+        return str(error.message).removeprefix("Value error, ")
+    return meant.format(value=first["input"], **first.get("ctx", {}))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .completing import complete_provider
+from .exits import FAILED, INTERRUPTED
 from .printing import print_json, print_table, say, visible
 from .shared import JsonOption, is_alone, nearest
 
@@ -162,8 +163,9 @@ def _asked(name: str) -> str:
         raise ValidationError("there is no terminal to ask at; --stdin reads the key from stdin")
     try:
         return getpass(f"Key of {name} (is not shown): ", sys.stderr)
-    except (EOFError, KeyboardInterrupt):
-        raise typer.Abort from None
+    except (EOFError, KeyboardInterrupt) as end:
+        say("\nno key was kept", dim=True)
+        raise typer.Exit(FAILED if isinstance(end, EOFError) else INTERRUPTED) from None
 
 
 def _from_stdin() -> str:

@@ -164,20 +164,19 @@ def purge(
     """
     from engine.errors import ValidationError
 
-    from .asking import at_terminal
+    from .asking import at_terminal, end_unless_yes
     from .printing import print_json, print_text
 
     with open_existing(db) as database:
         rows = database.rows(_TREE, (run, tree))
         below, turns = [row["run"] for row in rows[1:]], sum(row["turns"] for row in rows)
         also = f", and what it delegated to, {', '.join(below)}" if below else ""
-        whose = "their" if below else "its"
-        if not yes and turns:
+        known = bool(rows)  # a run that there is not is the purge's own error
+        if known and not yes:
+            lost = f"{run}{also}, with {counted(turns, 'turn')}" if turns else f"{run}{also}"
             if not at_terminal():
-                raise ValidationError(
-                    f"run {run}{also}: {whose} {counted(turns, 'turn')} would be gone for good; say --yes"
-                )
-            typer.confirm(f"Remove {run}{also}, and {whose} {counted(turns, 'turn')} for good?", abort=True, err=True)
+                raise ValidationError(f"run {lost}: would be gone for good; say --yes")
+            end_unless_yes(f"Remove {lost}, for good?")
         freed = database.purge(run, tree=tree)
         if as_json:
             print_json({"run": run, "freed_bytes": freed, "below": below})

@@ -53,6 +53,12 @@ _BELOW = """
 """
 
 
+# Turn 0 is what people asked for before the first one.
+_HAS_TURN = """
+    select exists (select 1 from turn_timeline where run = :run and turn = :turn)
+        or exists (select 1 from run_log where run = :run and turn = :turn)
+"""
+
 # Of a run that gave work away.
 _COSTS = """
     select o.cost, o.tree_cost
@@ -160,8 +166,12 @@ def log(
       engine log demo --turn 2 --full
       engine log --json | jq '.[] | select(.status >= 400)'
     """
+    from engine.errors import NotFound
+
     with open_to_read(db) as database:
         alias = run_or_latest(database, run)
+        if turn is not None and not database.value(_HAS_TURN, {"run": alias, "turn": turn}):
+            raise NotFound(f"run {alias!r}: there is no turn {turn}; 'engine show {alias}' lists its turns")
         if as_json:
             print_json(
                 database.rows(

@@ -35,8 +35,19 @@ def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = N
       engine models install local
       ENGINE_MODEL_fast=openrouter/openai/gpt-5-mini engine models
     """
-    if not is_alone(context, as_json, db):
-        return
+    if is_alone(context, as_json, db):
+        list_(as_json=as_json, db=db)
+
+
+@app.command("list")
+def list_(as_json: JsonOption = False, db: DbOption = None) -> None:
+    """List the models, and whether each can be used here.
+
+    \b
+    Examples:
+      engine models list
+      engine models list --json
+    """
     with database_or_fresh(db) as database:
         rows = listed(database)
     if as_json:

@@ -52,12 +52,15 @@ def edited(text: str, name: str) -> str | None:
 
 
 def paged(lines: Iterable[str]) -> None:
-    """Show lines, whose controls are drawn already, in $PAGER, less or more; on stderr where there is none."""
+    """Show lines, whose controls are drawn already, in $PAGER, less or more; on stderr where there is none.
+
+    What fits on one screen is printed by less, which waits for no key then.
+    """
     text = "\n".join(lines)
     command = _told("PAGER") or _found("less", "more")
     if command:
         try:
-            environment = {**os.environ, "LESS": "-R", "LESSSECURE": "1"}
+            environment = {**os.environ, "LESS": "-FR", "LESSSECURE": "1"}
             with _signals_left():
                 subprocess.run(
                     shlex.split(command), input=text.encode(), env=environment, stdout=sys.stderr, check=False

@@ -163,7 +163,7 @@ def show(
         found = database.row("select * from graph_nodes where scope = ? and node = ?", (scope, node))
         if found is None:
             where = f"run {run!r}" if run else "the whole database"
-            raise NotFound(f"there is no node {node!r} of {where}; {_elsewhere(database, node, run)}")
+            raise NotFound(f"node {node!r}: there is none of that name in {where}; {_elsewhere(database, node, run)}")
         if as_json:
             print_json(_json_of(database, found))
             return

@@ -232,7 +232,10 @@ def _edited(name: str, now: list[str]) -> list[str]:
     text = edited(rules_text(name, now), "rules.md")
     if text is None:
         raise Conflict(f"domain {name}: no rules were given; use --rule TEXT")
-    return rules_in(text)
+    rules = rules_in(text)
+    if not (rules or now):
+        raise Conflict(f"domain {name}: the editor left no line '- text'; nothing was changed")
+    return rules
 
 
 def _warnings(database: Database, name: str) -> list[str]:

@@ -184,8 +184,8 @@ def run(
 
     \b
     Exit codes:
-      0 answered, 1 failed or not accepted, 2 usage, 3 cannot be done, 4 aborted, 5 too large, 6 waits for a decision,
-      130 interrupted
+      0 answered, 1 failed or not accepted, 2 usage, 3 cannot be done,
+      4 aborted, 5 too large, 6 waits for a decision, 130 interrupted
     """
     from engine.contract import Options
     from engine.effects.kept_output import opened as output_file

@@ -205,6 +205,8 @@ def search(
     from engine.knowledge import skills as store
     from engine.knowledge.embedders import embedder, missing
 
+    if not words.strip():
+        raise typer.BadParameter("the text is empty; say what the skill is to be about")
     with writable_or_fresh(db) as database:
         rows, failure = store.search(database, words, _scopes(database, root))
     if failure or embedder() is None:

@@ -125,7 +125,8 @@ def _command(row: Row, width: int | None, room: int, show: str | None) -> Iterat
     for change in _several(row["changes"]):
         yield from _plainly(wrapped(f"{_counts([change])} {_seen(change['path'])}", width, _INDENT, _INDENT * 2), None)
     if row["message"]:
-        told = wrapped(_seen(row["message"]).strip("\n"), width, _INDENT, _INDENT)
+        # a question, or the path of what was read, stands in the line above
+        told = wrapped(_seen(row["message"]).strip("\n").removeprefix(f"{first}\n"), width, _INDENT, _INDENT)
         yield from _plainly(_shortened(told) if show and row["status"] < 400 else told, colour)
     for output in row["outputs"]:
         yield from _output(output, width, show)

@@ -75,12 +75,12 @@ _COLUMNS = ("kind", "run", "what")
 
 def agrees(path: Path, acts: Sequence[Act]) -> bool:
     """Whether the person at the terminal lets a file act that he does not know; False where nobody can be asked."""
-    from .asking import at_terminal
+    from .asking import at_terminal, says_yes
 
     if not at_terminal():
         return False
     _show(path, acts, _MOST_ACTS)
-    return typer.confirm("Let it do so?", err=True)
+    return says_yes("Let it do so?")
 
 
 def _show(path: Path, acts: Sequence[Act], most: int) -> None:
@@ -94,6 +94,6 @@ def _show(path: Path, acts: Sequence[Act], most: int) -> None:
 
 
 def _confirms(question: str, *, yes: bool) -> bool:
-    from .asking import at_terminal
+    from .asking import at_terminal, says_yes
 
-    return yes or (at_terminal() and typer.confirm(question, err=True))
+    return yes or (at_terminal() and says_yes(question))

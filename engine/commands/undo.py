@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from .asking import terminal, user_name
+from .asking import asked_once, refuse, terminal, user_name
 from .completing import complete_run, complete_turn
 from .drawing import drawn_diff
 from .exits import exit_code
@@ -62,7 +62,8 @@ def undo(
 
     \b
     Exit codes:
-      0 done, 1 refused (a file has changed, the run is driven) or not wanted, 2 usage, or nothing is left to take back
+      0 done, 1 refused (a file has changed, the run is driven) or not wanted,
+      2 usage, or nothing is left to take back
     """
     if redo and turn is not None:
         raise typer.BadParameter("an undo is taken back as a whole; leave --turn out", param_hint="--redo")
@@ -104,7 +105,8 @@ def rewind(
 
     \b
     Exit codes:
-      0 done, 1 refused (the run is driven) or not wanted, 2 usage, or no such turn
+      0 done, 1 refused (the run is driven) or not wanted,
+      2 usage, or no such turn
     """
     with open_existing(db) as database:
         alias = run_or_latest(database, run)
@@ -156,17 +158,15 @@ def _folder(db: Database, run: str) -> str:
 
 
 def _answer(source: TextIO, planned: Undone) -> bool:
-    """Whether the person says yes; raises `Abort` for a no."""
+    """Whether the person says yes; a no ends the command."""
     while True:
-        sys.stderr.write(paint("do that? [y] yes, [N] no, [v] view: ", "yellow", stream=sys.stderr))
-        sys.stderr.flush()
-        match source.readline().strip().lower():
+        match asked_once(source, "do that? [y] yes, [N] no, [v] view: "):
             case "y" | "yes":
                 return True
             case "v" | "view":
                 paged(_lines(planned.files))
             case _:
-                raise typer.Abort
+                refuse()
 
 
 def _show(planned: Undone, title: str) -> None:

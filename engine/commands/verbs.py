@@ -108,7 +108,7 @@ def rm(
     from engine.driving.requests import located, look
     from engine.errors import ValidationError
 
-    from .asking import at_terminal
+    from .asking import at_terminal, end_unless_yes
 
     with open_existing(db) as database:
         alias = run_or_latest(database, run)
@@ -127,7 +127,7 @@ def rm(
                 say(f"  … and {len(chosen) - _MOST_SHOWN} more")
             if not at_terminal():
                 raise ValidationError(f"run {alias!r}: {len(chosen)} would be removed; say --yes")
-            typer.confirm(f"Remove {'this one' if len(chosen) == 1 else f'these {len(chosen)}'}?", abort=True, err=True)
+            end_unless_yes(f"Remove {'this one' if len(chosen) == 1 else f'these {len(chosen)}'}?")
         # by their names, so that what was shown is what is removed
         _carry_out(database, alias, [{"verb": "rm", "path": path, "pattern": 0} for path in chosen], as_json)
 

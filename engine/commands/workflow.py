@@ -227,7 +227,7 @@ def confirm(
     from engine.workflows import lists as workflow_lists
     from engine.workflows import models as workflow_models
 
-    from .asking import at_terminal
+    from .asking import at_terminal, end_unless_yes
 
     with database_or_fresh(db) as database:
         found = store.find(database, workflow, folder_of(root))
@@ -241,7 +241,7 @@ def confirm(
     if not yes:
         if not at_terminal():
             raise ValidationError(f"{source!r}: nobody can be asked here; look at it, then say --yes")
-        typer.confirm("Let it?", abort=True, err=True)
+        end_unless_yes("Let it?")
     workflow_models.confirm(source, text)
     say("confirmed")
 

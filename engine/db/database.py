@@ -135,7 +135,9 @@ class Store:
         """Note how the file differs; nobody who reads is hindered by it."""
         standing = schemas.inspect(self.connection)
         if not standing.found and standing.version == 0:
-            raise Conflict(f"{self.path}: is empty; open it for writing to make it an engine file")
+            raise Conflict(
+                f"{self.path}: is empty; the first 'engine run PROMPT', or engine.open in Python, makes it an engine file"
+            )
         self.unknown, self.unknown_digest = standing.unknown, standing.digest
         self.differs = self.clear_errors.differs = schemas.difference(standing)
 

@@ -20,6 +20,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from engine.functions.counts import counted
 from engine.models.protocol import Completion, ModelError, Request, ToolCall, Usage, category_of_status
 from engine.models.watch import watched
 
@@ -76,7 +77,7 @@ class ScriptedModel:
 
 def past_the_end(what: str, responses: int, position: int) -> ModelError:
     """The error of a recording that holds fewer responses than a run asks for."""
-    return ModelError("script", f"{what} has {responses} responses, the run asked for number {position + 1}")
+    return ModelError("script", f"{what} has {counted(responses, 'response')}, the run asked for number {position + 1}")
 
 
 def _completion(answer: Mapping[str, Any], emit: Callable[[str], None]) -> Completion:

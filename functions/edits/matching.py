@@ -209,7 +209,7 @@ def missing_lines(text: str, search: str, name: str, bare: list[str]) -> str:
     present = set(bare)
     wanted = [line for line in bare_lines(search) if line]
     absent = next((line for line in wanted if line not in present), None)
-    head = f"{name} was not found. Nothing was changed. It searched for:\n{_clip(search, 1000)}\n"
+    head = f"{name} was not found. Nothing was changed.\nIt searched for:\n{_clip(search, 1000)}\n"
     advice = "Copy the lines from the entry as it is now, or replace it whole with <<REPLACE."
     if absent is None:
         places = ", ".join(str(bare.index(line) + 1) for line in wanted[:_SHOWN])

@@ -149,6 +149,8 @@ begin
         'run ' || alias || ': ' || case
             when new.way = 'redo' then 'no undo is left to take back'
             when new.turn is null then 'no edit is left to take back'
+            when not exists (select 1 from turns as t where t.run_id = new.run_id and t.sequence = new.turn)
+                then 'there is no turn ' || new.turn || '; ''engine log ' || alias || ''' shows its turns'
             else 'turn ' || new.turn || ' has no edit that stands; ''engine rewind ' || alias || ' ' || new.turn
                 || ' --files'' brings back what shell commands changed, too'
         end

@@ -5,8 +5,8 @@
 
 -- views
 
--- What each command changed in files: the paths with the lines that were added and removed, null where a decision put
--- another text in place of the proposed one.
+-- What each command changed in files: the paths with the lines that were added and removed. Where a decision put another
+-- text in place of the proposed one, the two texts are compared.
 create view _command_changes as
 select
     command_id,
@@ -20,8 +20,18 @@ from (
             when json_extract(p.detail, '$.before') is null then 'created'
             else 'changed'
         end as change,
-        max((length(x.diff) - length(replace(x.diff, char(10) || '+', ''))) / 2 - 1, 0) as added,
-        (length(x.diff) - length(replace(x.diff, char(10) || '-', ''))) / 2 as removed
+        case
+            when x.diff is null then (
+                select f.added from file_changes as f where f.command_id = p.command_id and f.path = p.target
+            )
+            else max((length(x.diff) - length(replace(x.diff, char(10) || '+', ''))) / 2 - 1, 0)
+        end as added,
+        case
+            when x.diff is null then (
+                select f.removed from file_changes as f where f.command_id = p.command_id and f.path = p.target
+            )
+            else (length(x.diff) - length(replace(x.diff, char(10) || '-', ''))) / 2
+        end as removed
     from proposals as p
     join (
         select q.id, case when s.body is null then json_extract(q.detail, '$.diff') end as diff
@@ -34,6 +44,16 @@ from (
     order by p.id
 )
 group by command_id;
+
+-- Answers that may lack their end: the text of a turn without a command, of which no provider said that it was at its end.
+create view _open_answers as
+select l.id as loop_id, 'the model''s provider did not say that the answer was at its end; it may be cut off' as told
+from loops as l
+join turns as t on t.id = (select max(o.id) from turns as o where o.loop_id = l.id)
+where l.status = 200
+    and l.answer is not null
+    and t.finish_reason = 'incomplete'
+    and not exists (select 1 from commands as c where c.turn_id = t.id);
 
 -- What each process printed: the path, the lines and the last 4,000 characters of each channel that is not empty.
 create view _command_outputs as
@@ -114,7 +134,8 @@ where s.state <> 'waiting'
 union all
 select
     r.alias, l.sequence, null, 1000000000, 0, 'answer', s.name, null, l.status, null, null,
-    round((l.ended_at - l.started_at) / 1000.0, 1), null, null, null, l.answer, l.reason,
+    round((l.ended_at - l.started_at) / 1000.0, 1), null, null, null, l.answer,
+    coalesce(l.reason, (select o.told from _open_answers as o where o.loop_id = l.id)),
     strftime('%Y-%m-%d %H:%M:%S', l.ended_at / 1000.0, 'unixepoch')
 from loops as l
 join runs as r on r.id = l.run_id

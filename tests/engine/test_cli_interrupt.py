@@ -177,6 +177,12 @@ def test_a_run_that_is_driven_elsewhere_is_refused(folder: Path, tmp_path: Path,
     done = engine(folder, "resume", "demo")
     assert (done.returncode, done.stdout) == (1, "")
     assert "demo" in done.stderr
+    # a prompt is not refused: who drives the run takes it up
+    done = engine(folder, "run", "--run", "demo", "--json", "And this")
+    assert (done.returncode, json.loads(done.stdout)["status"]) == (6, 100)
+    assert "another process drives demo and takes this prompt up next" in done.stderr
+    with library.open(database(folder), read_only=True) as db:
+        assert db.rows("select loop, status from loop_list") == [{"loop": 1, "status": 102}, {"loop": 2, "status": 100}]
     engine(folder, "abort", "demo")
 
 

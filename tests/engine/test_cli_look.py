@@ -66,10 +66,10 @@ MOVING = [
     "workflow",
 ]
 COMMANDS = [*LOOKING, *MOVING]
-SUBCOMMANDS = [["files", name] for name in ("add", "readonly", "ignore", "rm")]
+SUBCOMMANDS = [["files", name] for name in ("list", "add", "readonly", "ignore", "rm")]
 MOST_MODULES = 260
 """There are 205 that `engine --help` imports over a bare Python 3.11."""
-SUBCOMMANDS += [["models", name] for name in ("install", "add", "rm")]
+SUBCOMMANDS += [["models", name] for name in ("list", "install", "add", "rm")]
 SUBCOMMANDS += [["policy", name] for name in ("list", "add", "rm", "explain")]
 SUBCOMMANDS += [["threads", name] for name in ("list", "show", "add", "rm", "enable", "disable", "explain")]
 SUBCOMMANDS += [["skills", name] for name in ("list", "add", "rm", "show", "search")]
@@ -118,6 +118,18 @@ def test_the_help_of_a_group_cuts_no_sentence(tmp_path: Path, name: str) -> None
     listed = engine(tmp_path, name, "--help").stdout.partition("\nCommands:\n")[2]
     assert {command for group, command in SUBCOMMANDS if group == name} <= set(listed.split())
     assert "..." not in listed
+
+
+def test_a_narrow_screen_has_every_sentence_of_the_help(tmp_path: Path) -> None:
+    listed = engine(tmp_path, "--help", env={"COLUMNS": "40"}).stdout.partition("\nWork:\n")[2]
+    assert "Give PROMPT to a run and drive it until it is answered." in " ".join(listed.split())
+    assert "..." not in listed
+
+
+@pytest.mark.parametrize("name", ["run", "undo", "rewind"])
+def test_exit_codes_fit_on_a_usual_screen(tmp_path: Path, name: str) -> None:
+    codes = engine(tmp_path, name, "--help").stdout.partition("Exit codes:\n")[2].partition("\n\n")[0]
+    assert max(map(len, codes.splitlines())) <= 80
 
 
 def test_version_is_that_of_the_package(tmp_path: Path) -> None:
@@ -219,6 +231,15 @@ def test_wrong_usage_exits_2_with_one_clear_line(folder: Path, arguments: list[s
     [
         (["run", "what", "is", "this"], "from 'is' on; put a text of several words, or a pattern, into quotes"),
         (["get", "demo", "a.py", "b.py"], "from 'b.py' on"),
+        (["log", "demo", "--turn", "9"], "run 'demo': there is no turn 9; 'engine show demo' lists its turns"),
+        (["undo", "demo", "--turn", "9"], "run demo: there is no turn 9; 'engine log demo' shows its turns"),
+        (["relations", "show", "nope"], "node 'nope': there is none of that name in the whole database"),
+        (["skills", "search", " "], "the text is empty; say what the skill is to be about"),
+        (["log", "demo", "--turn", "x"], "'--turn': 'x' is no whole number"),
+        (["run", "--max-turns", "0", "Hi"], "'--max-turns': is 1 or more, not 0"),
+        (["run", "--temperature", "2.5", "Hi"], "'--temperature': is 2 or less, not 2.5"),
+        (["run", "--temperature", "warm", "Hi"], "'--temperature': 'warm' is no number"),
+        (["costs", "--by", "week"], "'--by': 'week' is not one of 'day', 'model', 'run'"),
         (["log", "demmo"], "run 'demmo': there is no such run; did you mean demo?"),
         (["fork", "demo@1", "--at", "2"], "give one of the two"),
         (["fork", "demo", "twin"], "'--as NAME' gives a name"),
@@ -235,7 +256,10 @@ def test_a_slip_is_told_with_the_way_to_say_it(folder: Path, arguments: list[str
     assert told in " ".join(done.stderr.split())
 
 
-@pytest.mark.parametrize("group", ["skills", "personas", "policy", "threads", "cache", "relations", "keys", "workflow"])
+LISTS = ["files", "models", "skills", "personas", "policy", "threads", "cache", "relations", "keys", "workflow"]
+
+
+@pytest.mark.parametrize("group", LISTS)
 def test_a_group_of_commands_without_one_lists(folder: Path, group: str) -> None:
     listed = engine(folder, group, "list")
     assert listed.returncode == 0
@@ -328,6 +352,20 @@ def test_costs_are_drawn_by_day_model_or_run(folder: Path) -> None:
     (row,) = json.loads(engine(folder, "costs", "demo", "--by", "run", "--json").stdout)
     assert (row["run"], row["calls"], row["cost"], row["unknown_prices"]) == ("demo", 2, 0.003, 0)
     assert engine(folder, "costs", "nope").returncode == 2
+
+
+def test_the_costs_of_a_run_that_gave_work_away_are_summed(tmp_path: Path) -> None:
+    root = tmp_path / "folder"
+    root.mkdir()
+    # the child's script is the parent's: it answers with the second line
+    answers = ["<subtask>Look</subtask>", {"text": '<update status="200">ok</update>', "usage": {"cost": 0.25}}]
+    model = script(tmp_path / "tree.jsonl", answers)
+    engine(root, "run", "--no-repo", "--max-depth", "1", "--model", model, "--run", "demo", "Go")
+    told = engine(root, "costs", "demo").stdout.splitlines()[-1]
+    calls = sum(row["calls"] for row in json.loads(engine(root, "costs", "--by", "run", "--json").stdout))
+    assert calls > 2
+    assert told.startswith(f"with the runs below demo: {calls} calls, price unknown")
+    assert "with the runs below" not in engine(root, "costs", "demo-1").stdout
 
 
 def test_a_price_that_nobody_told_is_unknown_in_every_table(tmp_path: Path) -> None:

@@ -5,17 +5,20 @@ spec: @asking
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
 
 import pytest
+import typer
 from engine_cli import EDIT_AND_RUN, QUESTION, database, engine, on_terminal, script
 from terminal import OpenTerminal
 
 import engine as library
 from engine.commands.asker import _always as folder_of
-from engine.commands.asking import user_name
+from engine.commands.asking import asked_once, user_name
+from engine.commands.exits import INTERRUPTED
 from engine.functions.patterns.kinds import pattern_match
 
 ON = '<update status="102">on</update>'
@@ -186,11 +189,42 @@ def test_quit_leaves_the_proposal_open(open_terminal: OpenTerminal, folder: Path
     assert len(json.loads(engine(folder, "proposals", "--json").stdout)) == 1
 
 
+def test_the_end_of_the_input_is_no_answer_and_ends_its_line(folder: Path, editing: str, asking: str) -> None:
+    assert on_terminal(folder, "run", "--model", editing, "Change it", typed="\x04")[0] == 6
+    code, said = on_terminal(folder, "run", "--model", asking, "--run", "demo", "Ask", typed="\x04")
+    assert code == 6
+    assert re.search(r"\n(\x1b\[[0-9;]*m)?demo: 202 proposed", said)
+
+
+def test_a_question_before_a_change_ends_the_command_unless_it_is_a_yes(capsys: pytest.CaptureFixture[str]) -> None:
+    class Struck(io.StringIO):
+        def readline(self, size: int = -1, /) -> str:
+            raise KeyboardInterrupt
+
+    assert [asked_once(io.StringIO(line), "Sure? ") for line in (" Yes\n", "n\n", "")] == ["yes", "n", ""]
+    assert capsys.readouterr().err == "Sure? Sure? Sure? \n", "the end of the input is no line feed"
+    with pytest.raises(typer.Exit) as end:
+        asked_once(Struck(), "Sure? ")
+    assert end.value.exit_code == INTERRUPTED
+
+
+def test_a_no_to_a_removal_changes_nothing(folder: Path, asking: str) -> None:
+    engine(folder, "run", "--model", asking, "--run", "demo", "Ask")
+    for typed in ("n\n", "\n", "\x04"):
+        code, said = on_terminal(folder, "purge", "demo", typed=typed)
+        assert (code, "Remove demo, with 1 turn, for good? [y/N]: " in said) == (1, True)
+        assert said.endswith("nothing was changed\n") or "nothing was changed\x1b" in said
+    code, said = on_terminal(folder, "purge", "demo", typed="y\n")
+    assert (code, "demo: purged" in said) == (0, True)
+
+
 def test_an_option_is_chosen_by_its_number(open_terminal: OpenTerminal, folder: Path, asking: str) -> None:
     terminal = open_terminal("run", "--model", asking, "--run", "demo", "Ask")
     terminal.expect("2. 2026")
     terminal.type("2\n")
+    terminal.expect("→ 2026")
     assert terminal.end() == (0, "Noted.\n")
+    assert engine(folder, "log", "demo").stdout.count("Which year?") == 1
     assert "→ 2026" in engine(folder, "packet", "demo", "--role", "user").stdout
 
 
@@ -232,6 +266,7 @@ def test_an_edited_text_is_what_is_written_and_the_model_is_told(
         told = db.value("select message from command_results where action = 'set' and turn = 1")
     assert "changed before it was accepted" in told
     assert "+The port is 9191." in told
+    assert "[1] +1 -1" in engine(folder, "log", "demo").stdout, "what was written, not what was proposed"
 
 
 def test_a_text_that_is_emptied_in_the_editor_empties_the_file(
@@ -276,6 +311,7 @@ def test_all_of_a_kind_and_always_are_grants_that_can_be_revoked(
         ("file_write", "*", None),
         ("process", None, "demo"),
     ]
+    assert engine(folder, "grants").stdout.splitlines()[2].split()[-1] == "any"
     assert engine(folder, "grants", "--revoke", "1").returncode == 0
 
 

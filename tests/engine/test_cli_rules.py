@@ -96,6 +96,8 @@ def test_a_domain_is_made_changed_switched_and_removed(folder: Path) -> None:
     assert "there is no terminal for an editor" in said(folder, "rules", "edit", "api", code=2)
     assert "'two-words' is one" in said(folder, "rules", "new", "two words", "--rule", "x", code=2)
     assert "nothing calls it up" in said(folder, "rules", "new", "quiet", "--rule", "x")
+    assert "nothing was changed" in said(folder, "rules", "new", "blank", code=1, EDITOR="true")
+    assert "blank" not in said(folder, "rules", "list")
     editor = folder.parent / "editor"
     editor.write_text('#!/bin/sh\ngrep -q "^- No state" "$1" && echo "- Third" >> "$1"\n')
     editor.chmod(stat.S_IRWXU)

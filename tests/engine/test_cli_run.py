@@ -57,6 +57,20 @@ def test_an_answer_after_which_the_run_went_on_is_told(folder: Path, tmp_path: P
     assert done.stdout == "Two.\n"
 
 
+def test_an_answer_of_which_nobody_said_that_it_was_at_its_end_is_told(folder: Path, tmp_path: Path) -> None:
+    said = "it may be cut off"
+    for name, answer, is_told in (
+        ("open", {"text": "The port is 80", "finish_reason": "incomplete"}, True),
+        ("closed", {"text": '<update status="200">8080</update>', "finish_reason": "incomplete"}, False),
+        ("ended", "The port is 8080.", False),
+    ):
+        done = engine(
+            folder, "run", "--model", script(tmp_path / f"{name}.jsonl", [answer]), "--run", name, "Which port?"
+        )
+        assert (done.returncode, said in done.stderr) == (0, is_told), name
+        assert (said in engine(folder, "log", name).stdout) == is_told, name
+
+
 def test_json_is_one_object_with_status_answer_usage_and_cost(folder: Path, reading: str) -> None:
     done = engine(folder, "run", "--json", "--model", reading, "--run", "demo", "Which port?")
     result = json.loads(done.stdout)

@@ -69,6 +69,21 @@ def test_a_run_says_what_its_prompt_and_its_own_values_are(folder: Path) -> None
     assert "max_loop_turns    7 (prompt)" in engine(folder, "config", "demo").stdout
 
 
+def test_a_change_that_does_not_count_here_is_told(folder: Path) -> None:
+    engine(folder, "config", "process_timeout=99")
+    for layer in ("--user", "--project"):
+        done = engine(folder, "config", layer, "process_timeout=7", "min_cycles=4")
+        assert "process_timeout: here it stays '99', as was said of this file" in done.stderr
+        assert "'engine config process_timeout=' takes that back" in done.stderr
+        assert "min_cycles:" not in done.stderr
+    engine(folder, "config", "process_timeout=")
+    assert "the project; 'engine config --project process_timeout='" in (
+        engine(folder, "config", "--user", "process_timeout=8").stderr
+    )
+    engine(folder, "config", "--project", "process_timeout=")
+    assert "stays" not in engine(folder, "config", "--user", "process_timeout=9").stderr
+
+
 def test_a_project_loosens_nothing_until_this_user_confirms_it(folder: Path) -> None:
     place = folder / "engine.toml"
     place.write_text('sandbox_memory = 0\nmodel = "scripted:evil.jsonl"\ntemperature = 1\n')

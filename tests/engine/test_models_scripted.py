@@ -58,7 +58,7 @@ def test_a_line_may_hold_any_character_of_unicode(tmp_path: Path) -> None:
 
 def test_past_the_end_says_how_many_there_are(tmp_path: Path) -> None:
     model = resolve_model(script(tmp_path, "only"))
-    with pytest.raises(ModelError, match="has 1 responses, the run asked for number 2") as caught:
+    with pytest.raises(ModelError, match="has 1 response, the run asked for number 2") as caught:
         model.complete(request(1))
     assert (caught.value.status, caught.value.category) == (400, "script")
 

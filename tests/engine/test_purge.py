@@ -143,7 +143,11 @@ def test_the_command_asks_unless_told(two: engine.Database, tmp_path: Path) -> N
     two.close()
     refused = command(tmp_path, "purge", "gone", "--db", str(two.path))
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "its 2 turns would be gone for good; say --yes" in refused.stderr
+    assert "run gone, with 2 turns: would be gone for good; say --yes" in refused.stderr
+    # a run without a turn of its own holds what its fork saw, and what a person wrote into it
+    command(tmp_path, "fork", "gone", "--as", "twin", "--db", str(two.path))
+    assert "run twin: would be gone for good" in command(tmp_path, "purge", "twin", "--db", str(two.path)).stderr
+    assert command(tmp_path, "purge", "twin", "--yes", "--db", str(two.path)).returncode == 0
     done = command(tmp_path, "purge", "gone", "--yes", "--json", "--db", str(two.path))
     assert done.returncode == 0
     assert json.loads(done.stdout)["run"] == "gone"

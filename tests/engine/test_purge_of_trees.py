@@ -77,7 +77,7 @@ def test_the_command_names_what_goes_and_asks(tree: engine.Database, tmp_path: P
     refused = command(tmp_path, "purge", "demo", "--tree", *at)
     assert refused.returncode == 2
     assert (
-        "run demo, and what it delegated to, demo-1, demo-2, demo-3, demo-1-1: their 7 turns would be gone"
+        "run demo, and what it delegated to, demo-1, demo-2, demo-3, demo-1-1, with 7 turns: would be gone"
         in refused.stderr
     )
     assert command(tmp_path, "purge", "demo", "--yes", *at).returncode == 1

@@ -1555,6 +1555,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _offer_tools (run, lease, tools)
 -- view _offer_turn (turn_id)
 -- view _offered_commands (command_id, run_id, turn_id, loop_id, event, fields)
+-- view _open_answers (loop_id, told)
 -- view _open_costs (turn_id, run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, added, chars_per_token, expansion, visible)
 -- view _open_delegations (run_id, effect_id, child, ended)
 -- view _open_plans (run_id, entry_id)
