@@ -196,7 +196,7 @@ class Database(Outputs, Past, WorkflowRuns):
 
     @expects(run="a text", after="a whole number")
     def events_async(self, run: str, *, after: int = 0) -> AsyncIterator[Event]:
-        """`events` for asyncio, over a connection of its own: `async for event in db.events_async(run):`."""
+        """`events` for asyncio: `async for event in db.events_async(run):`. Those on one event loop share a handle."""
         from .driving.following import follow_async
 
         self.value("select 1")  # raises where the file was closed
