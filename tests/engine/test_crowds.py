@@ -1,6 +1,7 @@
 """Many clients of one server need few handles: those who follow runs share one, short calls wait for one that comes back.
+Each can end its own prompt, whether or not a driver has taken it up.
 
-spec: @async_contract @following
+spec: @async_contract @following @abort @python_contract
 """
 
 from __future__ import annotations
@@ -109,3 +110,20 @@ def test_calls_that_wait_for_each_other_get_a_handle_each(monkeypatch: pytest.Mo
 
     with fresh() as db:
         asyncio.run(go(db))
+
+
+def test_who_gave_a_prompt_ends_that_one_wherever_it_stands() -> None:
+    with fresh() as db:
+        first, second, third = (db.start("Go", model="scripted:none", run="demo") for _ in range(3))
+        assert [first.loops, second.loops, third.loops] == [1, 2, 3]
+        db.abort("demo", "not needed", loop=second.loops)
+        db.abort("demo", loop=first.loops)
+        with db.transaction():
+            started = db.start("Go", model="scripted:none", run="demo")
+            db.abort("demo", loop=started.loops)
+        assert [db.result("demo", n).status for n in (1, 2, 3, 4)] == [499, 499, 100, 499]
+        assert db.result("demo", 2).reason == "not needed"
+        with pytest.raises(engine.NotFound, match="run 'demo': has no prompt 9"):
+            db.abort("demo", loop=9)
+        with pytest.raises(TypeError, match="loop"):
+            db.abort("demo", loop="1")  # type: ignore[arg-type]
