@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _POLL_S = 0.05
 
+_FIRST = "select id from events where run_id = (select id from runs where alias = ?) order by id limit 1"
+"""One look over the events before the run: `run_progress` looks at those that it is asked for once for each type."""
 _GOES_ON = "select exists (select 1 from open_prompts where run = ?)"
 _STORED = "select * from run_progress where run = ? and event_id > ? order by event_id"
 _ANSWERED = """
@@ -42,7 +44,7 @@ class Follower:
         self._db = db
         self._run = run
         self._tools = tool_names(db)
-        self._last = after
+        self._last = max(after, (db.value(_FIRST, (run,)) or 1) - 1)
         self._seen = -1
         self._teller = Teller()
 

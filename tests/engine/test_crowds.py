@@ -14,6 +14,7 @@ from driving import DONE, script
 from fresh import fresh
 
 import engine
+from engine.driving.following import Follower
 
 CROWD = 24
 
@@ -127,3 +128,16 @@ def test_who_gave_a_prompt_ends_that_one_wherever_it_stands() -> None:
             db.abort("demo", loop=9)
         with pytest.raises(TypeError, match="loop"):
             db.abort("demo", loop="1")  # type: ignore[arg-type]
+
+
+def test_who_follows_a_new_run_does_not_read_the_events_of_those_before_it(tmp_path: Path) -> None:
+    with fresh() as db:
+        db.run("Go", model=script(tmp_path, DONE), run="old")
+        before = db.value("select max(id) from events")
+        db.start("Go", model=script(tmp_path, DONE), run="new")
+        follower = Follower(db, "new", 0)
+        assert follower._last >= before
+        db.resume("new")
+        assert [event["type"] for event in follower.news()] == ["turn", "command", "loop"]
+        assert follower.ended
+        assert [event["id"] for event in Follower(db, "new", before + 10**6).news()] == []
