@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
@@ -136,12 +137,13 @@ class Database(Outputs, Past, WorkflowRuns):
     def start(self, prompt: str, *, run: str | None = None, **options: Unpack[Options]) -> Run:
         """Give `prompt` to a run, a new one unless `run` names one, without driving it: `resume` does that, from anywhere.
 
-        The options and the errors are those of `run`. It may be called inside a transaction.
+        `loops` of what it returns is the number of this prompt, which `result` and `abort` take. The options and the errors
+        are those of `run`. It may be called inside a transaction.
         """
         from .driving import runs
 
-        alias, _ = runs.prompt(self, prompt, run, options)
-        return runs.run_row(self, alias)
+        alias, loop = runs.prompt(self, prompt, run, options)
+        return replace(runs.run_row(self, alias), loops=loop)
 
     @expects(run="a text", **_CALLBACKS)
     def resume(
@@ -196,7 +198,7 @@ class Database(Outputs, Past, WorkflowRuns):
 
     @expects(run="a text", after="a whole number")
     def events_async(self, run: str, *, after: int = 0) -> AsyncIterator[Event]:
-        """`events` for asyncio, over a connection of its own: `async for event in db.events_async(run):`."""
+        """`events` for asyncio: `async for event in db.events_async(run):`. Those on one event loop share a handle."""
         from .driving.following import follow_async
 
         self.value("select 1")  # raises where the file was closed
@@ -230,12 +232,16 @@ class Database(Outputs, Past, WorkflowRuns):
         """
         return self.given_models.add(model)
 
-    @expects(run="a text", reason="a text")
-    def abort(self, run: str, reason: str = "aborted") -> None:
-        """End the active loop of `run` with status 499; queued prompts stay. Raises `NotFound` (404) for an unknown run."""
+    @expects(run="a text", reason="a text", loop="a whole number or None")
+    def abort(self, run: str, reason: str = "aborted", *, loop: int | None = None) -> None:
+        """End the active loop of `run` with status 499; queued prompts stay. Raises `NotFound` (404) for an unknown run.
+
+        With `loop`, end that prompt, such as number `start(…).loops`: in line it will never begin, one that has ended stays
+        as it ended. Who has just given a prompt cannot know whether it is active yet.
+        """
         from .driving import runs
 
-        runs.abort(self, run, reason)
+        runs.abort(self, run, reason, loop)
 
     @expects(run="a text", path=_TEXT, accept="True or False", body=_TEXT, reason=_TEXT, by="a text")
     def resolve(

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 from audit import audit
@@ -158,3 +159,16 @@ def test_the_contract_follows_the_sql_files() -> None:
     headings = re.findall(r"^## (\d{3} .*)$", SPEC.read_text(encoding="utf-8"), re.MULTILINE)
     numbers = [number for heading in headings for number in re.findall(r"\b\d{3}\b", heading)]
     assert numbers == [path.name[:3] for path in sql_files()]
+
+
+def test_every_type_of_event_is_told_with_its_keys() -> None:
+    """spec: @on_event"""
+    section = SPEC.read_text(encoding="utf-8").split("{#on_event}")[1].split("\n### ")[0]
+    table = dict(re.findall(r"^\| (\w+) \| (.*) \|$", section, re.MULTILINE))
+    for kind in get_args(engine.Event):
+        hints = get_type_hints(kind)
+        (name,) = get_args(hints["type"])
+        missing = {
+            key for key in hints if key not in ("type", "id", "run") and not re.search(rf"\b{key}\b", table[name])
+        }
+        assert not missing, (name, missing)

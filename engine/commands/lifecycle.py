@@ -34,6 +34,7 @@ _STANDS = """
     where r.alias = ?
 """
 """The status of a run, and its prompts that are in line."""
+_IS_OPEN = "select 1 from open_prompts where run = ? and loop = ?"
 _KEEPS = "select 1 from _kept_jobs as k join tree_runs as t on t.run_id = k.run_id where t.top = ?"
 
 
@@ -78,31 +79,41 @@ def abort(
     reason: Annotated[
         str, typer.Option("--reason", metavar="TEXT", help="Why; stored as the reason of the prompt's end.")
     ] = "aborted",
+    loop: Annotated[
+        int | None,
+        typer.Option("--loop", metavar="N", help="End prompt number N alone, in line or active.", show_default=False),
+    ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Abort the active prompt of a run, also in another process.
 
-    The background commands that it has kept end, too. Queued prompts stay.
+    The background commands that it has kept end, too. Queued prompts stay; --loop ends one of them.
 
     JSON has the run, whether it was doing anything, its status, and how many prompts are still in line.
 
     \b
     Examples:
       engine abort demo --reason "wrong folder"
+      engine abort demo --loop 3
       engine abort demo --json
     """
     from .printing import print_json
 
     with open_existing(db) as database:
         alias = run_or_latest(database, run)
-        busy = bool(_step(database, alias)) or bool(database.value(_KEEPS, (alias,)))
-        if busy:
-            database.abort(alias, reason)
+        if loop is None:
+            busy = bool(_step(database, alias)) or bool(database.value(_KEEPS, (alias,)))
+        else:
+            busy = bool(database.value(_IS_OPEN, (alias, loop)))
+        if busy or loop is not None:
+            database.abort(alias, reason, loop=loop)
         if as_json:
             print_json({"run": alias, "aborted": busy, **(database.row(_STANDS, (alias,)) or {})})
         elif busy:
-            say(f"{alias}: aborted")
+            say(f"{alias}: aborted" if loop is None else f"{alias}: ended prompt {loop}")
+        elif loop is not None:
+            say(f"{alias}: prompt {loop} has ended already")
         else:
             say(f"{alias} is not doing anything; nothing was aborted")
 

@@ -14,8 +14,12 @@ from engine.driving.threads import in_thread
 from engine.errors import Conflict
 
 if TYPE_CHECKING:
+    import asyncio
+    from pathlib import Path
+
     from engine.api import Database
     from engine.contract import OnDriver
+    from engine.driving.lookout import Lookout
     from engine.driving.loop import Driver
 
 _T = TypeVar("_T")
@@ -25,6 +29,10 @@ _MOST_IDLE = 32
 _LONG_IDLE = 4
 """Those of them that are kept for longer than `_SOON_S`."""
 _SOON_S = 60.0
+_AT_ONCE = 4
+"""Handles in use, from which on who wants one more waits, as long as handles come back."""
+_PATIENCE_S = 0.5
+"""Where none comes back for as long, twice as many are opened."""
 
 
 class Handles:
@@ -34,8 +42,22 @@ class Handles:
         self._db = db
         # the one that was used last stands last, with the time since when it is idle
         self._idle: list[tuple[float, Database]] = []
-        self._lock = threading.Lock()
+        self._used = self._returned = 0
+        self._at_once = _AT_ONCE
+        self._changed = threading.Condition()
         self._closed = False
+        self.lookouts: dict[asyncio.AbstractEventLoop, Lookout] = {}
+        """Those who watch the file for who follows runs, by their event loop."""
+
+    @property
+    def place(self) -> Path:
+        """The file."""
+        return self._db.place
+
+    @property
+    def is_open(self) -> bool:
+        """Whether these were not closed."""
+        return not self._closed
 
     def expect_open(self) -> None:
         """Raise `Conflict` (409) where these were closed."""
@@ -44,15 +66,20 @@ class Handles:
 
     def take(self) -> Database:
         """A handle, one that was used before where there is one; raises `Conflict` (409) where these are closed."""
-        with self._lock:
+        with self._changed:
+            self._wait_for_one()
             self.expect_open()
             db = self._idle.pop()[1] if self._idle else None
-        if db is None:
-            return self._db.again()
-        if db.moved():
-            db.close()
-            return self._db.again()
-        return db
+            self._used += 1
+        try:
+            if db is not None and db.moved():
+                db.close()
+                db = None
+            return self._db.again() if db is None else db
+        except BaseException:
+            with self._changed:
+                self._count_back()
+            raise
 
     def give_back(self, db: Database) -> None:
         """Keep a handle for later, or close it where there are enough or it was left in a transaction.
@@ -60,13 +87,14 @@ class Handles:
         Of those that a crowd of runs has left behind most are closed by the first that comes back a minute later.
         """
         now = time.monotonic()
-        with self._lock:
+        with self._changed:
             keep = db.is_idle and not self._closed and len(self._idle) < _MOST_IDLE
             if keep:
                 self._idle.append((now, db))
             old = [each for since, each in self._idle[:-_LONG_IDLE] if now - since > _SOON_S]
             # the oldest stand first
             del self._idle[: len(old)]
+            self._count_back()
         for each in old if keep else [*old, db]:
             each.close()
 
@@ -102,9 +130,27 @@ class Handles:
         finally:
             self.give_back(db)
 
+    def _wait_for_one(self) -> None:
+        """Wait while many are in use and some come back: a crowd of short calls needs few handles."""
+        while not self._idle and not self._closed and self._used >= self._at_once:
+            before = self._returned, self._at_once
+            self._changed.wait(_PATIENCE_S)
+            if before == (self._returned, self._at_once):
+                self._at_once *= 2
+                self._changed.notify_all()
+
+    def _count_back(self) -> None:
+        """Count one less in use, while the lock is held."""
+        self._used -= 1
+        self._returned += 1
+        if not self._used:
+            self._at_once = _AT_ONCE
+        self._changed.notify()
+
     def close(self) -> None:
         """Close the idle handles; those in use are closed when they are given back."""
-        with self._lock:
+        with self._changed:
             self._closed, idle, self._idle = True, self._idle, []
+            self._changed.notify_all()
         for _, db in idle:
             db.close()

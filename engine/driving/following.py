@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
 from engine.errors import Conflict
 
+from .lookout import Lookout
 from .progress import stored_event
 from .prose import Teller, arriving, tool_names
 from .runs import run_row
-from .threads import in_thread
 
 if TYPE_CHECKING:
     from engine.db.database import Store
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 _POLL_S = 0.05
 
+_FIRST = "select id from events where run_id = (select id from runs where alias = ?) order by id limit 1"
+"""One look over the events before the run: `run_progress` looks at those that it is asked for once for each type."""
 _GOES_ON = "select exists (select 1 from open_prompts where run = ?)"
 _STORED = "select * from run_progress where run = ? and event_id > ? order by event_id"
 _ANSWERED = """
@@ -43,7 +44,7 @@ class Follower:
         self._db = db
         self._run = run
         self._tools = tool_names(db)
-        self._last = after
+        self._last = max(after, (db.value(_FIRST, (run,)) or 1) - 1)
         self._seen = -1
         self._teller = Teller()
 
@@ -91,16 +92,17 @@ def _polled(follower: Follower) -> Iterator[Event]:
 
 
 async def follow_async(handles: Handles, run: str, after: int) -> AsyncIterator[Event]:
-    """`follow` for asyncio, over one of `handles`."""
-    db = await in_thread(handles.take, abandon=handles.give_back)
+    """`follow` for asyncio, over a handle of `handles` that all share who follow a run on this event loop."""
+    lookout = Lookout.over(handles)
+    stirred = lookout.enter(run)
     try:
-        follower = await in_thread(lambda: Follower(db, run, after))
+        follower = await lookout.read(lambda db: Follower(db, run, after))
         while not follower.ended:
             handles.expect_open()
-            if follower.stirred():
-                for event in await in_thread(follower.news):
-                    yield event
+            stirred.clear()
+            for event in await lookout.read(lambda _: follower.news()):
+                yield event
             if not follower.ended:
-                await asyncio.sleep(_POLL_S)
+                await stirred.wait()
     finally:
-        await in_thread(lambda: handles.give_back(db))
+        await lookout.leave(run, stirred)

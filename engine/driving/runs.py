@@ -178,8 +178,14 @@ def new_alias(db: Store, origin: str) -> str:
     return alias
 
 
-def abort(db: Store, run: str, reason: str = "aborted") -> None:
-    """End the active loop of `run` with status 499, and what it has kept; queued prompts stay. Raises `NotFound` (404)."""
+def abort(db: Store, run: str, reason: str = "aborted", loop: int | None = None) -> None:
+    """End the active loop of `run` with status 499, and what it has kept; queued prompts stay. Raises `NotFound` (404).
+
+    With `loop`, end that prompt alone, wherever it stands.
+    """
+    if loop is not None:
+        db.insert("end_prompt", run=run, loop=loop, reason=reason)
+        return
     with db.transaction():
         db.insert("verb_set", run=run, path=f"run://{run}", state="cancelled", outcome=reason)
         db.insert("end_kept_jobs", run=run, reason=reason)

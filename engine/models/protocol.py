@@ -140,13 +140,8 @@ def expect_completion(answer: object) -> Completion:
 class Model(Protocol):
     """An adapter that answers requests."""
 
-    def complete(
-        self,
-        request: Request,
-        on_delta: Callable[[str], None] | None = None,
-        cancelled: threading.Event | None = None,
-    ) -> Completion:
-        """Answer `request`; text goes to `on_delta`, in the caller's thread, as it arrives.
+    def complete(self, request: Request, on_delta: Callable[[str], None], cancelled: threading.Event, /) -> Completion:
+        """Answer `request`; text goes to `on_delta`, in the caller's thread, as it arrives. All three are always given.
 
         Raises `ModelError`: category ``aborted`` within 0.2 s after `cancelled` is set, ``timeout`` after `timeout_s`.
         """

@@ -64,7 +64,7 @@ def complete_with_retry(
     failures, first_failure = 0, 0.0
     while True:
         try:
-            return expect_completion(model.complete(request, on_delta, cancelled))
+            return expect_completion(model.complete(request, on_delta or _unheard, cancelled or threading.Event()))
         except ModelError as error:
             failures += 1
             first_failure = first_failure if failures > 1 else clock()
@@ -74,6 +74,10 @@ def complete_with_retry(
             if on_retry is not None:
                 on_retry(error, failures, wait)
             _pause(wait, cancelled, sleep)
+
+
+def _unheard(_: str) -> None:
+    """Where nobody listens."""
 
 
 def _wait_s(error: ModelError, failures: int, elapsed: float, deadline_s: float) -> float | None:

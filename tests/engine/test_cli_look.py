@@ -276,6 +276,8 @@ def test_a_group_of_commands_without_one_lists(folder: Path, group: str) -> None
 def test_what_was_changed_is_told_to_programs(folder: Path, tmp_path: Path) -> None:
     aborted = json.loads(engine(folder, "abort", "demo", "--json").stdout)
     assert aborted == {"run": "demo", "aborted": False, "status": 200, "queued": 0}
+    assert json.loads(engine(folder, "abort", "demo", "--loop", "1", "--json").stdout) == aborted
+    assert "run 'demo': has no prompt 9; see loop_list" in engine(folder, "abort", "demo", "--loop", "9").stderr
     policy = json.loads(engine(tmp_path, "policy", "add", "pytest *", "--accept", "--json").stdout)
     assert policy == json.loads(engine(tmp_path, "policy", "--json").stdout)[0]
     assert json.loads(engine(tmp_path, "cache", "clear", "--json").stdout) == {"forgotten": 0}

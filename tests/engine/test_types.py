@@ -17,8 +17,11 @@ ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".types" / ".cache"
 
 APP = """\
+import threading
+from collections.abc import Callable
+
 import engine
-from engine.models.protocol import Model
+from engine.models.protocol import Completion, Model, Request
 
 
 def told(event: engine.Event) -> None:
@@ -40,6 +43,20 @@ def trains(town: str) -> int:
 
 @engine.tool(ask=True)
 async def book(train: str) -> None: ...
+
+
+class Short:
+    def complete(self, request: Request, on_delta: Callable[[str], None], cancelled: threading.Event) -> Completion:
+        return Completion("Said.")
+
+
+class Late:
+    async def complete(self, request: Request, on_delta: Callable[[str], None], cancelled: threading.Event) -> Completion:
+        return Completion("Said.")
+
+
+def models() -> list[Model]:
+    return [Short(), Late()]  # wrong: list-item
 
 
 async def use(db: engine.Database, model: Model) -> engine.Result:

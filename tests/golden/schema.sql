@@ -1784,6 +1784,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view document_references (project, source, line, title, target, chars)
 -- view end_kept_jobs (run, reason)
 -- view end_preparation (run, lease)
+-- view end_prompt (run, loop, reason)
 -- view end_step (run, step, lease)
 -- view end_workflow (run, lease)
 -- view fail_call (turn_id, status, message)
@@ -2099,6 +2100,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger effects__keep_state on effects
 -- trigger end_kept_jobs__ask on end_kept_jobs
 -- trigger end_preparation__end on end_preparation
+-- trigger end_prompt__end on end_prompt
 -- trigger end_step__end on end_step
 -- trigger end_workflow__end on end_workflow
 -- trigger end_workflow__rest on end_workflow

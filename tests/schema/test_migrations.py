@@ -267,3 +267,10 @@ def test_a_driven_file_is_not_migrated(path: Path, new: Build) -> None:
         connection.execute("insert into claim_lease (run, token, holder) values ('demo', 'mine', '{}')")
     with pytest.raises(engine.Conflict, match="is being driven by another version"):
         migrate(path, new)
+
+
+def test_the_specification_tells_the_version_and_each_migration() -> None:
+    text = (Path(__file__).parents[2] / "SPEC.md").read_text()
+    assert f"Its `user_version` counts the layouts of its\ntables; it is {VERSION}." in text
+    for path in sorted(Path(__file__).parents[2].glob("sql/migrations/*.sql")):
+        assert f"`{path.name}`" in text

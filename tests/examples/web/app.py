@@ -153,9 +153,15 @@ async def decide(request: Request) -> Response:
 
 
 async def abort(request: Request) -> Response:
-    """Stop what a run does; prompts in line behind it are driven."""
+    """End the prompt that a run works on, or is about to begin; those in line behind it are driven."""
     desk, run = await desk_of(request), request.path_params["run"]
-    await desk.db.call_async(lambda db: db.abort(run, f"aborted by {desk.user}"))
+
+    def stop(db: engine.Database) -> None:
+        with db.transaction():
+            loop = db.value("select min(loop) from open_prompts where run = ?", (run,))
+            db.abort(run, f"aborted by {desk.user}", loop=loop)
+
+    await desk.db.call_async(stop)
     desk.drive(run)
     return JSONResponse({}, 202)
 

@@ -1,0 +1,42 @@
+-- The end of one prompt, wherever it stands: in line, active, or ended meanwhile.
+-- An abort (210) is about what a run is doing; who gave a prompt cannot know whether a driver has taken it up.
+-- spec: @abort
+
+-- views
+
+create view end_prompt as
+-- End one prompt of a run: insert into end_prompt (run, loop, reason). In line, it will never begin; active, it is aborted;
+-- one that has ended stays as it ended. The other prompts stay in line.
+select null as run, null as loop, null as reason
+where false;
+
+-- triggers
+
+-- Abort the run where it works on this prompt, or is a child that has not begun; else take the prompt out of the line.
+create trigger end_prompt__end
+instead of insert on end_prompt
+begin
+    select fail(404, 'run ' || quote(new.run) || ': has no prompt ' || quote(new.loop) || '; see loop_list')
+    where not exists (
+        select 1
+        from loops as l
+        join runs as r on r.id = l.run_id
+        where r.alias = new.run and l.sequence = new.loop
+    );
+    insert into verb_set (run, path, state, outcome)
+    select r.alias, 'run://' || r.alias, 'cancelled', coalesce(new.reason, 'aborted')
+    from runs as r
+    join loops as l on l.run_id = r.id
+    where r.alias = new.run
+        and l.sequence = new.loop
+        and (
+            l.status = 102
+            or (l.status = 100 and r.status = 100 and exists (select 1 from children as c where c.run_id = r.id))
+        );
+    update loops
+    set status = 499, reason = coalesce(new.reason, 'aborted'), ended_at = now()
+    where run_id = (select id from runs where alias = new.run) and sequence = new.loop and status = 100;
+    update runs
+    set status = 499, updated_at = now()
+    where alias = new.run and status = 100 and not exists (select 1 from open_prompts as o where o.run = new.run);
+end;
