@@ -115,9 +115,15 @@ def find(db: Store, given: str | os.PathLike[str], root: Path | None) -> Source 
     """The workflow that `given` names: a file, or a name; the id of one that is in the database.
 
     A name is looked up among the rows that an app wrote, in the project's folders, in the user's, among those that come with
-    the engine, and last among those that were run before. Raises `NotFound` (404), and what `of_file` raises.
+    the engine, and last among those that were run before. Raises `NotFound` (404), `ValidationError` (400) for the text of a
+    workflow, and what `of_file` raises.
     """
     name = os.fspath(given)
+    if "\n" in name:
+        raise ValidationError(
+            "a workflow is given by its name or its file, not by its text; write the text to a file that ends in "
+            f"{', '.join(SYNTAXES)}"
+        )
     if Path(name).suffix in SYNTAXES or os.sep in name:
         return of_file(Path(name).expanduser())
     if (as_rows := stored(db, name, root, as_rows=True)) is not None:

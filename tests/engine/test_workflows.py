@@ -235,6 +235,7 @@ def test_a_step_has_the_tools_that_it_names_and_gives_no_more_away(
     ("given", "error"),
     [
         ({"workflow": "nowhere"}, "404 workflow 'nowhere': there is none of that name"),
+        ({"workflow": "name: a\nsteps: []"}, "400 a workflow is given by its name or its file, not by its text"),
         ({"workflow": "nowhere.yaml"}, "404 'nowhere.yaml': there is no such file"),
         ({"variables": {"x": ["a"]}}, "400 variable 'x': is a text"),
         ({"variables": {}}, "400 workflow work: needs x; give each variable a value"),
