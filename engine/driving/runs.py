@@ -180,9 +180,7 @@ def new_alias(db: Store, origin: str) -> str:
 
 def abort(db: Store, run: str, reason: str = "aborted") -> None:
     """End the active loop of `run` with status 499, and what it has kept; queued prompts stay. Raises `NotFound` (404)."""
-    with db.transaction():
-        db.insert("verb_set", run=run, path=f"run://{run}", state="cancelled", outcome=reason)
-        db.insert("end_kept_jobs", run=run, reason=reason)
+    db.insert("verb_set", run=run, path=f"run://{run}", state="cancelled", outcome=reason)
 
 
 def resolve(

@@ -86,6 +86,13 @@ select effect_id, run_id, json_extract(detail, '$.keeper') as keeper, lease as t
 from jobs
 where ended_at is null and json_extract(detail, '$.keeper') is not null;
 
+-- Kept jobs that nobody has asked to end, each with its run and those above it: '/1/2/'.
+create view _kept_jobs_unasked as
+select k.effect_id, coalesce(c.lineage, '/') || k.run_id || '/' as lineage
+from _kept_jobs as k
+left join children as c on c.run_id = k.run_id
+where k.effect_id not in (select effect_id from process_cancels);
+
 -- The token that is asked of whoever writes of a job: of a kept one that of the driver that started it, of any other that
 -- of the lease in force.
 create view _job_leases as
@@ -206,7 +213,7 @@ where false;
 
 create view end_kept_jobs as
 -- Ask for the end of the background commands that a run and the runs below it have kept: insert into end_kept_jobs (run,
--- reason). 'engine abort' and db.abort do it, too; a verb_set that cancels the run does not.
+-- reason). A verb_set that cancels the run does it, too, as 'engine abort' and db.abort do.
 select alias as run, null as reason
 from runs
 where false;

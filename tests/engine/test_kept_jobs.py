@@ -240,7 +240,8 @@ def test_an_abort_ends_what_a_run_and_its_children_keep(db: engine.Database, roo
     assert db.value("select count(distinct run_id) from jobs") == 2
     with pytest.raises(NotFound, match="'nobody': there is no such run"):
         db.insert("end_kept_jobs", run="nobody")
-    db.abort("demo", "enough")
+    # by SQL only: db.abort is the same
+    db.insert("verb_set", run="demo", path="run://demo", state="cancelled", outcome="enough")
     db.kept_jobs.wait()
     notes = db.tuples("select outcome, json_extract(detail, '$.note') from jobs")
     assert notes == [("cancelled", "stopped by an abort: enough")] * 2
