@@ -386,6 +386,20 @@ def test_not_to_wait_ends_what_is_kept_at_once(folder: Path, model: str) -> None
         assert db.value("select outcome from jobs") == "interrupted"
 
 
+def test_an_error_that_ends_the_command_tells_what_it_ends(folder: Path) -> None:
+    (folder / "plant.py").write_text(
+        f"import sqlite3\nfile = sqlite3.connect({str(database(folder))!r})\n"
+        "file.execute(\"create trigger planted before insert on turns begin select raise(abort, 'no'); end\")\n"
+    )
+    plant = f"<sh>until [ -e pid ]; do sleep 0.02; done; {sys.executable} plant.py</sh>"
+    model = script(folder.parent, KEEP.format(f"{PID}sleep 600") + plant + GO_ON, DONE)
+    done = run_engine(folder, "run", *OPTIONS, "--model", model, "Go")
+    assert done.returncode == 2
+    assert "was ended with the error that follows\n" in done.stderr
+    assert "a rule of the file refuses that: no; 'engine resume demo' goes on from here" in done.stderr
+    assert is_gone((folder / "pid").read_text())
+
+
 def test_a_person_is_asked_about_what_is_kept_and_ends_it_by_an_abort(folder: Path, model: str) -> None:
     terminal = Terminal(folder, "run", *OPTIONS[1:], "--model", model, "Go")
     try:
