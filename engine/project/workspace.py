@@ -17,6 +17,7 @@ from typing import Literal
 
 from engine.db.own_files import OwnFiles
 from engine.errors import Conflict, NotFound, Overflow, PermissionDenied, ValidationError
+from engine.functions.counts import counted
 from engine.functions.pictures import HEAD_BYTES, picture_facts, picture_format
 
 from .durable import (
@@ -152,7 +153,7 @@ class Workspace:
                 found[name] = member
             if len(found) > limit:
                 advice = "leave some out with 'engine files ignore PATTERN'"
-                raise Overflow(f"{str(self.root)!r} has more than {limit} files; {advice}")
+                raise Overflow(f"{str(self.root)!r} has more than {counted(limit, 'file')}; {advice}")
         return [found[name] for name in sorted(found)]
 
     def read(

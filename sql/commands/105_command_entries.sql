@@ -107,7 +107,7 @@ select
     t.path,
     '* ' || coalesce(e.shown_path, e.path) || ' - ' || coalesce(
         (select u.short from _unreadable_files as u where c.id is null and u.entry_id = t.entry_id),
-        token_estimate(c.chars, (select chars_per_token from loops where id = m.loop_id)) || ' tokens'
+        counted(token_estimate(c.chars, (select chars_per_token from loops where id = m.loop_id)), 'token')
     ) as line
 from commands as m
 cross join _command_entries as t on t.command_id = m.id

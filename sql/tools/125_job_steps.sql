@@ -88,8 +88,8 @@ begin
         e.path,
         case
             when length(t.text) > 2000
-                then '[… ' || (length(t.text) - 2000) || ' characters before this; get it with line and limit]' || char(10)
-                || substr(t.text, -2000)
+                then '[… ' || counted(length(t.text) - 2000, 'character') || ' before this; get it with line and limit]'
+                || char(10) || substr(t.text, -2000)
             else t.text
         end,
         case when t.shown = 0 then 'summarized' end,
