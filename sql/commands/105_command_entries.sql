@@ -95,7 +95,7 @@ where c.is_pattern
 
 -- The entries that a command works on, after perform_command has looked them up.
 create view _command_entries as
-select c.id as command_id, e.id as entry_id, e.path, e.kind
+select c.id as command_id, e.id as entry_id, e.path
 from commands as c
 left join _matched_entries as m on m.command_id = c.id
 cross join entries as e on e.id = coalesce(m.entry_id, c.entry_id);

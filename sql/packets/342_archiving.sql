@@ -59,7 +59,6 @@ create view _archive_notes as
 select
     turn_id,
     sum(entries) as entries,
-    sum(tokens) as tokens,
     'Archived ' || counted(sum(entries), 'entry', 'entries') || ' (' || group_concat(entries || ' ' || kind, ', ')
     || '), ' || counted(sum(tokens), 'token') || ', the oldest first; <get path="'
     || case min(kind) when 'file' then '' else min(kind) || '://' end || '**" manifest/> lists them.' as told

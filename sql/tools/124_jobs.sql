@@ -127,7 +127,6 @@ join _entry_bodies as b on b.run_id = n.run_id and b.entry_id = n.entry_id;
 create view _jobs_to_end as
 select
     j.effect_id,
-    j.run_id,
     case
         when k.effect_id is not null then 'stopped by ' || k.asked_by || coalesce(': ' || k.reason, '')
         when json_extract(j.detail, '$.keeper') is not null then 'its output was removed'

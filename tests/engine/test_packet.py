@@ -98,7 +98,8 @@ def test_what_changes_stands_last(db: engine.Database, listener: Listener) -> No
 def budget(text: str) -> dict[str, int]:
     """The figures of the `<budget>` of a packet."""
     found = re.search(
-        r'<budget tokenUsage="(\d+)" tokensFree="(\d+)" *>.*^Summarized: \d+ entr(?:y|ies), (\d+) tokens? \(\d+% of budget\)\.\n'
+        r'<budget tokenUsage="(\d+)" tokensFree="(\d+)" *>.*'
+        r"^Summarized: \d+ entr(?:y|ies), (\d+) tokens? \(\d+% of budget\)\.\n"
         r"System: (\d+) tokens \(\d+% of budget\)\. *\nTotal: (\d+) visible \+ (\d+) summarized entr(?:y|ies); "
         r"tokenUsage (\d+) / ceiling (\d+)\. (\d+) tokens free\. *$",
         text,
