@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from engine.functions import Function
 from engine.functions.compact import to_json
+from engine.functions.counts import counted
 
 HEAD_BYTES = 16
 """How many bytes at the beginning of a file say whether it is a picture."""
@@ -74,10 +75,10 @@ def picture_line(facts: str | None, size: int | None) -> str:
         or "format" not in found
         or not ("fault" in found or found.keys() >= {"width", "height"})
     ):
-        return f"binary file, {size or 0} bytes"
+        return f"binary file, {counted(size or 0, 'byte')}"
     if "fault" in found:
-        return f"broken {found['format']} picture, {size or 0:,} bytes: {found['fault']}"
-    return f"{found['format']} picture, {found['width']:,} × {found['height']:,} pixels, {size or 0:,} bytes"
+        return f"broken {found['format']} picture, {counted(size or 0, 'byte')}: {found['fault']}"
+    return f"{found['format']} picture, {found['width']:,} × {found['height']:,} pixels, {counted(size or 0, 'byte')}"
 
 
 def picture_tokens(model: str | None, width: int | None, height: int | None) -> int | None:
@@ -181,7 +182,7 @@ _READERS = {"PNG": _png, "JPEG": _jpeg, "GIF": _gif, "WebP": _webp}
 def _ended(data: bytes, end: int, size: _Size) -> _Size:
     """`size`, where the picture ends with its file: what follows is no part of it, and nobody would see it."""
     if end != len(data):
-        raise _Broken(f"{len(data) - end:,} bytes stand behind its end" if end < len(data) else "it ends too early")
+        raise _Broken(f"{counted(len(data) - end, 'byte')} behind its end" if end < len(data) else "it ends too early")
     return size
 
 

@@ -107,12 +107,17 @@ def _suffix(path: str) -> str:
 
 
 def _counted(body: str, kept: int) -> str:
-    return f"{body[:kept]}\n[… {len(body) - kept} more characters]"
+    return f"{body[:kept]}\n{_left(len(body) - kept, 'more character')}"
+
+
+def _left(count: int, things: str) -> str:
+    """The line that counts what is not shown."""
+    return f"[… {count} {things}{'' if count == 1 else 's'}]"
 
 
 def _cut(body: str) -> int:
     """How many code points fit together with the line that counts the rest: whole lines; words if the lines are too long."""
-    room = SUMMARY_LENGTH - len(f"\n[… {len(body)} more characters]")
+    room = SUMMARY_LENGTH - len("\n" + _left(len(body), "more character"))
     cut = body.rfind("\n", room // 2, room + 1)
     if cut < 0:
         cut = body.rfind(" ", room // 2, room + 1)
@@ -127,19 +132,19 @@ def _tail(body: str) -> str:
         start = body.rfind("\n", 0, start)
         if start < 0:
             break
-    room = SUMMARY_LENGTH - len(f"[… {len(body)} earlier characters]\n") - (len(body) - end)
+    room = SUMMARY_LENGTH - len(_left(len(body), "earlier character") + "\n") - (len(body) - end)
     start = max(start + 1, end - room)
-    return f"[… {start} earlier characters]\n{body[start:]}"
+    return f"{_left(start, 'earlier character')}\n{body[start:]}"
 
 
 def _fit_symbols(symbols: list[str]) -> str:
     """The symbols that fit, and the number of the others."""
-    room = SUMMARY_LENGTH - len(f"[… {len(symbols)} more symbols]")
+    room = SUMMARY_LENGTH - len(_left(len(symbols), "more symbol"))
     kept: list[str] = []
     for symbol in symbols:
         room -= len(symbol) + 1
         if room < 0:
-            kept.append(f"[… {len(symbols) - len(kept)} more symbols]")
+            kept.append(_left(len(symbols) - len(kept), "more symbol"))
             break
         kept.append(symbol)
     return "\n".join(kept)

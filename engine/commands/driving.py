@@ -17,7 +17,7 @@ from .asker import Asker
 from .asking import AcceptAll, options_of, show_proposal, terminal
 from .exits import INTERRUPTED, exit_code
 from .interrupt import Interrupt
-from .keeping import stay_attached
+from .keeping import ending_with_an_error, stay_attached
 from .narrator import Narrator
 from .printing import costs, one_line, print_json_text, print_text, say, shown_path, visible
 from .shared import db_flag
@@ -50,7 +50,7 @@ def drive(
 
     _quieten_libraries()
     _say_whose_key(db, run)
-    with Interrupt() as interrupt:
+    with Interrupt() as interrupt, ending_with_an_error(db):
         try:
             _drive(db, run, interrupt, yolo=yolo, kept=kept)
         except Conflict:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
+from engine.functions.counts import counted
+
 from .folding import LAST_LINES, Area, Draft, LastLines
 from .printing import dollars, one_line, paint, say, shown_path, visible
 from .wrapping import wrapped
@@ -148,7 +150,7 @@ class Narrator:
     def _hear(self, text: str) -> None:
         self._draft.hear(text)
         if self._area:
-            self._area.show(f"the model is writing, {self._draft.characters:,} characters", self._draft)
+            self._area.show(f"the model is writing, {counted(self._draft.characters, 'character')}", self._draft)
 
     def _print(self, text: str) -> None:
         self._output.add(text)

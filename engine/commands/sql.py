@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engine.functions.counts import counted
+
 from .exits import exit_code
 from .printing import print_error, print_json, print_table, say, shown, visible
 from .shared import DbOption, JsonOption, open_to_read
@@ -54,7 +56,7 @@ def sql(
     else:
         print_answer(found)
     if found.cut:
-        say(f"the first {limit:,} rows; --limit 0 gives all")
+        say(f"the first {counted(limit, 'row')}; --limit 0 gives all")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ _REFUSAL = re.compile(r"([45]\d\d) (.*)", re.DOTALL)
 """What a guard says that readers without the engine's functions are to understand too: status and message."""
 _NO_TEXT = re.compile(r"'(?:int|float|bytes)' object has no attribute")
 """What Python says of a value of a statement that a function of the engine takes for a text."""
+_FRAME = "user-defined-scalar-"
 LOOK_SECONDS = 20.0
 """How long a statement on a file that is only read may take: a view in a file from elsewhere may have no end."""
 _STEPS = 20_000
@@ -74,6 +75,9 @@ class ClearErrors:
                 return ValidationError("a number or bytes stand where a text belongs; give a text")
             case TypeError():  # of a bound value, or of a statement that is no text
                 return ValidationError(f"SQLite cannot take that: {error}; it takes text, numbers, bytes and None")
+            case UnicodeDecodeError() if function_that_raised(error):  # bytes that SQL joined to a text
+                said = "is not UTF-8; give a text where bytes were given, or restore a copy where the file holds them"
+                return ValidationError(f"{error.object[:80]!r} {said}")
             case UnicodeDecodeError():
                 return EngineError(f"{self.file}: holds text that is not UTF-8; restore a copy")
             case apsw.SQLError() | apsw.MismatchError() | apsw.RangeError():
@@ -103,3 +107,14 @@ class ClearErrors:
                 return EngineError(f"{self.file}: cannot be read or written ({error})", 500)
             case _:
                 return None
+
+
+def function_that_raised(error: BaseException) -> str | None:
+    """The SQL function in which an error arose; None for an error from elsewhere. apsw names a frame after each function."""
+    trace = error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_name
+        if name.startswith(_FRAME):
+            return name.removeprefix(_FRAME)
+        trace = trace.tb_next
+    return None

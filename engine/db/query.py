@@ -21,6 +21,8 @@ import apsw
 from engine.errors import EngineError, Overflow, PermissionDenied, ValidationError
 from engine.functions import limits
 
+from .clear_errors import function_that_raised
+
 if TYPE_CHECKING:
     from sqlglot.expressions import Expression
 
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 _STEPS = 300
 _ROW_BYTES = 200
 """What a row takes besides its texts."""
-_FRAME = "user-defined-scalar-"
 _LIMITS = {
     apsw.SQLITE_LIMIT_LENGTH: limits.SQL_VALUE_BYTES,
     apsw.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: limits.SQL_LIKE_BYTES,
@@ -118,7 +119,7 @@ def _answer(
             "a value is text that is not UTF-8; ask for hex(...) of it, or cast(... as blob)"
         ) from error
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
-        if name := _function_that_raised(error):
+        if name := function_that_raised(error):
             raise ValidationError(f"{name}() cannot use the values that it was given ({error}); see SPEC.md") from error
         with db.clear_errors:
             raise
@@ -146,17 +147,6 @@ class _Watch:
         if time.monotonic() > self._until:
             return EngineError(f"the query took longer than {self._seconds:g} s; narrow it, or allow it more time", 504)
         return Overflow(f"the query needs more than {limits.SQL_MEMORY_BYTES:,} bytes of memory; narrow or split it")
-
-
-def _function_that_raised(error: BaseException) -> str | None:
-    """The SQL function in which an error arose; None for an error from elsewhere. apsw names a frame after each function."""
-    trace = error.__traceback__
-    while trace is not None:
-        name = trace.tb_frame.f_code.co_name
-        if name.startswith(_FRAME):
-            return name.removeprefix(_FRAME)
-        trace = trace.tb_next
-    return None
 
 
 def _fetched(connection: apsw.Connection, query: str, bindings: Bindings, limit: int | None) -> Answer:

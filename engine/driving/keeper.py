@@ -52,13 +52,15 @@ class Keeper:
         if self._done.wait(_POLL_S):
             return  # to open the file takes as long as some turns
         try:
-            # without CREATE: a file that was just removed must not come back empty
-            connection = apsw.Connection(str(self._place), flags=apsw.SQLITE_OPEN_READWRITE)
-        except apsw.CantOpenError:
-            if all(lease.db.moved() for lease in [*self._leases.values()]):
-                return  # the driver notices it too, and raises
-            raise
-        with closing(connection):
+            self._poll()
+        except (apsw.CantOpenError, apsw.IOError):
+            if not all(lease.db.moved() for lease in [*self._leases.values()]):
+                raise
+            # the file was removed: the driver notices it too, and raises
+
+    def _poll(self) -> None:
+        # without CREATE: a file that was just removed must not come back empty
+        with closing(apsw.Connection(str(self._place), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
             connection.set_busy_timeout(1_000)
             waited, renew_every = _POLL_S, 0.0
             while not self._done.wait(_POLL_S):

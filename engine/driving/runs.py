@@ -183,12 +183,10 @@ def abort(db: Store, run: str, reason: str = "aborted", loop: int | None = None)
 
     With `loop`, end that prompt alone, wherever it stands.
     """
-    if loop is not None:
-        db.insert("end_prompt", run=run, loop=loop, reason=reason)
-        return
-    with db.transaction():
+    if loop is None:
         db.insert("verb_set", run=run, path=f"run://{run}", state="cancelled", outcome=reason)
-        db.insert("end_kept_jobs", run=run, reason=reason)
+    else:
+        db.insert("end_prompt", run=run, loop=loop, reason=reason)
 
 
 def resolve(

@@ -7,6 +7,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from engine.functions.counts import counted
+
 OnOutput = Callable[[int, str], None]
 OnBytes = Callable[[int, bytes], None]
 
@@ -107,7 +109,7 @@ class Channel:
             self._decoder.reset()
             kept, broken = _from_character(kept)
             self._skipped += broken
-            self._batch.append(f"\n[… {self._skipped:,} bytes left out …]\n")
+            self._batch.append(f"\n[… {counted(self._skipped, 'byte')} left out …]\n")
             self.left_out += self._skipped
             self._skipped = 0
         self._batch.append(self._decoder.decode(kept))

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from engine.functions.counts import counted
+
 if TYPE_CHECKING:
     from .kept_output import KeptOutput
     from .processes import ProcessResult
@@ -45,7 +47,7 @@ def process_row(
     notes = [result.message] if result.message else []
     if result.left_out:
         rest = "all of it is kept for the person" if kept else "a person gets all of it with --keep-output FILE"
-        notes.append(f"{result.left_out:,} bytes of output were left out, {rest}")
+        notes.append(f"left out of its output: {counted(result.left_out, 'byte')}, {rest}")
     if kept is not None and kept.failure:
         notes.append(f"not all output was kept: {kept.failure}")
     notes += [f"the sandbox did not let it reach {', '.join(refused)}"] if refused else []

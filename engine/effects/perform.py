@@ -15,7 +15,7 @@ from engine.config.secrets import scrubbed
 from engine.driving.identity import read_identity
 from engine.errors import EngineError, PermissionDenied
 
-from . import files, finding, pages
+from . import delegating, files, finding, pages
 from .ending import Asked, process_row
 from .functions import Functions
 from .processes import kill_leftover, run_process
@@ -103,7 +103,8 @@ class Performer:
             self._perform_workflow(effect)
             return
         if effect["kind"] == "delegate":
-            self._delegate(run_id)
+            assert self._children is not None, "a driver delegates"
+            delegating.perform(self._db, self._token, self._children(), run_id)
             return
         if failure := self._claimed_failure(effect):
             self._report(effect["effect_id"], failure)
@@ -179,39 +180,6 @@ class Performer:
             if effect["kind"] not in self._of_plugins:
                 raise
             return {"state": "failed", "outcome": "error", "message": scrubbed(f"{type(error).__name__}: {error}")}
-
-    def _delegate(self, run_id: int) -> None:
-        """Start the children that effects of a run wait for, drive those that have not ended, and report those that have."""
-        with self._db.transaction():
-            for (effect_id,) in self._db.tuples("select effect_id from _open_delegations where run_id = ?", (run_id,)):
-                self._db.insert(
-                    "start_delegation", effect_id=effect_id, lease=self._token, fault=self._fault(effect_id)
-                )
-        open_ones = self._db.rows("select * from _open_delegations where run_id = ?", (run_id,))
-        effects = {row["child"]: row["effect_id"] for row in open_ones}
-        for row in open_ones:
-            if row["ended"]:
-                self._finish_delegation(row["effect_id"])
-        assert self._children is not None, "a driver delegates"
-        children = [row["child"] for row in open_ones if not row["ended"]]
-        self._children().drive(children, lambda child: self._finish_delegation(effects[child]))
-
-    def _fault(self, effect_id: int) -> str | None:
-        """Why a child that an effect would have could not ask its model or its judge; None where it could."""
-        for row in self._db.rows("select run, actual from _models_ahead where effect_id = ?", (effect_id,)):
-            from engine.driving.model_choice import keys_for
-            from engine.models import resolve_model
-
-            try:
-                self._db.given_models.find(row["actual"]) or resolve_model(
-                    row["actual"], keys_for(self._db, row["run"])
-                )
-            except EngineError as error:
-                return error.message
-        return None
-
-    def _finish_delegation(self, effect_id: int) -> None:
-        self._db.insert("finish_delegation", effect_id=effect_id, lease=self._token)
 
     def _claimed_failure(self, effect: Row) -> dict[str, Any] | None:
         """Claim the file of an effect for its run; a failure where a run that works at the same time was first."""

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from engine import plugins
 from engine.config.installing import how_to_install
 from engine.errors import EngineError
+from engine.functions.counts import counted
 
 MOST_NUMBERS = 8192
 """How many numbers a vector may have."""
@@ -73,7 +74,8 @@ def vectors(embedder: Embedder, texts: Sequence[str]) -> list[array[float]]:
         raise EmbedderFailed(f"embedder {embedder.name!r}: {type(error).__name__}: {str(error)[:200]}") from error
     if len(found) != len(texts) or len({len(each) for each in found}) > 1:
         raise EmbedderFailed(
-            f"embedder {embedder.name!r}: {len(texts)} texts came back as {len(found)} vectors of any length"
+            f"embedder {embedder.name!r}: {counted(len(texts), 'text')} came back as "
+            f"{counted(len(found), 'vector')} of any length"
         )
     if found and not 0 < len(found[0]) <= MOST_NUMBERS:
         raise EmbedderFailed(

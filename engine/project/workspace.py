@@ -8,30 +8,29 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal
 
-from engine.db.own_files import OwnFiles
-from engine.errors import Conflict, NotFound, Overflow, PermissionDenied, ValidationError
+from engine.errors import Conflict, Overflow, PermissionDenied, ValidationError
+from engine.functions.counts import counted
 from engine.functions.pictures import HEAD_BYTES, picture_facts, picture_format
 
 from .durable import (
     file_hash,
     has_mode,
-    held_folder,
     open_regular,
-    real_path,
     sync,
     system_errors,
     temporary_beside,
     text_of,
 )
-from .listing import Listing, Member, is_executable, is_protected, is_unicode
+from .listing import Listing, Member, is_executable
 from .membership import KeyFiles, candidates
+from .root_paths import RootPaths
 
 Kind = Literal["text", "binary", "too_large", "unreadable", "missing"]
 
@@ -55,26 +54,11 @@ class FileRead:
     is_executable: bool | None = None
 
 
-class Workspace:
+class Workspace(RootPaths):
     """The files under the folder `root`, except the engine's own: `database` and the files that SQLite keeps beside it.
 
-    Raises `NotFound` (404) where there is no such folder, `ValidationError` (400) where it is no folder, and
-    `PermissionDenied` (403) where it cannot be read.
+    Raises as `RootPaths` does.
     """
-
-    def __init__(self, root: Path, database: Path | None = None) -> None:
-        try:
-            os.listdir(root)
-            os.stat(os.path.join(root, "."))
-        except FileNotFoundError as error:
-            raise NotFound(f"no such folder: {str(root)!r}; create it or give another root") from error
-        except PermissionError as error:
-            message = f"cannot read the folder {str(root)!r}; change its mode or owner"
-            raise PermissionDenied(message) from error
-        except (OSError, ValueError) as error:
-            raise ValidationError(f"not a folder: {str(root)!r}; give a project's folder as root") from error
-        self.root = Path(os.path.realpath(root))
-        self._own = OwnFiles(database)
 
     @classmethod
     def at(cls, root: str | None, database: Path) -> Workspace:
@@ -98,43 +82,6 @@ class Workspace:
             path, found.st_size, found.st_mtime_ns, is_executable(found) and self._leads_to(path, place) is None
         )
 
-    def resolve(self, path: str) -> Path:
-        """The real path of `path`, which need not exist; raises `PermissionDenied` (403) for a path that is refused."""
-        found, is_linked = str(self.root), False
-        for part in self._parts(path):
-            found = f"{found}/{part}"
-            if os.path.islink(found):
-                is_linked = True
-                found = real_path(found)
-                if not Path(found).is_relative_to(self.root):
-                    raise self._refusal(path, "a symbolic link in it leads elsewhere")
-        place = Path(found)
-        if is_linked and place == self.root:
-            raise self._refusal(path, "it is the root itself")
-        if is_linked and is_protected(place.relative_to(self.root).parts):
-            raise self._refusal(path, "it leads into .git or .engine")
-        if self._own.hold(place):
-            raise PermissionDenied(f"{path!r} is refused, it is the engine's own; nothing but the engine may touch it")
-        return place
-
-    def expect_no_keys(self, path: str, added: Sequence[str] | KeyFiles) -> Path:
-        """The real path of `path`; raises `PermissionDenied` (403) for a file that holds keys, unless one of the patterns
-        `added` names it. Another name of such a file, a hard link, is one too.
-
-        Whoever asks about many files gives `KeyFiles`, which look through the folders once.
-        """
-        keys = added if isinstance(added, KeyFiles) else KeyFiles(self.root, added)
-        place = self.resolve(path)
-        with suppress(OSError):
-            if keys.has_link(place.lstat()):
-                raise PermissionDenied(f"{path!r} is refused, it is another name of a file that holds keys")
-        for name in (path, self._name_of(place)):
-            if keys.has_name(name):
-                raise PermissionDenied(
-                    f"{path!r} is refused, such a file holds keys; a person adds it with 'engine files add {name}'"
-                )
-        return place
-
     def members(
         self, *, added: Sequence[str], ignored: Sequence[str], limit: int, untracked: bool = True
     ) -> list[Member]:
@@ -152,7 +99,7 @@ class Workspace:
                 found[name] = member
             if len(found) > limit:
                 advice = "leave some out with 'engine files ignore PATTERN'"
-                raise Overflow(f"{str(self.root)!r} has more than {limit} files; {advice}")
+                raise Overflow(f"{str(self.root)!r} has more than {counted(limit, 'file')}; {advice}")
         return [found[name] for name in sorted(found)]
 
     def read(
@@ -183,15 +130,6 @@ class Workspace:
             return FileRead("too_large", None, None, len(data), status.st_mtime_ns, leads_to, None, mode)
         kind: Kind = "binary" if text is None else "text"
         return FileRead(kind, text, digest, len(data), status.st_mtime_ns, leads_to, facts, mode)
-
-    def _leads_to(self, path: str, place: Path) -> str | None:
-        """The real `place` of `path` relative to the root; None where it is the path itself."""
-        real = self._name_of(place)
-        return None if real == _plain(path) else real
-
-    def _name_of(self, place: Path) -> str:
-        """A real path relative to the root."""
-        return str(place)[len(str(self.root)) :].lstrip("/")
 
     def picture(self, path: str, sha256: str, max_bytes: int, *, added: Sequence[str]) -> bytes | None:
         """The bytes of the picture in a file; None where the file has other bytes, or cannot be read.
@@ -295,58 +233,10 @@ class Workspace:
         except FileNotFoundError:
             return None
 
-    def _place_of_name(self, path: str) -> Path:
-        """The real folder of a path, and its name in there, which may be that of a link."""
-        *above, last = self._parts(path)
-        folder = Path(real_path(self.root.joinpath(*above)))
-        if not folder.is_relative_to(self.root):
-            raise self._refusal(path, "a symbolic link in it leads elsewhere")
-        return folder / last
-
-    def _expect_place(self, path: str, place: Path, leads_to: str | None) -> None:
-        """Raise `Conflict` (409) where the real `place` of `path` is not `leads_to`, or without it the path itself."""
-        real = place.relative_to(self.root).as_posix()
-        if real == (leads_to or _plain(path)):
-            return
-        if leads_to is None:
-            raise Conflict(f"{path!r} leads through a symbolic link to {real!r}; change {real!r} instead")
-        raise Conflict(
-            f"{path!r} led to {leads_to!r} when its change was proposed and leads to {real!r} now; read it again"
-        )
-
-    @contextmanager
-    def _held(self, place: Path, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """The folder of a real path, held open, and its name in there. No link is followed: one that came in the meantime
-        is an `OSError`.
-        """
-        *parts, name = self._name_of(place).split("/")
-        with held_folder(self.root, parts, make=make) as folder:
-            yield folder, name
-
-    def _parts(self, path: str) -> tuple[str, ...]:
-        """The parts of a path; raises `PermissionDenied` (403) for one whose text alone leads out of the root."""
-        parts = PurePosixPath(path).parts
-        if not parts or path.startswith("/") or ".." in parts:
-            raise self._refusal(path, "a path must name a file, be relative and have no '..'")
-        if is_protected(parts):
-            raise self._refusal(path, "it leads into .git or .engine")
-        if "\0" in path or not is_unicode(path):
-            raise self._refusal(path, "it holds a character that no path may hold")
-        return parts
-
-    def _refusal(self, path: str, reason: str) -> PermissionDenied:
-        rule = f"only files inside the root {str(self.root)!r} may be touched"
-        return PermissionDenied(f"{path!r} is refused, {reason}; {rule}")
-
 
 @lru_cache(maxsize=64)
 def _checked(root: str, database: Path) -> Workspace:
     return Workspace(Path(root), database)
-
-
-def _plain(path: str) -> str:
-    """A path as `relative_to` gives it, without `.` and doubled slashes."""
-    return PurePosixPath(path).as_posix()
 
 
 def _expect(now: str | None, before: str | None, path: str) -> None:

@@ -10,6 +10,7 @@ import uuid
 from decimal import Decimal
 from pathlib import PurePath
 
+from engine.functions.counts import counted
 from engine.models.protocol import storable
 
 NOTHING = "Done."
@@ -62,4 +63,4 @@ def _cut(text: str, most_bytes: int) -> str:
     early = data[: most_bytes - most_bytes // 2].decode("utf-8", "ignore")
     late = data[len(data) - most_bytes // 2 :].decode("utf-8", "ignore")
     left_out = len(data) - len(early.encode("utf-8")) - len(late.encode("utf-8"))
-    return f"{early}\n[… {left_out:,} bytes left out …]\n{late}"
+    return f"{early}\n[… {counted(left_out, 'byte')} left out …]\n{late}"

@@ -157,6 +157,7 @@ def _asked(
             "GET", target, headers=[(name.encode(), value.encode()) for name, value in headers.items()]
         ) as answer,
     ):
+        network.has_answer()
         yield answer.status, httpx2.Headers(answer.headers), answer.iter_stream()
 
 

@@ -7,6 +7,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import httpcore2
@@ -21,6 +22,8 @@ Resolve = Callable[[str, int], list[str]]
 
 _TICK_SECONDS = 0.2
 _MOST_ADDRESSES = 4
+_MOST_AHEAD = 262_144
+"""The bytes that may come before an answer has begun: its head, and what says only that it is on its way (HTTP 103)."""
 
 
 def resolve(host: str, port: int) -> list[str]:
@@ -76,6 +79,11 @@ class Network(httpcore2.NetworkBackend):
         self._deadline = deadline
         self._resolve = resolving
         self._plain = httpcore2.SyncBackend()
+        self._ahead: int | None = None
+
+    def has_answer(self) -> None:
+        """Tell that the head of the answer has been read: what comes now is measured as its body."""
+        self._ahead = None
 
     def connect_tcp(
         self,
@@ -87,6 +95,7 @@ class Network(httpcore2.NetworkBackend):
     ) -> httpcore2.NetworkStream:
         """A connection to `host`; raises `WebFailure` where it has no address, one that is refused, or none that answers."""
         name = host.lower().rstrip(".")
+        self._ahead = 0
         try:
             addresses = self._deadline.call(lambda: self._resolve(host, port))
         except (OSError, UnicodeError) as error:
@@ -98,29 +107,39 @@ class Network(httpcore2.NetworkBackend):
             try:
                 # a part of the time for each, or one that does not answer takes all of it
                 left = self._deadline.tick(self._deadline.seconds / 3)
-                return _Stream(
-                    self._plain.connect_tcp(address, port, left, local_address, socket_options), self._deadline
-                )
+                plain = self._plain.connect_tcp(address, port, left, local_address, socket_options)
+                return _Stream(plain, self._deadline, partial(self._hear, name))
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = error
         self._deadline.tick()
         raise WebFailure("unreachable", f"{host} cannot be reached on port {port} ({failure})") from failure
 
+    def _hear(self, host: str, size: int) -> None:
+        """Count what comes before the answer: each piece of it is looked through for the end of a head."""
+        if self._ahead is None:
+            return
+        self._ahead += size
+        if self._ahead > _MOST_AHEAD:
+            raise WebFailure("overflow", f"{host} sent more than {_MOST_AHEAD:,} bytes before its answer")
+
 
 class _Stream(httpcore2.NetworkStream):
     """A connection each of whose reads and writes ends at the deadline, however slowly the other side sends."""
 
-    def __init__(self, plain: httpcore2.NetworkStream, deadline: Deadline) -> None:
+    def __init__(self, plain: httpcore2.NetworkStream, deadline: Deadline, hear: Callable[[int], None]) -> None:
         self._plain = plain
         self._deadline = deadline
+        self._hear = hear
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
         while True:
             tick = self._deadline.tick()
             try:
-                return self._plain.read(max_bytes, tick)
+                data = self._plain.read(max_bytes, tick)
             except httpcore2.ReadTimeout:
                 continue
+            self._hear(len(data))
+            return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
         try:
@@ -140,7 +159,7 @@ class _Stream(httpcore2.NetworkStream):
     ) -> httpcore2.NetworkStream:
         left = self._deadline.tick(self._deadline.seconds)
         try:
-            return _Stream(self._plain.start_tls(ssl_context, server_hostname, left), self._deadline)
+            return _Stream(self._plain.start_tls(ssl_context, server_hostname, left), self._deadline, self._hear)
         except httpcore2.ConnectTimeout:
             self._deadline.tick()
             raise

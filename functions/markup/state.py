@@ -6,6 +6,7 @@ import re
 from functools import cached_property
 from typing import Any
 
+from engine.functions.counts import counted
 from engine.functions.notations import Answer, answer_of
 
 from .bodies import Bodies
@@ -116,7 +117,7 @@ class State:
     def _all_warnings(self) -> list[str]:
         warnings = self.warnings[:_MAX_WARNINGS]
         if len(self.warnings) > _MAX_WARNINGS:
-            warnings.append(f"{len(self.warnings) - _MAX_WARNINGS} more warnings were left out")
+            warnings.append(f"{counted(len(self.warnings) - _MAX_WARNINGS, 'more warning')} left out")
         if self.quoted:
             warnings.append(
                 f"Quoted in back-ticks or data: {self.quoted} passage(s) with tool tags were kept as text, not run"

@@ -6,7 +6,6 @@ that another program prints) makes the line unreadable, which is said, so that a
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from engine.functions.lazy import lazy_regex
 from engine.functions.limits import SHELL_LINE_CHARACTERS, SHELL_LINE_SECONDS
 from engine.functions.sources.syntax import language, root_of
 
+from .quoting import source_of, text_of
 from .scripts import scripts_of
 from .waits import waits
 from .words import (  # fmt: skip
@@ -49,9 +49,6 @@ _PLAIN_NODES = frozenset(
 """What a plain line is made of: a name that is missing here, such as that of a loop, may set a variable such as PATH."""
 _PLAIN_TEXT = lazy_regex(r"""(?:[^'"\\$`<>*?\[~{]|\\[^\n]|'[^']*'|"(?:[^"\\$`]|\\[$`"\\])*")*""")
 _BLANK = lazy_regex(r"(?<!\\)[ \t\n]")
-_ESCAPE = lazy_regex(r"\\(\n?)(.?)", 16)
-_STRING_ESCAPE = lazy_regex(r"\\([$`\"\\\n])")
-_ANSI_C = lazy_regex(r"""(?:\\(?:[abfnrtv\\'"]|x[0-9a-fA-F]{2}|[0-7]{3}|u[0-9a-fA-F]{4})|[ -\[\]-~])*""")
 _JOINED = lazy_regex(r"[^ \t\n]\\\n[^ \t\n]")
 """A word that goes on in the next line, which the grammar takes for two."""
 _SETS_EDITOR = lazy_regex(r"(?:\b[A-Z_]*EDITOR|(?:core|sequence)\.editor)=")
@@ -213,7 +210,7 @@ class _Line:
         while below:
             node, around = below.pop()
             kind = node.type
-            if kind == "word" and _BLANK.search(self._source(node)):
+            if kind == "word" and _BLANK.search(source_of(self._bytes, node)):
                 # a backslash at the beginning of a line: the grammar takes it for the line before
                 self._reading.readable = False
             if kind not in _PLAIN_NODES:
@@ -235,7 +232,7 @@ class _Line:
 
     def _command(self, node: Any, around: _Around) -> None:
         words = tuple(self._words(node))
-        self.commands.append([self._source(child) for child in node.named_children])
+        self.commands.append([source_of(self._bytes, child) for child in node.named_children])
         if any(self._feeds(child) for child in node.named_children):
             around = around._replace(fed=True)
         if words:
@@ -259,52 +256,25 @@ class _Line:
         target = redirect.child_by_field_name("destination")
         if ">" not in operator or operator == ">&" or target is None:
             return None
-        return self._text(target) or self._source(target)
+        return text_of(self._bytes, target) or source_of(self._bytes, target)
 
     def _words(self, command: Any) -> Iterator[str | None]:
         for child in command.children:
             if child.type == "command_name":
-                yield from (self._text(each) for each in child.named_children[:1])
+                yield from (text_of(self._bytes, each) for each in child.named_children[:1])
             elif child.is_named and child.type not in (*_REDIRECTS, "variable_assignment", "comment"):
-                yield self._text(child)
+                yield text_of(self._bytes, child)
 
     def _feeds(self, node: Any) -> bool:
         """Whether a redirection gives the standard input something to read."""
         return node.type in ("heredoc_redirect", "herestring_redirect") or (
-            node.type == "file_redirect" and self._source(node).lstrip("0").startswith("<")
+            node.type == "file_redirect" and source_of(self._bytes, node).lstrip("0").startswith("<")
         )
 
     def _heredoc(self, redirect: Any) -> str:
         """The text of a heredoc, a blank where it is empty."""
-        return (
-            next((self._source(child) for child in redirect.named_children if child.type == "heredoc_body"), "") or " "
-        )
-
-    def _source(self, node: Any) -> str:
-        return self._bytes[node.start_byte : node.end_byte].decode(errors="replace")
-
-    def _text(self, node: Any) -> str | None:
-        """The text of a word as a program gets it; None where an expansion decides on it."""
-        source = self._source(node)
-        match node.type:
-            case "word" | "number" | "test_operator" | "special_variable_name" | "extglob_pattern" | "regex":
-                if node.named_child_count:
-                    return None
-                return _ESCAPE.sub(lambda found: "" if found[1] else found[2], source)
-            case "raw_string":
-                return source[1:-1]
-            case "ansi_c_string":
-                return codecs.decode(source[2:-1], "unicode_escape") if _ANSI_C.fullmatch(source[2:-1]) else None
-            case "string":
-                if any(child.type != "string_content" for child in node.named_children):
-                    return None
-                return _STRING_ESCAPE.sub(lambda found: found[1].strip("\n"), source[1:-1])
-            case "translated_string":
-                return self._text(node.named_children[0]) if node.named_child_count else ""
-            case "concatenation":
-                parts = [self._text(child) if child.is_named else self._source(child) for child in node.children]
-                return None if None in parts else "".join(str(part) for part in parts)
-        return None
+        bodies = (child for child in redirect.named_children if child.type == "heredoc_body")
+        return next((source_of(self._bytes, body) for body in bodies), "") or " "
 
 
 FUNCTIONS = (Function("shell_read", 1, shell_read), Function("shell_paths", 2, shell_paths))

@@ -203,7 +203,6 @@ left join (
 create view _loop_acceptances as
 select
     k.loop_id,
-    k.turn_id,
     min(k.counts = 'pass') as accepted
 from acceptance_checks as k
 where k.counts is not null

@@ -45,7 +45,11 @@ where p.kind in ('file_write', 'file_delete') and p.state = 'resolved';
 -- changes what is left.
 create view _judged_texts as
 select
-    *,
+    turn_id,
+    accept,
+    result,
+    changes,
+    model,
     substr(result, 1, room / 2) as shown_result,
     substr(changes, 1, room - min(length(result), room / 2)) as shown_changes
 from (

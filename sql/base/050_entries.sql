@@ -195,18 +195,13 @@ create view _entry_bodies as
 select
     v.run_id,
     v.entry_id,
-    e.scope,
     e.path,
     e.scheme,
     e.kind,
-    e.hash,
-    coalesce(v.content_id, e.content_id) as content_id,
     c.body,
     c.chars,
     coalesce(b.attributes, e.attributes, '{}') as attributes,
-    v.visibility,
-    v.state,
-    v.outcome
+    v.visibility
 from run_views as v
 join entries as e on e.id = v.entry_id
 left join _metadata as b on b.id = v.metadata_id

@@ -95,7 +95,7 @@ where c.is_pattern
 
 -- The entries that a command works on, after perform_command has looked them up.
 create view _command_entries as
-select c.id as command_id, e.id as entry_id, e.path, e.kind
+select c.id as command_id, e.id as entry_id, e.path
 from commands as c
 left join _matched_entries as m on m.command_id = c.id
 cross join entries as e on e.id = coalesce(m.entry_id, c.entry_id);
@@ -107,7 +107,7 @@ select
     t.path,
     '* ' || coalesce(e.shown_path, e.path) || ' - ' || coalesce(
         (select u.short from _unreadable_files as u where c.id is null and u.entry_id = t.entry_id),
-        token_estimate(c.chars, (select chars_per_token from loops where id = m.loop_id)) || ' tokens'
+        counted(token_estimate(c.chars, (select chars_per_token from loops where id = m.loop_id)), 'token')
     ) as line
 from commands as m
 cross join _command_entries as t on t.command_id = m.id

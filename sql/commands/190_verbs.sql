@@ -77,9 +77,9 @@ begin
         and case when json_valid(new.attributes) then json_type(new.attributes) else '' end <> 'object';
     select fail(400, new.action || ' ' || coalesce(new.path, '') || ': visibility is visible, summarized or archived, not '
         || quote(new.visibility))
-    where new.visibility is not null and new.visibility not in (select name from visibilities);
+    where new.visibility not in (select name from visibilities);
     select fail(400, new.action || ' ' || coalesce(new.path, '') || ': there is no state ' || quote(new.state))
-    where new.state is not null and new.state not in (select name from states);
+    where new.state not in (select name from states);
     insert into _name_run (action, path, attributes, state) values (new.action, new.path, new.attributes, new.state);
     select fail(
         404, 'run ' || quote(coalesce(new.run, substr(new.path, 7))) || ': there is no such run; see ''engine runs'''
@@ -127,10 +127,7 @@ begin
     insert into _steer_run
     select *
     from commands
-    where new.action = 'set'
-        and new.path like 'run://_%'
-        and id = (select max(id) from commands)
-        and state = 'performing';
+    where id = (select max(id) from commands) and state = 'performing';
 end;
 
 -- A fork must have a new name. A set with a state is to a run that is there.

@@ -288,9 +288,6 @@ begin
     from runs as r
     join json_each(new.attributes) as g on g.key in ('root', 'project', 'fork', 'at')
     where r.id = new.parent_run_id;
-    select fail(400, 'child of run ' || r.alias || ': mode is ask or act, not ' || quote(new.attributes ->> '$.mode'))
-    from runs as r
-    where r.id = new.parent_run_id and new.attributes ->> '$.mode' not in ('ask', 'act');
     select fail(
         404,
         'persona ' || quote(new.attributes ->> '$.persona') || ': there is none of that name; there are '

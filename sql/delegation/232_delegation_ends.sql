@@ -118,8 +118,8 @@ select
     || char(10)
     || case
         when length(answer) <= 6000 then answer
-        else substr(answer, 1, 4000) || char(10) || '[… ' || (length(answer) - 6000) || ' characters left out; all of it: '
-            || path || ' …]' || char(10) || substr(answer, -2000)
+        else substr(answer, 1, 4000) || char(10) || '[… ' || counted(length(answer) - 6000, 'character')
+            || ' left out; all of it: ' || path || ' …]' || char(10) || substr(answer, -2000)
     end as report
 from _delegation_ends as d;
 

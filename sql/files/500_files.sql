@@ -231,15 +231,17 @@ begin
             select
                 '* ' || coalesce(e.shown_path, e.path) || ' - ' || coalesce(
                     (select u.short from _unreadable_files as u where c.id is null and u.entry_id = e.id),
-                    token_estimate(
-                        c.chars,
-                        (
-                            select l.chars_per_token
-                            from turns as t
-                            join loops as l on l.id = t.loop_id
-                            where t.id = new.turn_id
-                        )
-                    ) || ' tokens'
+                    counted(
+                        token_estimate(
+                            c.chars,
+                            (
+                                select l.chars_per_token
+                                from turns as t
+                                join loops as l on l.id = t.loop_id
+                                where t.id = new.turn_id
+                            )
+                        ), 'token'
+                    )
                 ) as line
             from runs as r
             join file_stats as f on f.project_id = r.project_id and f.kind <> 'missing'

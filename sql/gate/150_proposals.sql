@@ -143,7 +143,6 @@ select
     p.command_id,
     p.id as proposal_id,
     p.kind,
-    p.ordinal,
     json_set(p.detail, '$.path', p.target, '$.diff', null) as detail
 from proposals as p
 where p.state = 'accepted'

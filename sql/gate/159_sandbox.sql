@@ -23,11 +23,11 @@ left join loops as l on l.id = c.loop_id;
 
 -- The processes that are proposed, or accepted and not started.
 create view _processes_ahead as
-select run_id, command_id, id as proposal_id
+select run_id, command_id
 from proposals
 where state = 'proposed' and kind = 'process'
 union all
-select run_id, command_id, proposal_id
+select run_id, command_id
 from effects
 where state = 'pending' and kind = 'process';
 

@@ -253,7 +253,7 @@ group by c.run_id, c.way, c.turn, f.path;
 -- The names that an undo or a redo of a rewind swaps: 'keeps' has the name of the run after it, and the command is its own.
 -- A run above, whose name stays, is not here.
 create view _undo_swaps as
-select c.run_id, c.way, c.turn, w.run_id as loses, w.from_run_id as keeps
+select c.run_id, c.way, c.turn, w.from_run_id as keeps
 from _undo_choices as c
 join rewinds as w on w.command_id = c.command_id
 where c.way = 'undo'
@@ -261,7 +261,7 @@ where c.way = 'undo'
         select 1 from children as d where d.run_id = w.run_id and instr(d.lineage, '/' || c.run_id || '/')
     )
 union all
-select c.run_id, c.way, c.turn, w.from_run_id, w.run_id
+select c.run_id, c.way, c.turn, w.run_id
 from _undo_choices as c
 join undone_edits as u on u.command_id = c.command_id
 join rewinds as w on w.command_id = u.undone_id

@@ -139,7 +139,7 @@ on conflict (name) do update set
 
 -- The scope in which the rules of a set are entries.
 create view _rule_scopes as
-select id as rule_set_id, project_id, case when project_id is null then 'global' else 'project:' || project_id end as scope
+select id as rule_set_id, case when project_id is null then 'global' else 'project:' || project_id end as scope
 from rule_sets;
 
 -- The sets of rules that hold in a project: that of its folder or of the nearest folder above it, and the one of all.

@@ -117,7 +117,6 @@ select
     d.id as domain_id,
     d.name,
     d.always_on,
-    d.file,
     coalesce(o.is_on, d.is_active) as is_active
 from rule_selections as s
 join _project_rule_sets as p on p.project_id = s.project_id

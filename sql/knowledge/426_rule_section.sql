@@ -49,7 +49,6 @@ where id = (select max(id) from rule_selections);
 -- one that is always shown.
 create view _selection_lines as
 select
-    s.id as selection_id,
     1 as part_order,
     0 as place,
     0 as step,
@@ -71,31 +70,31 @@ select
 from _newest_selection as s
 where s.bracket is not null
 union all
-select s.id, 2, 0, r.ordinal, 'bracket_rule', s.bracket, r.ordinal, r.text, null, length(r.text)
+select 2, 0, r.ordinal, 'bracket_rule', s.bracket, r.ordinal, r.text, null, length(r.text)
 from _newest_selection as s
 join bracket_list as b on b.rule_set_id = s.rule_set_id
     and b.bracket = case s.bracket when 'CRITICAL' then 'DEPLETED' else s.bracket end
     and b.is_enabled
 join bracket_rules as r on r.rule_set_id = s.rule_set_id and r.bracket = b.bracket
 union all
-select f.selection_id, 3, f.ordinal, 0, 'star_command', f.name, null, c.description, null, length(c.description)
+select 3, f.ordinal, 0, 'star_command', f.name, null, c.description, null, length(c.description)
 from _newest_selection as s
 join rule_findings as f on f.selection_id = s.id
 join _selection_star_commands as c on c.selection_id = f.selection_id and c.name = f.name
 where f.kind = 'star_command'
 union all
-select f.selection_id, 3, f.ordinal, r.ordinal, 'star_rule', f.name, r.ordinal, r.text, null, length(r.text)
+select 3, f.ordinal, r.ordinal, 'star_rule', f.name, r.ordinal, r.text, null, length(r.text)
 from _newest_selection as s
 join rule_findings as f on f.selection_id = s.id
 join _selection_star_commands as c on c.selection_id = f.selection_id and c.name = f.name
 join star_command_rules as r on r.star_command_id = c.star_command_id
 where f.kind = 'star_command'
 union all
-select id, 4, 0, 0, 'devmode', null, devmode, null, null, null
+select 4, 0, 0, 'devmode', null, devmode, null, null, null
 from _newest_selection
 union all
 select
-    f.selection_id, 5, min(f.ordinal), 0, 'loaded', f.name,
+    5, min(f.ordinal), 0, 'loaded', f.name,
     (select count(*) from _rules as r where r.domain_id = f.domain_id),
     case f.kind
         when 'always_on' then 'always_on'
@@ -107,7 +106,7 @@ join rule_findings as f on f.selection_id = s.id
 where f.kind in ('always_on', 'matched')
 group by f.selection_id, f.kind, f.name, f.domain_id
 union all
-select f.selection_id, 6, f.first, r.place, 'rule', f.name, null, null, r.content_id, r.chars
+select 6, f.first, r.place, 'rule', f.name, null, null, r.content_id, r.chars
 from (
     select x.selection_id, x.name, x.domain_id, min(x.ordinal) as first
     from _newest_selection as s
@@ -118,14 +117,14 @@ from (
 join _rules as r on r.domain_id = f.domain_id
 union all
 select
-    f.selection_id, 7, min(f.ordinal), 0, f.kind, f.name, null, group_concat('"' || f.word || '"', ', '), null, 20
+    7, min(f.ordinal), 0, f.kind, f.name, null, group_concat('"' || f.word || '"', ', '), null, 20
 from _newest_selection as s
 join rule_findings as f on f.selection_id = s.id
 where f.kind in ('excluded', 'global_exclude')
 group by f.selection_id, f.kind, f.name
 union all
 select
-    f.selection_id, 8, f.ordinal, 0, 'available', f.name, null,
+    8, f.ordinal, 0, 'available', f.name, null,
     (
         select group_concat(k.word, ', ')
         from (

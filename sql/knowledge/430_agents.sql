@@ -152,7 +152,6 @@ where not exists (select 1 from loop_flags as f where f.loop_id = t.loop_id and 
 create view _line_paths as
 select
     t.id as turn_id,
-    t.loop_id,
     (
         select json_group_array(distinct j.value)
         from turns as o
@@ -248,7 +247,7 @@ order by length(folder), folder;
 
 -- The referred files that the prompt of a turn's loop is about, by the words of their titles; up to three are brought.
 create view _matched_references as
-select turn_id, entry_id, share
+select turn_id, entry_id
 from (
     select
         t.id as turn_id,

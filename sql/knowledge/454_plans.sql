@@ -230,7 +230,7 @@ select
     || char(10) || substr(body, 1, room) || char(10) || ':::' || shown_path || coalesce(fence, '') as text,
     case
         when chars > room
-            then (chars - room) || ' more characters are not shown' || coalesce(
+            then 'Not shown: ' || counted(chars - room, 'more character') || coalesce(
                 '; the next step is on line ' || next_line || ': <get path="' || shown_path || '" line="' || next_line
                 || '" limit="20"/>', ''
             )

@@ -61,7 +61,7 @@ create view _find_lines as
 select
     f.id as effect_id,
     t.id as text_id,
-    '* ' || coalesce(e.shown_path, e.path) || ' - ' || token_estimate(b.chars, l.chars_per_token) || ' tokens'
+    '* ' || coalesce(e.shown_path, e.path) || ' - ' || counted(token_estimate(b.chars, l.chars_per_token), 'token')
     || case when t.line > 1 then ', line ' || t.line else '' end as line
 from effects as f
 join commands as c on c.id = f.command_id

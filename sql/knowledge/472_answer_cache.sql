@@ -64,7 +64,7 @@ where (t.phase = 'judged' and t.status <> 200)
 
 -- The answers that can be given.
 create view _servable_answers as
-select a.turn_id, a.key, a.embedder, a.vector, a.created_at, t.run_id, t.sequence, l.prompt
+select a.key, a.embedder, a.vector, a.created_at, t.run_id, t.sequence, l.prompt
 from _cached_answers as a
 join turns as t on t.id = a.turn_id and t.phase = 'judged'
 join loops as l on l.id = t.loop_id

@@ -133,13 +133,8 @@ from (
 create view _context_costs as
 select
     *,
-    summarized + expansion as visible
-from (
-    select
-        *,
-        case category when 'data' then summarized + added else added end as expansion
-    from _envelope_costs
-);
+    case category when 'data' then summarized + added else added end as expansion
+from _envelope_costs;
 
 create view _packet_prompt as
 -- The task: the prompt of the active loop.

@@ -23,8 +23,8 @@ group by turn_id, part, label;
 create view _compact_plans as
 select
     t.id as turn_id,
-    substr(coalesce(nullif(fence_line(p.title), ''), p.shown_path), 1, 200) || ' (' || p.settled || ' of ' || p.total
-    || ' steps are done)'
+    substr(coalesce(nullif(fence_line(p.title), ''), p.shown_path), 1, 200) || ' (' || p.settled || ' of '
+    || counted(p.total, 'step') || ' done)'
     || coalesce(
         char(10) || 'Next: ' || (
             select substr(fence_line(s.value ->> 3), 1, 300) from json_each(p.boxes) as s where s.value ->> 0 = p.next_line

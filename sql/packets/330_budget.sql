@@ -9,14 +9,12 @@
 create view _loop_ceilings as
 select
     loop_id,
-    run_id,
     chars_per_token,
     context_size,
     cast(context_size * (select cast(value as real) from settings where name = 'budget_ceiling') as integer) as ceiling
 from (
     select
         l.id as loop_id,
-        l.run_id,
         l.chars_per_token,
         min(
             coalesce(r.context_limit, m.context_length, cast(s.value as integer)),

@@ -107,7 +107,8 @@ from (
         d.turn_id,
         d.step,
         d.tokens,
-        '* ' || coalesce(fence_path(d.path), d.path) || ' (turn ' || d.turn || ', ' || d.tokens || ' tokens)' as line,
+        '* ' || coalesce(fence_path(d.path), d.path) || ' (turn ' || d.turn || ', ' || counted(d.tokens, 'token')
+        || ')' as line,
         row_number() over (partition by d.turn_id, d.step order by d.path) as place
     from turns as t indexed by idx_turns_one_open
     cross join demotions as d on d.turn_id = t.id
@@ -132,7 +133,7 @@ select
         else '.'
     end
     || coalesce(
-        ' Demoted ' || n.entries || case n.entries when 1 then ' entry, ' else ' entries, ' end || n.tokens || ' tokens.', ''
+        ' Demoted ' || counted(n.entries, 'entry', 'entries') || ', ' || counted(n.tokens, 'token') || '.', ''
     )
     || coalesce(' ' || a.told, '')
     || case

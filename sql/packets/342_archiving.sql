@@ -59,9 +59,8 @@ create view _archive_notes as
 select
     turn_id,
     sum(entries) as entries,
-    sum(tokens) as tokens,
-    'Archived ' || sum(entries) || case sum(entries) when 1 then ' entry (' else ' entries (' end
-    || group_concat(entries || ' ' || kind, ', ') || '), ' || sum(tokens) || ' tokens, the oldest first; <get path="'
+    'Archived ' || counted(sum(entries), 'entry', 'entries') || ' (' || group_concat(entries || ' ' || kind, ', ')
+    || '), ' || counted(sum(tokens), 'token') || ', the oldest first; <get path="'
     || case min(kind) when 'file' then '' else min(kind) || '://' end || '**" manifest/> lists them.' as told
 from (
     select d.turn_id, e.kind, count(*) as entries, sum(d.tokens) as tokens

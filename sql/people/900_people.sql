@@ -108,7 +108,8 @@ where json_extract(e.detail, '$.source') is not 'acceptance'
 union all
 select
     r.alias, t.sequence, -2, 'system', 'condense', 'budget', 'resolved', null, 200,
-    d.entries || case d.entries when 1 then ' old result, ' else ' old results, ' end || d.tokens || ' tokens, '
+    d.entries || case d.entries when 1 then ' old result, ' else ' old results, ' end
+    || d.tokens || case d.tokens when 1 then ' token, ' else ' tokens, ' end
     || case d.entries when 1 then 'is' else 'are' end || ' shown in short from now on',
     'log://turn_' || t.sequence || '/budget/condensed', null, null,
     strftime('%Y-%m-%d %H:%M:%S', t.created_at / 1000.0, 'unixepoch')

@@ -249,8 +249,6 @@ begin
     join projects as p on p.id = r.project_id
     where r.id = new.run_id
         and json_extract(new.attributes, '$.attributes.root') <> coalesce(p.root, 0);
-    select fail(400, 'run://' || (select alias from runs where id = new.run_id) || ': mode is ask or act')
-    where json_extract(new.attributes, '$.attributes.mode') not in ('ask', 'act');
     select fail(
         404,
         'persona ' || quote(json_extract(new.attributes, '$.attributes.persona'))
@@ -278,6 +276,10 @@ begin
                 and instr((select c.lineage from children as c where c.run_id = r.id), '/' || new.run_id || '/')
             )
         );
+    insert into process_cancels (effect_id, asked_by, reason, created_at)
+    select effect_id, 'an abort', json_extract(new.attributes, '$.outcome'), now()
+    from _kept_jobs_unasked
+    where json_extract(new.attributes, '$.state') = 'cancelled' and instr(lineage, '/' || new.run_id || '/');
     insert into loops (run_id, sequence, mode, model, prompt, config, created_at)
     select
         r.id,

@@ -127,7 +127,7 @@ select
         from (
             select
                 c.path || case
-                    when b.chars > 0 then ' (' || token_estimate(b.chars, 2) || ' tokens)'
+                    when b.chars > 0 then ' (' || counted(token_estimate(b.chars, 2), 'token') || ')'
                     else ' (empty)'
                 end as line
             from _channel_entries as c

@@ -114,8 +114,8 @@ select
             when 'summarized'
                 then coalesce(json_extract(p.attributes, '$.title') || ', ', '')
                 || coalesce(json_extract(p.attributes, '$.date') || ', ', '')
-                || token_estimate(p.chars, l.chars_per_token)
-                || ' tokens, in short. To see it whole get it again, or a part of it with line and limit.'
+                || counted(token_estimate(p.chars, l.chars_per_token), 'token')
+                || ', in short. To see it whole get it again, or a part of it with line and limit.'
             else ''
         end
         || coalesce(char(10) || 'It is from ' || json_extract(p.attributes, '$.url'), '')

@@ -23,7 +23,7 @@ select
                             from entry_chunks as y
                             where y.run_id = j.run_id and y.entry_id = c.entry_id and y.position >= s.value / 2
                         )
-                        then char(10) || '[… ' || c.dropped || ' characters left out …]' || char(10)
+                        then char(10) || '[… ' || counted(c.dropped, 'character') || ' left out …]' || char(10)
                     else ''
                 end || x.text as text
             from entry_chunks as x
@@ -72,7 +72,7 @@ select
     || coalesce('. ' || json_extract(j.detail, '$.note'), '')
     || coalesce(
         (
-            select '. Of its output ' || sum(c.dropped) || ' characters in the middle were dropped'
+            select '. Left out in the middle of its output: ' || counted(sum(c.dropped), 'character')
             from job_channels as c
             where c.effect_id = j.effect_id
             having sum(c.dropped) > 0
@@ -85,7 +85,7 @@ select
                 select
                     n.path || case
                         when j.ended_at is null then ''
-                        when b.chars > 0 then ' (' || token_estimate(b.chars, 2) || ' tokens)'
+                        when b.chars > 0 then ' (' || counted(token_estimate(b.chars, 2), 'token') || ')'
                         else ' (empty)'
                     end as line
                 from _channel_entries as n

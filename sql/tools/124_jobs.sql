@@ -86,6 +86,13 @@ select effect_id, run_id, json_extract(detail, '$.keeper') as keeper, lease as t
 from jobs
 where ended_at is null and json_extract(detail, '$.keeper') is not null;
 
+-- Kept jobs that nobody has asked to end, each with its run and those above it: '/1/2/'.
+create view _kept_jobs_unasked as
+select k.effect_id, coalesce(c.lineage, '/') || k.run_id || '/' as lineage
+from _kept_jobs as k
+left join children as c on c.run_id = k.run_id
+where k.effect_id not in (select effect_id from process_cancels);
+
 -- The token that is asked of whoever writes of a job: of a kept one that of the driver that started it, of any other that
 -- of the lease in force.
 create view _job_leases as
@@ -120,7 +127,6 @@ join _entry_bodies as b on b.run_id = n.run_id and b.entry_id = n.entry_id;
 create view _jobs_to_end as
 select
     j.effect_id,
-    j.run_id,
     case
         when k.effect_id is not null then 'stopped by ' || k.asked_by || coalesce(': ' || k.reason, '')
         when json_extract(j.detail, '$.keeper') is not null then 'its output was removed'
@@ -206,7 +212,7 @@ where false;
 
 create view end_kept_jobs as
 -- Ask for the end of the background commands that a run and the runs below it have kept: insert into end_kept_jobs (run,
--- reason). 'engine abort' and db.abort do it, too; a verb_set that cancels the run does not.
+-- reason). A verb_set that cancels the run does it, too, as 'engine abort' and db.abort do.
 select alias as run, null as reason
 from runs
 where false;

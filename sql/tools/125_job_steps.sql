@@ -88,8 +88,8 @@ begin
         e.path,
         case
             when length(t.text) > 2000
-                then '[… ' || (length(t.text) - 2000) || ' characters before this; get it with line and limit]' || char(10)
-                || substr(t.text, -2000)
+                then '[… ' || counted(length(t.text) - 2000, 'character') || ' before this; get it with line and limit]'
+                || char(10) || substr(t.text, -2000)
             else t.text
         end,
         case when t.shown = 0 then 'summarized' end,
@@ -224,9 +224,7 @@ begin
     where not exists (select 1 from runs where alias = new.run);
     insert into process_cancels (effect_id, asked_by, reason, created_at)
     select k.effect_id, 'an abort', new.reason, now()
-    from _kept_jobs as k
-    join runs as r on r.alias = new.run
-    left join children as c on c.run_id = k.run_id
-    where (k.run_id = r.id or instr(c.lineage, '/' || r.id || '/'))
-        and k.effect_id not in (select effect_id from process_cancels);
+    from runs as r
+    join _kept_jobs_unasked as k on instr(k.lineage, '/' || r.id || '/')
+    where r.alias = new.run;
 end;

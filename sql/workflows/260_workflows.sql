@@ -103,7 +103,7 @@ where w.id = (select max(o.id) from workflows as o where o.name = w.name and o.p
 
 -- The steps that have the model of the run: neither they nor their workflow name one.
 create view _steps_of_any_model as
-select s.workflow_id, s.step
+select s.workflow_id
 from workflow_steps as s
 join workflows as w on w.id = s.workflow_id
 where coalesce(s.model, w.model) is null;

@@ -79,7 +79,7 @@ join (
 
 -- The steps under way, each with its run. A run that was purged is none, nor is one that got its id since.
 create view _running_steps as
-select s.run_id, s.step, r.id as child_run_id, r.status
+select s.run_id, r.id as child_run_id, r.status
 from step_runs as s
 join children as c on c.run_id = s.child_run_id and c.parent_run_id = s.run_id
 join runs as r on r.id = c.run_id

@@ -52,7 +52,7 @@ COMMANDS = st.one_of(
     st.builds("<think>{}</think>".format, TEXTS),
 )
 SHOWN = ("_packet_summary", "_packet_visible", "_packet_log", "_packet_unknowns")
-FIGURES = re.compile(r'<budget tokenUsage="(\d+)".*entries, (\d+) tokens.*\nSystem: (\d+) tokens', re.DOTALL)
+FIGURES = re.compile(r'<budget tokenUsage="(\d+)".*entr(?:y|ies), (\d+) tokens?.*\nSystem: (\d+) tokens', re.DOTALL)
 STATED = re.compile(r'"tokens":(\d+)\} <<:::')
 AGREED = "path, visibility, coalesce(body, '') as body, state, outcome"
 

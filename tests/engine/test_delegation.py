@@ -87,7 +87,7 @@ def test_a_long_answer_is_shown_in_part_and_kept_whole(db: engine.Database) -> N
     drive(db, Cast({"demo": [gives("List them")], "demo-1": ["x" * 7_000 + ended()]}))
     body = said(db)[0][2]
     assert len(body) < 6_500
-    assert "1000 characters left out; all of it: subtask://turn_1/List_them" in body
+    assert "1,000 characters left out; all of it: subtask://turn_1/List_them" in body
     assert entry(db, "subtask://turn_1/List_them") == "x" * 7_000
 
 

@@ -239,7 +239,7 @@ def test_a_flood_keeps_its_beginning_and_its_latest_part(db: engine.Database, ro
     assert "left out …]" in text
     assert len(text) < 201_000
     note = str(db.value("select json_extract(detail, '$.note') from jobs"))
-    assert "bytes of output were left out" in note
+    assert "left out of its output: " in note
     assert "--keep-output FILE" in note
 
 
@@ -446,7 +446,7 @@ def test_a_hundred_megabytes_enter_neither_memory_nor_file(db: engine.Database, 
     assert text.startswith("first\n012")
     assert text.endswith("bcde\nlast\n")
     assert len(text) < 1_001_000
-    assert "103,857,611 bytes of output were left out, all of it is kept" in str(
+    assert "left out of its output: 103,857,611 bytes, all of it is kept" in str(
         db.value("select message from commands where action = 'sh' and turn_id = 1")
     )
     assert max(len(packet(db, turn)) for turn in (2, 3)) < 50_000

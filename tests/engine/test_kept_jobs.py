@@ -240,7 +240,8 @@ def test_an_abort_ends_what_a_run_and_its_children_keep(db: engine.Database, roo
     assert db.value("select count(distinct run_id) from jobs") == 2
     with pytest.raises(NotFound, match="'nobody': there is no such run"):
         db.insert("end_kept_jobs", run="nobody")
-    db.abort("demo", "enough")
+    # by SQL only: db.abort is the same
+    db.insert("verb_set", run="demo", path="run://demo", state="cancelled", outcome="enough")
     db.kept_jobs.wait()
     notes = db.tuples("select outcome, json_extract(detail, '$.note') from jobs")
     assert notes == [("cancelled", "stopped by an abort: enough")] * 2
@@ -383,6 +384,20 @@ def test_not_to_wait_ends_what_is_kept_at_once(folder: Path, model: str) -> None
     assert "was ended" in done.stderr
     with engine.open(database(folder)) as db:
         assert db.value("select outcome from jobs") == "interrupted"
+
+
+def test_an_error_that_ends_the_command_tells_what_it_ends(folder: Path) -> None:
+    (folder / "plant.py").write_text(
+        f"import sqlite3\nfile = sqlite3.connect({str(database(folder))!r})\n"
+        "file.execute(\"create trigger planted before insert on turns begin select raise(abort, 'no'); end\")\n"
+    )
+    plant = f"<sh>until [ -e pid ]; do sleep 0.02; done; {sys.executable} plant.py</sh>"
+    model = script(folder.parent, KEEP.format(f"{PID}sleep 600") + plant + GO_ON, DONE)
+    done = run_engine(folder, "run", *OPTIONS, "--model", model, "Go")
+    assert done.returncode == 2
+    assert "was ended with the error that follows\n" in done.stderr
+    assert "a rule of the file refuses that: no; 'engine resume demo' goes on from here" in done.stderr
+    assert is_gone((folder / "pid").read_text())
 
 
 def test_a_person_is_asked_about_what_is_kept_and_ends_it_by_an_abort(folder: Path, model: str) -> None:

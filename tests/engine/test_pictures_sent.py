@@ -184,7 +184,7 @@ def test_a_broken_picture_and_a_polyglot_are_a_failure_that_says_so(db: engine.D
     packet = drive(db, folder, *answers, DONE)[-1]
     assert sent(packet) == []
     assert "cut.png: is a broken PNG picture" in text(packet)
-    assert "4 bytes stand behind its end" in text(packet)
+    assert "4 bytes behind its end" in text(packet)
     assert "is what this text begins with" in text(packet)
     outcomes = db.rows("select path, outcome from commands where action = 'get' order by id")
     assert [row["outcome"] for row in outcomes] == ["unsupported", "unsupported", None]

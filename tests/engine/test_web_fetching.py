@@ -121,6 +121,14 @@ def test_a_server_that_is_not_there_is_told(site: Web, monkeypatch: pytest.Monke
     assert message.startswith("127.0.0.1 cannot be reached on port 1 (")
 
 
+def test_only_so_much_may_come_before_the_answer(site: Web) -> None:
+    early = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n"
+    site.routes["/some"] = wrote(early * 9 + b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nhere")
+    assert got(site.url + "/some").body == b"here"
+    site.routes["/many"] = wrote(early * (300_000 // len(early)))
+    assert refused(site.url + "/many") == ("overflow", "127.0.0.1 sent more than 262,144 bytes before its answer")
+
+
 def test_what_is_no_http_is_told(site: Web) -> None:
     site.routes["/"] = wrote(b"SSH-2.0-OpenSSH_9.2\r\n")
     site.routes["/short"] = lambda handler: handler.give(200, b"half", Content_Type="text/plain", Content_Length="100")

@@ -72,7 +72,7 @@ def test_a_picture_is_known_by_its_content(name: str, data: bytes) -> None:
     for end in range(len(data)):
         assert facts(data[:end]) is None or "fault" in facts(data[:end]), end
     if name != "JPEG":
-        assert facts(data + b"PK\x03\x04")["fault"] == "4 bytes stand behind its end"
+        assert facts(data + b"PK\x03\x04")["fault"] == "4 bytes behind its end"
 
 
 @pytest.mark.parametrize("data", [b"", b"BM" + bytes(100), b"<svg/>", b"PK\x03\x04" + png(1, 1), b"RIFF\x04\0\0\0WAVE"])
@@ -108,7 +108,7 @@ def test_a_line_tells_format_pixels_and_bytes() -> None:
     assert picture_line(picture_facts(png(3, 2)[:-1]), 70) == (
         "broken PNG picture, 70 bytes: it ends in the middle of a block"
     )
-    assert picture_line(None, 1000) == "binary file, 1000 bytes"
+    assert picture_line(None, 1000) == "binary file, 1,000 bytes"
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,14 @@ def test_symbols_that_do_not_fit_are_counted() -> None:
     assert last == f"[… {100 - len(shown)} more symbols]"
 
 
+def test_one_symbol_that_does_not_fit_is_one_symbol() -> None:
+    def summary(count: int) -> str:
+        return body_summary("a.py", "".join(f"def function_{n}(): ...\n" for n in range(10, 10 + count))) or ""
+
+    fit = summary(80).count("\n")
+    assert summary(fit + 1).endswith("\n[… 1 more symbol]")
+
+
 def test_code_without_symbols_is_prose() -> None:
     assert (body_summary("a.py", "x = 1\n" * 200) or "").startswith("x = 1\n")
 

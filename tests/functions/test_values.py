@@ -26,6 +26,8 @@ from engine.functions.values import value_error
         ("0.75", "number", 0, 1),
         ("1e3", "number", None, 1000),
         (-3, "number", None, None),
+        ("act", "mode", None, None),
+        ("my_own-1", "sandbox", None, None),
     ],
 )
 def test_what_fits_is_no_error(value: str | float | None, kind: str, least: float | None, most: float | None) -> None:
@@ -47,6 +49,8 @@ def test_what_fits_is_no_error(value: str | float | None, kind: str, least: floa
         ("nan", "number", None, None, "is a number, not 'nan'"),
         ("1_000", "number", None, None, "is a number, not '1_000'"),
         ("٣", "whole", None, None, "is a whole number, not '٣'"),
+        ("Ask", "mode", None, None, "is ask or act, not 'Ask'"),
+        ("", "sandbox", None, None, "is auto, require, off or the name of one, not ''"),
         ("a\0", "text", None, 10, "holds a NUL character, which the system does not take"),
         ("äh", "text", None, 2, "has 3 bytes, the most is 2; put it into a file and name that"),
     ],

@@ -5,6 +5,9 @@ spec: @file_format @people_views
 
 from __future__ import annotations
 
+import ast
+import itertools
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -44,6 +47,67 @@ def test_every_view_answers(tmp_path: Path) -> None:
 
 def test_every_write_path_compiles(db: engine.Database) -> None:
     assert failures(db.connection, write_paths(db.connection)) == []
+
+
+def test_each_column_of_an_internal_view_is_read(db: engine.Database) -> None:
+    """By a view, a trigger, a template, or a statement in Python; `*` in a view may bring more than it needs."""
+    read: set[tuple[str | None, str | None]] = set()
+
+    def note(action: int, name: str | None, column: str | None, _: str | None, reader: str | None) -> int:
+        if action == apsw.SQLITE_READ and reader is not None:
+            read.add((name, column))
+        return apsw.SQLITE_OK
+
+    views = dict(db.connection.execute("select name, sql from sqlite_schema where type = 'view'"))
+    statements = [f'explain select * from "{view}"' for view in views]
+    # of the updates of a table the last is enough: its triggers are compiled with any
+    paths = {statement.partition(" set ")[0]: statement for statement in write_paths(db.connection)}
+    db.connection.authorizer = note
+    try:
+        failures(db.connection, itertools.chain(statements, paths.values()))
+    finally:
+        db.connection.authorizer = None
+    named = columns_named_outside(db.connection, views)
+    unread = {
+        f"{view}.{column}"
+        for view, sql in views.items()
+        if view.startswith("_") and not view.startswith("_invariant_")
+        for _, column, *_ in db.connection.execute(f'pragma table_info("{view}")')
+        if (view, column) not in read and not named[view] & {column, "*"}
+        # what '*' brings is not named
+        if re.search(rf"\bas {column}\b" if re.search(r"select\s+\*|\w\.\*", sql) else rf"\b{column}\b", sql)
+    }
+    assert unread == set(UNREAD), "remove the column, or say in UNREAD what it is there for"
+
+
+def columns_named_outside(connection: apsw.Connection, views: dict[str, str]) -> dict[str, set[str]]:
+    """Of each view the words of the statements in Python that name it, and '*' where these take whole rows."""
+    named: dict[str, set[str]] = {view: set() for view in views}
+    for file in Path(engine.__file__).parent.rglob("*.py"):
+        text = file.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)) if views.keys() & set(re.findall(r"\w+", text)) else ():
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                words = re.findall(r"\w+|\*", node.value)
+                for view in views.keys() & set(words):
+                    named[view] |= {"*"} if node.value == view else set(words)
+    for (view,) in connection.execute("select source from packet_sections union select stamps from packet_sections"):
+        if view is not None:
+            named[view].add("*")
+    return named
+
+
+UNREAD = {
+    "_delegations_ahead.tiers": "the three tiers are looked up at once",
+    "_forget_texts.id": "a view has a column",
+    "_index_texts.id": "a view has a column",
+    "_inherited_points.at_event": "the point is that of the row with the largest",
+    "_loop_grammars.json_schema": "SPEC promises it to apps that hold a model of their own to it",
+    **dict.fromkeys(
+        (f"_setting_defaults.{column}" for column in ("kind", "least", "meaning", "most", "needed")),
+        "settings are seeded from it",
+    ),
+}
+"""Columns of internal views that no view, trigger, template or statement in Python reads, and what they are there for."""
 
 
 def test_no_statement_of_a_trigger_takes_the_rows_of_another(db: engine.Database) -> None:
