@@ -55,6 +55,9 @@ def drive(
             _drive(db, run, interrupt, yolo=yolo, kept=kept)
         except Conflict:
             raise
+        except OSError:
+            if not interrupt.struck:  # with SIGHUP the terminal is gone, and cannot be written to
+                raise
         except EngineError as error:
             advice = f"'engine resume{db_flag(given)} {run}' goes on from here"
             raise EngineError(f"{error.message}; {advice}", error.status) from error
