@@ -97,7 +97,11 @@ class Guarded:
             if pipe is not None:
                 with suppress(BrokenPipeError):
                     pipe.close()
-        self._guard.wait()
+        try:
+            self._guard.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:  # it was suspended, or is at work on a machine that is too busy
+            self._guard.kill()
+            self._guard.wait()
 
     def _order(self, orders: bytes) -> None:
         assert self._guard.stdin is not None

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.db.database import Store
+from engine.driving.waiting import Inbox
 from engine.errors import EngineError
 
 from .ending import Asked, process_row
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .kept_output import KeptOutput
 
 TO_END = "select why from _jobs_to_end where effect_id = ?"
+_LOOK_S = 1.0
 _TRIES = 6
 """How often the end of a job is written; each try waits for others who write as long as any statement does."""
 _here: set[tuple[Path, int]] = set()
@@ -45,7 +47,7 @@ class Job:
     """The command of `effect` in the background, started by the driver whose lease has the token `token`.
 
     It ends after `timeout_s` seconds, and when `stopped` is set. `kept` is the file that gets what it prints, by `on_bytes`.
-    `settled` is set once it was started, or was not: then `row` has the columns of its `finish_effect`, or `error` says why.
+    `settled` has something once it was started, or was not: then `row` is what `finish_effect` takes, or `error` says why.
     """
 
     effect: Row
@@ -55,7 +57,7 @@ class Job:
     stopped: threading.Event
     kept: KeptOutput | None = None
     on_bytes: OnBytes | None = None
-    settled: threading.Event = field(default_factory=threading.Event)
+    settled: Inbox[None] = field(default_factory=Inbox)
     started: bool = False
     error: BaseException | None = None
     row: Mapping[str, Any] = field(default_factory=lambda: {"state": "resolved"})
@@ -105,7 +107,8 @@ class Watched:
                 del self._running[job.effect_id]
                 self._let_go(job)
                 raise
-        job.settled.wait()
+        while not job.settled.wait(_LOOK_S):
+            pass
         if job.error is not None and not job.started:
             raise job.error
         return job.row
@@ -173,7 +176,7 @@ class Watched:
             if job.started:
                 self._break(job, error)
         finally:
-            job.settled.set()
+            job.settled.put(None)
             self._let_go(job)
             with self._lock:
                 self._running.pop(job.effect_id, None)
@@ -183,7 +186,7 @@ class Watched:
     def _started(self, job: Job, identity: ProcessIdentity) -> None:
         self._insert("start_job", effect_id=job.effect_id, identity=identity.to_json(), lease=job.token)
         job.started = True
-        job.settled.set()
+        job.settled.put(None)
 
     def _print(self, job: Job, channel: int, text: str) -> None:
         self._insert("append_job_output", effect_id=job.effect_id, channel=channel, text=text, lease=job.token)

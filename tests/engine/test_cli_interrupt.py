@@ -162,6 +162,16 @@ def test_ctrl_c_while_the_command_is_imported_ends_it_without_a_traceback(folder
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
+def test_ctrl_c_when_all_is_done_ends_without_a_traceback(folder: Path) -> None:
+    program = (
+        "import atexit, runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "atexit.register(signal.raise_signal, 2); sys.argv[1:] = ['runs', '--json']; runpy.run_module('engine')"
+    )
+    engine(folder, "init")
+    done = run_command(folder, sys.executable, "-c", program)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
 def test_a_killed_run_is_resumed_at_once(folder: Path, tmp_path: Path, start: Started) -> None:
     process = start("run", "--model", script(tmp_path / "s.jsonl", THINKING), "--run", "demo", "Think")
     wait_for(folder, "select 1 from turns where phase = 'asking'")
