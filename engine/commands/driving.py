@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import sys
@@ -55,8 +56,9 @@ def drive(
             _drive(db, run, interrupt, yolo=yolo, kept=kept)
         except Conflict:
             raise
-        except OSError:
-            if not interrupt.struck:  # with SIGHUP the terminal is gone, and cannot be written to
+        except OSError as error:
+            # with SIGHUP the terminal is gone, and cannot be written to
+            if not interrupt.struck or error.errno not in (errno.EIO, errno.EPIPE):
                 raise
         except EngineError as error:
             advice = f"'engine resume{db_flag(given)} {run}' goes on from here"

@@ -85,5 +85,6 @@ def _tell(descriptor: int, text: bytes) -> None:
         os.write(descriptor, text)
     except OSError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, descriptor)
-        os.close(nowhere)
+        if nowhere != descriptor:  # else it was closed
+            os.dup2(nowhere, descriptor)
+            os.close(nowhere)

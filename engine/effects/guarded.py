@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _START_SECONDS = 30.0
 _END_SECONDS = 3.0
+_LAST_SECONDS = 10.0
 _TICK_SECONDS = 0.005
 
 
@@ -98,8 +99,8 @@ class Guarded:
                 with suppress(BrokenPipeError):
                     pipe.close()
         try:
-            self._guard.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:  # it was suspended, or is at work on a machine that is too busy
+            self._guard.wait(_LAST_SECONDS)
+        except subprocess.TimeoutExpired:  # it was suspended
             self._guard.kill()
             self._guard.wait()
 

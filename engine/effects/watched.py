@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from .kept_output import KeptOutput
 
 TO_END = "select why from _jobs_to_end where effect_id = ?"
-_LOOK_S = 1.0
+_START_S = 1.0
+"""How long is waited at a time for the start of a job."""
 _TRIES = 6
 """How often the end of a job is written; each try waits for others who write as long as any statement does."""
 _here: set[tuple[Path, int]] = set()
@@ -103,11 +104,11 @@ class Watched:
                 job.kept.hold()
             try:
                 thread.start()
-            except BaseException:
+            except RuntimeError:  # there is no room for it; an interruption may come when it runs already
                 del self._running[job.effect_id]
                 self._let_go(job)
                 raise
-        while not job.settled.wait(_LOOK_S):
+        while not job.settled.wait(_START_S):
             pass
         if job.error is not None and not job.started:
             raise job.error
@@ -124,7 +125,7 @@ class Watched:
     def join(self, effect_id: int | None = None) -> None:
         """Wait for the end of one, or of all."""
         for each, (_, thread) in tuple(self._running.items()):
-            if effect_id in (None, each):
+            if effect_id in (None, each) and thread.is_alive():
                 thread.join()
 
     def stop(self) -> None:
@@ -139,7 +140,8 @@ class Watched:
         with self._lock:  # who starts one has started it, or will see that it is too late
             running = tuple(self._running.values())
         for _, thread in running:
-            thread.join()
+            if thread.is_alive():
+                thread.join()
         with self._lock:
             self._running = {}
             if self._db is not None:

@@ -136,7 +136,7 @@ def test_start_is_recorded_before_the_command_acts(recorder: Recorder) -> None:
 
 
 def test_a_guard_that_is_suspended_does_not_hold_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guarded, "_END_SECONDS", 0.1)
+    monkeypatch.setattr(guarded, "_LAST_SECONDS", 0.1)
     command = guarded.Guarded("exit 3", tmp_path, clean_environment(os.environ))
     stat = Path(f"/proc/{command.identity.pid}/stat").read_text()
     guard = int(stat.rpartition(")")[2].split()[1])
