@@ -4,7 +4,10 @@ import signal
 
 
 def main() -> int:
-    """Run the command line of this process, and return the exit code; Ctrl-C ends it at once until all is imported."""
+    """Run the command line of this process, and return the exit code.
+
+    Ctrl-C ends it at once until all is imported, and again when all is done.
+    """
     if interrupts := signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # not by an exception, which may come where none is expected and is told with a traceback
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -12,4 +15,8 @@ def main() -> int:
 
     if interrupts:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    return run()
+    try:
+        return run()
+    finally:
+        if interrupts:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)

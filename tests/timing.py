@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
 
 TRIES = 5
 
@@ -65,6 +68,45 @@ def slow_signal(handler: Callable[[], object]) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def interrupted(where: Callable[[FrameType, str], object]) -> Iterator[None]:
+    """A context with a `KeyboardInterrupt` at the first event of a profiler (`sys.setprofile`) for which `where` is true."""
+
+    def look(frame: FrameType, event: str, _: object) -> None:
+        if where(frame, event):
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    sys.setprofile(look)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+
+
+def ends_despite(work: Callable[[], object], interruption: Callable[[], object], file: str) -> bool:
+    """Whether `work` ends although `interruption` comes at each of its lines in `file`, as a signal handler does."""
+    lines: list[int] = []
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        if event == "line" and frame.f_code.co_filename.endswith(file):
+            sys.settrace(None)
+            lines.append(frame.f_lineno)
+            interruption()
+            sys.settrace(trace)
+        return trace
+
+    def run() -> None:
+        sys.settrace(trace)
+        work()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert lines, f"it comes through {file}"
+    return not thread.is_alive()
 
 
 def wait_until(claim: Callable[[], object], seconds: float = 300) -> None:

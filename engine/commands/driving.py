@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import sys
@@ -60,6 +61,10 @@ def drive(
             shows = f"'engine log{db_flag(given)} {run}' shows what comes of it"
             say(f"another process drives {run} and takes this prompt up next; {shows}", "yellow")
             raise typer.Exit(exit_code(100)) from None
+        except OSError as error:
+            # with SIGHUP the terminal is gone, and cannot be written to
+            if not interrupt.struck or error.errno not in (errno.EIO, errno.EPIPE):
+                raise
         except EngineError as error:
             advice = f"'engine resume{db_flag(given)} {run}' goes on from here"
             raise EngineError(f"{error.message}; {advice}", error.status) from error

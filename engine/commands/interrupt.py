@@ -68,9 +68,23 @@ class Interrupt:
         for number in self._before:
             signal.signal(number, signal.SIG_DFL)
         self.struck = True
-        # Not through sys.stderr: the signal may have come during a write to it.
-        os.write(2, b"\nstopping; Ctrl-C again ends at once\n")
         if self._taken:
             self._taken.stop()
+        _tell(1, b"")
+        _tell(2, b"\nstopping; Ctrl-C again ends at once\n")
         if self._asking:
             raise KeyboardInterrupt
+
+
+def _tell(descriptor: int, text: bytes) -> None:
+    """Write to an output; where the terminal is gone, as with SIGHUP, or who reads the pipe, it leads nowhere from now on.
+
+    Not through `sys`: the signal may have come during a write to it.
+    """
+    try:
+        os.write(descriptor, text)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        if nowhere != descriptor:  # else it was closed
+            os.dup2(nowhere, descriptor)
+            os.close(nowhere)

@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +15,9 @@ from pathlib import Path
 from engine.db.descriptors import open_to_read
 from engine.errors import EngineError
 
+LOCK_SECONDS = 15.0
+"""How long the lock of a file is waited for."""
+_TICK_SECONDS = 0.02
 _HASH_BYTES = 32
 _MOST_BYTES = 1 << 20
 """A file that a person writes by hand is not longer."""
@@ -137,12 +141,28 @@ def write_own(place: Path, data: bytes) -> None:
 
 @contextmanager
 def own_lock(place: Path) -> Iterator[None]:
-    """Hold the lock beside a file of this user while it is read and replaced; raises `OSError`."""
+    """Hold the lock beside a file of this user while it is read and replaced.
+
+    Raises `OSError`, also where another process, which may be suspended, keeps it for longer than `LOCK_SECONDS`.
+    """
     make_private(place.parent)
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     with open(os.open(place.with_name(f".{place.name}.lock"), flags, 0o600), "r+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        _lock(file.fileno(), place)
         yield
+
+
+def _lock(descriptor: int, place: Path) -> None:
+    until = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > until:
+                said = "another engine process keeps it locked; let it go on, or end it"
+                raise TimeoutError(errno.ETIMEDOUT, said, str(place)) from None
+        time.sleep(_TICK_SECONDS)
 
 
 def read_cached(place: Path) -> bytes | None:

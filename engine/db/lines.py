@@ -30,21 +30,21 @@ class Line:
     @contextmanager
     def turn(self) -> Iterator[None]:
         """While it is the turn of this thread; raises `Conflict` (409) where another one keeps the file."""
-        if not self._lock.acquire(timeout=WAIT_S):
-            raise kept(self._place)
-        try:
+        with self.turn_within(WAIT_S) as mine:
+            if not mine:
+                raise kept(self._place)
             yield
-        finally:
-            self._lock.release()
 
     @contextmanager
     def turn_within(self, seconds: float) -> Iterator[bool]:
         """Whether it is the turn of this thread within some seconds; where it is, until the end."""
-        entered = self._lock.acquire(timeout=seconds)
+        entered: list[bool] = []
         try:
-            yield entered
+            # one call: between two an interruption could come, and the lock would stay taken
+            entered.extend(map(self._lock.acquire, (True,), (seconds,)))
+            yield entered == [True]
         finally:
-            if entered:
+            if entered == [True]:
                 self._lock.release()
 
 

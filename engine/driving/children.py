@@ -7,18 +7,16 @@ which it began, by one run of the tree at a time, and it passes on an order to s
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from queue import Empty, Queue
 from typing import TYPE_CHECKING, Any, cast
 
 from engine.db.connections import MEMORY
 from engine.errors import Conflict
 
 from .loop import Driver
+from .waiting import Flag, Inbox
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -33,13 +31,14 @@ _LOOK_S = 0.1
 _TAKEN = "select 1 from _leases_in_force as l join runs as r on r.id = l.run_id where r.alias = ?"
 
 
-@dataclass
 class _Call:
-    """What a thread asks the thread of the parent to do; `answered` is set when `answer` is there."""
+    """What a thread asks the thread of the parent to do; `unanswered` is held until `answer` is there."""
 
-    work: Callable[[], Any]
-    answer: Any = None
-    answered: threading.Event = field(default_factory=threading.Event)
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self.work = work
+        self.answer: Any = None
+        self.unanswered = threading.Lock()
+        self.unanswered.acquire()
 
 
 class Children:
@@ -59,7 +58,7 @@ class Children:
         decided_by: str = "callback",
     ) -> None:
         self.db = cast("Database", db)
-        self.stopping = threading.Event()
+        self.stopping = Flag()
         self.on_proposal = on_proposal
         self.decided_by = decided_by
         self._stopped = stopped
@@ -113,7 +112,7 @@ class Children:
             except Conflict:
                 if not db.value(_TAKEN, (run,)):
                     raise
-                time.sleep(_LOOK_S)  # not by the event, which a signal handler sets: both would wait for its lock
+                self.stopping.wait(_LOOK_S)
             finally:
                 self._drivers.discard(driver)
 
@@ -133,60 +132,63 @@ class _Group:
     def __init__(self, children: Children, runs: Sequence[str], at_rest: AtRest, most: int) -> None:
         self._children = children
         self._most = most
-        self._ahead: Queue[str] = Queue()
-        self._calls: Queue[_Call | None] = Queue()
-        self._working = 0
+        self._ahead = deque(runs)
+        self._calls: Inbox[_Call | None] = Inbox()
+        self._at_work: set[threading.Thread] = set()
         self._at_rest = at_rest
         self._error: BaseException | None = None
-        for run in runs:
-            self._ahead.put(run)
+        self._left = False
 
     def drive(self) -> None:
         """Start the threads, serve them until the last one has ended, and raise what went wrong."""
         try:
-            self._start(self._ahead.qsize())
-            while self._working:
-                self._serve()
-        except BaseException as error:  # an interruption of this thread
-            self._fail(error)
-            while self._working:
-                self._serve()
+            try:
+                self._start(len(self._ahead))
+                while self._at_work and self._error is None:
+                    self._serve()
+            except BaseException as error:  # an interruption of this thread
+                self._fail(error)
+            if self._error is not None:
+                self._serve()  # meanwhile one that is being started comes to life
+                while any(thread.is_alive() for thread in tuple(self._at_work)):
+                    self._serve()
+        finally:
+            self._left = True
         if self._error is not None:
             raise self._error
 
     def _start(self, workers: int) -> None:
         """Start more threads, as far as there may be more."""
-        for _ in range(min(workers, self._most - self._working)):
-            threading.Thread(target=self._work, name="engine child").start()
-            self._working += 1
+        for _ in range(min(workers, self._most - len(self._at_work))):
+            thread = threading.Thread(target=self._work, name="engine child")
+            self._at_work.add(thread)
+            thread.start()
 
     def _rest(self, run: str) -> None:
         """Tell that a run is not driven any more; what is driven next goes to the thread that asked, and to others."""
         more = self._at_rest(run) or ()
-        for each in more:
-            self._ahead.put(each)
+        self._ahead += more
         self._start(len(more) - 1)
 
     def _serve(self) -> None:
-        """Do what a thread asks for, or note its end. After an error nothing is done any more, so that all of them end."""
+        """Do what a thread asks for, or hear of its end. After an error nothing is done any more, so that all end."""
         self._children.pass_on_stop()
-        try:
-            call = self._calls.get(timeout=_LOOK_S)
-        except Empty:
+        if not self._calls.wait(_LOOK_S):
             return
-        if call is None:
-            self._working -= 1
-            # it may have ended just before something was ahead again
-            if self._error is None and not self._children.stopping.is_set():
-                self._start(min(1, self._ahead.qsize()))
-            return
+        call = self._calls.items[0]  # taken when it is answered: an interruption may come before that
         try:
-            if self._error is None:
+            if call is None:
+                # it may have ended just before something was ahead again
+                if self._error is None and not self._children.stopping.is_set():
+                    self._start(min(1, len(self._ahead)))
+            elif self._error is None:
                 call.answer = call.work()
         except BaseException as error:
             self._fail(error)
         finally:
-            call.answered.set()
+            if call is not None and call.unanswered.locked():
+                call.unanswered.release()
+            self._calls.items.popleft()
 
     def _fail(self, error: BaseException) -> None:
         self._error = self._error or error
@@ -196,22 +198,28 @@ class _Group:
         """Drive one run after the other with one handle."""
         try:
             with self._children.db.shared() as db:
-                while not self._children.stopping.is_set():
-                    run = self._ahead.get_nowait()
+                while not self._children.stopping.is_set() and (run := self._next()) is not None:
                     self._children.drive_one(db, run, self._event_teller(run), self._proposal_teller())
                     self._ask(partial(self._rest, run))
-        except Empty:
-            pass
         except BaseException as error:
             self._fail(error)
         finally:
+            self._at_work.discard(threading.current_thread())
             self._calls.put(None)
+
+    def _next(self) -> str | None:
+        try:
+            return self._ahead.popleft()
+        except IndexError:
+            return None
 
     def _ask(self, work: Callable[[], Any]) -> Any:
         """Have the thread of the parent do something, and return what came of it."""
         call = _Call(work)
         self._calls.put(call)
-        call.answered.wait()
+        while not call.unanswered.acquire(timeout=_LOOK_S):
+            if self._left:  # nobody answers any more
+                break
         return call.answer
 
     def _event_teller(self, run: str) -> OnEvent | None:

@@ -25,7 +25,9 @@ class Keeper:
     def __init__(self, first: Lease) -> None:
         self._leases: dict[str, Lease] = {first.token: first}
         self._place = first.db.place
-        self._done = threading.Event()
+        # held until the thread is to end; no event, see `waiting`
+        self._going = threading.Lock()
+        self._going.acquire()
         self._thread = threading.Thread(target=self.keep, name=f"leases in {self._place.name}", daemon=True)
 
     def add(self, lease: Lease) -> bool:
@@ -44,12 +46,13 @@ class Keeper:
 
     def stop(self) -> None:
         """End the thread, and with it the connection."""
-        self._done.set()
-        self._thread.join()
+        self._going.release()
+        if self._thread.is_alive():
+            self._thread.join()
 
     def keep(self) -> None:
-        """Keep the leases until `stop`."""
-        if self._done.wait(_POLL_S):
+        """Keep the leases until `stop`, or until none is left: who gave the last one back may have been interrupted."""
+        if self._going.acquire(timeout=_POLL_S):
             return  # to open the file takes as long as some turns
         try:
             self._poll()
@@ -63,28 +66,41 @@ class Keeper:
         with closing(apsw.Connection(str(self._place), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
             connection.set_busy_timeout(1_000)
             waited, renew_every = _POLL_S, 0.0
-            while not self._done.wait(_POLL_S):
+            while not self._going.acquire(timeout=_POLL_S):
                 waited += _POLL_S
                 leases = [*self._leases.values()]
+                if not leases and self._retires():
+                    return
                 # where the file is busy, the next round tries again, before a lease expires
                 with suppress(apsw.BusyError):
                     renew_every = renew_every or max(_lease_seconds(connection) / 3, _POLL_S)
                     for lease in leases:
-                        _look(connection, lease)
+                        self._look(connection, lease)
                     if waited >= renew_every:
                         for lease in leases:
                             _renew(connection, lease, int(renew_every * 3_000))
                         waited = 0.0
 
+    def _look(self, connection: apsw.Connection, lease: Lease) -> None:
+        found = connection.execute("select aborted from leases where token = ?", (lease.token,)).fetchall()
+        if found != [(0,)]:
+            lease.stopped.set()
+        if not found:  # another process has it, or it was given back
+            self.remove(lease)
+
+    def _retires(self) -> bool:
+        """Whether it has no lease, which nobody gives it from then on."""
+        with _changing:
+            if self._leases:
+                return False
+            for file in [file for file, keeper in _keepers.items() if keeper is self]:
+                del _keepers[file]
+            return True
+
 
 def _lease_seconds(connection: apsw.Connection) -> int:
     # `.get` reads to the end: an open statement would keep this connection at the file's state of now
     return int(connection.execute("select cast(value as integer) from settings where name = 'lease_seconds'").get)
-
-
-def _look(connection: apsw.Connection, lease: Lease) -> None:
-    if connection.execute("select aborted from leases where token = ?", (lease.token,)).fetchall() != [(0,)]:
-        lease.stopped.set()
 
 
 def _renew(connection: apsw.Connection, lease: Lease, milliseconds: int) -> None:

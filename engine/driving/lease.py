@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from engine.errors import Conflict
 
 from . import identity, keeper
+from .waiting import Flag
 
 if TYPE_CHECKING:
     from engine.db.database import Store
@@ -19,9 +20,9 @@ _RELEASES = 6
 
 
 class Lease:
-    """A context manager inside which this process is the only driver of `run`.
+    """A context manager inside which this process is the only driver of `run`; or what is between `claim` and `release`.
 
-    Entering raises `Conflict` (409) while another process drives the run; a holder that is provably dead is replaced at
+    To claim it raises `Conflict` (409) while another process drives the run; a holder that is provably dead is replaced at
     once. `stopped` is set when the run is aborted from outside or another process takes the lease.
     """
 
@@ -29,28 +30,53 @@ class Lease:
         self.db = db
         self.run = run
         self.token: str = uuid.uuid4().hex
-        self.stopped: threading.Event = threading.Event()
+        self.stopped: threading.Event = Flag()
+        self._claimed = False
 
     def __enter__(self) -> Lease:
-        self.db.insert(
-            "claim_lease",
-            run=self.run,
-            token=self.token,
-            holder=identity.this_process().to_json(),
-            replaces=self._token_of_the_dead(),
-        )
-        keeper.keep(self)
+        try:
+            self.claim()
+        except BaseException:
+            self.release()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        keeper.let_go(self)
+        self.release()
+
+    def claim(self) -> None:
+        """Claim the lease. `release` follows in any case: an interruption may come when it is claimed already."""
+        columns = {"holder": identity.this_process().to_json(), "replaces": self._token_of_the_dead()}
+        self._claimed = True
+        try:
+            self.db.insert("claim_lease", run=self.run, token=self.token, **columns)
+        except Conflict:
+            self._claimed = False
+            raise
+        keeper.keep(self)
+
+    def release(self) -> None:
+        """Give the lease back, where it was claimed."""
+        if not self._claimed:
+            return
+        try:
+            keeper.let_go(self)
+        finally:
+            try:
+                self._give_back()
+            except KeyboardInterrupt:
+                self._give_back()  # a lease that stays keeps its run from being driven until it expires
+                raise
+        self._claimed = False
+
+    def _give_back(self) -> None:
         for tries_left in reversed(range(_RELEASES)):
             try:
                 self.db.insert("release_lease", token=self.token)
                 return
-            except Conflict:  # others write; a lease that stays keeps its run from being driven until it expires
+            except Conflict:  # others write
                 if not tries_left:
                     raise
 

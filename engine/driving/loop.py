@@ -128,8 +128,9 @@ class Driver:
         """
         self._db.expect_no_transaction()
         with self._db.driven(), ExitStack() as held:
+            held.callback(self._lease.release)
             with self._db.working():
-                held.enter_context(self._lease)
+                self._lease.claim()
                 self._take_up()
             try:
                 with suppress(Stopped):

@@ -49,8 +49,8 @@ class Progress:
     def answering(self, turn: int) -> Iterator[None]:
         """While the model answers in `turn`."""
         self._answer = Answer(turn)
-        arrives(self._db.place, self._run, self._answer)
         try:
+            arrives(self._db.place, self._run, self._answer)
             yield
         finally:
             arrives(self._db.place, self._run, None)

@@ -123,12 +123,15 @@ class _Request:
 
 def _claimed(db: Store, run: str, stack: ExitStack) -> Lease | None:
     """The lease of `run`, until `stack` is closed; None while another process drives the run."""
+    lease = Lease(db, run)
+    stack.callback(lease.release)
     try:
-        return stack.enter_context(Lease(db, run))
+        lease.claim()
     except Conflict:
         if not db.value("select 1 from run_leases where run = ?", (run,)):
             raise
         return None
+    return lease
 
 
 def perform(db: Store, run: str) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _START_SECONDS = 30.0
 _END_SECONDS = 3.0
+_LAST_SECONDS = 10.0
 _TICK_SECONDS = 0.005
 
 
@@ -97,7 +98,11 @@ class Guarded:
             if pipe is not None:
                 with suppress(BrokenPipeError):
                     pipe.close()
-        self._guard.wait()
+        try:
+            self._guard.wait(_LAST_SECONDS)
+        except subprocess.TimeoutExpired:  # it was suspended
+            self._guard.kill()
+            self._guard.wait()
 
     def _order(self, orders: bytes) -> None:
         assert self._guard.stdin is not None

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.db.database import Store
+from engine.driving.waiting import Inbox
 from engine.errors import EngineError
 
 from .ending import Asked, process_row
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from .kept_output import KeptOutput
 
 TO_END = "select why from _jobs_to_end where effect_id = ?"
+_START_S = 1.0
+"""How long is waited at a time for the start of a job."""
 _TRIES = 6
 """How often the end of a job is written; each try waits for others who write as long as any statement does."""
 _here: set[tuple[Path, int]] = set()
@@ -45,7 +48,7 @@ class Job:
     """The command of `effect` in the background, started by the driver whose lease has the token `token`.
 
     It ends after `timeout_s` seconds, and when `stopped` is set. `kept` is the file that gets what it prints, by `on_bytes`.
-    `settled` is set once it was started, or was not: then `row` has the columns of its `finish_effect`, or `error` says why.
+    `settled` has something once it was started, or was not: then `row` is what `finish_effect` takes, or `error` says why.
     """
 
     effect: Row
@@ -55,7 +58,7 @@ class Job:
     stopped: threading.Event
     kept: KeptOutput | None = None
     on_bytes: OnBytes | None = None
-    settled: threading.Event = field(default_factory=threading.Event)
+    settled: Inbox[None] = field(default_factory=Inbox)
     started: bool = False
     error: BaseException | None = None
     row: Mapping[str, Any] = field(default_factory=lambda: {"state": "resolved"})
@@ -101,11 +104,12 @@ class Watched:
                 job.kept.hold()
             try:
                 thread.start()
-            except BaseException:
+            except RuntimeError:  # there is no room for it; an interruption may come when it runs already
                 del self._running[job.effect_id]
                 self._let_go(job)
                 raise
-        job.settled.wait()
+        while not job.settled.wait(_START_S):
+            pass
         if job.error is not None and not job.started:
             raise job.error
         return job.row
@@ -121,7 +125,7 @@ class Watched:
     def join(self, effect_id: int | None = None) -> None:
         """Wait for the end of one, or of all."""
         for each, (_, thread) in tuple(self._running.items()):
-            if effect_id in (None, each):
+            if effect_id in (None, each) and thread.is_alive():
                 thread.join()
 
     def stop(self) -> None:
@@ -136,7 +140,8 @@ class Watched:
         with self._lock:  # who starts one has started it, or will see that it is too late
             running = tuple(self._running.values())
         for _, thread in running:
-            thread.join()
+            if thread.is_alive():
+                thread.join()
         with self._lock:
             self._running = {}
             if self._db is not None:
@@ -173,7 +178,7 @@ class Watched:
             if job.started:
                 self._break(job, error)
         finally:
-            job.settled.set()
+            job.settled.put(None)
             self._let_go(job)
             with self._lock:
                 self._running.pop(job.effect_id, None)
@@ -183,7 +188,7 @@ class Watched:
     def _started(self, job: Job, identity: ProcessIdentity) -> None:
         self._insert("start_job", effect_id=job.effect_id, identity=identity.to_json(), lease=job.token)
         job.started = True
-        job.settled.set()
+        job.settled.put(None)
 
     def _print(self, job: Job, channel: int, text: str) -> None:
         self._insert("append_job_output", effect_id=job.effect_id, channel=channel, text=text, lease=job.token)

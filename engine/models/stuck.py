@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
+from engine.driving.waiting import Flag
 from engine.functions.limits import RESPONSE_CHARACTERS
 from engine.functions.markup.repetition import text_repetition
 from engine.models.protocol import ModelError
 
 OnRetry = Callable[[ModelError, int, float], None]
 
-_LOOK_S = 0.1
-"""Who waits for a cancellation looks so often whether it has come."""
 _STEP = 500
 """The text is checked again after this many more characters."""
 
 
-class Listener(threading.Event):
+class Listener(Flag):
     """The event that cancels a call: it is set where `cancelled` is, or where the text is cut off."""
 
     def __init__(self, cancelled: threading.Event | None = None, on_delta: Callable[[str], None] | None = None) -> None:
@@ -56,13 +54,6 @@ class Listener(threading.Event):
     def is_set(self) -> bool:
         """Whether the call is to be cut off."""
         return super().is_set() or self._cancelled.is_set()
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the call is to be cut off, at most `timeout` seconds; returns whether it is."""
-        until = float("inf") if timeout is None else time.monotonic() + timeout
-        while not self.is_set() and (left := until - time.monotonic()) > 0:
-            super().wait(min(left, _LOOK_S))
-        return self.is_set()
 
     @property
     def text(self) -> str:

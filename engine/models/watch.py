@@ -6,11 +6,11 @@ not do such work itself: it waits for its results, and leaves the thread behind 
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 from collections.abc import Callable
 
+from engine.driving.waiting import Inbox
 from engine.models.protocol import Completion, ModelError
 
 _POLL_S = 0.05
@@ -33,13 +33,13 @@ def watched(
     over, `stop` is set for the thread and `ModelError` (aborted or timeout) is raised; `who` names the model in it. A
     completion that has arrived by then is returned.
     """
-    news: queue.Queue[str | Completion | BaseException] = queue.Queue()
+    news: Inbox[str | Completion | BaseException] = Inbox()
     stop = threading.Event()
     threading.Thread(target=_perform, args=(work, news, stop), name=f"model {who}", daemon=True).start()
     deadline = time.monotonic() + timeout_s
     try:
         while True:
-            item = _next(news)
+            item = news.items.popleft() if news.wait(_POLL_S) else None
             if isinstance(item, Completion):
                 return item
             if isinstance(item, BaseException):
@@ -61,16 +61,9 @@ def late(who: str, timeout_s: float) -> ModelError:
     )
 
 
-def _perform(work: Work, news: queue.Queue[str | Completion | BaseException], stop: threading.Event) -> None:
+def _perform(work: Work, news: Inbox[str | Completion | BaseException], stop: threading.Event) -> None:
     try:
         news.put(work(news.put, stop))
     except BaseException as error:
-        # the caller, at the other end of the queue, raises it
+        # the caller, who waits for it, raises it
         news.put(error)
-
-
-def _next(news: queue.Queue[str | Completion | BaseException]) -> str | Completion | BaseException | None:
-    try:
-        return news.get(timeout=_POLL_S)
-    except queue.Empty:
-        return None

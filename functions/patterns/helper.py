@@ -102,7 +102,7 @@ def run(key: Key, work: str, *arguments: str) -> Any:
     if not seconds:
         return None
     try:
-        process = _idle.pop() if _idle else _Process()
+        process = _taken() or _Process()
     except OSError as error:
         allowed.fail(key, f"{key.kind} {key.source!r} cannot be run: no process for it ({error}); use a simpler one")
         return None
@@ -116,15 +116,23 @@ def run(key: Key, work: str, *arguments: str) -> Any:
     return reply["result"]
 
 
+def _taken() -> _Process | None:
+    """An idle process, which no other thread has; None where there is none."""
+    try:
+        return _idle.pop()
+    except IndexError:
+        return None
+
+
 @atexit.register
 def _end_all() -> None:
-    while _idle:
-        _idle.pop().end()
+    while process := _taken():
+        process.end()
 
 
 def _forget_all() -> None:
-    while _idle:
-        _idle.pop().forget()
+    while process := _taken():
+        process.forget()
 
 
 os.register_at_fork(after_in_child=_forget_all)

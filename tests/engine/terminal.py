@@ -6,11 +6,13 @@ import contextlib
 import os
 import pty
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from driving import heed_signals
 from engine_cli import ENGINE, SECONDS, environment
 
 
@@ -30,6 +32,7 @@ class Terminal:
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            preexec_fn=heed_signals,
         )
         os.close(theirs)
 
@@ -55,10 +58,19 @@ class Terminal:
         stdout, _ = self._process.communicate(timeout=SECONDS)
         return self._process.returncode, stdout
 
+    def hang_up(self) -> int:
+        """Close the terminal, as its window is closed; the exit code of the command."""
+        os.close(self._ours)
+        self._ours = -1
+        self._process.send_signal(signal.SIGHUP)  # the system sends it to those that the terminal controls
+        self._process.communicate(timeout=SECONDS)
+        return self._process.returncode
+
     def close(self) -> None:
         self._process.kill()
         self._process.communicate()
-        os.close(self._ours)
+        if self._ours >= 0:
+            os.close(self._ours)
 
 
 OpenTerminal = Callable[..., Terminal]

@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 from driving import DONE, GO_ON, begin, script
-from timing import slow_signal
+from timing import ends_despite, interrupted, slow_signal
 
 import engine
 from engine.driving.children import Children
@@ -166,6 +167,37 @@ def test_a_signal_that_outlasts_a_look_stops_the_children(db: engine.Database, t
     with slow_signal(stopped.set):
         Children(db, stopped).drive([run])
     assert db.value("select count(*) from turns where response is not null") == 0
+
+
+def test_a_signal_that_comes_while_children_are_stopped_stops_them(db: engine.Database) -> None:
+    """Both waited for the lock of an event, for ever."""
+    children = Children(db, threading.Event())
+    for file in ("children.py", "waiting.py"):
+        assert ends_despite(children.stop, children.stop, file)
+    assert children.stopping.is_set()
+
+
+@pytest.mark.parametrize(
+    "name", ["_start", "start", "_serve", "wait", "pass_on_stop", "_rest", "_finish_delegation", "hear"]
+)
+def test_an_interruption_of_the_parent_ends_its_children(db: engine.Database, tmp_path: Path, name: str) -> None:
+    """What a child had asked for was lost with it, and child and parent waited for each other."""
+    begin(db, "demo")
+    runs = [start(db, "demo", model=script(tmp_path, GO_ON, DONE)) for _ in range(2)]
+
+    def hear(_: Any) -> None: ...
+
+    def _finish_delegation(_: str) -> None: ...
+
+    def here(frame: FrameType, event: str) -> bool:
+        return event == "return" and frame.f_code.co_name == name
+
+    with interrupted(here), pytest.raises(KeyboardInterrupt):
+        Children(db, threading.Event(), hear).drive(runs, _finish_delegation)
+    assert "engine child" not in [thread.name for thread in threading.enumerate() if thread.is_alive()]
+    assert db.value("select count(*) from leases") == 0
+    Children(db, threading.Event()).drive(runs)
+    assert [db.result(run).status for run in runs] == [200, 200]
 
 
 def test_children_of_a_database_in_memory_are_driven_in_turn(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ import pytest
 from audit import audit
 from driving import heed_signals
 from engine_cli import ENGINE, SECONDS, database, engine, environment, run_command, script
+from terminal import OpenTerminal
 from timing import wait_until
 
 import engine as library
@@ -84,6 +85,14 @@ def test_a_signal_leaves_the_prompt_to_be_resumed(
     again = engine(folder, "resume")
     assert (again.returncode, again.stdout) == (7, "")
     assert "nothing to resume" in again.stderr
+
+
+def test_a_terminal_that_is_closed_stops_the_run(folder: Path, tmp_path: Path, open_terminal: OpenTerminal) -> None:
+    """What could not be said any more was an error, by which the run ended instead."""
+    terminal = open_terminal("run", "--model", script(tmp_path / "s.jsonl", THINKING), "--run", "demo", "Think")
+    wait_for(folder, "select 1 from turns where phase = 'asking'")
+    assert terminal.hang_up() == 130
+    assert json.loads(engine(folder, "runs", "--json").stdout)[0]["status"] == 102
 
 
 def test_an_interrupted_run_takes_up_its_prompt_before_the_next(folder: Path, tmp_path: Path, start: Started) -> None:
@@ -151,6 +160,16 @@ def test_ctrl_c_while_the_command_is_imported_ends_it_without_a_traceback(folder
     )
     done = run_command(folder, sys.executable, "-c", program)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_ctrl_c_when_all_is_done_ends_without_a_traceback(folder: Path) -> None:
+    program = (
+        "import atexit, runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "atexit.register(signal.raise_signal, 2); sys.argv[1:] = ['runs', '--json']; runpy.run_module('engine')"
+    )
+    engine(folder, "init")
+    done = run_command(folder, sys.executable, "-c", program)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
 def test_a_killed_run_is_resumed_at_once(folder: Path, tmp_path: Path, start: Started) -> None:

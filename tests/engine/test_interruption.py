@@ -13,10 +13,12 @@ import os
 import random
 import threading
 from pathlib import Path
+from types import FrameType
 from typing import Any, Literal
 
 import pytest
 from driving import DONE, GO_ON, opened, script
+from timing import interrupted, wait_until
 
 import engine
 from engine.driving.loop import Driver
@@ -138,6 +140,26 @@ def test_a_run_that_is_interrupted_anywhere_ends_as_one_that_is_not(
             assert found[name] == value, f"{how} at {where} {at}: {name}"
 
 
+def test_an_interruption_that_comes_with_the_turn_to_write_gives_it_back(db: engine.Database) -> None:
+    """Other threads waited for a minute and were refused, as long as the process lived."""
+
+    def here(frame: FrameType, event: str) -> bool:
+        return event == "c_return" and frame.f_code.co_filename.endswith("lines.py")
+
+    with interrupted(here), pytest.raises(KeyboardInterrupt):
+        db.start("Go", model="scripted:none")
+    free: list[bool] = []
+
+    def look() -> None:
+        with db.line.turn_within(0) as mine:
+            free.append(mine)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert free == [True]
+
+
 def test_an_answer_that_came_whole_is_kept_and_one_that_did_not_is_asked_again(tmp_path: Path) -> None:
     """A stop in the middle of a delta leaves the call open; the next driver marks it interrupted."""
     drivers: list[Driver] = []
@@ -162,11 +184,15 @@ def test_a_process_that_is_interrupted_is_told_and_not_run_again(tmp_path: Path)
     (tmp_path / "root").mkdir()
     drivers: list[Driver] = []
     with opened(tmp_path) as db:
-        model = script(tmp_path, "<sh>echo x >> ran; sleep 30</sh><set path='known://a'>x</set>" + GO_ON, DONE)
+        model = script(tmp_path, "<sh>echo x >> ran; sleep 600</sh><set path='known://a'>x</set>" + GO_ON, DONE)
+
+        def stop_when_it_runs() -> None:
+            wait_until(lambda: (tmp_path / "root" / "ran").exists() and (tmp_path / "root" / "ran").read_text())
+            drivers[0].stop()
 
         def stop_soon(event: dict[str, Any]) -> None:
             if event["type"] == "proposal":
-                threading.Timer(0.4, drivers[0].stop).start()
+                threading.Thread(target=stop_when_it_runs, daemon=True).start()
 
         options = {"model": model, "root": tmp_path / "root", "yolo": True}
         result = db.run("Go", run="demo", on_event=stop_soon, on_driver=drivers.append, **options)

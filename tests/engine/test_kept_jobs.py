@@ -17,9 +17,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -28,7 +30,7 @@ from driving import DONE, GO_ON, Clock, heed_signals, opened, script
 from engine_cli import ENGINE, SECONDS, database, environment
 from engine_cli import engine as run_engine
 from terminal import Terminal
-from timing import wait_until
+from timing import interrupted, wait_until
 
 import engine
 from engine.errors import Conflict, NotFound
@@ -160,6 +162,23 @@ def test_a_process_that_ends_leaves_nothing_that_it_kept(tmp_path: Path, root: P
         assert db.value("select count(*) from known_entries where state = 'streaming'") == 0
         assert db.value("select status from runs") == 200
     audit(path)
+
+
+def test_a_command_whose_start_was_interrupted_is_ended(db: engine.Database, root: Path) -> None:
+    """It was forgotten while it ran: nobody waited for its end, and its file was closed."""
+
+    def here(frame: FrameType, event: str) -> bool:
+        return (
+            event == "return"
+            and frame.f_code.co_name == "start"
+            and "_started" in frame.f_code.co_names
+            and (frame.f_locals["self"].name.startswith("job"))
+        )
+
+    with interrupted(here), pytest.raises(KeyboardInterrupt):
+        keep(db, root)
+    db.close()
+    assert not [each for each in threading.enumerate() if each.name.startswith("job")]
 
 
 def test_a_keeper_that_may_be_dead_is_asked_first(tmp_path: Path, root: Path) -> None:

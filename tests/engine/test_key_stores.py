@@ -18,8 +18,10 @@ from typing import Any
 import pytest
 from engine_cli import ENGINE, SECONDS, engine, environment
 
+from engine.config import places
 from engine.config.key_stores import Store
 from engine.config.keys import Keys
+from engine.errors import EngineError
 from engine.models.providers import PROVIDERS
 
 HINT = "sk-0123456789"
@@ -118,6 +120,17 @@ def test_a_home_that_cannot_be_written_names_the_other_store(folder: Path) -> No
     done = engine(folder, "keys", "set", "openai", "--stdin", stdin=f"{HINT}\n")
     assert done.returncode != 0
     assert "nothing was changed; --project keeps a key in the folder of the project" in done.stderr
+
+
+def test_a_store_that_a_suspended_process_keeps_locked_is_given_up(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "LOCK_SECONDS", 0.1)
+    store = user_store_of(folder)
+    with places.own_lock(store.place), pytest.raises(EngineError, match="another engine process keeps it locked"):
+        store.set("openai", "sk-1")
+    store.set("openai", "sk-1")
+    assert store.read() == {"openai": "sk-1"}
 
 
 def test_no_usage_asks_for_a_key(folder: Path) -> None:

@@ -11,13 +11,14 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import apsw
 import pytest
 from driving import DONE, Clock, begin, opened, script
 from fresh import fresh
-from timing import wait_until
+from timing import interrupted, wait_until
 
 import engine
 from engine.driving import identity
@@ -208,6 +209,47 @@ def test_a_driver_that_is_replaced_says_so(tmp_path: Path) -> None:
             db.run("Go", model=model, run="demo", on_event=take_over)
         assert db.row("select token from leases") == {"token": "another"}
         assert db.value("select phase from turns") == "asking", "the run is the other's to go on with"
+
+
+@pytest.mark.parametrize(
+    ("name", "event"),
+    [
+        ("claim", "return"),
+        ("keep", "call"),
+        ("start", "return"),
+        ("let_go", "call"),
+        ("remove", "return"),
+        ("stop", "call"),
+        ("stop", "return"),
+    ],
+)
+def test_an_interruption_leaves_no_lease(name: str, event: str) -> None:
+    """It came while the lease was claimed or given back: the run could not be driven again while the process lived."""
+
+    def here(frame: FrameType, now: str) -> bool:
+        code = frame.f_code
+        return (code.co_name, now) == (name, event) and code.co_filename.endswith(("lease.py", "keeper.py"))
+
+    with fresh() as db:
+        begin(db, "demo")
+        with interrupted(here), pytest.raises(KeyboardInterrupt), Lease(db, "demo"):
+            pass
+        assert db.value("select count(*) from leases") == 0
+        wait_until(lambda: not [each for each in threading.enumerate() if each.name.startswith("leases in")])
+        with Lease(db, "demo"):
+            pass
+
+
+def test_an_interruption_that_comes_with_the_release_leaves_no_lease() -> None:
+    with fresh() as db:
+        begin(db, "demo")
+
+        def here(frame: FrameType, event: str) -> bool:
+            return event == "call" and frame.f_locals.get("target") == "release_lease"
+
+        with interrupted(here), pytest.raises(KeyboardInterrupt), Lease(db, "demo"):
+            pass
+        assert db.value("select count(*) from leases") == 0
 
 
 def test_a_release_is_tried_again_where_the_file_is_locked() -> None:

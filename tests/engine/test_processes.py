@@ -16,6 +16,7 @@ from timing import check_delay, wait_until
 
 from engine.config.secrets import clean_environment
 from engine.driving.identity import ProcessIdentity, of, state
+from engine.effects import guarded
 from engine.effects.channels import BATCH_SECONDS
 from engine.effects.processes import ProcessResult, kill_leftover, run_process
 
@@ -132,6 +133,22 @@ def test_start_is_recorded_before_the_command_acts(recorder: Recorder) -> None:
     assert recorder.run("touch effect", on_start=on_start).exit_code == 0
     assert seen == [False, True]
     assert (recorder.folder / "effect").exists()
+
+
+def test_a_guard_that_is_suspended_does_not_hold_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guarded, "_LAST_SECONDS", 0.1)
+    command = guarded.Guarded("exit 3", tmp_path, clean_environment(os.environ))
+    stat = Path(f"/proc/{command.identity.pid}/stat").read_text()
+    guard = int(stat.rpartition(")")[2].split()[1])
+    command.release()
+    wait_until(command.ended)
+    os.kill(guard, signal.SIGSTOP)
+    command.let_go()
+    closing = threading.Thread(target=command.close, daemon=True)
+    closing.start()
+    closing.join(60)
+    assert not closing.is_alive()
+    assert command.code == 3
 
 
 def test_the_recorded_identity_is_that_of_the_command(recorder: Recorder) -> None:
