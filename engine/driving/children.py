@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from engine.db.connections import MEMORY
 from engine.errors import Conflict
+from engine.waiting import Flag, Inbox
 
 from .loop import Driver
-from .waiting import Flag, Inbox
 
 if TYPE_CHECKING:
     from engine.api import Database

@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from engine.errors import Conflict
+from engine.waiting import Flag
 
 from . import identity, keeper
-from .waiting import Flag
 
 if TYPE_CHECKING:
     from engine.db.database import Store

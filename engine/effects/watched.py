@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.db.database import Store
-from engine.driving.waiting import Inbox
 from engine.errors import EngineError
+from engine.waiting import Inbox
 
 from .ending import Asked, process_row
 from .processes import ProcessResult, run_process

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from engine.driving.waiting import Flag
 from engine.functions.limits import RESPONSE_CHARACTERS
 from engine.functions.markup.repetition import text_repetition
 from engine.models.protocol import ModelError
+from engine.waiting import Flag
 
 OnRetry = Callable[[ModelError, int, float], None]
 

@@ -10,8 +10,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from engine.driving.waiting import Inbox
 from engine.models.protocol import Completion, ModelError
+from engine.waiting import Inbox
 
 _POLL_S = 0.05
 
