@@ -30,7 +30,8 @@ create table if not exists packet_sections (
 -- characters of the content, and the foot.
 create table if not exists chunks (
     id integer primary key,
-    -- the first 16 bytes of the SHA-256 of its text
+    -- what it is found by: the turn that its entry names (4 bytes, 0: none), so that what one turn adds stands together, and
+    -- the first 16 bytes of the SHA-256 of its text; of a piece of a system message, those of its layer, source and text
     hash blob not null constraint chunks_hash_unique unique,
     head text not null,
     content_id integer constraint chunks_content references contents (id),

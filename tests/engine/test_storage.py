@@ -148,7 +148,7 @@ def test_a_part_is_kept_without_its_closing_fence_and_read_back_whole(
     db.insert("write_entry", run_id=1, path="known://a", body=part[len(FENCED) :][:shown] or "x")
     content = db.value("select max(id) from contents")
     chunk = chunk_of(part, {"content_id": content, "body_chars": shown})
-    number = PacketStore(db)._stored_chunk(chunk, part)
+    number = PacketStore(db)._stored_chunks({part: chunk})[part]
     assert db.row("select head, text from chunks join _chunk_texts using (id) where id = ?", (number,)) == {
         "head": stored,
         "text": part,
