@@ -1701,6 +1701,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _take_requests (run_id, turn_id, loop_id, at_end)
 -- view _tell_fact (run_id, turn_id, loop_id, command_id, event, fields)
 -- view _tell_facts (run_id, turn_id, loop_id)
+-- view _tell_parser (turn_id, parsed)
 -- view _tell_undone (turn_id)
 -- view _test_lines (command_id, test)
 -- view _thread_bids (run_id, thread_id, name, priority, point, ordinal, part, event, fields, message)
@@ -2038,6 +2039,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _take_requests__take on _take_requests
 -- trigger _tell_fact__tell on _tell_fact
 -- trigger _tell_facts__tell on _tell_facts
+-- trigger _tell_parser__tell on _tell_parser
 -- trigger _tell_undone__tell on _tell_undone
 -- trigger _tool_choices__keep_fixed on _tool_choices
 -- trigger _tool_choices__keep_keys on _tool_choices
