@@ -41,6 +41,9 @@ class Renderer:
         self._loop: int | None = None
         self._sections: list[Row] = []
         self._sections_by_role: list[tuple[str, list[Row]]] = []
+        # the statement that reads the stamps of all sections that have some, and the stamps that it gave last
+        self._stamp_query = ""
+        self._stamps: Row = {}
         # the system sections, each with the stamp that it was made at
         self._system: dict[str, tuple[str | None, Section]] = {}
         # of a section of the user message that has stamps, the last one and the rows that it was read with
@@ -155,6 +158,8 @@ class Renderer:
 
     def _stable_sections(self, turn_id: int) -> dict[str, Section]:
         """All sections but those rendered last; where tokens are counted, the rate is that of their texts."""
+        if self._stamp_query:
+            self._stamps = self._db.row(self._stamp_query, {"turn_id": turn_id}) or {}
         stable = [section for section in self._sections if section["live"] != 1]
         sections = {section["name"]: self._section(turn_id, section) for section in stable}
         if self._tally is None or (rate := self._tally.rate(sections.values())) is None:
@@ -187,6 +192,13 @@ class Renderer:
             self._sections_by_role = [
                 (role, list(group)) for role, group in groupby(self._sections, key=lambda section: section["role"])
             ]
+            # read with one statement: most turns change none
+            stamps = [
+                f"(select stamp from {quoted(each['stamps'])} where turn_id = :turn_id) as {quoted(each['name'])}"  # noqa: S608 - as in _read
+                for each in self._sections
+                if each["stamps"]
+            ]
+            self._stamp_query = f"select {', '.join(stamps)}" if stamps else ""
 
     def _section(self, turn_id: int, section: Row) -> Section:
         if section["role"] == "system":
@@ -196,17 +208,12 @@ class Renderer:
 
     def _stamped_rows(self, turn_id: int, section: Row) -> list[Row]:
         """The rows of a section of the user message that has stamps: read where its stamp is another, none without one."""
-        stamp = self._stamp(turn_id, section["stamps"])
+        stamp = self._stamps[section["name"]]
         known, rows = self._stamped.get(section["name"], (None, []))
         if stamp != known:
             rows = [] if stamp is None else self._section_rows(turn_id, section)
             self._stamped[section["name"]] = (stamp, rows)
         return rows
-
-    def _stamp(self, turn_id: int, stamps: str) -> str | None:
-        query = f"select stamp from {quoted(stamps)} where turn_id = ?"  # noqa: S608 - as in _read
-        stamp: str | None = self._db.value(query, (turn_id,))
-        return stamp
 
     def _lay_out(self, section: Row, rows: list[Row], size: Row | None) -> Section:
         """A section's rows as its template lays them out; the section of the last packet where it has the same rows."""
@@ -220,8 +227,8 @@ class Renderer:
 
     def _system_section(self, turn_id: int, section: Row) -> Section:
         """A section of the system message: that of the turn before, unless it has stamps and another one now."""
-        name, stamps = section["name"], section["stamps"]
-        stamp = self._stamp(turn_id, stamps) if stamps else None
+        name = section["name"]
+        stamp = self._stamps.get(name)
         made_at, made = self._system.get(name, (None, None))
         if made is None or made_at != stamp:
             made = self._system_text(turn_id, section) if name == "system" else self._layers(turn_id, section)

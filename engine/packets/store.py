@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.functions.compact import to_json
 from engine.functions.pictures import MEDIA_TYPES
@@ -17,6 +18,9 @@ from .parts import Chunk, Piece, Section, chunk_of, runs_of, stretches_of
 
 if TYPE_CHECKING:
     from engine.db.database import Row, Store
+
+_TURN = re.compile(r'\{"turn":([0-9]{1,9})\b')
+"""How an entry in a packet names its turn."""
 
 
 class PacketStore:
@@ -39,29 +43,30 @@ class PacketStore:
         """
         if not self._lists:
             self._lists = {stretch: number for id_ in before.values() for stretch, number in self._lists_of(id_)}
-        last_chunks, self._chunks = self._chunks, {}
-        last_entries, self._entries = self._entries, {}
-        lists: dict[str, int] = {}
-        ids: dict[str, int] = {}
-        for ordinal, (message, sections) in enumerate(messages):
-            chunks = [*chain.from_iterable(self._chunk_ids(each, last_chunks, last_entries) for each in sections)]
-            stretches = [to_json(runs_of(stretch)) for stretch in stretches_of(chunks)]
-            lists |= self._list_ids(stretches)
-            ids[message.role] = self._db.value(
-                "insert into packets (turn_id, ordinal, role, sha256, chars, parts, cuts, kept, before_id) "
-                "values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning id",
-                (
-                    turn_id,
-                    ordinal,
-                    message.role,
-                    self._sha256(message),
-                    len(message.content),
-                    to_json([lists[stretch] for stretch in stretches]),
-                    *_cuts(message, before.get(message.role)),
-                ),
+        self._learn([section for _, sections in messages for section in sections if section.template is None])
+        stretches = [
+            [to_json(runs_of(stretch)) for stretch in stretches_of([*chain.from_iterable(map(self._ids_of, sections))])]
+            for _, sections in messages
+        ]
+        self._lists = self._list_ids([*chain.from_iterable(stretches)])
+        rows = [
+            (
+                turn_id,
+                ordinal,
+                message.role,
+                self._sha256(message),
+                len(message.content),
+                to_json([self._lists[stretch] for stretch in parts]),
+                *_cuts(message, before.get(message.role)),
             )
-        self._lists = lists
-        return ids
+            for ordinal, ((message, _), parts) in enumerate(zip(messages, stretches, strict=True))
+        ]
+        ids = self._added(
+            "insert into packets (turn_id, ordinal, role, sha256, chars, parts, cuts, kept, before_id) "
+            "values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
+        return {message.role: packet_id for (message, _), packet_id in zip(messages, ids, strict=True)}
 
     def _sha256(self, message: Message) -> bytes:
         """The digest of a message; that of a text that stays, as the system's does, is remembered."""
@@ -71,28 +76,38 @@ class PacketStore:
             self._digests[message.role] = (message.content, found)
         return found
 
-    def _chunk_ids(self, section: Section, last_chunks: dict[str, int], last_entries: dict[str, int]) -> list[int]:
-        """The ids of a section's chunks in order; what the packet before did not have is stored."""
+    def _learn(self, sections: Sequence[Section]) -> None:
+        """Learn the ids of all parts of the sections; those that the packet before did not have are stored."""
+        found = self._stored_chunks(dict(chain.from_iterable(map(self._new_chunks, sections))))
+        chunks: dict[str, int] = {}
+        entries: dict[str, int] = {}
+        for section in sections:
+            opening, shown, closing = section.parts
+            chunks |= {part: self._chunks.get(part) or found[part] for part in (opening, closing) if part}
+            entries |= {entry: self._entries.get(entry) or found[entry + "\n"] for entry in shown}
+        self._chunks, self._entries = chunks, entries
+
+    def _new_chunks(self, section: Section) -> Iterator[tuple[str, Chunk]]:
+        """The texts of a section's parts that the packet before did not have, in order, each with how it is stored."""
+        opening, entries, closing = section.parts
+        if opening and opening not in self._chunks:
+            yield opening, chunk_of(opening, None)
+        if new := [entry for entry in entries if entry not in self._entries]:
+            shown = {row["text"]: row for row in section.rows if row.get("content_id")}
+            yield from ((entry + "\n", chunk_of(entry + "\n", shown.get(entry))) for entry in new)
+        if closing and closing not in self._chunks:
+            yield closing, chunk_of(closing, None)
+
+    def _ids_of(self, section: Section) -> list[int]:
+        """The ids of a section's chunks in order; those of its parts are known."""
         if section.template is not None:
             return [self._piece_id(piece) for piece in section.pieces]
         opening, entries, closing = section.parts
-        ids = [self._chunk_id(opening, last_chunks)] if opening else []
-        if new := [entry for entry in entries if entry not in last_entries]:
-            shown = {row["text"]: row for row in section.rows if row.get("content_id")}
-            for text in dict.fromkeys(new):
-                last_entries[text] = self._stored_chunk(chunk_of(text + "\n", shown.get(text)), text + "\n")
-        numbers = [last_entries[entry] for entry in entries]
-        self._entries.update(zip(entries, numbers, strict=True))
-        ids += numbers
+        ids = [self._chunks[opening]] if opening else []
+        ids += map(self._entries.__getitem__, entries)
         if closing:
-            ids.append(self._chunk_id(closing, last_chunks))
+            ids.append(self._chunks[closing])
         return ids
-
-    def _chunk_id(self, text: str, last_chunks: dict[str, int]) -> int:
-        """The id of the chunk that is an opening or a closing tag."""
-        number = last_chunks.get(text) or self._chunks.get(text) or self._stored_chunk(chunk_of(text, None), text)
-        self._chunks[text] = number
-        return number
 
     def _piece_id(self, piece: Piece) -> int:
         """The id of the chunk that is a piece of a system message. The same text of two layers is two chunks."""
@@ -106,17 +121,31 @@ class PacketStore:
             self._pieces[piece] = int(found)
         return self._pieces[piece]
 
-    def _stored_chunk(self, chunk: Chunk, text: str) -> int:
-        """The id of a chunk, stored where the file does not have it."""
-        row = (digest(text)[:16], *chunk)
-        found = self._db.value("select id from chunks where hash = ?", row[:1])
-        if found is None:
-            found = self._db.value(
-                "insert into chunks (hash, head, content_id, body_chars, foot, fenced) "
-                "values (?, ?, ?, ?, ?, ?) returning id",
-                row,
-            )
-        return int(found)
+    def _stored_chunks(self, chunks: Mapping[str, Chunk]) -> dict[str, int]:
+        """The ids of chunks by their texts; what the file does not have is stored, in one go."""
+        if not chunks:
+            return {}
+        texts = {key_of(text): text for text in chunks}
+        stored = self._db.tuples(
+            "select k.hash, k.id from json_each(?) as n cross join chunks as k on k.hash = unhex(n.value)",
+            (to_json([key.hex() for key in texts]),),
+        )
+        ids = {texts[key]: number for key, number in stored}
+        new = {text: (key, *chunks[text]) for key, text in texts.items() if text not in ids}
+        added = self._added(
+            "insert into chunks (hash, head, content_id, body_chars, foot, fenced) values (?, ?, ?, ?, ?, ?)",
+            [*new.values()],
+        )
+        return ids | dict(zip(new, added, strict=True))
+
+    def _added(self, insertion: str, rows: Sequence[tuple[Any, ...]]) -> range:
+        """The ids of rows that are added in one go: each is the next number."""
+        if not rows:
+            return range(0)
+        with self._db.clear_errors:
+            self._db.connection.executemany(insertion, rows)
+            last = self._db.connection.last_insert_rowid()
+        return range(last + 1 - len(rows), last + 1)
 
     def _lists_of(self, packet_id: int) -> Iterator[tuple[str, int]]:
         """The stretches of a packet that another process has stored, with their ids."""
@@ -127,13 +156,12 @@ class PacketStore:
         )
         return ((row["chunks"], row["id"]) for row in rows)
 
-    def _list_ids(self, stretches: list[str]) -> dict[str, int]:
+    def _list_ids(self, stretches: Sequence[str]) -> dict[str, int]:
         """The id of each stretch; those that the packet before did not have are stored."""
         found = {stretch: self._lists[stretch] for stretch in stretches if stretch in self._lists}
-        for stretch in stretches:
-            if stretch not in found:
-                found[stretch] = self._db.value("insert into chunk_lists (chunks) values (?) returning id", (stretch,))
-        return found
+        new = [*dict.fromkeys(stretch for stretch in stretches if stretch not in found)]
+        added = self._added("insert into chunk_lists (chunks) values (?)", [(stretch,) for stretch in new])
+        return found | dict(zip(new, added, strict=True))
 
 
 def messages_of(db: Store, turn_id: int) -> tuple[Message, ...]:
@@ -166,6 +194,15 @@ def messages_before(db: Store, turn_id: int) -> dict[str, tuple[int, Message]]:
 def digest(text: str) -> bytes:
     """The SHA-256 of a text as it is stored."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def key_of(text: str) -> bytes:
+    """What a part is found by: the turn that its entry names, 0 for any other part, and half of its SHA-256.
+
+    The parts that a turn adds stand side by side in the index, so that few of its pages change.
+    """
+    turn = _TURN.match(text)
+    return (int(turn[1]) if turn else 0).to_bytes(4, "big") + digest(text)[:16]
 
 
 def _stored(db: Store, turn_id: int | None) -> list[tuple[int, Message]]:

@@ -33,9 +33,9 @@ create table if not exists _rule_drafts (
 
 -- seeds
 
-insert into packet_sections (name, profile, role, ordinal, source, template, live, cached) values
-    ('rules', 'full', 'user', 170, '_packet_rules', 'rules', 0, 0)
-on conflict (profile, role, name) do update set source = excluded.source;
+insert into packet_sections (name, profile, role, ordinal, source, template, live, cached, stamps) values
+    ('rules', 'full', 'user', 170, '_packet_rules', 'rules', 0, 0, '_rule_stamps')
+on conflict (profile, role, name) do update set source = excluded.source, stamps = excluded.stamps;
 
 -- views
 
@@ -150,6 +150,12 @@ join rule_selections as s on s.loop_id = t.loop_id
 join rule_lines as l on l.selection_id = s.id
 left join contents as c on c.id = l.content_id
 order by l.ordinal;
+
+-- The selection that these are made of; null where there is none.
+create view _rule_stamps as
+select t.id as turn_id, s.id as stamp
+from turns as t
+join rule_selections as s on s.loop_id = t.loop_id;
 
 -- Make the lines of a selection: insert into _lay_rules (selection_id).
 create view _lay_rules as

@@ -152,6 +152,19 @@ join _run_paths as p
     on p.run_id = t.run_id and p.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id)
 join _context_texts as c on c.run_id = p.run_id and c.entry_id = p.entry_id;
 
+-- What the prompt's section is made of, so that it is read once as long as nobody changes that.
+create view _prompt_stamps as
+select
+    t.id as turn_id,
+    json_array(v.visibility, coalesce(v.content_id, e.content_id), f.value) as stamp
+from turns as t
+join settings as f on f.name = 'prompt_figures'
+join _run_paths as p
+    on p.run_id = t.run_id and p.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id)
+join run_views as v on v.run_id = p.run_id and v.entry_id = p.entry_id
+join entries as e on e.id = p.entry_id
+where v.visibility <> 'archived' and v.state <> 'proposed';
+
 create view _packet_summary as
 -- What the model knows to exist: a line of metadata and a short text for each entry of data. What came into context or
 -- was written last stands last, so that what stands before it is what the model was sent before.
@@ -217,25 +230,29 @@ select
 from turns as t
 join _context_texts as c on c.run_id = t.run_id
 where c.category = 'unknown'
-    -- asked once: most runs have no question, and then no entry is read; a plugin may write a scheme in capitals
-    and (
-        exists (
-            select 1
-            from schemes as s
-            cross join run_scopes as l on l.run_id = t.run_id
-            cross join entries as e
-                on e.scope = l.scope
-                and e.path >= case when s.name in ('*', 'file') then '' else substr(s.name, 1, 1) end
-                and e.path < case when s.name in ('*', 'file') then char(1114111) else s.name || ':/0' end
-                and e.kind = s.name
-            where s.category = 'unknown'
-        )
-        or exists (
-            select 1
-            from run_scopes as l
-            cross join entries as e on e.scope = l.scope and e.path >= 'A' and e.path < '['
-            cross join schemes as s on s.name = e.kind and s.category = 'unknown'
-            where l.run_id = t.run_id
-        )
-    )
 order by c.turn, c.entry_id;
+
+-- What these are made of, null where the run has no question. Most runs have none, and then no entry is read; a plugin may
+-- write a scheme in capitals.
+create view _unknown_stamps as
+select t.id as turn_id, json_array((select max(id) from events), l.chars_per_token) as stamp
+from turns as t
+join loops as l on l.id = t.loop_id
+where exists (
+        select 1
+        from schemes as s
+        cross join run_scopes as l on l.run_id = t.run_id
+        cross join entries as e
+            on e.scope = l.scope
+            and e.path >= case when s.name in ('*', 'file') then '' else substr(s.name, 1, 1) end
+            and e.path < case when s.name in ('*', 'file') then char(1114111) else s.name || ':/0' end
+            and e.kind = s.name
+        where s.category = 'unknown'
+    )
+    or exists (
+        select 1
+        from run_scopes as l
+        cross join entries as e on e.scope = l.scope and e.path >= 'A' and e.path < '['
+        cross join schemes as s on s.name = e.kind and s.category = 'unknown'
+        where l.run_id = t.run_id
+    );

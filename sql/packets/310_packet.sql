@@ -30,7 +30,8 @@ create table if not exists packet_sections (
 -- characters of the content, and the foot.
 create table if not exists chunks (
     id integer primary key,
-    -- the first 16 bytes of the SHA-256 of its text
+    -- what it is found by: the turn that its entry names (4 bytes, 0: none), so that what one turn adds stands together, and
+    -- the first 16 bytes of the SHA-256 of its text; of a piece of a system message, those of its layer, source and text
     hash blob not null constraint chunks_hash_unique unique,
     head text not null,
     content_id integer constraint chunks_content references contents (id),
@@ -73,13 +74,13 @@ create table if not exists packets (
 insert into packet_sections (name, profile, role, ordinal, source, template, live, cached, stamps) values
     ('system', 'full', 'system', 10, '_packet_tools', 'system', 0, 0, '_tool_stamps'),
     ('layers', 'full', 'system', 20, '_packet_layers', 'layers', 0, 0, '_layer_stamps'),
-    ('prompt', 'full', 'user', 30, '_packet_prompt', 'prompt', 0, 0, null),
+    ('prompt', 'full', 'user', 30, '_packet_prompt', 'prompt', 0, 0, '_prompt_stamps'),
     ('summary', 'full', 'user', 50, '_packet_summary', 'rows', 0, 1, null),
     ('visible', 'full', 'user', 75, '_packet_visible', 'rows', 0, 1, null),
     ('log', 'full', 'user', 100, '_packet_log', 'rows', 0, 1, null),
     ('conventions', 'full', 'user', 120, '_packet_conventions', 'conventions', 0, 0, '_convention_stamps'),
-    ('pictures', 'full', 'user', 140, '_packet_pictures', 'pictures', 0, 0, null),
-    ('unknowns', 'full', 'user', 150, '_packet_unknowns', 'rows', 0, 0, null),
+    ('pictures', 'full', 'user', 140, '_packet_pictures', 'pictures', 0, 0, '_picture_stamps'),
+    ('unknowns', 'full', 'user', 150, '_packet_unknowns', 'rows', 0, 0, '_unknown_stamps'),
     ('instructions', 'full', 'user', 165, null, 'instructions', 0, 0, null),
     ('budget', 'full', 'user', 175, '_packet_budget', 'budget', 1, 0, null),
     ('system', 'compact', 'system', 10, null, 'compact', 0, 0, null),

@@ -29,6 +29,13 @@ select id as turn_id, null as parsed
 from turns
 where false;
 
+-- Tell the model what the parser repaired in a response, where it was cut off and where it repeats itself: insert into
+-- _tell_parser (turn_id, parsed), once its commands are recorded.
+create view _tell_parser as
+select id as turn_id, null as parsed
+from turns
+where false;
+
 -- triggers
 
 create trigger _call_door__call_verb_set
@@ -194,6 +201,30 @@ begin
             from commands as o
             where o.turn_id = new.turn_id and o.ordinal < commands.ordinal and o.log_path = commands.log_path
         );
+    -- of most responses nothing is told
+    insert into _tell_parser (turn_id, parsed)
+    select t.id, new.parsed
+    from turns as t
+    where t.id = new.turn_id
+        and (
+            t.warnings is not null
+            or t.finish_reason in ('length', 'content_filter', 'incomplete')
+            or not exists (select 1 from commands as c where c.turn_id = t.id)
+        );
+    -- a model changes no skill (441)
+    insert or ignore into vetoes (command_id, outcome, message)
+    select
+        command_id, 'permission',
+        path || ' is a skill, or a pattern that finds some: a model reads skills and changes none. Keep what you learn in '
+        || 'known:// entries.'
+    from _skill_writes
+    where turn_id = new.turn_id and exists (select 1 from _skills);
+end;
+
+-- A cut fails the command that was open, what else was cut or stuck and each warning is an error of the turn.
+create trigger _tell_parser__tell
+instead of insert on _tell_parser
+begin
     -- a command that was open where the response was cut off fails when it is performed
     insert into vetoes (command_id, outcome, message)
     select
@@ -208,14 +239,6 @@ begin
     join commands as c on c.turn_id = new.turn_id and c.ordinal = p.key
     join _cut_responses as r on r.turn_id = new.turn_id
     where p.value ->> '$.truncated';
-    -- a model changes no skill (441)
-    insert or ignore into vetoes (command_id, outcome, message)
-    select
-        command_id, 'permission',
-        path || ' is a skill, or a pattern that finds some: a model reads skills and changes none. Keep what you learn in '
-        || 'known:// entries.'
-    from _skill_writes
-    where turn_id = new.turn_id and exists (select 1 from _skills);
     -- a response with a call that could not be read is no end of its loop; see _turn_findings
     insert into turn_errors (turn_id, status, message, soft, detail)
     select

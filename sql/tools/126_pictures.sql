@@ -195,6 +195,17 @@ from turn_pictures as p
 join entries as e on e.id = p.entry_id
 order by p.ordinal;
 
+-- What these are made of; null where there is none.
+create view _picture_stamps as
+select
+    id as turn_id,
+    (
+        select group_concat(json_array(p.ordinal, p.entry_id, p.path, p.line, p.sha256, p.fault, p.chars))
+        from turn_pictures as p
+        where p.turn_id = turns.id
+    ) as stamp
+from turns;
+
 -- triggers
 
 create trigger choose_pictures__choose

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import engine
 from engine.packets.parts import chunk_of, runs_of, stretches_of
-from engine.packets.store import PacketStore
+from engine.packets.store import PacketStore, key_of
 
 ENTRIES = 150
 BODY = 1000
@@ -148,8 +148,17 @@ def test_a_part_is_kept_without_its_closing_fence_and_read_back_whole(
     db.insert("write_entry", run_id=1, path="known://a", body=part[len(FENCED) :][:shown] or "x")
     content = db.value("select max(id) from contents")
     chunk = chunk_of(part, {"content_id": content, "body_chars": shown})
-    number = PacketStore(db)._stored_chunk(chunk, part)
+    number = PacketStore(db)._stored_chunks({part: chunk})[part]
     assert db.row("select head, text from chunks join _chunk_texts using (id) where id = ?", (number,)) == {
         "head": stored,
         "text": part,
     }
+
+
+def test_the_keys_of_parts_are_in_the_order_of_their_turns() -> None:
+    parts = ["<log>\n", '{"turn":2,"lines":1} <<', '{"turn":10} <<', '{"turn":999999999} <<']
+    keys = [key_of(part) for part in parts]
+    assert keys == sorted(keys)
+    assert {len(key) for key in keys} == {20}
+    # more digits than a turn has, as a text may say
+    assert key_of('{"turn":9999999999} <<')[:4] == bytes(4)

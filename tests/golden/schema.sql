@@ -1587,6 +1587,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _passages (turn_id, ordinal, path, body, quotes)
 -- view _past_edits (run_id, command_id, action, path, turn, edit_id, child_id)
 -- view _perform_plain (command_id)
+-- view _picture_stamps (turn_id, stamp)
 -- view _plain_commands (command_id)
 -- view _plan_boxes (run_id, entry_id, path, shown_path, content_id, visibility, turn, since, body, chars, fence, boxes)
 -- view _plan_stamps (turn_id, stamp)
@@ -1600,6 +1601,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _processes_ahead (run_id, command_id)
 -- view _processes_before (found_for, turn_id, proposal_id)
 -- view _project_rule_sets (project_id, rule_set_id, is_global)
+-- view _prompt_stamps (turn_id, stamp)
 -- view _proposal_ends (command_id, state, outcome, message)
 -- view _proposals_to_decide (resolution_id, proposal_id, kind)
 -- view _propose_check (command_id)
@@ -1632,6 +1634,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _rewind_plans (run_id, turn, plan)
 -- view _root_instructions (turn_id, path, text, cut, refers_to)
 -- view _rule_scopes (rule_set_id, scope)
+-- view _rule_stamps (turn_id, stamp)
 -- view _rules (domain_id, place, entry_id, path, content_id, chars)
 -- view _run_command (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
 -- view _run_contents (run_id, entry_id, content_id)
@@ -1701,6 +1704,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _take_requests (run_id, turn_id, loop_id, at_end)
 -- view _tell_fact (run_id, turn_id, loop_id, command_id, event, fields)
 -- view _tell_facts (run_id, turn_id, loop_id)
+-- view _tell_parser (turn_id, parsed)
 -- view _tell_undone (turn_id)
 -- view _test_lines (command_id, test)
 -- view _thread_bids (run_id, thread_id, name, priority, point, ordinal, part, event, fields, message)
@@ -1729,6 +1733,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _undo_plans (run_id, way, turn, plan)
 -- view _undo_swaps (run_id, way, turn, keeps)
 -- view _unfinished_processes (effect_id, run_id, door, identity, holder, token, kept, is_unheeded)
+-- view _unknown_stamps (turn_id, stamp)
 -- view _unmatched_references (turn_id, scope, prompt)
 -- view _unnarrowed_turns (turn_id, prompt)
 -- view _unread_pictures (turn_id, project_id, root, path, size, sha256, format)
@@ -2038,6 +2043,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _take_requests__take on _take_requests
 -- trigger _tell_fact__tell on _tell_fact
 -- trigger _tell_facts__tell on _tell_facts
+-- trigger _tell_parser__tell on _tell_parser
 -- trigger _tell_undone__tell on _tell_undone
 -- trigger _tool_choices__keep_fixed on _tool_choices
 -- trigger _tool_choices__keep_keys on _tool_choices
