@@ -78,14 +78,14 @@ def test_an_error_of_usage_repeats_no_long_argument_and_obeys_none(folder: Path,
     assert not {"\x1b", "\u202e"} & set(done.stderr)
 
 
-def test_a_refused_command_leaves_no_new_file(folder: Path) -> None:
+def test_a_refused_command_leaves_no_new_file(workspace_dir: Path) -> None:
     for words in (("skills", "add", "/nope"), ("run", "--model", "nope", "Hi"), ("files", "add", "../x")):
-        assert engine(folder, *words).returncode == 2
-        assert not (folder / ".engine").exists()
-    (folder / ".engine").mkdir()
-    (folder / ".engine" / "mine").touch()
-    assert engine(folder, "skills", "add", "/nope").returncode == 2
-    assert [each.name for each in (folder / ".engine").iterdir()] == ["mine"]
+        assert engine(workspace_dir, *words).returncode == 2
+        assert not (workspace_dir / ".engine").exists()
+    (workspace_dir / ".engine").mkdir()
+    (workspace_dir / ".engine" / "mine").touch()
+    assert engine(workspace_dir, "skills", "add", "/nope").returncode == 2
+    assert [each.name for each in (workspace_dir / ".engine").iterdir()] == ["mine"]
 
 
 @pytest.mark.parametrize("prompt", ["", "  \n\t ", "-"])
