@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import pytest
 from driving import DONE, GO_ON, opened, script
+from timing import wait_until
 
 import engine
 from engine.driving.loop import Driver
@@ -164,9 +165,15 @@ def test_a_process_that_is_interrupted_is_told_and_not_run_again(tmp_path: Path)
     with opened(tmp_path) as db:
         model = script(tmp_path, "<sh>echo x >> ran; sleep 30</sh><set path='known://a'>x</set>" + GO_ON, DONE)
 
+        ran = tmp_path / "root" / "ran"
+
+        def stop_then() -> None:
+            wait_until(lambda: ran.exists() and ran.read_text())
+            drivers[0].stop()
+
         def stop_soon(event: dict[str, Any]) -> None:
             if event["type"] == "proposal":
-                threading.Timer(0.4, drivers[0].stop).start()
+                threading.Thread(target=stop_then).start()
 
         options = {"model": model, "root": tmp_path / "root", "yolo": True}
         result = db.run("Go", run="demo", on_event=stop_soon, on_driver=drivers.append, **options)
@@ -179,4 +186,4 @@ def test_a_process_that_is_interrupted_is_told_and_not_run_again(tmp_path: Path)
             ("update", "resolved", None),
         ]
         assert "interrupted" in db.value("select text from packet_texts where turn = 2 and role = 'user'")
-        assert (tmp_path / "root" / "ran").read_text() == "x\n"
+        assert ran.read_text() == "x\n"
