@@ -56,8 +56,8 @@ _CLOSED.close()
 
 
 @contextmanager
-def fresh(**options: Any) -> Iterator[engine.Database]:
-    """A database like one that was just made, audited at the end; its folder holds nothing else.
+def fresh(*, audited: bool = True, **options: Any) -> Iterator[engine.Database]:
+    """A database like one that was just made, audited at the end unless that is not wanted; its folder holds nothing else.
 
     `options` are a `clock` and `tools`, as in `engine.open`.
     """
@@ -72,7 +72,8 @@ def fresh(**options: Any) -> Iterator[engine.Database]:
             db.close()
     finally:
         try:
-            audit(kept.path, kept.reader)
+            if audited:
+                audit(kept.path, kept.reader)
         finally:
             if kept.is_as_it_was():
                 _kept.append(kept)
