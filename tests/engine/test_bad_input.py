@@ -189,17 +189,15 @@ def test_a_script_that_is_not_there_is_refused(folder: Path) -> None:
     assert not (folder / ".engine").exists()
 
 
-@pytest.mark.parametrize(
-    "text", ["not json\n", '{"txet": "x"}\n', "[1]\n", '{"usage": {"tokens": 1}}\n', '"\xff"\n', ""]
-)
-def test_a_broken_script_fails_the_prompt_and_says_where(folder: Path, tmp_path: Path, text: str) -> None:
-    (tmp_path / "s.jsonl").write_bytes(text.encode("latin-1"))
+def test_a_broken_script_fails_the_prompt_and_says_where(folder: Path, tmp_path: Path) -> None:
     before = contents(folder)
-    done = engine(folder, "run", "--model", f"scripted:{tmp_path / 's.jsonl'}", "Go")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "500 error: " in done.stderr
-    assert "s.jsonl" in done.stderr.splitlines()[-1]
-    assert contents(folder) == before
+    for text in ("not json\n", '{"txet": "x"}\n', "[1]\n", '{"usage": {"tokens": 1}}\n', '"\xff"\n', ""):
+        (tmp_path / "s.jsonl").write_bytes(text.encode("latin-1"))
+        done = engine(folder, "run", "--model", f"scripted:{tmp_path / 's.jsonl'}", "Go")
+        assert (done.returncode, done.stdout) == (1, ""), text
+        assert "500 error: " in done.stderr, text
+        assert "s.jsonl" in done.stderr.splitlines()[-1], text
+        assert contents(folder) == before, text
 
 
 # --- files
