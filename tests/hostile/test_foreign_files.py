@@ -68,6 +68,7 @@ def place(work: Path) -> Path:
 def planted(work: Path, plant: Plant) -> Path:
     """A file that somebody else made and filled, unpacked as the default database of the folder."""
     with fresh(audited=False) as db:
+        db.execute("update engine_meta set value = ? where key = 'mark'", (known_files.new_mark(),))
         plant(db, work)
         with closing(apsw.Connection(str(place(work)))) as copy, copy.backup("main", db.connection, "main") as copying:
             copying.step()
