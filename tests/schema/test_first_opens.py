@@ -37,7 +37,8 @@ for line in sys.stdin:
     try:
         with engine.open(path) as db:
             db.insert("verb_set", run=made, path="run://" + made, body="go", attributes='{"model":"m"}')
-            print("ok", db.value("select count(*) from schemes"), flush=True)
+            found = db.value("select count(*) from schemes")
+        print("ok", found, flush=True)  # when it is closed, and its log is gone
     except Exception as error:
         print(type(error).__name__, error, flush=True)
 """
