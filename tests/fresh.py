@@ -13,18 +13,19 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import apsw
-from audit import audit
+from audit import Reader, audit
 
 import engine
 from engine.api import Database
 from engine.db import database as stores
+from engine.db.connections import MEMORY
 from engine.db.own_files import identity
 from engine.db.registration import register
 from engine.schema.build import installed
@@ -55,8 +56,8 @@ _CLOSED.close()
 
 
 @contextmanager
-def fresh(**options: Any) -> Iterator[engine.Database]:
-    """A database like one that was just made, audited at the end; its folder holds nothing else.
+def fresh(*, audited: bool = True, **options: Any) -> Iterator[engine.Database]:
+    """A database like one that was just made, audited at the end unless that is not wanted; its folder holds nothing else.
 
     `options` are a `clock` and `tools`, as in `engine.open`.
     """
@@ -71,7 +72,8 @@ def fresh(**options: Any) -> Iterator[engine.Database]:
             db.close()
     finally:
         try:
-            audit(kept.path)
+            if audited:
+                audit(kept.path, kept.reader)
         finally:
             if kept.is_as_it_was():
                 _kept.append(kept)
@@ -112,7 +114,7 @@ class _Connection(apsw.Connection):
         self.new: Any = None
         """The state that it had when it was new."""
         self.file: Any = None
-        """Device and inode of the file of one that stays open."""
+        """Device and inode of the file of one that stays open; the build that made it, where it is in memory."""
         self.stays_in: list[_Connection] | None = None
         """Where it waits for the next handle instead of being closed."""
 
@@ -173,23 +175,23 @@ class _Kept:
         self.folder = tempfile.TemporaryDirectory(prefix="fresh-")
         self.path = Path(self.folder.name) / "file" / "t.db"
         self.path.parent.mkdir()
-        self.image = str(Path(self.folder.name) / "image.db")
         self._idle: list[_Connection] = []
         self._lent = 0
         self._lock = threading.Lock()
         self._idle.append(_made(lambda: engine.open(self.path).connection))
-        with closing(apsw.Connection(str(self.path))) as file, closing(apsw.Connection(self.image)) as image:
-            self.number = file.pragma("schema_version")
-            with image.backup("main", file, "main") as backup:
-                backup.step()
+        self._file = apsw.Connection(str(self.path))
+        self._image = apsw.Connection(str(Path(self.folder.name) / "image.db"))
+        self.number = self._file.pragma("schema_version")
+        with self._image.backup("main", self._file, "main") as backup:
+            backup.step()
+        self.reader = Reader(self.path)
         self._files = self._beside()
 
     def lend(self, **options: Any) -> engine.Database:
         """A handle that knows nothing of earlier ones, on the file as it was when it was new."""
-        with closing(apsw.Connection(self.image)) as image, closing(apsw.Connection(str(self.path))) as file:
-            with file.backup("main", image, "main") as backup:
-                backup.step()
-            file.pragma("schema_version", self.number)
+        with self._file.backup("main", self._image, "main") as backup:
+            backup.step()
+        self._file.pragma("schema_version", self.number)
         return self._handle(lambda: engine.open(self.path, **options))
 
     def is_as_it_was(self) -> bool:
@@ -197,14 +199,15 @@ class _Kept:
 
         A connection that has read one schema does not notice another one that has the same number.
         """
-        with closing(apsw.Connection(str(self.path))) as file:
-            same = file.pragma("schema_version") == self.number
+        same = self._file.pragma("schema_version") == self.number
         return same and not self._lent and self._beside() == self._files
 
     def remove(self) -> None:
         """Close the connections and remove the file."""
         while self._idle:
             self._idle.pop().close()
+        for connection in (self._file, self._image, self.reader.connection):
+            connection.close()
         self.folder.cleanup()
 
     def _handle(self, make: Callable[[], engine.Database]) -> engine.Database:
@@ -251,7 +254,9 @@ def _state(connection: _Connection) -> tuple[Any, ...]:
     pragmas = [connection.pragma(name) for name in PRAGMAS]
     # 'temp' is among them as soon as something temporary was made or looked for
     databases = [name for _, name, _ in connection.execute("pragma database_list")]
-    return limits, configs, pragmas, databases, set(connection.functions)
+    # a database in memory has no pages that could be put in the place of others
+    changes = () if connection.filename else (connection.total_changes(), connection.pragma("schema_version"))
+    return limits, configs, pragmas, databases, set(connection.functions), changes
 
 
 class _Next(threading.local):
@@ -261,9 +266,11 @@ class _Next(threading.local):
 
 
 _next = _Next()
-_staying: dict[str, list[_Connection]] = {}
-"""The connections to files that stay open, by the place of the file, while nobody has them."""
-_making = threading.Lock()
+_staying: dict[str, list[_Connection]] = {MEMORY: []}
+"""The connections to files that stay open, by the place of the file, while nobody has them; and to databases in memory, each
+of which was made by somebody who changed nothing in it.
+"""
+_making, _choosing = threading.Lock(), threading.Lock()
 _write, _read, _check = stores.connect_to_write, stores.connect_to_read, stores.check_header
 
 
@@ -278,15 +285,18 @@ def _made(make: Callable[[], apsw.Connection]) -> _Connection:
 
 def _idle(path: Path, *, reads: bool, make: Callable[[], apsw.Connection]) -> tuple[apsw.Connection, bool]:
     """A connection to the file at `path`, and whether it had functions already: one that stays open, or a new one."""
-    waiting = _staying.get(os.path.realpath(path))
+    in_memory = str(path) == MEMORY
+    waiting = _staying.get(MEMORY if in_memory else os.path.realpath(path))
     if waiting is None:
         return make(), False
-    for connection in waiting:
-        if connection.readonly("main") is reads and connection.file == identity(path):
-            waiting.remove(connection)
-            return connection, True
+    file = installed().hash if in_memory else identity(path)
+    with _choosing:
+        for connection in waiting:
+            if connection.file == file and connection.readonly("main") is reads:
+                waiting.remove(connection)
+                return connection, True
     connection = _made(make)
-    connection.file, connection.stays_in = identity(path), waiting
+    connection.file, connection.stays_in = identity(path) if file is None else file, waiting
     return connection, False
 
 

@@ -89,6 +89,32 @@ def test_an_audit_finds_tables_where_they_lie(tmp_path: Path) -> None:
     audit(make(tmp_path / "b.db", "create table gone (a)", one, "drop table gone", two, *rows))
 
 
+def test_a_fresh_database_is_audited_when_its_test_ends() -> None:
+    def use(statements: tuple[str, ...]) -> None:
+        with fresh() as db, closing(apsw.Connection(str(db.path))) as other:
+            other.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+            for statement in statements:
+                other.execute(statement).fetchall()
+
+    lost = "insert into loops (run_id, sequence, mode, prompt, created_at) values (77, 1, 'act', 'x', 1)"
+    by_hand = (
+        "create table kept (a)",
+        "insert into kept values (-1)",
+        "pragma writable_schema = on",
+        "update sqlite_schema set sql = 'create table kept (a check (a > 0))' where name = 'kept'",
+    )
+    for statements, told in (
+        (("pragma foreign_keys = off", lost), "of loops"),
+        (("create view invariant_none_is_two as select 2",), "invariant_none_is_two: (2,)"),
+        (by_hand, "CHECK constraint failed in kept"),
+    ):
+        with pytest.raises(AssertionError) as found:
+            use(statements)
+        assert told in str(found.value)
+        with fresh():
+            pass
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -181,6 +207,18 @@ def test_a_handle_that_is_left_open_disturbs_nobody() -> None:
     with fresh() as db:
         write(db)
     left.close()
+
+
+def test_a_database_in_memory_is_used_again_only_where_nothing_was_changed_in_it() -> None:
+    with engine.open(":memory:") as looked, engine.open(":memory:") as other:
+        assert looked.connection is not other.connection
+        assert looked.value("select count(*) from runs") == 0
+    for change in (write, lambda db: db.execute("create view kept as select 1")):
+        with engine.open(":memory:") as db:
+            change(db)
+    with engine.open(":memory:") as db, engine.open(":memory:") as more:
+        assert [each.value("select count(*) from runs") for each in (db, more)] == [0, 0]
+        assert db.value("select count(*) from sqlite_schema where name = 'kept'") == 0
 
 
 def test_a_file_that_stays_open_is_opened_anew_where_it_is_another(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from crash.harness import Case, ended, files, kill_after, killed_once, new_case
 import engine
 
 CAMPAIGN = int(os.environ.get("ENGINE_CAMPAIGN", "0"))
-KILLS = CAMPAIGN or 4
+KILLS = CAMPAIGN or 3
 CHILDREN = 4
 STEPS = 4
 
@@ -90,7 +90,7 @@ def test_a_killed_tree_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("parts")
 def test_a_tree_that_is_killed_again_and_again_ends(tmp_path: Path) -> None:
     case, source = new_case(tmp_path / "case", {}, SCRIPT, 1), random.Random(7)
-    for _ in range(CAMPAIGN or 3):
+    for _ in range(CAMPAIGN or 2):
         if not kill_after(case.start(), source.uniform(0.2, 1.0)):
             break
     assert case.finish()["status"] == 200

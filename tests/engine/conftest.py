@@ -8,13 +8,18 @@ from pathlib import Path
 import pytest
 from audit import audit
 from engine_cli import database
+from fresh import stays_open
 from terminal import OpenTerminal, Terminal
 
 
 @pytest.fixture
 def folder(workspace_dir: Path) -> Iterator[Path]:
-    """A folder with files; the default database that the test leaves in it is audited."""
-    yield workspace_dir
+    """A folder with files; the default database that the test leaves in it is audited.
+
+    The commands of a test that this process runs have one opening of that database in common.
+    """
+    with stays_open(database(workspace_dir)):
+        yield workspace_dir
     if database(workspace_dir).exists():
         audit(database(workspace_dir))
 

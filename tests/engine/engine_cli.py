@@ -10,6 +10,7 @@ import pty
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -20,16 +21,18 @@ from engine.cli import main
 ENGINE = [sys.executable, "-c", "import sys; from engine.cli import main; sys.exit(main())"]
 SECONDS = 300
 """How long a process may take before a test gives it up, on the slowest machine."""
+_cache = tempfile.TemporaryDirectory(prefix="engine-cache-")
+"""What the engine makes of its own files and keeps, for all tests: without it each process makes that again."""
 # What would make the outcome depend on who runs the tests.
 _OWN = ("ENGINE_", "XDG_", "OPENAI_", "ANTHROPIC_", "OPENROUTER_", "NO_COLOR", "FORCE_COLOR")
 
 
 def environment(home: Path, **extra: str) -> dict[str, str]:
-    """An environment without models, keys and caches of the person who tests."""
+    """An environment without models, keys and caches of the person who tests; the cache is one for all tests."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(_OWN) and not name.endswith("_API_KEY")
     }
-    own = {"HOME": str(home), "ENGINE_CACHE": str(home / "cache"), "COLUMNS": "120"}
+    own = {"HOME": str(home), "ENGINE_CACHE": _cache.name, "COLUMNS": "120"}
     # the files that a test has made are known to the processes that it starts
     return kept | own | {"XDG_STATE_HOME": os.environ["XDG_STATE_HOME"]} | extra
 

@@ -78,14 +78,14 @@ def test_an_error_of_usage_repeats_no_long_argument_and_obeys_none(folder: Path,
     assert not {"\x1b", "\u202e"} & set(done.stderr)
 
 
-def test_a_refused_command_leaves_no_new_file(folder: Path) -> None:
+def test_a_refused_command_leaves_no_new_file(workspace_dir: Path) -> None:
     for words in (("skills", "add", "/nope"), ("run", "--model", "nope", "Hi"), ("files", "add", "../x")):
-        assert engine(folder, *words).returncode == 2
-        assert not (folder / ".engine").exists()
-    (folder / ".engine").mkdir()
-    (folder / ".engine" / "mine").touch()
-    assert engine(folder, "skills", "add", "/nope").returncode == 2
-    assert [each.name for each in (folder / ".engine").iterdir()] == ["mine"]
+        assert engine(workspace_dir, *words).returncode == 2
+        assert not (workspace_dir / ".engine").exists()
+    (workspace_dir / ".engine").mkdir()
+    (workspace_dir / ".engine" / "mine").touch()
+    assert engine(workspace_dir, "skills", "add", "/nope").returncode == 2
+    assert [each.name for each in (workspace_dir / ".engine").iterdir()] == ["mine"]
 
 
 @pytest.mark.parametrize("prompt", ["", "  \n\t ", "-"])
@@ -189,17 +189,15 @@ def test_a_script_that_is_not_there_is_refused(folder: Path) -> None:
     assert not (folder / ".engine").exists()
 
 
-@pytest.mark.parametrize(
-    "text", ["not json\n", '{"txet": "x"}\n', "[1]\n", '{"usage": {"tokens": 1}}\n', '"\xff"\n', ""]
-)
-def test_a_broken_script_fails_the_prompt_and_says_where(folder: Path, tmp_path: Path, text: str) -> None:
-    (tmp_path / "s.jsonl").write_bytes(text.encode("latin-1"))
+def test_a_broken_script_fails_the_prompt_and_says_where(folder: Path, tmp_path: Path) -> None:
     before = contents(folder)
-    done = engine(folder, "run", "--model", f"scripted:{tmp_path / 's.jsonl'}", "Go")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "500 error: " in done.stderr
-    assert "s.jsonl" in done.stderr.splitlines()[-1]
-    assert contents(folder) == before
+    for text in ("not json\n", '{"txet": "x"}\n', "[1]\n", '{"usage": {"tokens": 1}}\n', '"\xff"\n', ""):
+        (tmp_path / "s.jsonl").write_bytes(text.encode("latin-1"))
+        done = engine(folder, "run", "--model", f"scripted:{tmp_path / 's.jsonl'}", "Go")
+        assert (done.returncode, done.stdout) == (1, ""), text
+        assert "500 error: " in done.stderr, text
+        assert "s.jsonl" in done.stderr.splitlines()[-1], text
+        assert contents(folder) == before, text
 
 
 # --- files

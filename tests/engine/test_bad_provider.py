@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from audit import audit
 from engine_cli import database, engine
+from fresh import stays_open
 from loopback import Answer, failing, saying, serving, silence
 
 import engine as library
@@ -32,8 +33,9 @@ DONE = saying('<update status="200">Port 8080.</update>')
 @pytest.fixture
 def folder(workspace_dir: Path) -> Iterator[Path]:
     """A folder with files; its database is audited, and holds no key."""
-    assert engine(workspace_dir, "files", "add", "nothing").returncode == 0
-    yield workspace_dir
+    with stays_open(database(workspace_dir)):
+        assert engine(workspace_dir, "files", "add", "nothing").returncode == 0
+        yield workspace_dir
     audit(database(workspace_dir))
     stored = b"".join(path.read_bytes() for path in (workspace_dir / ".engine").iterdir())
     assert KEY.encode() not in stored

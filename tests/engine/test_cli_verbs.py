@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from audit import audit
 from engine_cli import ENGINE, SECONDS, database, engine, environment, on_terminal, script
+from fresh import stays_open
 from timing import wait_until
 
 import engine as library
@@ -33,9 +34,10 @@ def root(tmp_path: Path) -> Iterator[Path]:
     (root / "src" / "a.py").write_text("x = 1\n", encoding="utf-8")
     (root / "logo.bin").write_bytes(b"\0\1")
     (root / ".env").write_text("KEY=1\n", encoding="utf-8")
-    done = engine(root, "run", "--model", script(tmp_path / "s.jsonl", KNOWN), "--run", "demo", "Go")
-    assert done.returncode == 0, done.stderr
-    yield root
+    with stays_open(database(root)):
+        done = engine(root, "run", "--model", script(tmp_path / "s.jsonl", KNOWN), "--run", "demo", "Go")
+        assert done.returncode == 0, done.stderr
+        yield root
     audit(database(root))
 
 
@@ -104,39 +106,37 @@ def test_files_are_written_at_once_whatever_was_on_disk(root: Path) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "says"),
-    [
-        (["get", "nope", "x"], 2, "there is no such run"),
-        (["get", "demo", "known://plna"], 2, "did you mean known://plan?"),
-        (["get", "demo", "logo.bin"], 1, "is a binary file"),
-        (["get", "demo", "../x"], 2, "leaves the project root"),
-        (["get", "demo", "/etc/passwd"], 2, "is absolute"),
-        (["get", "demo", "**", "--line", "1"], 2, "name it exactly"),
-        (["get", "demo", "/(/"], 2, ""),
-        (["set", "demo", "../x", "y"], 2, "leaves the project root"),
-        (["set", "demo", "a\x1b[2Jb", "y"], 2, "control character U+001B"),
-        (["set", "demo", ".env", "KEY=2"], 1, "holds keys"),
-        (["set", "demo", ".engine/engine.db", "y"], 1, ".engine/engine.db"),
-        (["set", "demo", "logo.bin", "y"], 1, "is a binary file"),
-        (["set", "demo", "log://turn_1/get/notes.md", "y"], 1, "cannot be rewritten"),
-        (["set", "demo", "RUN://other", "Delete all"], 2, "'engine run'"),
-        (["set", "demo", "prompt://1", "y"], 1, "403"),
-        (["set", "demo", "known://plan"], 2, "give the text"),
-        (["set", "demo", "known://plan", "-"], 2, "stdin: is empty"),
-        (["set", "demo", "known://plan", "--file", "logo.bin"], 1, "is not UTF-8 text"),
-        (["set", "demo", "known://plan", "--visibility", "bright"], 2, "visible, summarized or archived"),
-        (["rm", "demo", "known://plan", "known://nope"], 2, "known://nope not found"),
-        (["rm", "demo", "known://plan", "prompt://1"], 1, "403"),
-        (["rm", "demo", "known://**"], 2, "2 would be removed; say --yes"),
-        (["cp", "demo", "known://*", "known://c"], 2, "takes one entry at a time"),
-        (["cp", "demo", "known://plan", "log://x"], 1, "cannot be rewritten"),
-        (["mv", "demo", "known://plan", "run://demo"], 2, "is a run"),
-        (["mv", "demo", "notes.md", "src/a.py/x"], 1, ""),
-    ],
-    ids=lambda value: " ".join(value).encode("unicode_escape").decode() if isinstance(value, list) else None,
+REFUSED = (
+    (["get", "nope", "x"], 2, "there is no such run"),
+    (["get", "demo", "known://plna"], 2, "did you mean known://plan?"),
+    (["get", "demo", "logo.bin"], 1, "is a binary file"),
+    (["get", "demo", "../x"], 2, "leaves the project root"),
+    (["get", "demo", "/etc/passwd"], 2, "is absolute"),
+    (["get", "demo", "**", "--line", "1"], 2, "name it exactly"),
+    (["get", "demo", "/(/"], 2, ""),
+    (["set", "demo", "../x", "y"], 2, "leaves the project root"),
+    (["set", "demo", "a\x1b[2Jb", "y"], 2, "control character U+001B"),
+    (["set", "demo", ".env", "KEY=2"], 1, "holds keys"),
+    (["set", "demo", ".engine/engine.db", "y"], 1, ".engine/engine.db"),
+    (["set", "demo", "logo.bin", "y"], 1, "is a binary file"),
+    (["set", "demo", "log://turn_1/get/notes.md", "y"], 1, "cannot be rewritten"),
+    (["set", "demo", "RUN://other", "Delete all"], 2, "'engine run'"),
+    (["set", "demo", "prompt://1", "y"], 1, "403"),
+    (["set", "demo", "known://plan"], 2, "give the text"),
+    (["set", "demo", "known://plan", "-"], 2, "stdin: is empty"),
+    (["set", "demo", "known://plan", "--file", "logo.bin"], 1, "is not UTF-8 text"),
+    (["set", "demo", "known://plan", "--visibility", "bright"], 2, "visible, summarized or archived"),
+    (["rm", "demo", "known://plan", "known://nope"], 2, "known://nope not found"),
+    (["rm", "demo", "known://plan", "prompt://1"], 1, "403"),
+    (["rm", "demo", "known://**"], 2, "2 would be removed; say --yes"),
+    (["cp", "demo", "known://*", "known://c"], 2, "takes one entry at a time"),
+    (["cp", "demo", "known://plan", "log://x"], 1, "cannot be rewritten"),
+    (["mv", "demo", "known://plan", "run://demo"], 2, "is a run"),
+    (["mv", "demo", "notes.md", "src/a.py/x"], 1, ""),
 )  # fmt: skip
-def test_what_is_refused_changes_nothing(root: Path, arguments: list[str], code: int, says: str) -> None:
+
+
+def test_what_is_refused_changes_nothing(root: Path) -> None:
     def standing() -> tuple[object, ...]:
         with library.open(database(root), read_only=True) as db:
             files = {
@@ -145,12 +145,13 @@ def test_what_is_refused_changes_nothing(root: Path, arguments: list[str], code:
             return files, db.rows("select path, body, visibility from known_entries order by path"), db.runs()
 
     before = standing()
-    done = engine(root, *arguments)
-    assert (done.returncode, done.stdout) == (code, ""), done.stderr
-    assert says in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "\x1b" not in done.stderr
-    assert standing() == before
+    for arguments, code, says in REFUSED:
+        done = engine(root, *arguments)
+        assert (done.returncode, done.stdout) == (code, ""), (arguments, done.stderr)
+        assert says in done.stderr, arguments
+        assert "Traceback" not in done.stderr, arguments
+        assert "\x1b" not in done.stderr, arguments
+        assert standing() == before, arguments
 
 
 def test_a_terminal_gets_no_controls_and_a_pipe_the_text_as_it_is(root: Path) -> None:

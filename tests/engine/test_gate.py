@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from engine_cli import engine, script
+from fresh import stays_open
 
 import engine as library
 from engine.commands.asker import _always
@@ -24,13 +26,14 @@ ASKS = [{"text": "<sh>echo one</sh>"}, {"text": '<set path="docs/a.md">a</set>'}
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with docs/, below a home of its own."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     root = tmp_path / "folder"
     (root / "docs").mkdir(parents=True)
-    return root
+    with stays_open(root / "t.db"):
+        yield root
 
 
 def run(folder: Path, name: str, answers: list[dict[str, str]] = ASKS, **options: Any) -> library.Result:

@@ -186,8 +186,10 @@ def test_a_process_that_is_interrupted_is_told_and_not_run_again(tmp_path: Path)
     with opened(tmp_path) as db:
         model = script(tmp_path, "<sh>echo x >> ran; sleep 600</sh><set path='known://a'>x</set>" + GO_ON, DONE)
 
+        ran = tmp_path / "root" / "ran"
+
         def stop_when_it_runs() -> None:
-            wait_until(lambda: (tmp_path / "root" / "ran").exists() and (tmp_path / "root" / "ran").read_text())
+            wait_until(lambda: ran.exists() and ran.read_text())
             drivers[0].stop()
 
         def stop_soon(event: dict[str, Any]) -> None:
@@ -205,4 +207,4 @@ def test_a_process_that_is_interrupted_is_told_and_not_run_again(tmp_path: Path)
             ("update", "resolved", None),
         ]
         assert "interrupted" in db.value("select text from packet_texts where turn = 2 and role = 'user'")
-        assert (tmp_path / "root" / "ran").read_text() == "x\n"
+        assert ran.read_text() == "x\n"

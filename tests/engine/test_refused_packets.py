@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from audit import audit
 from engine_cli import database, engine
+from fresh import stays_open
 from loopback import Answer, Handler, Server, refusing, repeating, saying, serving
 from test_prefix import in_anthropics_form
 
@@ -75,7 +76,8 @@ TOO_LONG = {
 def folder(workspace_dir: Path) -> Iterator[Path]:
     """A folder with a long file; its database is audited."""
     (workspace_dir / "notes.md").write_text("The port is 8080.\n" + "a line\n" * 100 + END + "\n", encoding="utf-8")
-    yield workspace_dir
+    with stays_open(database(workspace_dir)):
+        yield workspace_dir
     audit(database(workspace_dir))
 
 

@@ -18,6 +18,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -25,6 +26,7 @@ import pytest
 from driving import script
 from engine_cli import engine as command
 from engine_cli import on_terminal
+from fresh import fresh
 
 import engine
 from engine.driving import identity
@@ -65,10 +67,11 @@ def place(work: Path) -> Path:
 
 def planted(work: Path, plant: Plant) -> Path:
     """A file that somebody else made and filled, unpacked as the default database of the folder."""
-    made = work.parent.parent / f"elsewhere{len(os.listdir(work.parent.parent))}.db"
-    with engine.open(made) as db:
+    with fresh(audited=False) as db:
+        db.execute("update engine_meta set value = ? where key = 'mark'", (known_files.new_mark(),))
         plant(db, work)
-    shutil.copy(made, place(work))
+        with closing(apsw.Connection(str(place(work)))) as copy, copy.backup("main", db.connection, "main") as copying:
+            copying.step()
     return place(work)
 
 
@@ -87,8 +90,9 @@ def idle(db: engine.Database, root: Path | None) -> None:
 def raw(db: engine.Database, *statements: str) -> None:
     """What an attacker writes with a SQLite of his own, where no trigger guards anything."""
     db.connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-    for statement in ("pragma foreign_keys = off", *statements):
+    for statement in ("pragma foreign_keys = off", *statements, "pragma foreign_keys = on"):
         db.connection.execute(statement).fetchall()
+    db.connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
 
 
 def accepted(tool: str) -> Plant:

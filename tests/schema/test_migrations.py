@@ -16,6 +16,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from driving import make_known
 from people import file_with_a_run
 from test_open import write_with
 
@@ -90,7 +91,7 @@ def tables(text: str) -> str:
     return text[: text.index("create view")]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def old() -> Build:
     """The installed build with two tables more."""
     build = installed()
@@ -98,7 +99,7 @@ def old() -> Build:
     return replace(build, sources=(*build.sources, OLD), migrations=tuple(first))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def new(old: Build) -> Build:
     """The build after it."""
     return replace(
@@ -116,15 +117,22 @@ def opened(path: Path) -> Iterator[apsw.Connection]:
         yield connection
 
 
-@pytest.fixture
-def path(tmp_path: Path, old: Build) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, old: Build) -> bytes:
     """A file of the older version, with rows in the tables that change."""
-    found = file_with_a_run(tmp_path / "t.db")
+    found = file_with_a_run(tmp_path_factory.mktemp("made") / "t.db")
     with opened(found) as connection:
         prepare(connection, build=old)
         connection.execute("insert into shelves (id, name) values (1, 'oak'), (2, 'ash')")
         connection.execute("insert into notes (shelf_id, body) values (1, 'a'), (2, 'b')")
-    return found
+    return found.read_bytes()
+
+
+@pytest.fixture
+def path(tmp_path: Path, made: bytes) -> Path:
+    """That file; it is the user's own."""
+    (tmp_path / "t.db").write_bytes(made)
+    return make_known(tmp_path / "t.db")
 
 
 def stored(objects: list[Object]) -> set[tuple[str, str, str]]:
