@@ -83,6 +83,11 @@ def drive(
                 code = INTERRUPTED
             else:
                 say_how_to_resolve(db, run, given)
+        elif (left := db.value(_LEFT, (run,))) and not db.value(_DRIVEN, (run,)):
+            say(
+                f"{counted(left, 'prompt')} still in line; 'engine resume{db_flag(given)} {run}' takes up the next",
+                "yellow",
+            )
         stay_attached(db, given, interrupt, wait=wait)
     raise typer.Exit(code)
 
@@ -146,6 +151,8 @@ def _print_result(db: Database, result: Result, as_json: bool) -> None:
         say(line, colour)
 
 
+_LEFT = "select count(*) from open_prompts where run = ? and status = 100"
+"""The prompts that an abort has left."""
 _OPEN = (100, 102)
 _STATUS = "select l.status from runs as r join loops as l on l.run_id = r.id where r.alias = ? and l.sequence = ?"
 _DRIVEN = "select 1 from runs as r join _leases_in_force as f on f.run_id = r.id where r.alias = ?"

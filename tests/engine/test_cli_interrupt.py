@@ -191,9 +191,11 @@ def test_a_killed_run_is_resumed_at_once(folder: Path, tmp_path: Path, start: St
 def test_abort_reaches_a_run_in_another_process(folder: Path, tmp_path: Path, start: Started) -> None:
     process = start("run", "--model", script(tmp_path / "s.jsonl", THINKING), "--run", "demo", "Think")
     wait_for(folder, "select 1 from turns where phase = 'asking'")
+    assert engine(folder, "run", "--run", "demo", "And this").returncode == 6
     assert engine(folder, "abort", "demo").returncode == 0
-    process.communicate(timeout=SECONDS)
+    _, said = process.communicate(timeout=SECONDS)
     assert process.returncode == 4
+    assert said.endswith("1 prompt still in line; 'engine resume demo' takes up the next\n")
 
 
 def test_a_run_that_is_driven_elsewhere_is_refused(folder: Path, tmp_path: Path, start: Started) -> None:
