@@ -47,20 +47,25 @@ def drive(
     --keep-output. Where commands in the background were kept, exit when they have ended, unless `wait` is False.
     """
     from engine.driving import runs
-    from engine.errors import Conflict, EngineError
+    from engine.errors import Conflict, EngineError, LeaseLost
 
     _quieten_libraries()
     _say_whose_key(db, run)
     with Interrupt() as interrupt, ending_with_an_error(db):
         try:
             _drive(db, run, interrupt, yolo=yolo, kept=kept)
+        except LeaseLost:
+            raise
         except Conflict:
-            if loop is None or not db.value(_IN_LINE, (run, loop)):
+            status = loop and db.value(_STATUS, (run, loop))
+            if not status or (status in _OPEN and not db.value(_DRIVEN, (run,))):
                 raise
-            _print_result(db, runs.result(db, run, loop), as_json)
-            shows = f"'engine log{db_flag(given)} {run}' shows what comes of it"
-            say(f"another process drives {run} and takes this prompt up next; {shows}", "yellow")
-            raise typer.Exit(exit_code(100)) from None
+            if status in _OPEN:
+                _print_result(db, runs.result(db, run, loop), as_json)
+                takes = "takes this prompt up next" if status == 100 else "has taken this prompt up"
+                shows = f"'engine log{db_flag(given)} {run}' shows what comes of it"
+                say(f"another process drives {run} and {takes}; {shows}", "yellow")
+                raise typer.Exit(exit_code(100)) from None
         except OSError as error:
             # with SIGHUP the terminal is gone, and cannot be written to
             if not interrupt.struck or error.errno not in (errno.EIO, errno.EPIPE):
@@ -78,6 +83,11 @@ def drive(
                 code = INTERRUPTED
             else:
                 say_how_to_resolve(db, run, given)
+        elif (left := db.value(_LEFT, (run,))) and not db.value(_DRIVEN, (run,)):
+            say(
+                f"{counted(left, 'prompt')} still in line; 'engine resume{db_flag(given)} {run}' takes up the next",
+                "yellow",
+            )
         stay_attached(db, given, interrupt, wait=wait)
     raise typer.Exit(code)
 
@@ -141,14 +151,11 @@ def _print_result(db: Database, result: Result, as_json: bool) -> None:
         say(line, colour)
 
 
-_IN_LINE = """
-    select 1
-    from runs as r
-    join loops as l on l.run_id = r.id
-    join _leases_in_force as f on f.run_id = r.id
-    where r.alias = ? and l.sequence = ? and l.status = 100
-"""
-"""Whether a prompt waits for another process, which drives its run."""
+_LEFT = "select count(*) from open_prompts where run = ? and status = 100"
+"""The prompts that an abort has left."""
+_OPEN = (100, 102)
+_STATUS = "select l.status from runs as r join loops as l on l.run_id = r.id where r.alias = ? and l.sequence = ?"
+_DRIVEN = "select 1 from runs as r join _leases_in_force as f on f.run_id = r.id where r.alias = ?"
 _MAY_LACK = """
     select o.told
     from runs as r

@@ -70,19 +70,21 @@ class Interrupt:
         self.struck = True
         if self._taken:
             self._taken.stop()
-        _tell(1, b"")
-        _tell(2, b"\nstopping; Ctrl-C again ends at once\n")
+        tell(1, b"")
+        tell(2, b"\nstopping; Ctrl-C again ends at once\n")
         if self._asking:
             raise KeyboardInterrupt
 
 
-def _tell(descriptor: int, text: bytes) -> None:
+def tell(descriptor: int, text: bytes) -> None:
     """Write to an output; where the terminal is gone, as with SIGHUP, or who reads the pipe, it leads nowhere from now on.
 
     Not through `sys`: the signal may have come during a write to it.
     """
     try:
         os.write(descriptor, text)
+    except BlockingIOError:  # nobody reads it just now
+        pass
     except OSError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         if nowhere != descriptor:  # else it was closed

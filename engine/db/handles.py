@@ -152,5 +152,9 @@ class Handles:
         with self._changed:
             self._closed, idle, self._idle = True, self._idle, []
             self._changed.notify_all()
+        if self.lookouts:
+            from engine.driving.lookout import Lookout
+
+            Lookout.end_those_left(self)
         for _, db in idle:
             db.close()

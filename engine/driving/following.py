@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
-from engine.errors import Conflict
+from engine.errors import Conflict, EngineError
 
 from .lookout import Lookout
 from .progress import stored_event
@@ -49,11 +49,15 @@ class Follower:
         self._teller = Teller()
 
     def stirred(self) -> bool:
-        """Whether there may be something new; takes some microseconds."""
-        return arriving(self._db.place, self._run) is not None or self._newest() != self._seen
+        """Whether there may be something new, or the file is gone; takes some microseconds."""
+        return self._db.moved() or arriving(self._db.place, self._run) is not None or self._newest() != self._seen
 
     def news(self) -> list[Event]:
-        """The events since the last call, in their order."""
+        """The events since the last call, in their order. Raises `EngineError` (500) where the file was removed or replaced:
+        what becomes of the run is in no file.
+        """
+        if self._db.moved():
+            raise EngineError(f"{self._db.path}: was removed or replaced while run {self._run} was followed")
         if self._db.in_transaction:
             raise Conflict(f"{self._db.path}: a run is not followed inside a transaction; commit first")
         self._seen = self._newest()

@@ -52,11 +52,19 @@ class Lookout:
     @classmethod
     def over(cls, handles: Handles) -> Lookout:
         """The one of the running event loop; a new one where the file has been replaced."""
+        cls.end_those_left(handles)
         loop = asyncio.get_running_loop()
         lookout = handles.lookouts.get(loop)
         if lookout is None or lookout._is_of_the_past:
             lookout = handles.lookouts[loop] = cls(handles, loop)
         return lookout
+
+    @staticmethod
+    def end_those_left(handles: Handles) -> None:
+        """Give the handles back of those on event loops that were closed meanwhile: nobody leaves them any more."""
+        for loop in [loop for loop in tuple(handles.lookouts) if loop.is_closed()]:
+            if lookout := handles.lookouts.pop(loop, None):
+                lookout._give_back()
 
     def enter(self, run: str) -> asyncio.Event:
         """What is set from now on whenever `run` may have something new, and when the file was closed."""
@@ -90,7 +98,8 @@ class Lookout:
 
     @property
     def _is_of_the_past(self) -> bool:
-        return self._db is not None and self._db.moved()
+        db = self._db
+        return db is not None and db.moved()
 
     def _give_back(self) -> None:
         with self._lock:
@@ -99,11 +108,11 @@ class Lookout:
             self._handles.give_back(db)
 
     def _look(self) -> None:
-        """Wake those whose run has something new; come again as long as somebody follows."""
+        """Wake those whose run has something new, all where the file is closed or gone, as long as somebody follows."""
         if not self._stirred:
             return
         self._loop.call_later(_POLL_S, self._look)
-        runs = self._new() if self._handles.is_open else None
+        runs = self._new() if self._handles.is_open and not self._is_of_the_past else None
         for run in list(self._stirred):
             if runs is None or run in runs or arriving(self._handles.place, run) is not None:
                 for stirred in self._stirred[run]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from engine.behaviour.joining import join_threads
 from engine.effects import files, pages
 from engine.effects.perform import Performer
-from engine.errors import EngineError, LeaseLost
+from engine.errors import Conflict, EngineError, LeaseLost
 from engine.functions.limits import Stopped
 from engine.packets.rendering import Renderer
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _CHILD = "select 1 from children as c join runs as r on r.id = c.run_id where r.alias = ?"
 _DELEGATES = "select 1 from _delegating_runs where run = ?"
+_TAKEN = "select 1 from run_leases where run = ?"
+_GIVEN = "select exists (select 1 from open_prompts where run = ? and status = 100)"
 _FIRST_PROPOSAL = """
     select p.*
     from tree_runs as t
@@ -61,6 +63,9 @@ class Driver:
         self._db = db
         self._run = run
         self._lease = Lease(db, run)
+        self._given = on_event, on_proposal, kept
+        self._at_end = self._told_to_stop = False
+        self._next_driver: Driver | None = None
         self._on_event = watched(db, on_event)
         self._on_proposal = watched(db, on_proposal)
         self._decided_by = getattr(on_proposal, "decided_by", "callback")
@@ -78,13 +83,8 @@ class Driver:
             self._progress.tell,
         )
         self._model_calls = ModelCalls(db, run, self._lease, self._renderer, self._progress)
-        dispatcher = Dispatcher(db, run, self._lease)
-        self._inside = {
-            "begin": self._begin,
-            "render": self._render,
-            "dispatch": dispatcher.dispatch,
-            "verify": self._verify,
-        }
+        dispatch = Dispatcher(db, run, self._lease).dispatch
+        self._inside = {"begin": self._begin, "render": self._render, "dispatch": dispatch, "verify": self._verify}
         self._outside = {
             "scan": self._scan,
             "prepare": self._prepare,
@@ -101,23 +101,20 @@ class Driver:
         A model call that is under way is given up and asked again later, a process is ended and told as interrupted. An
         answer that has arrived is kept.
         """
+        self._told_to_stop = True
         self._lease.stopped.set()
         if "children" in self.__dict__:
             self.children.stop()
+        if self._next_driver:
+            self._next_driver.stop()
 
     @cached_property
     def children(self) -> Children:
         """What drives the children of the run; their callbacks are those of the run."""
         from .children import Children
 
-        return Children(
-            self._db,
-            self._lease.stopped,
-            self._on_event,
-            self._ask_person if self._on_proposal else None,
-            self._kept,
-            self._decided_by,
-        )
+        ask = self._ask_person if self._on_proposal else None
+        return Children(self._db, self._lease.stopped, self._on_event, ask, self._kept, self._decided_by)
 
     def drive(self) -> None:
         """Drive the run until it ends, waits for a person, or is stopped.
@@ -126,6 +123,21 @@ class Driver:
         (409) inside a transaction of the caller and while another process drives the run, `LeaseLost` (409) when another
         process takes it over, and `EngineError` (500) when the file is removed or replaced.
         """
+        self._drive()
+        driver = self
+        # who gave a prompt while the lease was held relies on who held it
+        while driver._at_end and not self._told_to_stop and self._db.value(_GIVEN, (self._run,)):
+            self._next_driver = driver = Driver(self._db, self._run, *self._given)
+            if self._told_to_stop:
+                driver.stop()
+            try:
+                driver._drive()
+            except Conflict as error:
+                if not isinstance(error, LeaseLost) and self._db.value(_TAKEN, (self._run,)):
+                    return
+                raise
+
+    def _drive(self) -> None:
         self._db.expect_no_transaction()
         with self._db.driven(), ExitStack() as held:
             held.callback(self._lease.release)
@@ -157,15 +169,15 @@ class Driver:
                 jobs.await_ends()
             step = self._steps_inside()
             self._progress.tell()
+            self._at_end = step["step"] == "end"
             act = self._outside.get(step["step"])
             going = step["step"] in self._inside or (act is not None and act(step) is not False)
 
     def _expect_file(self) -> None:
         """Raise `EngineError` (500) where the database was removed or replaced: what is written to it now is lost."""
         if self._db.moved():
-            raise EngineError(
-                f"{self._db.path}: was removed or replaced while run {self._run} was driven; what it did since is in no file"
-            )
+            what = f"was removed or replaced while run {self._run} was driven; what it did since is in no file"
+            raise EngineError(f"{self._db.path}: {what}")
 
     def _steps_inside(self) -> Row:
         self._expect_file()
@@ -187,7 +199,7 @@ class Driver:
 
     def _next(self) -> Row:
         step = self._db.row("select run_id, turn_id, turn, step from next_steps where run = ?", (self._run,))
-        assert step is not None, "a leased run is there"
+        assert step, "a leased run is there"
         return step
 
     @cached_property
@@ -197,12 +209,11 @@ class Driver:
     def _begin(self, _: Row) -> None:
         if self._is_child and self._db.value("select 1 from _spent_children where run = ?", (self._run,)):
             self._db.insert("_stop_spent_child", run=self._run)
-            return
-        self._db.call_door("begin_turn", run=self._run, lease=self._lease.token)
+        else:
+            self._db.call_door("begin_turn", run=self._run, lease=self._lease.token)
 
     def _scan(self, step: Row) -> None:
-        request = self._db.row("select * from _scan_requests where turn_id = ?", (step["turn_id"],))
-        if request:
+        if request := self._db.row("select * from _scan_requests where turn_id = ?", (step["turn_id"],)):
             files.scan(self._db, request)
 
     def _prepare(self, step: Row) -> None:
@@ -243,7 +254,7 @@ class Driver:
         self._performer.recover(step["run_id"])
 
     def _decide(self, step: Row) -> bool:
-        """Ask about the open proposals of the run and of those below it, one after the other; False when one stays open."""
+        """Ask about the open proposals of the run and those below it, one after the other; False when one stays open."""
         self._db.insert("wait_for_children", run_id=step["run_id"])
         if self._on_proposal is None:
             return False
@@ -272,14 +283,12 @@ class Driver:
     def _ask_person(self, proposal: Proposal) -> bool | str | None:
         """What a person says; a run of which one is left open is not asked about again."""
         assert self._on_proposal is not None, "there is somebody to ask"
-        answer = self._on_proposal(proposal)
-        if answer is None:
+        if (answer := self._on_proposal(proposal)) is None:
             self._left_open.add(proposal["run"])
         return answer
 
     def _expect_lease(self) -> None:
         """Raise `LeaseLost` (409) where driving ended because another process has taken the run over."""
-        if self._lease.stopped.is_set() and not self._db.value(
-            "select 1 from leases where token = ?", (self._lease.token,)
-        ):
+        held = "select 1 from leases where token = ?"
+        if self._lease.stopped.is_set() and not self._db.value(held, (self._lease.token,)):
             raise LeaseLost(f"run {self._run}: another process drives it now")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -17,13 +18,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from audit import audit
-from driving import heed_signals
+from driving import begin, heed_signals
 from engine_cli import ENGINE, SECONDS, database, engine, environment, run_command, script
+from fresh import fresh
 from terminal import OpenTerminal
 from timing import wait_until
 
 import engine as library
+from engine.commands.driving import drive
+from engine.commands.interrupt import tell
+from engine.driving.lease import Lease
 
 Started = Callable[..., subprocess.Popen[str]]
 
@@ -185,9 +191,11 @@ def test_a_killed_run_is_resumed_at_once(folder: Path, tmp_path: Path, start: St
 def test_abort_reaches_a_run_in_another_process(folder: Path, tmp_path: Path, start: Started) -> None:
     process = start("run", "--model", script(tmp_path / "s.jsonl", THINKING), "--run", "demo", "Think")
     wait_for(folder, "select 1 from turns where phase = 'asking'")
+    assert engine(folder, "run", "--run", "demo", "And this").returncode == 6
     assert engine(folder, "abort", "demo").returncode == 0
-    process.communicate(timeout=SECONDS)
+    _, said = process.communicate(timeout=SECONDS)
     assert process.returncode == 4
+    assert said.endswith("1 prompt still in line; 'engine resume demo' takes up the next\n")
 
 
 def test_a_run_that_is_driven_elsewhere_is_refused(folder: Path, tmp_path: Path, start: Started) -> None:
@@ -211,3 +219,45 @@ def test_a_reader_that_stops_early_is_no_error(folder: Path, tmp_path: Path) -> 
     line = " ".join(f"'{part}'" for part in [*ENGINE, "sql", "--limit", "0", numbers])
     done = run_command(folder, "bash", "-c", f"{line} | head -n 1")
     assert (done.stdout, done.stderr) == ("i\n", "")
+
+
+def test_a_prompt_that_another_process_has_taken_up_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the giving of a prompt and the driving another process may come to it, or to its end: that is no error."""
+    monkeypatch.setattr(logging, "lastResort", logging.lastResort)
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
+    with fresh() as db:
+        begin(db, "demo", model=script(tmp_path / "s.jsonl", ['<update status="200">Done.</update>'] * 2))
+
+        def drives_too() -> tuple[int, str, str]:
+            with library.open(db.path) as other, pytest.raises(typer.Exit) as end:
+                drive(other, "demo", 1, given=None)
+            return end.value.exit_code, *capsys.readouterr()
+
+        told: list[tuple[int, str, str]] = []
+        db.run("Go", run="demo", on_event=lambda event: told.append(drives_too()) if event["type"] == "turn" else None)
+        code, _, said = told[0]
+        assert code == 6
+        assert "another process drives demo and has taken this prompt up" in said
+        db.start("Go on", run="demo")
+        with Lease(db, "demo"):
+            assert drives_too()[:2] == (0, "Done.\n")
+
+
+def test_an_output_that_is_full_is_not_given_up() -> None:
+    """It led nowhere from then on: how to go on with the run was said to nobody."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(writer, bytes(4096)):
+            pass
+    tell(writer, b"stopping")
+    while len(os.read(reader, 1_000_000)) == 1_000_000:
+        pass
+    assert os.write(writer, b"how to go on") == 12
+    assert os.read(reader, 100) == b"how to go on"
+    os.close(reader)
+    tell(writer, b"stopping")
+    assert os.write(writer, b"to nobody") == 9
+    os.close(writer)

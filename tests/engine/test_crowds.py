@@ -14,7 +14,8 @@ from driving import DONE, script
 from fresh import fresh
 
 import engine
-from engine.driving.following import Follower
+from engine.driving.following import Follower, follow
+from engine.driving.lookout import Lookout
 
 CROWD = 24
 
@@ -78,6 +79,43 @@ def test_who_follows_is_told_of_prompts_that_another_handle_ends(tmp_path: Path)
 
     with fresh() as db:
         assert [event["type"] for event in asyncio.run(go(db))] == ["turn", "command", "loop"]
+
+
+def test_a_loop_that_was_closed_while_somebody_followed_keeps_no_handle() -> None:
+    """`asyncio.run` ends what is followed, who closes a loop by hand may not."""
+    with fresh() as db:
+        handles = db._handles
+
+        async def follow_and_never_leave() -> None:
+            lookout = Lookout.over(handles)
+            lookout.enter("demo")
+            await lookout.read(lambda _: None)
+
+        for _ in range(2):
+            loop = asyncio.new_event_loop()
+            loop.run_until_complete(follow_and_never_leave())
+            loop.close()
+            assert (handles._used, len(handles.lookouts)) == (1, 1)
+        handles.close()
+        assert (handles._used, len(handles.lookouts)) == (0, 0)
+
+
+def test_who_follows_is_told_that_the_file_is_gone(tmp_path: Path) -> None:
+    """Both waited for ever."""
+    db = engine.open(tmp_path / "engine.db")
+    db.start("Go", model="scripted:none", run="demo")
+
+    async def go() -> None:
+        following = asyncio.create_task(told_to(db, "demo"))
+        await until_followed(db)
+        db.path.rename(tmp_path / "other.db")
+        with pytest.raises(engine.EngineError, match="was removed or replaced while run demo was followed"):
+            await asyncio.wait_for(following, 60)
+
+    asyncio.run(go())
+    with pytest.raises(engine.EngineError, match="was removed or replaced while run demo was followed"):
+        next(follow(db, "demo", 0))
+    db.close()
 
 
 def test_a_crowd_of_short_calls_needs_few_handles(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import engine
+from engine.driving import runs
+from engine.driving.loop import Driver
 
 DONE = '<update status="200">Done it.</update>'
 
@@ -41,6 +43,43 @@ def test_a_run_reads_edits_and_answers(db: engine.Database, tmp_path: Path, work
         (2, "set", "resolved", None),
         (2, "update", "resolved", None),
     ]
+
+
+def test_a_prompt_that_comes_when_the_driver_is_at_its_end_is_taken_up(db: engine.Database, tmp_path: Path) -> None:
+    """It was refused a driver, because there was one, and nobody looked for it any more."""
+    given: list[int] = []
+
+    def hear(event: engine.Event) -> None:
+        if event["type"] == "loop" and len(given) < 2:
+            with engine.open(db.path) as other:
+                given.append(other.start("And this", run="demo").loops)
+                with pytest.raises(engine.Conflict, match="another process drives it"):
+                    other.resume("demo")
+
+    assert db.run("Go", model=script(tmp_path, *[DONE] * 3), run="demo", on_event=hear).turns == 1
+    assert given == [2, 3]
+    assert [db.result("demo", loop).status for loop in (1, 2, 3)] == [200, 200, 200]
+
+
+@pytest.mark.parametrize(("stop_at", "statuses"), [("loop", [200, 100]), ("turn", [200, 102])])
+def test_a_stop_reaches_who_takes_up_the_prompts_that_came_at_the_end(
+    db: engine.Database, tmp_path: Path, stop_at: str, statuses: list[int]
+) -> None:
+    drivers: list[Driver] = []
+
+    def hear(event: engine.Event) -> None:
+        ended = db.value("select count(*) from loops where status = 200")
+        if event["type"] == "loop":
+            db.start("And this", run="demo")
+        if ended and event["type"] == stop_at:
+            drivers[0].stop()
+
+    db.start("Go", model=script(tmp_path, DONE, DONE), run="demo")
+    runs.drive(db, "demo", on_event=hear, on_driver=drivers.append)
+    assert len(drivers) == 1
+    assert [row["status"] for row in db.rows("select status from loop_list order by loop")] == statuses
+    db.resume("demo")
+    assert db.result("demo", 2).status == 200
 
 
 def test_usage_and_cost_are_summed_over_the_loop(db: engine.Database, tmp_path: Path) -> None:
