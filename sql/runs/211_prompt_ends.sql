@@ -12,7 +12,8 @@ where false;
 
 -- triggers
 
--- Abort the run where it works on this prompt, or is a child that has not begun; else take the prompt out of the line.
+-- Abort the run where it works on this prompt, or is a child that has not begun and has no other; else take the prompt
+-- out of the line.
 create trigger end_prompt__end
 instead of insert on end_prompt
 begin
@@ -31,7 +32,12 @@ begin
         and l.sequence = new.loop
         and (
             l.status = 102
-            or (l.status = 100 and r.status = 100 and exists (select 1 from children as c where c.run_id = r.id))
+            or (
+                l.status = 100
+                and r.status = 100
+                and exists (select 1 from children as c where c.run_id = r.id)
+                and not exists (select 1 from loops as o where o.run_id = r.id and o.status = 100 and o.id <> l.id)
+            )
         );
     update loops
     set status = 499, reason = coalesce(new.reason, 'aborted'), ended_at = now()
