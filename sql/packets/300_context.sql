@@ -156,13 +156,17 @@ join _context_texts as c on c.run_id = p.run_id and c.entry_id = p.entry_id;
 create view _prompt_stamps as
 select
     t.id as turn_id,
-    json_array(v.visibility, coalesce(v.content_id, e.content_id), f.value) as stamp
+    json_array(
+        v.visibility,
+        coalesce(v.content_id, e.content_id),
+        (select value from settings where name = 'prompt_figures')
+    ) as stamp
 from turns as t
-join settings as f on f.name = 'prompt_figures'
 join _run_paths as p
     on p.run_id = t.run_id and p.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id)
 join run_views as v on v.run_id = p.run_id and v.entry_id = p.entry_id
 join entries as e on e.id = p.entry_id
+join schemes as s on s.name = e.kind and s.model_visible
 where v.visibility <> 'archived' and v.state <> 'proposed';
 
 create view _packet_summary as
@@ -235,7 +239,13 @@ order by c.turn, c.entry_id;
 -- What these are made of, null where the run has no question. Most runs have none, and then no entry is read; a plugin may
 -- write a scheme in capitals.
 create view _unknown_stamps as
-select t.id as turn_id, json_array((select max(id) from events), l.chars_per_token) as stamp
+select
+    t.id as turn_id,
+    json_array(
+        (select max(id) from events),
+        l.chars_per_token,
+        (select group_concat(name || model_visible) from schemes where category = 'unknown')
+    ) as stamp
 from turns as t
 join loops as l on l.id = t.loop_id
 where exists (

@@ -331,3 +331,17 @@ def test_a_packet_of_remembered_rows_is_the_one_that_is_read_anew(changes: list[
                 db.insert("verb_set", run="demo", path=path, visibility=change)
             turn_id = db.value("select id from turns where phase = 'assembling'")
             assert [m.content for m in renderer.render(turn_id)] == [m.content for m in Renderer(db).render(turn_id)]
+
+
+def test_a_scheme_that_is_hidden_leaves_the_packet(tmp_path: Path) -> None:
+    model = script(tmp_path, '<set path="unknown://who">Who?</set>' + GO_ON, GO_ON, GO_ON, DONE)
+    texts = "select text from packet_texts where run = 'demo' and turn = ? and role = 'user'"
+    with engine.open(tmp_path / "t.db") as db:
+
+        def hide(event: dict[str, Any]) -> None:
+            if (event["type"], event.get("turn")) == ("command", 2):  # packet 3 is there by then
+                db.execute("update schemes set model_visible = 0 where name in ('unknown', 'prompt')")
+
+        db.run("Ask", run="demo", model=model, on_event=hide)
+        shown = [[part in db.value(texts, (turn,)) for part in ("<unknowns>", "<prompt mode")] for turn in (3, 4)]
+    assert shown == [[True, True], [False, False]]
