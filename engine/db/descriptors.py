@@ -28,6 +28,8 @@ MAKING = threading.Lock()
 if hasattr(os, "register_at_fork"):  # no process is forked with it held by a thread that is not there
     os.register_at_fork(before=MAKING.acquire, after_in_parent=MAKING.release, after_in_child=MAKING.release)
 
+_LOOKS = 3
+"""How often a descriptor is looked at before it counts as SQLite's."""
 _kept: dict[int, tuple[int, int]] = {}
 """Device and inode of descriptors that cannot be closed."""
 
@@ -82,11 +84,18 @@ def _let_go(kept: int) -> None:
 
 def _is_open_elsewhere(status: os.stat_result) -> bool:
     """Whether a file is open by a descriptor that was not opened here: another thread may be reading it."""
-    for name in os.listdir(_OWN):
-        with suppress(OSError):
-            if os.path.samestat(os.fstat(int(name)), status) and not _is_ours(int(name)):
-                return True
-    return False
+    return any(_is_foreign(int(name), status) for name in os.listdir(_OWN))
+
+
+def _is_foreign(descriptor: int, status: os.stat_result) -> bool:
+    """Whether a descriptor is of this file, and was not opened here.
+
+    Another thread may close its file between two looks, and the number goes to something else. SQLite keeps what it has.
+    """
+    try:
+        return all(os.path.samestat(os.fstat(descriptor), status) and not _is_ours(descriptor) for _ in range(_LOOKS))
+    except OSError:  # it was closed meanwhile
+        return False
 
 
 def _is_ours(descriptor: int) -> bool:

@@ -123,6 +123,22 @@ def test_other_databases_are_read(tmp_path: Path) -> None:
         assert file.read(16) == descriptors.MAGIC
 
 
+def test_a_number_that_another_file_gets_meanwhile_is_no_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "closed.db"
+    with closing(sqlite3.connect(place)) as connection:
+        connection.execute("create table t (x)")
+    reader, folder = descriptors.open_to_read(place), os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    is_ours = descriptors._is_ours
+
+    def look(descriptor: int) -> bool:
+        os.dup2(folder, reader)  # what a thread does that closes its file while another one opens a folder
+        return is_ours(descriptor)
+
+    monkeypatch.setattr(descriptors, "_is_ours", look)
+    for each in (descriptors.open_to_read(place), reader, folder):
+        os.close(each)
+
+
 def test_readers_do_not_take_each_other_for_users(tmp_path: Path) -> None:
     """Threads that read a database which nobody has open."""
     with closing(sqlite3.connect(tmp_path / "closed.db")) as connection:
