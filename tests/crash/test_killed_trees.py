@@ -60,7 +60,8 @@ def tree_of(case: Case) -> dict[str, Any]:
             "facts": [row for row in db.rows(facts) if not row["path"].startswith("prompt://")],
             "asked": db.rows(asked),
             "answers": db.rows(answers),
-            "leases": db.rows("select * from leases"),
+            # who is killed when a run has ended leaves its lease to whoever drives that run next
+            "leases": db.rows("select l.* from run_leases as l join open_prompts as o on o.run = l.run"),
             "files": files(case.root),
         }
 
