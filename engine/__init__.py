@@ -14,6 +14,7 @@ __all__ = [
     "EngineError",
     "Event",
     "FileChange",
+    "LeaseHeld",
     "LeaseLost",
     "NotFound",
     "Options",
@@ -38,7 +39,16 @@ if TYPE_CHECKING:
     from .db.opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
     from .db.registration import register
     from .effects.outputs import Output
-    from .errors import Conflict, EngineError, LeaseLost, NotFound, Overflow, PermissionDenied, ValidationError
+    from .errors import (
+        Conflict,
+        EngineError,
+        LeaseHeld,
+        LeaseLost,
+        NotFound,
+        Overflow,
+        PermissionDenied,
+        ValidationError,
+    )
     from .events import Event
     from .history.undone import FileChange, Undone
     from .tools.decorating import tool
@@ -52,6 +62,7 @@ else:  # a type checker would take any name for one that this function knows
         "errors": (
             "Conflict",
             "EngineError",
+            "LeaseHeld",
             "LeaseLost",
             "NotFound",
             "Overflow",

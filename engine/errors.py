@@ -49,8 +49,12 @@ class Conflict(EngineError):  # noqa: N818
     status: int = 409
 
 
+class LeaseHeld(Conflict):
+    """409: another process drives the run, so it was not driven here."""
+
+
 class LeaseLost(Conflict):
-    """409: another process drives the run."""
+    """409: another process has taken over a run that was driven here."""
 
 
 class Overflow(EngineError):  # noqa: N818

@@ -47,18 +47,16 @@ def drive(
     --keep-output. Where commands in the background were kept, exit when they have ended, unless `wait` is False.
     """
     from engine.driving import runs
-    from engine.errors import Conflict, EngineError, LeaseLost
+    from engine.errors import EngineError, LeaseHeld
 
     _quieten_libraries()
     _say_whose_key(db, run)
     with Interrupt() as interrupt, ending_with_an_error(db):
         try:
             _drive(db, run, interrupt, yolo=yolo, kept=kept)
-        except LeaseLost:
-            raise
-        except Conflict:
+        except LeaseHeld:
             status = loop and db.value(_STATUS, (run, loop))
-            if not status or (status in _OPEN and not db.value(_DRIVEN, (run,))):
+            if not status:
                 raise
             if status in _OPEN:
                 _print_result(db, runs.result(db, run, loop), as_json)
@@ -93,12 +91,20 @@ def drive(
 
 
 def _drive(db: Database, run: str, interrupt: Interrupt, *, yolo: bool, kept: KeptOutput | None) -> None:
+    """Drive `run`; raises `LeaseHeld` (409) while another process does."""
     from engine.driving import runs
+    from engine.errors import LeaseHeld
 
     with Narrator() as narrator:
         person = None if yolo else terminal()
         decide: OnProposal | None = AcceptAll(db) if yolo else Asker(db, interrupt, person) if person else None
-        runs.drive(db, run, on_event=narrator, on_proposal=decide, on_driver=interrupt.take, kept=kept)
+        while True:
+            try:
+                runs.drive(db, run, on_event=narrator, on_proposal=decide, on_driver=interrupt.take, kept=kept)
+                return
+            except LeaseHeld:
+                if interrupt.struck or db.value(_DRIVEN, (run,)):
+                    raise
 
 
 def _quieten_libraries() -> None:

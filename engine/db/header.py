@@ -13,6 +13,8 @@ from engine.schema.build import APPLICATION_ID, VERSION
 
 from .descriptors import MAGIC
 
+_TRIES = 3
+"""How often a file is opened that cannot be opened and yet is there: another process may have made it between the two."""
 _BESIDE = ("-wal", "-shm", "-journal")
 """What the names of the files end in that SQLite keeps beside a database."""
 
@@ -49,16 +51,19 @@ def _head(path: Path) -> bytes:
     """The first 100 bytes of a file, empty where there is none. It is SQLite's own layer that opens and closes it: closed by
     anything else, the file would lose the locks that this process has on it (`descriptors`).
     """
-    try:
-        file = apsw.VFSFile("", os.path.realpath(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    for tries_left in reversed(range(_TRIES)):
         try:
-            return file.xRead(100, 0)
-        finally:
-            file.xClose()
-    except apsw.Error as error:
-        if not path.exists():
-            return b""
-        raise EngineError(f"{path}: cannot be read; check its permissions", 403) from error
+            file = apsw.VFSFile("", os.path.realpath(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+            try:
+                return file.xRead(100, 0)
+            finally:
+                file.xClose()
+        except apsw.Error as error:
+            if not path.exists():
+                return b""
+            if not tries_left:
+                raise EngineError(f"{path}: cannot be read; check its permissions", 403) from error
+    raise AssertionError("the last try returns or raises")
 
 
 def _is_folder(path: Path) -> bool:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from engine.db.connections import MEMORY
-from engine.errors import Conflict
+from engine.errors import LeaseHeld
 from engine.waiting import Flag, Inbox
 
 from .loop import Driver
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 AtRest = Callable[[str], Sequence[str] | None]
 _LOOK_S = 0.1
 """How often the parent looks whether it is to stop, and a child whether another process has let go of its run."""
-_TAKEN = "select 1 from _leases_in_force as l join runs as r on r.id = l.run_id where r.alias = ?"
 
 
 class _Call:
@@ -109,9 +108,7 @@ class Children:
             try:
                 driver.drive()
                 return
-            except Conflict:
-                if not db.value(_TAKEN, (run,)):
-                    raise
+            except LeaseHeld:
                 self.stopping.wait(_LOOK_S)
             finally:
                 self._drivers.discard(driver)

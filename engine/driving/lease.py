@@ -7,7 +7,7 @@ import uuid
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from engine.errors import Conflict
+from engine.errors import Conflict, LeaseHeld
 from engine.waiting import Flag
 
 from . import identity, keeper
@@ -15,6 +15,7 @@ from . import identity, keeper
 if TYPE_CHECKING:
     from engine.db.database import Store
 
+_OTHER = "select 1 from run_leases where run = ? and token is not ?"
 _RELEASES = 6
 """How often a release is tried; each waits for others who write as long as any statement does."""
 
@@ -22,7 +23,7 @@ _RELEASES = 6
 class Lease:
     """A context manager inside which this process is the only driver of `run`; or what is between `claim` and `release`.
 
-    To claim it raises `Conflict` (409) while another process drives the run; a holder that is provably dead is replaced at
+    To claim it raises `LeaseHeld` (409) while another process drives the run; a holder that is provably dead is replaced at
     once. `stopped` is set when the run is aborted from outside or another process takes the lease.
     """
 
@@ -48,14 +49,23 @@ class Lease:
 
     def claim(self) -> None:
         """Claim the lease. `release` follows in any case: an interruption may come when it is claimed already."""
-        columns = {"holder": identity.this_process().to_json(), "replaces": self._token_of_the_dead()}
+        holder = identity.this_process().to_json()
         self._claimed = True
         try:
-            self.db.insert("claim_lease", run=self.run, token=self.token, **columns)
+            with self.db.transaction():  # until it is known why a claim was refused, no lease is given back
+                self._insert(holder, self._token_of_the_dead())
         except Conflict:
             self._claimed = False
             raise
         keeper.keep(self)
+
+    def _insert(self, holder: str, replaces: str | None) -> None:
+        try:
+            self.db.insert("claim_lease", run=self.run, token=self.token, holder=holder, replaces=replaces)
+        except Conflict as error:
+            if self.db.value(_OTHER, (self.run, replaces)):
+                raise LeaseHeld(error.message) from None
+            raise
 
     def release(self) -> None:
         """Give the lease back, where it was claimed."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from engine.behaviour.joining import join_threads
 from engine.effects import files, pages
 from engine.effects.perform import Performer
-from engine.errors import Conflict, EngineError, LeaseLost
+from engine.errors import EngineError, LeaseHeld, LeaseLost
 from engine.functions.limits import Stopped
 from engine.packets.rendering import Renderer
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _CHILD = "select 1 from children as c join runs as r on r.id = c.run_id where r.alias = ?"
 _DELEGATES = "select 1 from _delegating_runs where run = ?"
-_TAKEN = "select 1 from run_leases where run = ?"
 _GIVEN = "select exists (select 1 from open_prompts where run = ? and status = 100)"
 _FIRST_PROPOSAL = """
     select p.*
@@ -120,8 +119,8 @@ class Driver:
         """Drive the run until it ends, waits for a person, or is stopped.
 
         Steps inside the file share one transaction, which is committed before each step outside of it. Raises `Conflict`
-        (409) inside a transaction of the caller and while another process drives the run, `LeaseLost` (409) when another
-        process takes it over, and `EngineError` (500) when the file is removed or replaced.
+        (409) inside a transaction of the caller, `LeaseHeld` (409) while another process drives the run, `LeaseLost` (409)
+        when another process takes it over, and `EngineError` (500) when the file is removed or replaced.
         """
         self._drive()
         driver = self
@@ -132,10 +131,8 @@ class Driver:
                 driver.stop()
             try:
                 driver._drive()
-            except Conflict as error:
-                if not isinstance(error, LeaseLost) and self._db.value(_TAKEN, (self._run,)):
-                    return
-                raise
+            except LeaseHeld:  # whoever drives it looks for prompts as well
+                return
 
     def _drive(self) -> None:
         self._db.expect_no_transaction()

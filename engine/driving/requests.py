@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from engine.effects import files
 from engine.effects.perform import Performer
-from engine.errors import Conflict, error_for
+from engine.errors import LeaseHeld, error_for
 from engine.functions.compact import to_json
 from engine.functions.paths import path_scheme
 
@@ -127,9 +127,7 @@ def _claimed(db: Store, run: str, stack: ExitStack) -> Lease | None:
     stack.callback(lease.release)
     try:
         lease.claim()
-    except Conflict:
-        if not db.value("select 1 from run_leases where run = ?", (run,)):
-            raise
+    except LeaseHeld:
         return None
     return lease
 

@@ -24,7 +24,7 @@ import engine
 from engine.driving import identity
 from engine.driving.keeper import Keeper
 from engine.driving.lease import Lease
-from engine.errors import Conflict, LeaseLost
+from engine.errors import Conflict, LeaseHeld, LeaseLost
 
 ELSEWHERE = identity.ProcessIdentity("another boot", 1, "1", "another machine", "").to_json()
 
@@ -39,7 +39,7 @@ def test_a_second_driver_is_refused_while_the_first_is_there(tmp_path: Path) -> 
 
         def try_to_drive_too(event: dict[str, Any]) -> None:
             if event["type"] == "turn":
-                with engine.open(db.path) as other, pytest.raises(Conflict) as error:
+                with engine.open(db.path) as other, pytest.raises(LeaseHeld) as error:
                     other.resume("demo")
                 refused.append(str(error.value))
 

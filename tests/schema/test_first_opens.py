@@ -87,6 +87,20 @@ def test_processes_that_open_a_file_first_at_once_all_succeed(
     assert {each.name.split(".")[1] for each in tmp_path.iterdir()} == {"db"}
 
 
+class Appearing(type(Path())):  # type: ignore[misc]
+    """A path whose file another process makes between two looks at it."""
+
+    def exists(self) -> bool:
+        if not super().exists():
+            shutil.copy(self.with_suffix(".made"), self)
+        return True
+
+
+def test_a_file_that_is_made_between_two_looks_at_it_is_read(tmp_path: Path) -> None:
+    engine.open(tmp_path / "one.made").close()
+    check_header(Appearing(tmp_path / "one.db"))
+
+
 def line(opener: subprocess.Popen[str]) -> str:
     assert opener.stdout is not None
     return opener.stdout.readline().strip()
