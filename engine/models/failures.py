@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import TYPE_CHECKING
 
 from engine.config.secrets import masked
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from engine.models.providers import Endpoint
 
 _SHOWN = 300
+_TITLE = re.compile(r"<(title|h1)\b[^>]{0,200}>([^<]{1,300})</\1>", re.IGNORECASE)
+_PAGE = re.compile(r"\s*(<!doctype html|<html\b)", re.IGNORECASE)
 _OVERFLOW = re.compile(r"context.{0,60}(size|length|limit|window)", re.IGNORECASE | re.DOTALL)
 _OVERFLOW_OF_A_REJECTION = re.compile(
     r"context.{0,60}(size|length|limit|window)|token.{0,60}(limit|exceed)|too.{0,20}(long|large)"
@@ -124,10 +127,17 @@ def _detail(error: Exception, at: Endpoint) -> str:
     if isinstance(body, dict):
         inner = body.get("error", body)
         body = inner.get("message") if isinstance(inner, dict) else inner
-    text = " ".join(str(body or getattr(error, "message", "") or error or type(error).__name__).split())
+    text = str(body or getattr(error, "message", "") or error or type(error).__name__)
+    text = " ".join((_title(text) or text).split())
     user = at.url.rpartition("//")[2].rpartition("@")[0]
     query = at.url.partition("?")[2]
     values = [word.partition("=")[2] for word in query.split("&")]
     secrets = [user, user.partition(":")[2], query, *(value for value in values if len(value) >= _SHORTEST_KEY)]
     text = masked(text.replace(at.url, _shown(at)), at.key, *secrets)
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+def _title(text: str) -> str | None:
+    """What a page of HTML, which a gateway answers with, says that it is; None for any other text."""
+    found = _PAGE.match(text) and _TITLE.search(text, 0, 10_000)
+    return f"a page titled {unescape(found[2]).strip()!r}" if found else None

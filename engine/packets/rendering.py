@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine import texts
 from engine.driving.tally import Tally, tally_of
@@ -25,6 +25,9 @@ _Packets = dict[str, tuple[int, Message, list[str]]]
 _UNKNOWN_SIZE = {"usage": "", "free": "", "system": "", "system_share": ""}
 """What a section states as the size of the packet while that is measured: templates pad it to a fixed length."""
 
+_LOOP_STATE = "select loop_id, (select value from settings where name = 'prompt_figures') from turns where id = ?"
+"""The loop of a turn, and what may change the sections within it."""
+
 _MANY = 100
 """How many rows a section has to have before it is worth a second statement to read only what is new in it."""
 
@@ -39,6 +42,7 @@ class Renderer:
     def __init__(self, db: Store) -> None:
         self._db = db
         self._loop: int | None = None
+        self._loop_state: list[tuple[Any, ...]] = []
         self._sections: list[Row] = []
         self._sections_by_role: list[tuple[str, list[Row]]] = []
         # the statement that reads the stamps of all sections that have some, and the stamps that it gave last
@@ -181,9 +185,9 @@ class Renderer:
 
     def _read_loop(self, turn_id: int) -> None:
         """Learn the sections and the system text of the turn's loop, which stay the same for all of its turns."""
-        loop = self._db.value("select loop_id from turns where id = ?", (turn_id,))
-        if loop != self._loop:
-            self._loop, self._tally = loop, tally_of(self._db, turn_id)
+        state = self._db.tuples(_LOOP_STATE, (turn_id,))
+        if state != self._loop_state:
+            self._loop_state, self._loop, self._tally = state, state[0][0], tally_of(self._db, turn_id)
             self._system, self._known, self._stamped = {}, {}, {}
             self._sections = self._db.rows(
                 "select name, role, source, template, live, cached, stamps from _turn_sections where turn_id = ?",

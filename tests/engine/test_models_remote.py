@@ -215,6 +215,13 @@ def test_a_failure_has_its_category_and_hides_the_key(
     assert len(server.asked) == 1
 
 
+def test_a_page_of_a_gateway_is_told_by_its_title(server: Server) -> None:
+    server.answers = [failing(502, "<!DOCTYPE html><html><head>\n<title>502 Bad &amp; late</title></head><body>x</body>")]
+    with pytest.raises(ModelError, match="a page titled '502 Bad & late'; check the server") as caught:
+        resolve_model("openai/tiny").complete(request())
+    assert "<" not in str(caught.value)
+
+
 def test_retry_after_is_passed_on(server: Server) -> None:
     server.answers = [failing(429, "slow down", Retry_After="7")]
     with pytest.raises(ModelError) as caught:

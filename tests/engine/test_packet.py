@@ -183,11 +183,17 @@ def test_the_figures_of_the_budget_are_those_of_the_packet(
             assert figures["usage"] <= figures["ceiling"], "what does not fit is not sent"
 
 
-def test_the_figures_of_the_prompt_are_those_of_the_packet(db: engine.Database, tmp_path: Path) -> None:
-    db.execute("update settings set value = '1' where name = 'prompt_figures'")
+@pytest.mark.parametrize("first", [1, 2])
+def test_the_figures_of_the_prompt_are_those_of_the_packet(db: engine.Database, tmp_path: Path, first: int) -> None:
+    def ask_for_figures(event: dict[str, Any]) -> None:
+        if event["type"] == "turn":
+            db.execute("update settings set value = '1' where name = 'prompt_figures'")
+
+    if first == 1:
+        ask_for_figures({"type": "turn"})
     model = script(tmp_path, f"<set path='known://a'>{'x' * 300}</set>{GO_ON}", GO_ON, DONE)
-    assert db.run("Go", model=model, run="demo").status == 200
-    for row in db.rows("select sequence, context_tokens from turns"):
+    assert db.run("Go", model=model, run="demo", on_event=ask_for_figures).status == 200
+    for row in db.rows("select sequence, context_tokens from turns where sequence >= ?", (first,)):
         texts = db.rows("select text from packet_texts where turn = ? order by ordinal", (row["sequence"],))
         figures = budget(texts[-1]["text"])
         stated = f'<prompt mode="act" tokenUsage="{row["context_tokens"]}" tokensFree="{figures["free"]}"'
