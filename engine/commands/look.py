@@ -29,6 +29,8 @@ _FIGURES = {
     "ms model": "ms_model",
     "ms engine": "ms_engine",
 }
+_SPARED = ("ms engine", "strikes", "ms model", "commands")
+"""What a narrow terminal lacks of them first."""
 
 
 # The runs by tree: the latest tree first, in it each run before those below it.
@@ -127,12 +129,14 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
             # indented, so that no line of an answer looks like one of the screen's own
             for line in wrapped(text, line_width(), "", "  "):
                 typer.echo(line.rstrip())
+    day = about["created_at"].partition(" ")[0] + " "  # of that day, a time is enough
     if turns:
         print_text("")
         shown = [{short: turn[name] for short, name in _FIGURES.items()} for turn in turns]
         for figures in shown:
             figures["cost"] = cost_cell(figures["cost"])
-        print_table(shown, _FIGURES, "")
+            figures["began"] = figures["began"].removeprefix(day)
+        print_table(shown, _FIGURES, "", spared=_SPARED)
     if below:
         print_text("")
         shown = [{**row, "cost": cost_cell(row["cost"])} for row in below]
@@ -143,7 +147,8 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         )
     if decisions:
         print_text("")
-        print_table(decisions, ("decided", "turn", "decision", "decided_by", "kind", "target"), "")
+        shown = [{**row, "decided": row["decided"].removeprefix(day)} for row in decisions]
+        print_table(shown, ("decided", "turn", "decision", "decided_by", "kind", "target"), "")
 
 
 def log(

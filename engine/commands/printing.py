@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import typer
 
 from .drawing import drawn, drawn_json
-from .wrapping import wrapped
+from .wrapping import line_width, wrapped
 
 # In terminal cells: the widest column of a table, the last one excepted, and the gap between two columns.
 _WIDEST = 40
@@ -109,18 +109,34 @@ def print_json_text(text: str) -> None:
     typer.echo(drawn_json(text))
 
 
-def print_table(rows: Sequence[Mapping[str, Any]], columns: Iterable[str], empty: str) -> None:
-    """Print the named columns of `rows`, one row a line; where there are no rows, print `empty` on stderr."""
+def print_table(
+    rows: Sequence[Mapping[str, Any]], columns: Iterable[str], empty: str, *, spared: Sequence[str] = ()
+) -> None:
+    """Print the named columns of `rows`, one row a line; where there are no rows, print `empty` on stderr.
+
+    A terminal that is too narrow for all of them lacks those of `spared`, as many as it takes, the first one first.
+    """
     names = list(columns)
     if not rows:
         say(empty)
         return
+    if width := line_width():
+        for name in spared:
+            if _width(names, rows) > width:
+                names.remove(name)
     shown_rows = [{one_line(name): row[name] for name in names} for row in rows]
     heads = [one_line(name) for name in names]
     if sys.stdout.isatty():
         _print_rich(heads, shown_rows)
     else:
         _print_plain(heads, [[one_line(row[name], 1_000) for name in names] for row in rows])
+
+
+def _width(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> int:
+    """The width of a table whose last column is as narrow as it may be."""
+    *before, last = names
+    widths = (min(max(_cells(name), *(_cells(one_line(row[name], 400)) for row in rows)), _WIDEST) for name in before)
+    return sum(widths) + _GAP * len(before) + _cells(last)
 
 
 def _print_rich(names: list[str], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -136,7 +152,7 @@ def _print_rich(names: list[str], rows: Sequence[Mapping[str, Any]]) -> None:
     cells = [[Text(one_line(row[name], 400)) for name in names] for row in rows]
     widths = [max(len(name), *(line[i].cell_len for line in cells)) for i, name in enumerate(names)]
     widths = [min(width, _WIDEST) for width in widths[:-1]] + widths[-1:]
-    if sum(widths[:-1]) + _GAP * (len(names) - 1) + len(names[-1]) > console.width:
+    if _width(names, rows) > console.width:
         _print_blocks(names, rows, console.width)
         return
     left = max(len(names[-1]), console.width - sum(widths[:-1]) - _GAP * len(widths))

@@ -393,6 +393,17 @@ def test_show_tells_prompt_answer_and_figures(folder: Path) -> None:
     assert [turn["prompt_tokens"] for turn in told["timeline"]] == [900, None]
 
 
+def test_the_turns_of_a_run_fit_a_narrow_screen(folder: Path) -> None:
+    code, shown = on_terminal(folder, "show", columns=80)
+    lines = [re.sub(r"\x1b\[\d*m", "", line).rstrip() for line in shown.splitlines()]
+    heads = next(line for line in lines if line.startswith("turn"))
+    assert code == 0
+    assert heads.split()[:3] == ["turn", "began", "status"]
+    assert {"errors", "context", "in", "out", "cost"} <= {*heads.split()}
+    assert "ms engine" not in heads
+    assert all(len(line) <= 80 for line in lines)
+
+
 def test_no_text_draws_a_line_of_the_screen(tmp_path: Path) -> None:
     root = tmp_path / "folder"
     root.mkdir()
