@@ -216,7 +216,9 @@ def test_a_failure_has_its_category_and_hides_the_key(
 
 
 def test_a_page_of_a_gateway_is_told_by_its_title(server: Server) -> None:
-    server.answers = [failing(502, "<!DOCTYPE html><html><head>\n<title>502 Bad &amp; late</title></head><body>x</body>")]
+    server.answers = [
+        failing(502, "<!DOCTYPE html><html><head>\n<title>502 Bad &amp; late</title></head><body>x</body>")
+    ]
     with pytest.raises(ModelError, match="a page titled '502 Bad & late'; check the server") as caught:
         resolve_model("openai/tiny").complete(request())
     assert "<" not in str(caught.value)
