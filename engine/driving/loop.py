@@ -22,7 +22,7 @@ from engine.packets.rendering import Renderer
 from .dispatching import Dispatcher
 from .lease import Lease
 from .model_calls import ModelCalls
-from .preparing import prepare_loop, search_for_prompt
+from .preparing import prepare_turn, search_for_prompt
 from .progress import Progress, watched
 
 if TYPE_CHECKING:
@@ -221,8 +221,7 @@ class Driver:
             files.bring_pictures(self._db, step["turn_id"])
         if self._performer.jobs:
             self._db.insert("show_job_output", run_id=step["run_id"])
-        self._db.insert("prepare_packet", turn_id=step["turn_id"])
-        prepare_loop(self._db, step["turn_id"])
+        prepare_turn(self._db, step["turn_id"])
         self._renderer.offer(step["turn_id"], self._lease.token)
         self._model_calls.open(step["turn_id"])
 

@@ -17,11 +17,22 @@ _Found = tuple[str, dict[str, Any]]
 """A door, and what is inserted there."""
 
 
-def prepare_loop(db: Store, turn_id: int) -> None:
+def prepare_turn(db: Store, turn_id: int) -> None:
     """Do what `_preparations` says of a turn; of most it says nothing, and what it would need is not compiled."""
-    for _ in db.tuples("select what from _preparations where turn_id = ?", (turn_id,)):
-        for row in db.rows("select turn_id from _loops_without_rules where turn_id = ?", (turn_id,)):
-            db.insert("select_rules", **row)
+    for (what,) in db.tuples("select what from _preparations where turn_id = ? order by place", (turn_id,)):
+        _PREPARATIONS[what](db, turn_id)
+
+
+def _prepare_packet(db: Store, turn_id: int) -> None:
+    db.insert("prepare_packet", turn_id=turn_id)
+
+
+def _select_rules(db: Store, turn_id: int) -> None:
+    for row in db.rows("select turn_id from _loops_without_rules where turn_id = ?", (turn_id,)):
+        db.insert("select_rules", **row)
+
+
+_PREPARATIONS = {"packet": _prepare_packet, "rules": _select_rules}
 
 
 def search_for_prompt(db: Store, run: str, turn_id: int, lease: str) -> None:

@@ -240,8 +240,9 @@ class Renderer:
         return made
 
     def _layers(self, turn_id: int, section: Row) -> Section:
-        """A section whose rows are texts of layers."""
-        rows, file = self._section_rows(turn_id, section), f"sections/{section['template']}.j2"
+        """A section whose rows are texts of layers; one with stamps has none while its stamp is null."""
+        has_rows = not section["stamps"] or self._stamps[section["name"]] is not None
+        rows, file = self._section_rows(turn_id, section) if has_rows else [], f"sections/{section['template']}.j2"
         text = texts.template(file).render(section=section["name"], rows=rows)
         layers = [(row["layer"], row["source"], row["text"]) for row in rows]
         return Section(text, layers=layers, template=file)

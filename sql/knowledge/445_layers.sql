@@ -59,11 +59,11 @@ from (
 )
 order by place, source;
 
--- What the layers of a turn are made of: while it is the same, so are they.
+-- What the layers of a turn are made of: while it is the same, so are they. Null: there are none.
 create view _layer_stamps as
 select
     t.id as turn_id,
-    json_array(
+    nullif(json_array(
         (
             select group_concat(i.content_id)
             from _instruction_files as i
@@ -74,10 +74,12 @@ select
             from _skills as s
             where s.scope in ('project:' || r.project_id, 'global')
         ),
-        r.system_prompt
-    ) as stamp
+        r.system_prompt,
+        l.config ->> '$.task_prompt'
+    ), '[null,null,null,null]') as stamp
 from turns as t
-join runs as r on r.id = t.run_id;
+join runs as r on r.id = t.run_id
+join loops as l on l.id = t.loop_id;
 
 create view prompt_layers as
 -- The pieces of each system message as it was sent, in order: which layer each belongs to and which row of it, such as

@@ -12,10 +12,22 @@ create table if not exists _prepared_loops (
 
 -- views
 
--- Turns that may have rules to select for their packet. Few conditions, so that a file that has none neither pays for the
--- views that say more nor compiles them.
+-- Turns that may have something to do before their packet is read. Few conditions, so that a run without any of it neither
+-- pays for the doors and views that say more nor compiles them.
 create view _preparations as
-select id as turn_id, 'rules' as what
+select t.id as turn_id, 1 as place, 'packet' as what
+from turns as t
+where exists (select 1 from _skills)
+    or exists (select 1 from undone_edits)
+    or exists (
+        select 1
+        from loops as l
+        join runs as r on r.id = l.run_id
+        join models as m on m.alias = coalesce(l.model, r.model) and m.profile = 'compact'
+        where l.id = t.loop_id
+    )
+union all
+select id, 2, 'rules'
 from turns
 where exists (select 1 from rule_sets);
 

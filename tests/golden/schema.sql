@@ -1594,7 +1594,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _plan_states (run_id, entry_id, path, shown_path, content_id, visibility, turn, since, body, chars, fence, boxes, total, settled, status, next_line, title)
 -- view _plan_steps (run_id, entry_id, path, line, depth, number, parent, status, text)
 -- view _policy_rights (policy_id, right_text)
--- view _preparations (turn_id, what)
+-- view _preparations (turn_id, place, what)
 -- view _process_outputs (effect_id, channel, path, run_id, entry_id, body)
 -- view _process_paths (effect_id, run_id, path, channel)
 -- view _process_reports (effect_id, report)
