@@ -109,11 +109,14 @@ select
     turn,
     last_used_turn,
     is_task,
+    -- the envelope is named once: it is many terms, and each place where it stands is compiled
     case
-        when category in ('data', 'unknown') then envelope + summary_chars + 1
-        when is_task then summary_chars
-        when chars = 0 then envelope
-        else envelope + 2 + 2 * summary_chars - length(replace(summary, char(10), ''))
+        when category = 'prompt' and is_task then summary_chars
+        else envelope + case
+            when category in ('data', 'unknown') then summary_chars + 1
+            when chars = 0 then 0
+            else 2 + 2 * summary_chars - length(replace(summary, char(10), ''))
+        end
     end as summarized,
     case
         when chars = summary_chars then 0

@@ -206,6 +206,8 @@ sums as materialized (
         join _turn_steps as w on w.turn_id = t.id
         left join totals as s on +s.turn_id = t.id
         where t.phase <> 'judged' and t.phase = 'assembling'
+        -- the limit makes a row of figures: else each is compiled wherever it is used
+        limit -1
     )
 ),
 lines as materialized (
