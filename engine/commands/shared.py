@@ -103,7 +103,7 @@ def open_to_write(given: Path | None) -> Database:
     At a terminal a person is asked about a file that he does not know and that would act. A command that fails before it has
     changed anything leaves no new file.
     """
-    from engine.db.locate import database_to_write, make_folder, passed_over
+    from engine.db.locate import database_to_write, passed_over
     from engine.errors import Conflict, ValidationError
 
     from .printing import say, visible
@@ -112,14 +112,11 @@ def open_to_write(given: Path | None) -> Database:
     if given is None:
         for reason in passed_over(Path.cwd()):
             say(f"engine: {visible(reason)}; --db names a file to use", "yellow")
-    make_folder(path)
-    is_new = not path.exists()
     try:
         database = _open_known(path)
     except ValidationError as error:
         raise Conflict(error.message) from error
-    if is_new:
-        database.keep_if_used()
+    database.keep_if_used()
     if waiting := [str(row["name"]) for row in database.rows("select name from unconfirmed_settings")]:
         say(f"engine.toml: not counted until 'engine config --confirm': {visible(', '.join(waiting))}", "yellow")
     return database
@@ -132,7 +129,7 @@ def _open_known(path: Path) -> Database:
 
     trust = trusted(path) or False
     try:
-        return engine.open(path, trust=trust, config=True)
+        return _open_in_folder(path, trust)
     except ForeignFile as error:
         from .trust import agrees
 
@@ -140,6 +137,21 @@ def _open_known(path: Path) -> Database:
             raise
         know(path, trust, error.acts)
         return engine.open(path, trust=trust, config=True)
+
+
+def _open_in_folder(path: Path, trust: str | bool) -> Database:
+    import engine
+    from engine.db.locate import FOLDER, make_folder
+    from engine.errors import EngineError
+
+    while True:
+        make_folder(path)
+        try:
+            return engine.open(path, trust=trust, config=True)
+        except EngineError:
+            if path.parent.is_dir() or path.parent.name != FOLDER:
+                raise
+            # another command that fails has just removed the folder
 
 
 def use_keys(db: Database, key_from: Iterable[str] | None) -> None:

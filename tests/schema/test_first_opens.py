@@ -12,15 +12,18 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import apsw
 import pytest
 from campaign import CAMPAIGN
 from golden import GOLDEN, schema_dump
 
 import engine
 from engine.config.places import cache_folder
+from engine.db import connections
 from engine.db.header import check_header
 from engine.schema.build import installed
 from engine.schema.images import kept, kept_fingerprint
@@ -99,6 +102,51 @@ class Appearing(type(Path())):  # type: ignore[misc]
 def test_a_file_that_is_made_between_two_looks_at_it_is_read(tmp_path: Path) -> None:
     engine.open(tmp_path / "one.made").close()
     check_header(Appearing(tmp_path / "one.db"))
+
+
+def fail_with(db: engine.Database) -> None:
+    """What a command does with a file that it has made, where it fails."""
+    with suppress(ArithmeticError), db:
+        raise ArithmeticError
+
+
+def test_a_file_that_is_removed_while_it_is_opened_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "one.db"
+    first, connect = engine.open(path), connections._connected
+    first.keep_if_used()
+
+    def connect_in_time(name: str, flags: int) -> apsw.Connection:
+        connection = connect(name, flags)
+        if path.exists() and first.is_idle:
+            fail_with(first)  # between the opening of the file and the first look into it
+            assert not path.exists()
+        return connection
+
+    monkeypatch.setattr(connections, "_connected", connect_in_time)
+    with engine.open(path) as db:
+        db.start("Go", run="kept", model="scripted:none")
+    with engine.open(path, read_only=True) as db:
+        assert [run.run for run in db.runs()] == ["kept"]
+
+
+@pytest.mark.parametrize("other", ["has it open", "has written to it", "has made it"])
+def test_a_command_that_fails_removes_no_file_of_another(tmp_path: Path, other: str) -> None:
+    path = tmp_path / "one.db"
+    made = engine.open(path)
+    if other == "has made it":
+        made.close()
+        made = engine.open(path)
+    made.keep_if_used()
+    with engine.open(path) as db:
+        if other == "has it open":
+            fail_with(made)
+        elif other == "has written to it":
+            db.start("Go", run="kept", model="scripted:none")
+    if other != "has it open":
+        fail_with(made)
+    assert path.exists()
 
 
 def line(opener: subprocess.Popen[str]) -> str:
