@@ -108,7 +108,11 @@ def inspect(connection: apsw.Connection, build: Build | None = None) -> Standing
 
     Raises `Conflict` (409) for a file of another application, or one of a newer engine unless it is open for reading only.
     """
-    build = build or installed()
+    with connection:  # one look: another process may rebuild the file meanwhile
+        return _compared(connection, build or installed())
+
+
+def _compared(connection: apsw.Connection, build: Build) -> Standing:
     version = int(connection.pragma("user_version"))
     if version > build.version and connection.readonly("main"):
         return Standing(version, (), (), (), (), is_current=False)

@@ -12,9 +12,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -25,6 +26,7 @@ import engine
 from engine.config.places import cache_folder
 from engine.db import connections
 from engine.db.header import check_header
+from engine.schema import update
 from engine.schema.build import installed
 from engine.schema.images import kept, kept_fingerprint
 from engine.schema.objects import fingerprint
@@ -147,6 +149,27 @@ def test_a_command_that_fails_removes_no_file_of_another(tmp_path: Path, other: 
     if other != "has it open":
         fail_with(made)
     assert path.exists()
+
+
+def test_a_file_that_is_rebuilt_while_it_is_looked_at_is_seen_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, compare = tmp_path / "one.db", update.compare
+    engine.open(path).close()
+
+    def compare_slowly(*given: Any) -> Any:
+        with closing(apsw.Connection(str(path))) as other:  # another build notes its rules
+            other.execute("update engine_meta set value = 'another' where key = 'sources'")
+        return compare(*given)
+
+    with closing(apsw.Connection(str(path))) as keeps_the_log:
+        keeps_the_log.execute("select * from engine_meta").fetchall()
+        monkeypatch.setattr(update, "compare", compare_slowly)
+        with engine.open(path, read_only=True) as db:
+            assert db.differs is None
+        monkeypatch.undo()
+        with engine.open(path, read_only=True) as db:
+            assert db.differs is not None
 
 
 def line(opener: subprocess.Popen[str]) -> str:
