@@ -116,9 +116,7 @@ def _make(path: Path, *, private: bool) -> bool:
 
 def connect_to_read(path: Path, clock: Clock) -> apsw.Connection:
     """A connection that only reads the file at `path`, whichever build made it; raises `NotFound` (404) without a file."""
-    if not path.exists():
-        raise NotFound(f"{path}: there is no such file")
-    connection = _connected(str(path), apsw.SQLITE_OPEN_READONLY)
+    connection = _existing(path)
     try:
         connection.execute("select 1 from sqlite_schema").fetchall()
     except (apsw.CantOpenError, apsw.ReadOnlyError):
@@ -137,6 +135,19 @@ def connect_to_read(path: Path, clock: Clock) -> apsw.Connection:
     register(connection, clock)
     connection.execute("pragma query_only = on").fetchall()
     return connection
+
+
+def _existing(path: Path) -> apsw.Connection:
+    """A connection that only reads; other processes may make and remove the file meanwhile."""
+    for tries_left in reversed(range(_TRIES)):
+        if not path.exists():
+            raise NotFound(f"{path}: there is no such file")
+        try:
+            return _connected(str(path), apsw.SQLITE_OPEN_READONLY)
+        except apsw.CantOpenError:
+            if not tries_left:
+                raise
+    raise AssertionError("the last try returns or raises")
 
 
 def connect_beside(path: Path, clock: Clock, rights: Rights) -> apsw.Connection:

@@ -25,6 +25,7 @@ from golden import GOLDEN, schema_dump
 import engine
 from engine.config.places import cache_folder
 from engine.db import connections
+from engine.db.connections import connect_to_read
 from engine.db.header import check_header
 from engine.schema import update
 from engine.schema.build import installed
@@ -101,6 +102,15 @@ class Appearing(type(Path())):  # type: ignore[misc]
         return True
 
 
+class Disappearing(type(Path())):  # type: ignore[misc]
+    """A path whose file another process removes between two looks at it."""
+
+    def exists(self) -> bool:
+        there = super().exists()
+        self.unlink(missing_ok=True)
+        return bool(there)
+
+
 def test_a_file_that_is_made_between_two_looks_at_it_is_read(tmp_path: Path) -> None:
     engine.open(tmp_path / "one.made").close()
     check_header(Appearing(tmp_path / "one.db"))
@@ -131,6 +141,12 @@ def test_a_file_that_is_removed_while_it_is_opened_is_made_again(
         db.start("Go", run="kept", model="scripted:none")
     with engine.open(path, read_only=True) as db:
         assert [run.run for run in db.runs()] == ["kept"]
+
+
+def test_a_file_that_is_removed_before_it_is_read_is_missing(tmp_path: Path) -> None:
+    engine.open(tmp_path / "one.db").close()
+    with pytest.raises(engine.NotFound, match="there is no such file"):
+        connect_to_read(Disappearing(tmp_path / "one.db"), int)
 
 
 @pytest.mark.parametrize("other", ["has it open", "has written to it", "has made it"])
