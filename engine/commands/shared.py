@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,8 @@ from .completing import complete_key_source, complete_run
 
 if TYPE_CHECKING:
     from engine.api import Database
+
+_TRIES = 3
 
 DbOption = Annotated[
     Path | None,
@@ -140,18 +143,19 @@ def _open_known(path: Path) -> Database:
 
 
 def _open_in_folder(path: Path, trust: str | bool) -> Database:
+    """Open the database, with its folder, which another command that fails may remove meanwhile."""
     import engine
-    from engine.db.locate import FOLDER, make_folder
+    from engine.db.locate import make_folder
     from engine.errors import EngineError
 
-    while True:
+    for tries_left in reversed(range(_TRIES)):
         make_folder(path)
         try:
             return engine.open(path, trust=trust, config=True)
         except EngineError:
-            if path.parent.is_dir() or path.parent.name != FOLDER:
+            if os.path.lexists(path.parent) or not tries_left:
                 raise
-            # another command that fails has just removed the folder
+    raise AssertionError("the last try returns or raises")
 
 
 def use_keys(db: Database, key_from: Iterable[str] | None) -> None:

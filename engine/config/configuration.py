@@ -84,9 +84,8 @@ def change(layer: Layer, folder: Path, values: Mapping[str, str | int | float | 
     """
     place = place_of(layer, folder)
     try:
-        with own_lock(
-            place_of("user", folder)
-        ):  # of what two processes change at once nothing is lost, in neither file
+        # one lock for both: of what two processes change at once nothing is lost
+        with own_lock(place_of("user", folder)):
             text = toml_files.changed(toml_files.read_file(place), place, values)
             if layer == "project":
                 toml_files.write_file(place, text)

@@ -123,16 +123,8 @@ class Store:
                     self.close()
                     raise
             else:
-                self.connection = connect_to_write(
-                    self.path,
-                    clock,
-                    synchronous,
-                    trust,
-                    self.rights,
-                    private=config,
-                    admit=admit,
-                    on_made=self._note_made,
-                )
+                more: dict[str, Any] = {"private": config, "admit": admit, "on_made": self._note_made}
+                self.connection = connect_to_write(self.path, clock, synchronous, trust, self.rights, **more)
         self.identity = identity(self.place)
         if not read_only:
             self._configure()

@@ -23,8 +23,9 @@ from campaign import CAMPAIGN
 from golden import GOLDEN, schema_dump
 
 import engine
+from engine.commands.shared import open_to_write
 from engine.config.places import cache_folder
-from engine.db import connections
+from engine.db import connections, locate
 from engine.db.connections import connect_to_read
 from engine.db.header import check_header
 from engine.schema import update
@@ -141,6 +142,23 @@ def test_a_file_that_is_removed_while_it_is_opened_is_made_again(
         db.start("Go", run="kept", model="scripted:none")
     with engine.open(path, read_only=True) as db:
         assert [run.run for run in db.runs()] == ["kept"]
+
+
+def test_a_folder_that_a_command_that_fails_removes_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, path, removed = locate.make_folder, tmp_path / ".engine" / "engine.db", list[Path]()
+
+    def make_in_vain(place: Path) -> None:
+        make(place)
+        if not removed:
+            shutil.rmtree(place.parent)
+            removed.append(place)
+
+    monkeypatch.setattr(locate, "make_folder", make_in_vain)
+    with open_to_write(path) as db:
+        db.start("Go", run="kept", model="scripted:none")
+    assert path.with_name(".gitignore").exists()
 
 
 def test_a_file_that_is_removed_before_it_is_read_is_missing(tmp_path: Path) -> None:
