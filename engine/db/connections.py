@@ -46,16 +46,17 @@ def connect_to_write(
     *,
     private: bool = False,
     admit: schemas.Admit | None = None,
-    on_made: Callable[[], None] | None = None,
+    on_made: Callable[[int], None] | None = None,
 ) -> apsw.Connection:
     """A connection that writes to the file at `path`, which is created or brought up to date with this build first.
 
     With `private`, and in a folder `.engine`, a new file has mode 0600. `admit` raises where the file must not be written,
-    by default where this user does not know it and it would act (`known_files`). `on_made` is called where it was made here.
+    by default where this user does not know it and it would act (`known_files`). `on_made` gets the version of the
+    data of a file that was made here, as it was before anybody else has written to it.
     """
     if admit is None and trust is not True and str(path) != MEMORY:
         admit = partial(known_files.admit, path=path)
-    connection, made = _held(path, private=private or path.parent.name == FOLDER)
+    connection, made = _held(path, private=private or path.parent.name == FOLDER, measured=on_made is not None)
     try:
         if str(path) == MEMORY:
             installed().fresh.copy_to(connection)
@@ -73,18 +74,19 @@ def connect_to_write(
     except BaseException:
         connection.close()
         raise
-    if made and on_made is not None:
-        on_made()
+    if made is not None and on_made is not None:
+        on_made(made)
     return connection
 
 
-def _held(path: Path, *, private: bool) -> tuple[apsw.Connection, bool]:
-    """A connection to the file that has the name once it was read, and whether that file was made here.
+def _held(path: Path, *, private: bool, measured: bool) -> tuple[apsw.Connection, int | None]:
+    """A connection to the file that has the name once it was read; if `measured`, of one that was made here also the version
+    of its data as long as nobody else has written to it, else None.
 
     Who opens a file that another process is about to remove (`remove_as_made`) waits for that, and opens the next one.
     """
     for tries_left in reversed(range(_TRIES)):
-        made = str(path) != MEMORY and not path.exists() and _make(path, private=private)
+        made = None if str(path) == MEMORY or path.exists() else _make(path, private=private)
         logged, named = bool(log_size(path)), identity(path)
         connection = _connected(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         # a file that is refused is left as it was: its log, which may be that of another database, is not written into it
@@ -92,26 +94,30 @@ def _held(path: Path, *, private: bool) -> tuple[apsw.Connection, bool]:
         try:
             connection.set_busy_timeout(OPENING_TIMEOUT_MS)
             connection.execute("pragma schema_version").fetchall()
+            version, found = version_and_content(connection) if made and measured else (0, None)
         except BaseException:
             connection.close()
             raise
         if named is None or identity(path) == named or not tries_left:
-            return connection, made
+            return connection, version if made and found == made else None
         connection.close()
     raise AssertionError("the last try returns or raises")
 
 
-def _make(path: Path, *, private: bool) -> bool:
-    """Make a new file, which this user knows; False where that fails. Then SQLite makes it when it is opened."""
+def _make(path: Path, *, private: bool) -> str | None:
+    """Make a new file, which this user knows; returns what it holds, as the digest that `version_and_content` gives.
+
+    None where that fails; then SQLite makes it when it is opened.
+    """
     mark = known_files.new_mark()
     if installed().fresh.write(path, mark, private=private):
         known_files.note_new(path, mark)
-        return True
+        return _digest(installed().fresh.marked(mark))
     if private:
         with suppress(OSError), MAKING:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-            return True
-    return False
+            return _digest(b"")
+    return None
 
 
 def connect_to_read(path: Path, clock: Clock) -> apsw.Connection:
@@ -164,13 +170,21 @@ def remove_empty_log(path: Path) -> None:
             connection.execute("pragma schema_version").fetchall()
 
 
-def content(connection: apsw.Connection) -> str:
-    """The SHA-256 (hex) of what a file holds, without its header, which changes with the mode of its log."""
-    return hashlib.sha256(memoryview(connection.serialize("main"))[_HEADER_BYTES:]).hexdigest()
+def version_and_content(connection: apsw.Connection) -> tuple[int, str]:
+    """The version of the data of a file, which changes when another connection writes, and the digest of what it holds."""
+    with connection:
+        version = int(connection.pragma("data_version"))
+        found = _digest(connection.serialize("main") or b"")
+    return version, found
+
+
+def _digest(image: bytes) -> str:
+    """The SHA-256 (hex) of a file without its header, which changes with the mode of its log."""
+    return hashlib.sha256(memoryview(image)[_HEADER_BYTES:]).hexdigest()
 
 
 def remove_as_made(path: Path, as_made: str) -> None:
-    """Remove a file that holds what it held when `content` was `as_made`, and that nobody has open.
+    """Remove a file of which what it holds has the digest `as_made`, and that nobody has open.
 
     Who opens it meanwhile waits for that, and sees that it is gone (`_held`).
     """
@@ -179,7 +193,7 @@ def remove_as_made(path: Path, as_made: str) -> None:
         connection.execute("pragma locking_mode = exclusive").fetchall()
         # to leave the mode of a log takes a lock that excludes everybody, and is kept; no journal is left beside the file
         connection.execute("pragma journal_mode = memory").fetchall()
-        if content(connection) != as_made:
+        if _digest(connection.serialize("main") or b"") != as_made:
             return
         path.unlink()
     remove_folder(path)

@@ -27,11 +27,11 @@ from .connections import (
     MEMORY,
     connect_to_read,
     connect_to_write,
-    content,
     has_log,
     is_name,
     remove_as_made,
     remove_empty_log,
+    version_and_content,
 )
 from .header import check_header
 from .lines import Line, line_for
@@ -74,8 +74,8 @@ class Store:
     """What `trust` has to be for these, unless it is True."""
     connection: apsw.Connection
     """What the methods below use; called directly, it raises errors of apsw."""
-    _was_made = False
-    """Whether the file was made when it was opened."""
+    _made_at: int | None = None
+    """Of a file that was made when it was opened: the version of its data as long as nobody else has written to it."""
     _as_made: str | None = None
     """Of a file that is not kept where nothing is committed to it: what it held when that began."""
     _drivers = 0
@@ -123,7 +123,11 @@ class Store:
                     self.close()
                     raise
             else:
-                more: dict[str, Any] = {"private": config, "admit": admit, "on_made": self._note_made}
+                more: dict[str, Any] = {
+                    "private": config,
+                    "admit": admit,
+                    "on_made": self._note_made if config else None,
+                }
                 self.connection = connect_to_write(self.path, clock, synchronous, trust, self.rights, **more)
         self.identity = identity(self.place)
         if not read_only:
@@ -306,13 +310,16 @@ class Store:
             self._leaves_log = True
             remove_empty_log(self.path)
 
-    def _note_made(self) -> None:
-        self._was_made = True
+    def _note_made(self, version: int) -> None:
+        self._made_at = version
 
     def keep_if_used(self) -> None:
-        """Remove the file, if it was made just now, at the end of a `with` that fails and has committed nothing to it."""
-        if self._was_made:
-            self._as_made = content(self.connection)
+        """Remove a file, if it was made just now, and with `config`, at the end of a `with` that fails and has committed
+        nothing to it.
+        """
+        if self._made_at is not None:
+            version, found = version_and_content(self.connection)
+            self._as_made = found if version == self._made_at else None
 
     def __enter__(self) -> Self:
         return self

@@ -127,7 +127,7 @@ def test_a_file_that_is_removed_while_it_is_opened_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "one.db"
-    first, connect = engine.open(path), connections._connected
+    first, connect = engine.open(path, config=True), connections._connected
     first.keep_if_used()
 
     def connect_in_time(name: str, flags: int) -> apsw.Connection:
@@ -167,13 +167,16 @@ def test_a_file_that_is_removed_before_it_is_read_is_missing(tmp_path: Path) -> 
         connect_to_read(Disappearing(tmp_path / "one.db"), int)
 
 
-@pytest.mark.parametrize("other", ["has it open", "has written to it", "has made it"])
+@pytest.mark.parametrize("other", ["has it open", "has written to it", "has made it", "was first"])
 def test_a_command_that_fails_removes_no_file_of_another(tmp_path: Path, other: str) -> None:
     path = tmp_path / "one.db"
-    made = engine.open(path)
+    made = engine.open(path, config=True)
     if other == "has made it":
         made.close()
-        made = engine.open(path)
+        made = engine.open(path, config=True)
+    elif other == "was first":
+        with engine.open(path) as db:
+            db.start("Go", run="kept", model="scripted:none")
     made.keep_if_used()
     with engine.open(path) as db:
         if other == "has it open":
