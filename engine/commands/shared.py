@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,8 @@ from .completing import complete_key_source, complete_run
 
 if TYPE_CHECKING:
     from engine.api import Database
+
+_TRIES = 3
 
 DbOption = Annotated[
     Path | None,
@@ -103,7 +106,7 @@ def open_to_write(given: Path | None) -> Database:
     At a terminal a person is asked about a file that he does not know and that would act. A command that fails before it has
     changed anything leaves no new file.
     """
-    from engine.db.locate import database_to_write, make_folder, passed_over
+    from engine.db.locate import database_to_write, passed_over
     from engine.errors import Conflict, ValidationError
 
     from .printing import say, visible
@@ -112,14 +115,11 @@ def open_to_write(given: Path | None) -> Database:
     if given is None:
         for reason in passed_over(Path.cwd()):
             say(f"engine: {visible(reason)}; --db names a file to use", "yellow")
-    make_folder(path)
-    is_new = not path.exists()
     try:
         database = _open_known(path)
     except ValidationError as error:
         raise Conflict(error.message) from error
-    if is_new:
-        database.keep_if_used()
+    database.keep_if_used()
     if waiting := [str(row["name"]) for row in database.rows("select name from unconfirmed_settings")]:
         say(f"engine.toml: not counted until 'engine config --confirm': {visible(', '.join(waiting))}", "yellow")
     return database
@@ -132,7 +132,7 @@ def _open_known(path: Path) -> Database:
 
     trust = trusted(path) or False
     try:
-        return engine.open(path, trust=trust, config=True)
+        return _open_in_folder(path, trust)
     except ForeignFile as error:
         from .trust import agrees
 
@@ -140,6 +140,22 @@ def _open_known(path: Path) -> Database:
             raise
         know(path, trust, error.acts)
         return engine.open(path, trust=trust, config=True)
+
+
+def _open_in_folder(path: Path, trust: str | bool) -> Database:
+    """Open the database, with its folder, which another command that fails may remove meanwhile."""
+    import engine
+    from engine.db.locate import make_folder
+    from engine.errors import EngineError
+
+    for tries_left in reversed(range(_TRIES)):
+        make_folder(path)
+        try:
+            return engine.open(path, trust=trust, config=True)
+        except EngineError:
+            if os.path.lexists(path.parent) or not tries_left:
+                raise
+    raise AssertionError("the last try returns or raises")
 
 
 def use_keys(db: Database, key_from: Iterable[str] | None) -> None:

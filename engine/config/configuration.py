@@ -83,15 +83,18 @@ def change(layer: Layer, folder: Path, values: Mapping[str, str | int | float | 
     Raises `ValidationError` (400) for a file that is not understood, `EngineError` (500) where it cannot be written.
     """
     place = place_of(layer, folder)
-    if layer == "project":
-        toml_files.write_file(place, toml_files.changed(toml_files.read_file(place), place, values))
-        confirm(folder, values)
-        return
     try:
-        with own_lock(place):
-            write_own(place, toml_files.changed(toml_files.read_file(place), place, values).encode())
+        # one lock for both: of what two processes change at once nothing is lost
+        with own_lock(place_of("user", folder)):
+            text = toml_files.changed(toml_files.read_file(place), place, values)
+            if layer == "project":
+                toml_files.write_file(place, text)
+            else:
+                write_own(place, text.encode())
     except OSError as error:
         raise EngineError(f"{place}: cannot be written ({error.strerror or error}); nothing was changed") from None
+    if layer == "project":
+        confirm(folder, values)
 
 
 def confirm(folder: Path, names: Iterable[str]) -> None:

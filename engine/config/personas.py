@@ -42,15 +42,16 @@ def add(db: Store, file: Path, name: str | None = None) -> str:
 
 def remove(db: Store, name: str) -> None:
     """Remove a persona; raises `NotFound` (404) where there is none, `Conflict` (409) for the engine's or a run's."""
-    origin = db.value("select origin from personas where name = ?", (name,))
-    if origin is None:
-        raise NotFound(f"persona {name!r}: there is none of that name; 'engine personas list' lists them")
-    if origin == "engine":
-        raise Conflict(f"persona {name!r}: comes with the engine and stays")
-    if runs := db.rows("select alias from runs where persona = ? order by id limit 3", (name,)):
-        named = ", ".join(row["alias"] for row in runs)
-        raise Conflict(f"persona {name!r}: runs have it, such as {named}; 'engine purge' removes a run")
-    db.execute("delete from personas where name = ?", (name,))
+    with db.transaction():
+        origin = db.value("select origin from personas where name = ?", (name,))
+        if origin is None:
+            raise NotFound(f"persona {name!r}: there is none of that name; 'engine personas list' lists them")
+        if origin == "engine":
+            raise Conflict(f"persona {name!r}: comes with the engine and stays")
+        if runs := db.rows("select alias from runs where persona = ? order by id limit 3", (name,)):
+            named = ", ".join(row["alias"] for row in runs)
+            raise Conflict(f"persona {name!r}: runs have it, such as {named}; 'engine purge' removes a run")
+        db.execute("delete from personas where name = ?", (name,))
 
 
 def _read(file: Path) -> str:

@@ -5,11 +5,13 @@ What a person wrote stays as it is: comments, order and blank lines.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from engine.db.descriptors import open_to_read
@@ -34,7 +36,7 @@ def read_file(place: Path) -> str:
     except UnicodeDecodeError:
         raise ValidationError(f"{place}: is not UTF-8") from None
     except OSError as error:
-        why = "is a symbolic link" if os.path.islink(place) else f"cannot be read ({error.strerror})"
+        why = "is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read ({error.strerror})"
         raise ValidationError(f"{place}: {why}") from None
 
 
@@ -125,7 +127,9 @@ def write_file(place: Path, text: str) -> None:
     """Replace a file atomically; its mode stays. Raises `EngineError` (500) where it cannot be written."""
     temporary = place.with_name(f".{place.name}.{os.getpid()}-{os.urandom(4).hex()}")
     try:
-        mode = place.stat().st_mode & 0o777 if place.exists() else 0o666
+        mode = 0o666
+        with suppress(FileNotFoundError):
+            mode = place.stat().st_mode & 0o777
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             with open(os.open(temporary, flags, mode), "wb") as file:

@@ -91,7 +91,7 @@ class ClearErrors:
             case apsw.CorruptError():
                 said = f"is damaged ({error}); restore a copy, or save what is left with '.recover'"
                 return EngineError(f"{self.file}: {said}")
-            case apsw.BusyError() | apsw.LockedError():
+            case apsw.BusyError() | apsw.LockedError() | apsw.ProtocolError():  # all of them waited
                 return Conflict(f"{self.file}: is locked by another process; wait for it or stop it")
             case apsw.ReadOnlyError() | apsw.PermissionsError():
                 said = "cannot be written; check the permissions of the file and its folder"

@@ -23,10 +23,18 @@ from engine.schema.objects import Object
 from engine.trust.rights import Rights
 
 from .clear_errors import ClearErrors
-from .connections import MEMORY, connect_to_read, connect_to_write, has_log, is_name, log_size, remove_empty_log
+from .connections import (
+    MEMORY,
+    connect_to_read,
+    connect_to_write,
+    has_log,
+    is_name,
+    remove_as_made,
+    remove_empty_log,
+    version_and_content,
+)
 from .header import check_header
 from .lines import Line, line_for
-from .locate import remove
 from .onlooker import Onlooker
 from .own_files import identity
 from .registration import Clock
@@ -66,8 +74,10 @@ class Store:
     """What `trust` has to be for these, unless it is True."""
     connection: apsw.Connection
     """What the methods below use; called directly, it raises errors of apsw."""
-    _empty_log: int | None = None
-    """Of a file that is not kept where nothing is committed to it: the size of its log when that began, in bytes."""
+    _made_at: int | None = None
+    """Of a file that was made when it was opened: the version of its data as long as nobody else has written to it."""
+    _as_made: str | None = None
+    """Of a file that is not kept where nothing is committed to it: what it held when that began."""
     _drivers = 0
     """How many drivers drive runs through this connection."""
 
@@ -113,9 +123,12 @@ class Store:
                     self.close()
                     raise
             else:
-                self.connection = connect_to_write(
-                    self.path, clock, synchronous, trust, self.rights, private=config, admit=admit
-                )
+                more: dict[str, Any] = {
+                    "private": config,
+                    "admit": admit,
+                    "on_made": self._note_made if config else None,
+                }
+                self.connection = connect_to_write(self.path, clock, synchronous, trust, self.rights, **more)
         self.identity = identity(self.place)
         if not read_only:
             self._configure()
@@ -297,21 +310,24 @@ class Store:
             self._leaves_log = True
             remove_empty_log(self.path)
 
-    def keep_if_used(self) -> None:
-        """Remove the file, which was made just now, at the end of a `with` that fails and has committed nothing to it."""
-        self._empty_log = log_size(self.path) or 0
+    def _note_made(self, version: int) -> None:
+        self._made_at = version
 
-    def _is_unused(self) -> bool:
-        return self._empty_log is not None and (log_size(self.path) or 0) == self._empty_log
+    def keep_if_used(self) -> None:
+        """Remove a file, if it was made just now, and with `config`, at the end of a `with` that fails and has committed
+        nothing to it.
+        """
+        if self._made_at is not None:
+            version, found = version_and_content(self.connection)
+            self._as_made = found if version == self._made_at else None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        unused = exception[0] is not None and self._is_unused()
         self.close()
-        if unused and log_size(self.path) is None:  # nobody else has it open
-            remove(self.path)
+        if exception[0] is not None and self._as_made is not None:
+            remove_as_made(self.path, self._as_made)
 
 
 __all__ = ["Bindings", "Row", "Store"]

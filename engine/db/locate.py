@@ -94,10 +94,9 @@ def database_to_write(given: Path | None, start: Path) -> Path:
     return given or find_database(start) or start.absolute() / FOLDER / FILE
 
 
-def remove(path: Path) -> None:
-    """Remove a closed database that holds nothing, and its folder `.engine` where nothing else is in it."""
+def remove_folder(path: Path) -> None:
+    """Remove the folder `.engine` of a database that is gone, where nothing else is in it."""
     with suppress(OSError):
-        path.unlink()
         if path.parent.name == FOLDER and [each.name for each in path.parent.iterdir()] == [".gitignore"]:
             (path.parent / ".gitignore").unlink()
             path.parent.rmdir()

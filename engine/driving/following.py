@@ -23,14 +23,14 @@ _POLL_S = 0.05
 _FIRST = "select id from events where run_id = (select id from runs where alias = ?) order by id limit 1"
 """One look over the events before the run: `run_progress` looks at those that it is asked for once for each type."""
 _GOES_ON = "select exists (select 1 from open_prompts where run = ?)"
-_STORED = "select * from run_progress where run = ? and event_id > ? order by event_id"
+_STORED = "select * from run_progress where run = ? and event_id > ? and event_id <= ? order by event_id"
 _ANSWERED = """
     select ev.id, t.sequence as turn, x.prose
     from events as ev
     join runs as r on r.id = ev.run_id
     join turns as t on t.id = ev.turn_id
     join _response_prose as x on x.turn_id = t.id
-    where ev.kind = 'turn.answered' and r.alias = ? and ev.id > ?
+    where ev.kind = 'turn.answered' and r.alias = ? and ev.id > ? and ev.id <= ?
     order by ev.id
 """
 
@@ -60,8 +60,8 @@ class Follower:
             raise EngineError(f"{self._db.path}: was removed or replaced while run {self._run} was followed")
         if self._db.in_transaction:
             raise Conflict(f"{self._db.path}: a run is not followed inside a transaction; commit first")
-        self._seen = self._newest()
         goes_on = self._db.value(_GOES_ON, (self._run,))  # first: what was written before the end is read below
+        self._seen = self._newest()  # what is written from here on is read by the next call, all of it
         told = sorted([*self._stored(), *self._answered()], key=lambda event: event["id"])
         self._last = max([self._last, *(event["id"] for event in told)])
         self.ended = not goes_on
@@ -71,15 +71,17 @@ class Follower:
         return int(self._db.value("select coalesce(max(id), 0) from events"))
 
     def _stored(self) -> list[Event]:
-        return [stored_event(row) for row in self._db.rows(_STORED, (self._run, self._last))]
+        return [stored_event(row) for row in self._db.rows(_STORED, (self._run, self._last, self._seen))]
 
     def _answered(self) -> Iterator[Event]:
-        for row in self._db.rows(_ANSWERED, (self._run, self._last)):
+        for row in self._db.rows(_ANSWERED, (self._run, self._last, self._seen)):
             yield from self._teller.more(row["turn"], row["prose"], row["id"])
 
     def _arriving(self) -> list[Event]:
         answer = arriving(self._db.place, self._run)
-        return [] if answer is None else [*self._teller.more(answer.turn, answer.prose(self._tools), self._last)]
+        if answer is None or self._newest() != self._seen:  # what was stored before this answer comes first
+            return []
+        return [*self._teller.more(answer.turn, answer.prose(self._tools), self._last)]
 
 
 def follow(db: Store, run: str, after: int) -> Iterator[Event]:

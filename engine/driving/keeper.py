@@ -52,14 +52,16 @@ class Keeper:
 
     def keep(self) -> None:
         """Keep the leases until `stop`, or until none is left: who gave the last one back may have been interrupted."""
-        if self._going.acquire(timeout=_POLL_S):
-            return  # to open the file takes as long as some turns
-        try:
-            self._poll()
-        except (apsw.CantOpenError, apsw.IOError):
-            if not all(lease.db.moved() for lease in [*self._leases.values()]):
-                raise
-            # the file was removed: the driver notices it too, and raises
+        # not at once: to open the file takes as long as some turns
+        while not self._going.acquire(timeout=_POLL_S):
+            try:
+                self._poll()
+                return
+            except (apsw.CantOpenError, apsw.IOError, apsw.FullError):
+                leases = [*self._leases.values()]
+                # where the file was removed, the driver notices it too, and raises; what else there is may pass
+                if all(lease.db.moved() for lease in leases) if leases else self._retires():
+                    return
 
     def _poll(self) -> None:
         # without CREATE: a file that was just removed must not come back empty
@@ -72,7 +74,7 @@ class Keeper:
                 if not leases and self._retires():
                     return
                 # where the file is busy, the next round tries again, before a lease expires
-                with suppress(apsw.BusyError):
+                with suppress(apsw.BusyError, apsw.ProtocolError):
                     renew_every = renew_every or max(_lease_seconds(connection) / 3, _POLL_S)
                     for lease in leases:
                         self._look(connection, lease)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from engine.behaviour.joining import join_threads
 from engine.effects import files, pages
 from engine.effects.perform import Performer
-from engine.errors import EngineError, LeaseHeld, LeaseLost
+from engine.errors import Conflict, EngineError, LeaseHeld, LeaseLost
 from engine.functions.limits import Stopped
 from engine.packets.rendering import Renderer
 
@@ -144,6 +144,10 @@ class Driver:
             try:
                 with suppress(Stopped):
                     self._take_steps()
+            except Conflict as error:
+                # a lease that is lost never comes back, so it is no matter when it is looked for
+                self._expect_lease(error)
+                raise
             finally:
                 self._performer.close()
             self._expect_lease()
@@ -196,7 +200,8 @@ class Driver:
 
     def _next(self) -> Row:
         step = self._db.row("select run_id, turn_id, turn, step from next_steps where run = ?", (self._run,))
-        assert step, "a leased run is there"
+        if step is None:  # whoever took it over is done with it, and it was purged
+            raise LeaseLost(f"run {self._run}: another process drove it, and it was removed")
         return step
 
     @cached_property
@@ -283,8 +288,8 @@ class Driver:
             self._left_open.add(proposal["run"])
         return answer
 
-    def _expect_lease(self) -> None:
+    def _expect_lease(self, error: Conflict | None = None) -> None:
         """Raise `LeaseLost` (409) where driving ended because another process has taken the run over."""
         held = "select 1 from leases where token = ?"
-        if self._lease.stopped.is_set() and not self._db.value(held, (self._lease.token,)):
-            raise LeaseLost(f"run {self._run}: another process drives it now")
+        if (error or self._lease.stopped.is_set()) and not self._db.value(held, (self._lease.token,)):
+            raise LeaseLost(f"run {self._run}: another process drives it now") from error

@@ -66,7 +66,8 @@ class Progress:
     def answered(self, turn_id: int) -> None:
         """Pass on the prose of a response that was stored, as far as it was not told while it arrived."""
         if self._on_event is not None:
-            self._tell_prose(self._db.value("select prose from _response_prose where turn_id = ?", (turn_id,)))
+            prose = self._db.value("select prose from _response_prose where turn_id = ?", (turn_id,))
+            self._tell_prose(prose or "")  # a turn that another process has removed has none
 
     def output(self, channel: int, text: str) -> None:
         """Pass on what a process prints."""

@@ -237,9 +237,10 @@ def _check_name(run: str | None) -> None:
 def configure(db: Store, run: str, **values: Any) -> None:
     """Change model, temperature or context_limit (tokens) of a run; None changes nothing. Raises `NotFound` (404)."""
     given = {key: value for key, value in values.items() if value is not None}
-    if not db.value("select 1 from runs where alias = ?", (run,)):
-        raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
-    db.insert("verb_set", run=run, path=f"run://{run}", attributes=as_json(given))
+    with db.transaction():
+        if not db.value("select 1 from runs where alias = ?", (run,)):
+            raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
+        db.insert("verb_set", run=run, path=f"run://{run}", attributes=as_json(given))
 
 
 def as_json(attributes: dict[str, Any]) -> str:

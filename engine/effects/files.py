@@ -164,8 +164,9 @@ def write(db: Store, effect: Row) -> dict[str, Any]:
         mode = detail.get("executable")
         executable = None if mode is None else bool(mode)
         digest = workspace.write(detail["path"], effect["text"], executable=executable, **expected)
-        written = workspace.stat(detail["path"])
-        size, mtime_ns = (written.size, written.mtime_ns) if written else (0, 0)
+        # another program may write it at once: what stands here is the stamp of our bytes, or that of no file
+        found = workspace.read(detail["path"], len(effect["text"].encode()))
+        size, mtime_ns = (found.size, found.mtime_ns) if found.sha256 == digest else (0, 0)
     except EngineError as error:
         return failure(error)
     return {"state": "resolved", "detail": json.dumps({"sha256": digest, "size": size, "mtime_ns": mtime_ns})}

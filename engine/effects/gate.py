@@ -78,14 +78,14 @@ def remove_policy(db: Store, number: int) -> Row:
 
     Raises `NotFound` (404), and `Conflict` (409) for one that comes with the engine.
     """
-    found = db.row("select * from policies where policy_id = ?", (number,))
-    if found is None:
-        raise NotFound(f"policy {number}: there is none of that number; 'engine policy list' shows them")
-    if found["level"] == "shipped":
-        raise Conflict(
-            f"policy {number}: comes with the engine; a policy of the project or a run that accepts wins over it"
-        )
     with db.transaction():
+        found = db.row("select * from policies where policy_id = ?", (number,))
+        if found is None:
+            raise NotFound(f"policy {number}: there is none of that number; 'engine policy list' shows them")
+        if found["level"] == "shipped":
+            raise Conflict(
+                f"policy {number}: comes with the engine; a policy of the project or a run that accepts wins over it"
+            )
         right = db.value("select right_text from _policy_rights where policy_id = ?", (number,))
         db.execute("delete from command_policies where id = ?", (number,))
         db.rights.change(take=[right] if right else [])
@@ -137,10 +137,10 @@ def give_grant(
 
 def revoke_grant(db: Store, number: int) -> Row:
     """Revoke a grant; returns what it was. Raises `NotFound` (404) for one that is not in force."""
-    found = db.row("select * from granted where grant_id = ?", (number,))
-    if found is None:
-        raise NotFound(f"grant {number}: there is none of that number; 'engine grants' lists them")
     with db.transaction():
+        found = db.row("select * from granted where grant_id = ?", (number,))
+        if found is None:
+            raise NotFound(f"grant {number}: there is none of that number; 'engine grants' lists them")
         right = db.value("select right_text from _grant_rights where grant_id = ?", (number,))
         db.execute("update grants set revoked_at = now() where id = ?", (number,))
         db.rights.change(take=[right])

@@ -128,7 +128,8 @@ def _count(child: int, most: str) -> str | None:
                 with open(f"{group}/{name}", "w", encoding="ascii") as file:
                     file.write(value)
         except OSError:
-            os.rmdir(group)
+            with suppress(OSError):  # what cleans up elsewhere may have taken it for a leftover
+                os.rmdir(group)
             continue
         return group
     return None

@@ -214,9 +214,10 @@ def _carry_out(db: Store, planned: Undone, door: str, **columns: Any) -> Undone:
     return replace(done, files=[{**each, "child": children.get(each["path"])} for each in done.files])
 
 
-def _result(db: Store, command: int, edits: list[str]) -> Undone:
+def _result(db: Store, command: int | None, edits: list[str]) -> Undone:
     done = db.row(_DONE, (command,))
-    assert done is not None, "the command was just recorded"
+    if done is None:
+        raise NotFound("the run was removed while its files were written; what was written stays")
     changes = _changes(db.rows(_DONE_FILES, {"command": command, "left": 0}))
     return Undone(done["run"], done["status"], edits, changes, message=done["message"] or "", old=done["old"])
 

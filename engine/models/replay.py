@@ -49,6 +49,8 @@ class ReplayModel:
         return Completion(text, reasoning or "", Usage(*figures), ended or "stop", native=bool(native))
 
     def _recorded(self, position: int) -> tuple[Any, ...]:
+        from engine.db.connections import BUSY_TIMEOUT_MS
+
         if not self.path.is_file():
             raise ModelError("script", f"replay file {self.path} does not exist; name an engine file")
         try:
@@ -56,6 +58,7 @@ class ReplayModel:
             # where this file is also the one that the run is stored in.
             connection = apsw.Connection(str(self.path.resolve()), flags=apsw.SQLITE_OPEN_READONLY)
             try:
+                connection.set_busy_timeout(BUSY_TIMEOUT_MS)  # who closes the file last keeps it for a moment
                 row: tuple[Any, ...] | None = connection.execute(_RESPONSE, (self.run, position)).fetchone()
                 if row is None:
                     responses = connection.execute(_COUNT, (self.run,)).get

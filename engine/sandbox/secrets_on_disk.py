@@ -200,8 +200,9 @@ def _guard_git(found: Findings, root: Path, place: Path, hooks: HookFolders) -> 
     if place.is_file():
         found.kept.add(place)
         return
-    modules = {head.parent for head in (place / "modules").rglob("HEAD") if (head.parent / "config").is_file()}
-    trees = {head.parent for head in (place / "worktrees").glob("*/HEAD")}
+    # git makes and removes them meanwhile: os.walk passes over a folder that is gone, Path.glob raises
+    modules = {Path(folder) for folder, _, names in os.walk(place / "modules") if {"HEAD", "config"} <= {*names}}
+    trees = {tree for tree in _folders(place / "worktrees") if (tree / "HEAD").exists()}
     for folder in {place} | modules | trees:
         found.anchored.add(folder)
         for name in _GIT_GUARDED:
@@ -215,6 +216,13 @@ def _guard_git(found: Findings, root: Path, place: Path, hooks: HookFolders) -> 
         if not found.has(folder / "commondir"):
             # it would lead git to another configuration
             found.removed.add(folder / "commondir")
+
+
+def _folders(place: Path) -> list[Path]:
+    """What is in a folder; nothing of one that is not there."""
+    with suppress(OSError):
+        return [place / name for name in os.listdir(place)]
+    return []
 
 
 def _guard_hooks(found: Findings, root: Path, named: Path) -> None:

@@ -54,6 +54,10 @@ class Fresh:
             with connection.backup("main", source, "main") as copying:
                 copying.step()
 
+    def marked(self, mark: str) -> bytes:
+        """The image with a mark, 32 characters of ASCII."""
+        return self.image.replace(NO_MARK.encode(), mark.encode(), 1)
+
     def write(self, path: Path, mark: str, *, private: bool) -> bool:
         """Make a new file at `path` atomically; False where a file is there already, or the file system has no links.
 
@@ -61,7 +65,7 @@ class Fresh:
         """
         try:
             mode = 0o600 if private else None
-            image = self.image.replace(NO_MARK.encode(), mark.encode(), 1)
+            image = self.marked(mark)
             with held_folder(Path(os.path.realpath(path.parent))) as folder:
                 with ExitStack() as until_closed:
                     temporary = until_closed.enter_context(temporary_beside(path.name, folder, image, mode))

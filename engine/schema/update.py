@@ -108,7 +108,18 @@ def inspect(connection: apsw.Connection, build: Build | None = None) -> Standing
 
     Raises `Conflict` (409) for a file of another application, or one of a newer engine unless it is open for reading only.
     """
-    build = build or installed()
+    with _one_look(connection):
+        return _compared(connection, build or installed())
+
+
+@contextmanager
+def _one_look(connection: apsw.Connection) -> Iterator[None]:
+    """While a connection sees the file as it was at the first read: another process may rebuild it meanwhile."""
+    with connection:
+        yield
+
+
+def _compared(connection: apsw.Connection, build: Build) -> Standing:
     version = int(connection.pragma("user_version"))
     if version > build.version and connection.readonly("main"):
         return Standing(version, (), (), (), (), is_current=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -88,7 +89,9 @@ def folders(db: Store, root: Path | None) -> list[Path]:
 def find_all(db: Store, root: Path | None) -> Iterator[Source]:
     """All workflows in files: those of the folders, then those that come with the engine. What is no text is passed over."""
     for folder in folders(db, root):
-        names = sorted(os.listdir(folder)) if folder.is_dir() else []
+        names: list[str] = []
+        with suppress(OSError):
+            names = sorted(os.listdir(folder))
         for name in [each for each in names if Path(each).suffix in SYNTAXES][:_LISTED]:
             if (text := _text_in(folder, name)) is not None:
                 yield Source(str(folder / name), SYNTAXES[Path(name).suffix], text)

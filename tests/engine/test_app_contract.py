@@ -24,6 +24,7 @@ from fresh import fresh
 from timing import wait_until
 
 import engine
+from engine.driving.following import Follower
 from engine.driving.prose import Answer, settled
 from engine.models.protocol import Completion, ModelError, Request, Usage
 
@@ -116,6 +117,26 @@ def test_a_run_is_followed_while_another_thread_drives_it(tmp_path: Path) -> Non
             "command",
             "loop",
         ]
+
+
+def test_what_is_stored_between_two_looks_of_a_follower_is_told(
+    db: engine.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.start("Go", model=script(tmp_path, LOOK, LOOK, DONE), run="demo")
+    follower = Follower(db, "demo", 0)
+    look = follower._stored
+
+    def drive_then() -> list[engine.Event]:
+        monkeypatch.undo()
+        found = look()
+        db.resume("demo")  # before the follower looks for answers
+        return found
+
+    monkeypatch.setattr(follower, "_stored", drive_then)
+    told = follower.news()
+    while not follower.ended:
+        told += follower.news()
+    assert told == list(db.events("demo"))
 
 
 def test_a_run_is_followed_while_another_process_drives_it(tmp_path: Path) -> None:

@@ -155,6 +155,26 @@ def test_a_lease_is_renewed_while_it_is_held() -> None:
             wait_until(lambda: db.value("select expires_at from leases") > first)
 
 
+def test_a_lease_is_renewed_where_the_file_could_not_be_opened_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused: list[str] = []
+
+    class Connection(apsw.Connection):
+        def __init__(self, name: str, **more: Any) -> None:
+            if not refused:  # as without a descriptor that is free
+                refused.append(name)
+                raise apsw.CantOpenError
+            super().__init__(name, **more)
+
+    with fresh() as db:
+        db.execute("update settings set value = '1' where name = 'lease_seconds'")
+        begin(db, "demo")
+        monkeypatch.setattr("apsw.Connection", Connection)
+        with Lease(db, "demo"):
+            first = db.value("select expires_at from leases")
+            wait_until(lambda: db.value("select expires_at from leases") > first)
+        assert refused == [str(db.path)]
+
+
 def test_who_loses_the_lease_learns_of_it() -> None:
     with fresh() as db:
         begin(db, "demo")
@@ -196,9 +216,10 @@ def test_runs_of_one_file_are_driven_side_by_side(tmp_path: Path) -> None:
         assert results == {"run0": 200, "run1": 200, "run2": 200}
 
 
-def test_a_driver_that_is_replaced_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("delay", [0, 300], ids=["before it writes", "while the model answers"])
+def test_a_driver_that_is_replaced_says_so(tmp_path: Path, delay: int) -> None:
     with fresh() as db:
-        model = script(tmp_path, {"text": DONE, "delay_s": 300})
+        model = script(tmp_path, {"text": DONE, "delay_s": delay})
 
         def take_over(event: dict[str, Any]) -> None:
             if event["type"] == "turn":
@@ -209,6 +230,20 @@ def test_a_driver_that_is_replaced_says_so(tmp_path: Path) -> None:
             db.run("Go", model=model, run="demo", on_event=take_over)
         assert db.row("select token from leases") == {"token": "another"}
         assert db.value("select phase from turns") == "asking", "the run is the other's to go on with"
+
+
+def test_a_driver_whose_run_was_taken_over_and_purged_says_so(tmp_path: Path) -> None:
+    with fresh() as db:
+
+        def purge(event: dict[str, Any]) -> None:
+            if event["type"] == "turn":
+                with engine.open(db.path) as other:
+                    other.execute("delete from leases")
+                    other.purge("demo")
+
+        with pytest.raises(LeaseLost, match="409 run demo: another process dr"):
+            db.run("Go", model=script(tmp_path, DONE), run="demo", on_event=purge)
+        assert db.runs() == []
 
 
 @pytest.mark.parametrize(

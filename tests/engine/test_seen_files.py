@@ -12,6 +12,7 @@ import pytest
 from engine_cli import script
 
 import engine
+from engine.project.workspace import Workspace
 
 READ = '<get path="a.txt"/>'
 ON = '<update status="102">on</update>'
@@ -66,6 +67,23 @@ def test_what_changed_on_disk_since_is_told_as_changed(folder: Path) -> None:
     with engine.open(folder.parent / "t.db") as db:
         said = db.value("select message from commands where action = 'rm'")
     assert "changed on disk since you read it" in said
+
+
+def test_a_file_that_is_written_again_at_once_is_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Workspace.write
+
+    def write_twice(self: Workspace, path: str, *text: str, **expected: Any) -> str:
+        digest = write(self, path, *text, **expected)
+        (folder / path).write_text("by another program\n")
+        return digest
+
+    monkeypatch.setattr(Workspace, "write", write_twice)
+    assert run(folder, '<set path="b.txt">b</set>' + ON, "done") == [("set", None)]
+    run(folder, "done", name="another")
+    with engine.open(folder.parent / "t.db") as db:
+        assert (
+            db.value("select body from known_entries where run = 'demo' and path = 'b.txt'") == "by another program\n"
+        )
 
 
 def test_its_own_writes_a_run_knows(folder: Path) -> None:

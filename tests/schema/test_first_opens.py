@@ -12,16 +12,23 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 from campaign import CAMPAIGN
 from golden import GOLDEN, schema_dump
 
 import engine
+from engine.commands.shared import open_to_write
 from engine.config.places import cache_folder
+from engine.db import connections, locate
+from engine.db.connections import connect_to_read
 from engine.db.header import check_header
+from engine.schema import update
 from engine.schema.build import installed
 from engine.schema.images import kept, kept_fingerprint
 from engine.schema.objects import fingerprint
@@ -96,9 +103,110 @@ class Appearing(type(Path())):  # type: ignore[misc]
         return True
 
 
+class Disappearing(type(Path())):  # type: ignore[misc]
+    """A path whose file another process removes between two looks at it."""
+
+    def exists(self) -> bool:
+        there = super().exists()
+        self.unlink(missing_ok=True)
+        return bool(there)
+
+
 def test_a_file_that_is_made_between_two_looks_at_it_is_read(tmp_path: Path) -> None:
     engine.open(tmp_path / "one.made").close()
     check_header(Appearing(tmp_path / "one.db"))
+
+
+def fail_with(db: engine.Database) -> None:
+    """What a command does with a file that it has made, where it fails."""
+    with suppress(ArithmeticError), db:
+        raise ArithmeticError
+
+
+def test_a_file_that_is_removed_while_it_is_opened_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "one.db"
+    first, connect = engine.open(path, config=True), connections._connected
+    first.keep_if_used()
+
+    def connect_in_time(name: str, flags: int) -> apsw.Connection:
+        connection = connect(name, flags)
+        if path.exists() and first.is_idle:
+            fail_with(first)  # between the opening of the file and the first look into it
+            assert not path.exists()
+        return connection
+
+    monkeypatch.setattr(connections, "_connected", connect_in_time)
+    with engine.open(path) as db:
+        db.start("Go", run="kept", model="scripted:none")
+    with engine.open(path, read_only=True) as db:
+        assert [run.run for run in db.runs()] == ["kept"]
+
+
+def test_a_folder_that_a_command_that_fails_removes_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, path, removed = locate.make_folder, tmp_path / ".engine" / "engine.db", list[Path]()
+
+    def make_in_vain(place: Path) -> None:
+        make(place)
+        if not removed:
+            shutil.rmtree(place.parent)
+            removed.append(place)
+
+    monkeypatch.setattr(locate, "make_folder", make_in_vain)
+    with open_to_write(path) as db:
+        db.start("Go", run="kept", model="scripted:none")
+    assert path.with_name(".gitignore").exists()
+
+
+def test_a_file_that_is_removed_before_it_is_read_is_missing(tmp_path: Path) -> None:
+    engine.open(tmp_path / "one.db").close()
+    with pytest.raises(engine.NotFound, match="there is no such file"):
+        connect_to_read(Disappearing(tmp_path / "one.db"), int)
+
+
+@pytest.mark.parametrize("other", ["has it open", "has written to it", "has made it", "was first"])
+def test_a_command_that_fails_removes_no_file_of_another(tmp_path: Path, other: str) -> None:
+    path = tmp_path / "one.db"
+    made = engine.open(path, config=True)
+    if other == "has made it":
+        made.close()
+        made = engine.open(path, config=True)
+    elif other == "was first":
+        with engine.open(path) as db:
+            db.start("Go", run="kept", model="scripted:none")
+    made.keep_if_used()
+    with engine.open(path) as db:
+        if other == "has it open":
+            fail_with(made)
+        elif other == "has written to it":
+            db.start("Go", run="kept", model="scripted:none")
+    if other != "has it open":
+        fail_with(made)
+    assert path.exists()
+
+
+def test_a_file_that_is_rebuilt_while_it_is_looked_at_is_seen_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, compare = tmp_path / "one.db", update.compare
+    engine.open(path).close()
+
+    def compare_slowly(*given: Any) -> Any:
+        with closing(apsw.Connection(str(path))) as other:  # another build notes its rules
+            other.execute("update engine_meta set value = 'another' where key = 'sources'")
+        return compare(*given)
+
+    with closing(apsw.Connection(str(path))) as keeps_the_log:
+        keeps_the_log.execute("select * from engine_meta").fetchall()
+        monkeypatch.setattr(update, "compare", compare_slowly)
+        with engine.open(path, read_only=True) as db:
+            assert db.differs is None
+        monkeypatch.undo()
+        with engine.open(path, read_only=True) as db:
+            assert db.differs is not None
 
 
 def line(opener: subprocess.Popen[str]) -> str:
