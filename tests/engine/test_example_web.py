@@ -45,7 +45,7 @@ def served(data: Path) -> Iterator[str]:
             thread.join()
     for each in threading.enumerate():
         if each.name == "engine":
-            each.join(60)
+            each.join(300)
             assert not each.is_alive(), "nothing is driven any more"
     for path in data.glob("*/agent.db"):
         assert not path.with_name("agent.db-wal").exists(), "it was closed"
@@ -55,7 +55,7 @@ def served(data: Path) -> Iterator[str]:
 @asynccontextmanager
 async def browser(address: str, user: str) -> AsyncIterator[httpx.AsyncClient]:
     """A client that has logged in."""
-    async with httpx.AsyncClient(base_url=address, timeout=60, trust_env=False) as client:
+    async with httpx.AsyncClient(base_url=address, timeout=300, trust_env=False) as client:
         (await client.post("/login", json={"name": user})).raise_for_status()
         yield client
 
