@@ -26,6 +26,7 @@ _MEANT = "?[]{}%"
 """What stands for something else in a path that is not escaped."""
 _WEB_SCHEMES = frozenset({"http", "https"})
 _ESCAPES = lazy_regex(r"((?:%[0-9A-Fa-f]{2})+)")
+_EMPTY = "path is empty: give the path of an entry"
 _SPACE = lazy_regex(r"\s")
 _CONTROL = lazy_regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _CANONICAL = lazy_regex(r"(?!file:)[a-z][a-z0-9+.-]*://[\w.!~*'()/?\[\]{}-]*", re.ASCII)
@@ -163,7 +164,7 @@ def path_error(path: str | None) -> str | None:
     if path is None:
         return None
     if not path.strip():
-        return "path is empty: give the path of an entry"
+        return _EMPTY
     if len(path) > MAXIMUM_PATH:
         return f"path has {len(path)} characters, the limit is {MAXIMUM_PATH}: choose a shorter one"
     if not path.isprintable() and (control := _CONTROL.search(path)):
@@ -185,7 +186,7 @@ def _bare_error(path: str) -> str | None:
             return f"path leaves the project root: {path!r}; name a file inside it"
     if depth == 0 and "*" not in path:
         return f"path {path!r} is the project root itself: name a file inside it"
-    return None
+    return None if _normalize_bare(path).strip() else _EMPTY
 
 
 def path_is_pattern(path: str | None) -> int | None:

@@ -34,6 +34,7 @@ def served(data: Path) -> Iterator[str]:
     """The address of the app, served by a server in a thread; it has stopped cleanly when this ends."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
+        bound.listen()  # who comes before the server is there waits for it
         config = uvicorn.Config(create_app(data), log_level="critical", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})

@@ -132,6 +132,8 @@ def test_a_slug_makes_a_canonical_path(text: str) -> None:
     [
         ("", "empty"),
         (" ", "empty"),
+        (" /", "empty"),
+        ("a/../ ", "empty"),
         ("x" * 513, "513 characters"),
         ("a\x00b", "U+0000"),
         ("known://a\nb", "U+000A"),
