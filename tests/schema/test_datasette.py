@@ -89,6 +89,6 @@ def test_every_table_and_view_has_its_page(path: Path, site: str) -> None:
 
 
 def test_the_page_of_the_file_answers_queries(site: str) -> None:
-    query = "select run, cost from cost_by_day where run = 'demo'"
+    query = "select run, sum(cost) as cost from cost_by_day where run = 'demo' group by run"  # it may be midnight
     rows = json.loads(page(f"{site}.json?{urllib.parse.urlencode({'sql': query, '_shape': 'array'})}"))
     assert rows == [{"run": "demo", "cost": pytest.approx(0.004)}]
