@@ -22,7 +22,9 @@ SLUG_LENGTH = 80
 
 _COMPONENT = "-_.!~*'()"
 """What JavaScript's encodeURIComponent does not encode besides letters and digits."""
-_MEANT = "?[]{}%"
+_NO_WILDCARD = "-_.~'()/"
+"""What an escape may be written as: `*` and `!` would make a glob of a name."""
+_MEANT = "?[]{}%*!"
 """What stands for something else in a path that is not escaped."""
 _WEB_SCHEMES = frozenset({"http", "https"})
 _ESCAPES = lazy_regex(r"((?:%[0-9A-Fa-f]{2})+)")
@@ -114,12 +116,12 @@ def _encode_once(rest: str) -> str:
 
 
 def _encode_escapes(escapes: str) -> str:
-    """Percent escapes in canonical form; escapes that are not UTF-8 are ordinary text and encoded again."""
+    """Percent escapes in canonical form: of a letter that makes a glob, it stays; what is not UTF-8 is encoded again."""
     try:
         text = bytes.fromhex(escapes.replace("%", "")).decode()
     except UnicodeDecodeError:
         text = escapes
-    return quote(text, safe=_COMPONENT + "/")
+    return quote(text, safe=_NO_WILDCARD)
 
 
 def path_slug(text: str | None) -> str | None:
@@ -174,7 +176,10 @@ def path_error(path: str | None) -> str | None:
 
 def _bare_error(path: str) -> str | None:
     """What is wrong with a bare path, which must be inside the project on every system; None if nothing is."""
-    if path.startswith(("/", "\\")) or _DRIVE.match(path):
+    normal = _normalize_bare(path)
+    if not normal.strip():
+        return _EMPTY
+    if any(each.startswith(("/", "\\")) or _DRIVE.match(each) for each in (path, normal)):
         return f"path {path!r} is absolute: give it relative to the project root"
     depth = 0
     for segment in path.replace("\\", "/").split("/"):
@@ -186,7 +191,7 @@ def _bare_error(path: str) -> str | None:
             return f"path leaves the project root: {path!r}; name a file inside it"
     if depth == 0 and "*" not in path:
         return f"path {path!r} is the project root itself: name a file inside it"
-    return None if _normalize_bare(path).strip() else _EMPTY
+    return None
 
 
 def path_is_pattern(path: str | None) -> int | None:
