@@ -22,10 +22,13 @@ SLUG_LENGTH = 80
 
 _COMPONENT = "-_.!~*'()"
 """What JavaScript's encodeURIComponent does not encode besides letters and digits."""
-_MEANT = "?[]{}%"
+_NO_WILDCARD = "-_.~'()/"
+"""What an escape may be written as: `*` and `!` would make a glob of a name."""
+_MEANT = "?[]{}%*!"
 """What stands for something else in a path that is not escaped."""
 _WEB_SCHEMES = frozenset({"http", "https"})
 _ESCAPES = lazy_regex(r"((?:%[0-9A-Fa-f]{2})+)")
+_EMPTY = "path is empty: give the path of an entry"
 _SPACE = lazy_regex(r"\s")
 _CONTROL = lazy_regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _CANONICAL = lazy_regex(r"(?!file:)[a-z][a-z0-9+.-]*://[\w.!~*'()/?\[\]{}-]*", re.ASCII)
@@ -113,12 +116,12 @@ def _encode_once(rest: str) -> str:
 
 
 def _encode_escapes(escapes: str) -> str:
-    """Percent escapes in canonical form; escapes that are not UTF-8 are ordinary text and encoded again."""
+    """Percent escapes in canonical form: of a letter that makes a glob, it stays; what is not UTF-8 is encoded again."""
     try:
         text = bytes.fromhex(escapes.replace("%", "")).decode()
     except UnicodeDecodeError:
         text = escapes
-    return quote(text, safe=_COMPONENT + "/")
+    return quote(text, safe=_NO_WILDCARD)
 
 
 def path_slug(text: str | None) -> str | None:
@@ -163,7 +166,7 @@ def path_error(path: str | None) -> str | None:
     if path is None:
         return None
     if not path.strip():
-        return "path is empty: give the path of an entry"
+        return _EMPTY
     if len(path) > MAXIMUM_PATH:
         return f"path has {len(path)} characters, the limit is {MAXIMUM_PATH}: choose a shorter one"
     if not path.isprintable() and (control := _CONTROL.search(path)):
@@ -173,7 +176,10 @@ def path_error(path: str | None) -> str | None:
 
 def _bare_error(path: str) -> str | None:
     """What is wrong with a bare path, which must be inside the project on every system; None if nothing is."""
-    if path.startswith(("/", "\\")) or _DRIVE.match(path):
+    normal = _normalize_bare(path)
+    if not normal.strip():
+        return _EMPTY
+    if any(each.startswith(("/", "\\")) or _DRIVE.match(each) for each in (path, normal)):
         return f"path {path!r} is absolute: give it relative to the project root"
     depth = 0
     for segment in path.replace("\\", "/").split("/"):

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from timing import wait_until
 
 from engine.effects.processes import ProcessResult, run_process
 from engine.sandbox import Confined, Confinement, find
 
 NOBODY = 65534
 SECRET = "zq4711canary"
-LONG_S = 60.0
+LONG_S = 600.0
 
 
 def require_sandbox() -> None:
@@ -63,7 +64,7 @@ class Place:
         return python_of_all(self.user)
 
     def run(self, command: str, timeout_s: float = LONG_S, **options: Any) -> Said:
-        """Run a command in the sandbox. As another user that is done in a process of that user."""
+        """Run a command in the sandbox, `until` it prints a text. As another user that is done in a process of that user."""
         if self.user is None:
             return self._run(command, timeout_s, options)
         read, write = os.pipe()
@@ -93,6 +94,13 @@ class Place:
         sandbox, reason = find("bubblewrap")
         assert sandbox is not None, reason
         printed: dict[int, list[str]] = {1: [], 2: []}
+        until, cancelled = options.pop("until", None), threading.Event()
+
+        def take(channel: int, text: str) -> None:
+            printed[channel].append(text)
+            if until is not None and until in text:
+                cancelled.set()
+
         confines = options.pop("sandbox", True)
         asked = Confinement(**{"root": self.root, "writable": True, **self.options, **options})
         with sandbox.confine(asked) if confines else nullcontext(Confined(())) as confined:
@@ -101,8 +109,8 @@ class Place:
                 cwd=self.root,
                 timeout_s=timeout_s,
                 on_start=lambda _: None,
-                on_output=lambda channel, text: printed[channel].append(text),
-                cancelled=threading.Event(),
+                on_output=take,
+                cancelled=cancelled,
                 confined=confined if confines else None,
             )
             return Said("".join(printed[1]), "".join(printed[2]), result, list(confined.refused))
@@ -150,6 +158,19 @@ def give(folder: Path, user: int) -> None:
     """Make `user` the owner of all in a folder."""
     for path in (folder, *folder.rglob("*")):
         os.lchown(path, user, user)
+
+
+def is_gone(pid: int | str) -> bool:
+    """Whether a process has ended, whoever has yet to take note of it."""
+    try:
+        return Path(f"/proc/{str(pid).strip()}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+def expect_gone(*pids: int | str) -> None:
+    """Wait for the end of processes that were killed: a signal may take its time to arrive."""
+    wait_until(lambda: all(is_gone(pid) for pid in pids))
 
 
 def sleepers(seconds: str) -> list[str]:

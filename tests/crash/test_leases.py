@@ -28,10 +28,10 @@ REFUSAL = {"error": "409 run crash: another process drives it; wait for it or st
 
 @pytest.fixture
 def case(tmp_path: Path) -> Case:
-    """A run whose commands wait for the file `go`, and whose leases last for an hour."""
+    """A run whose commands wait for the file `go`, and whose leases and commands last for an hour."""
     case = new_case(tmp_path / "case", {}, SCRIPT)
     with engine.open(case.database) as db:
-        db.execute("update settings set value = '3600' where name = 'lease_seconds'")
+        db.execute("update settings set value = '3600' where name in ('lease_seconds', 'process_timeout')")
     return case
 
 

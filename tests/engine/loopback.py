@@ -130,4 +130,4 @@ def saying(text: str, ended: str | None = "stop") -> Answer:
 
 def silence(handler: Handler) -> None:
     """Say nothing until the test is over."""
-    handler.server.closing.wait(30)
+    handler.server.closing.wait(600)

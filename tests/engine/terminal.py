@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import pty
@@ -22,6 +23,7 @@ class Terminal:
     def __init__(self, folder: Path, *arguments: str, **extra: str) -> None:
         self._ours, theirs = pty.openpty()
         self.said = ""
+        self._decoded = codecs.getincrementaldecoder("utf-8")("replace")  # a character may come in two pieces
         self._read = 0
         self._process = subprocess.Popen(
             [*ENGINE, *arguments],
@@ -42,7 +44,7 @@ class Terminal:
         while (place := self.said.find(text, self._read)) < 0:
             assert time.monotonic() < deadline, f"{text!r} was not said, but: {self.said}"
             if select.select([self._ours], [], [], 0.1)[0]:
-                self.said += os.read(self._ours, 4096).decode(errors="replace")
+                self.said += self._decoded.decode(os.read(self._ours, 4096))
         self._read = place + len(text)
 
     def type(self, text: str) -> None:
@@ -54,7 +56,7 @@ class Terminal:
         with contextlib.suppress(OSError):  # how a pseudo terminal says that its other side is closed
             while time.monotonic() < deadline:
                 if select.select([self._ours], [], [], 0.1)[0]:
-                    self.said += os.read(self._ours, 4096).decode(errors="replace")
+                    self.said += self._decoded.decode(os.read(self._ours, 4096))
         stdout, _ = self._process.communicate(timeout=SECONDS)
         return self._process.returncode, stdout
 

@@ -102,7 +102,7 @@ def test_children_are_driven_at_once_and_call_back_in_one_thread(db: engine.Data
     begin(db, "demo")
     root = tmp_path / "root"
     root.mkdir()
-    met = threading.Barrier(3, timeout=60)
+    met = threading.Barrier(3, timeout=300)
 
     class Together:
         name = "together"
@@ -163,7 +163,7 @@ def test_a_stop_of_the_parent_stops_the_children(db: engine.Database, tmp_path: 
 
 def test_a_signal_that_outlasts_a_look_stops_the_children(db: engine.Database, tmp_path: Path) -> None:
     begin(db, "demo")
-    run, stopped = start(db, "demo", model=script(tmp_path, {"text": DONE, "delay_s": 30})), threading.Event()
+    run, stopped = start(db, "demo", model=script(tmp_path, {"text": DONE, "delay_s": 600})), threading.Event()
     with slow_signal(stopped.set):
         Children(db, stopped).drive([run])
     assert db.value("select count(*) from turns where response is not null") == 0

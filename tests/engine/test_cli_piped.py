@@ -122,7 +122,7 @@ def test_a_person_decides_at_the_terminal_while_stdin_is_a_file(folder: Path, as
     said = ""
     for answer in ("y\n", "n\n", "\n"):
         while not said.rstrip(" \x1b[0m").endswith((":", ")")):
-            said += os.read(side, 4096).decode()
+            said += os.read(side, 4096).decode(errors="replace")
         said = ""
         os.write(side, answer.encode())
     with suppress(OSError):

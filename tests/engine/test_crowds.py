@@ -56,7 +56,7 @@ def test_who_follows_is_woken_by_the_end_of_a_run_that_is_purged() -> None:
         following = asyncio.create_task(told_to(db, run))
         await until_followed(db)
         await db.call_async(lambda own: own.purge(run))
-        assert await asyncio.wait_for(following, 60) == []
+        assert await asyncio.wait_for(following, 300) == []
 
     with fresh() as db:
         asyncio.run(go(db))
@@ -75,7 +75,7 @@ def test_who_follows_is_told_of_prompts_that_another_handle_ends(tmp_path: Path)
 
         await until_followed(db)
         await asyncio.to_thread(resume)
-        return await asyncio.wait_for(following, 60)
+        return await asyncio.wait_for(following, 300)
 
     with fresh() as db:
         assert [event["type"] for event in asyncio.run(go(db))] == ["turn", "command", "loop"]
@@ -110,7 +110,7 @@ def test_who_follows_is_told_that_the_file_is_gone(tmp_path: Path) -> None:
         await until_followed(db)
         db.path.rename(tmp_path / "other.db")
         with pytest.raises(engine.EngineError, match="was removed or replaced while run demo was followed"):
-            await asyncio.wait_for(following, 60)
+            await asyncio.wait_for(following, 300)
 
     asyncio.run(go())
     with pytest.raises(engine.EngineError, match="was removed or replaced while run demo was followed"):
@@ -142,7 +142,7 @@ def test_calls_that_wait_for_each_other_get_a_handle_each(monkeypatch: pytest.Mo
         loop = asyncio.get_running_loop()
 
         def work(own: engine.Database) -> None:
-            asyncio.run_coroutine_threadsafe(all_there.wait(), loop).result(60)  # type: ignore[arg-type]
+            asyncio.run_coroutine_threadsafe(all_there.wait(), loop).result(300)  # type: ignore[arg-type]
 
         await asyncio.gather(*(db.call_async(work) for _ in range(CROWD)))
         assert db._handles._at_once == 4, "the next crowd begins anew"

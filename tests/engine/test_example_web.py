@@ -34,6 +34,7 @@ def served(data: Path) -> Iterator[str]:
     """The address of the app, served by a server in a thread; it has stopped cleanly when this ends."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
+        bound.listen()  # who comes before the server is there waits for it
         config = uvicorn.Config(create_app(data), log_level="critical", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
@@ -45,7 +46,7 @@ def served(data: Path) -> Iterator[str]:
             thread.join()
     for each in threading.enumerate():
         if each.name == "engine":
-            each.join(60)
+            each.join(300)
             assert not each.is_alive(), "nothing is driven any more"
     for path in data.glob("*/agent.db"):
         assert not path.with_name("agent.db-wal").exists(), "it was closed"
@@ -55,7 +56,7 @@ def served(data: Path) -> Iterator[str]:
 @asynccontextmanager
 async def browser(address: str, user: str) -> AsyncIterator[httpx.AsyncClient]:
     """A client that has logged in."""
-    async with httpx.AsyncClient(base_url=address, timeout=60, trust_env=False) as client:
+    async with httpx.AsyncClient(base_url=address, timeout=300, trust_env=False) as client:
         (await client.post("/login", json={"name": user})).raise_for_status()
         yield client
 

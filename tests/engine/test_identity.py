@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(["sleep", "60"])
+    process = subprocess.Popen(["sleep", "3600"])
     yield process
     process.kill()
     process.wait()
@@ -128,7 +128,7 @@ def test_no_such_process_is_not_found(sleeper: subprocess.Popen[bytes]) -> None:
 def test_a_command_name_with_brackets_and_spaces_is_read_right(tmp_path: Path) -> None:
     odd = tmp_path / "a) R 1 (b"
     odd.symlink_to(sys.executable)
-    process = subprocess.Popen([odd, "-c", "import time; time.sleep(60)"])
+    process = subprocess.Popen([odd, "-c", "import time; time.sleep(3600)"])
     try:
         child = of(process.pid)
         assert child.started == of(process.pid).started

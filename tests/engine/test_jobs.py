@@ -24,6 +24,7 @@ import pytest
 from driving import DONE, GO_ON, Clock, begin, script
 from engine_cli import engine as run_engine
 from fresh import fresh
+from sandboxed import expect_gone
 from sqltest import STEPS
 from timing import wait_until
 
@@ -77,13 +78,6 @@ def packet(db: engine.Database, turn: int) -> str:
     """The last message of the packet of a turn, as the model got it."""
     query = "select text from packet_texts where run = 'demo' and turn = ? and role = 'user'"
     return str(db.value(query, (turn,)))
-
-
-def is_gone(pid: str) -> bool:
-    try:
-        return Path(f"/proc/{pid.strip()}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
 
 
 def test_a_job_runs_while_the_model_goes_on_and_its_end_is_told(db: engine.Database, root: Path) -> None:
@@ -156,7 +150,7 @@ def test_an_rm_ends_a_job_before_the_next_command(db: engine.Database, root: Pat
         GO_ON,
         DONE,
     )
-    assert is_gone((root / "pid").read_text())
+    expect_gone((root / "pid").read_text())
     assert db.value("select outcome from jobs") == "cancelled"
     assert db.value("select body from known_entries where path like 'sh://turn_3/%_1'") == ""
     assert "its output was removed" in packet(db, 4)
@@ -164,7 +158,7 @@ def test_an_rm_ends_a_job_before_the_next_command(db: engine.Database, root: Pat
 
 def test_jobs_end_with_their_loop_and_the_next_prompt_has_its_own(db: engine.Database, root: Path) -> None:
     drive(db, root, f'<sh background="1">echo $$ > pid; sleep 600 & wait</sh><sh>{AWAIT_PID}</sh>{DONE}')
-    assert is_gone((root / "pid").read_text())
+    expect_gone((root / "pid").read_text())
     job = db.row("select state, outcome, json_extract(detail, '$.note') as note from jobs")
     assert job == {"state": "cancelled", "outcome": "cancelled", "note": "its loop ended"}
     assert db.value("select count(*) from entry_chunks") == 0
@@ -184,7 +178,7 @@ def test_an_error_of_the_app_ends_jobs_as_interrupted(db: engine.Database, root:
             DONE,
             on_event=fail,
         )
-    assert is_gone((root / "pid").read_text())
+    expect_gone((root / "pid").read_text())
     assert db.value("select outcome from jobs") == "interrupted"
     db.resume("demo")
     assert "interrupted: the engine was stopped" in packet(db, 3)
@@ -198,7 +192,7 @@ def test_an_abort_ends_jobs(db: engine.Database, root: Path) -> None:
 
     answers = f'<sh background="1">echo $$ > pid; sleep 600</sh><sh>{AWAIT_PID}</sh><env>true</env>'
     assert drive(db, root, answers, GO_ON, on_event=abort).status == 499
-    assert is_gone((root / "pid").read_text())
+    expect_gone((root / "pid").read_text())
     assert db.row("select state, outcome from jobs") == {"state": "cancelled", "outcome": "cancelled"}
 
 
@@ -217,7 +211,7 @@ def test_a_job_that_forks_away_leaves_nothing(db: engine.Database, root: Path) -
     drive(db, root, f'<sh background="1">{command}</sh><sh>{AWAIT.format("up")}</sh>', DONE)
     pids = (root / "pids").read_text().split()
     assert len(pids) == 3
-    assert all(is_gone(pid) for pid in pids)
+    expect_gone(*pids)
 
 
 def test_a_flood_keeps_its_beginning_and_its_latest_part(db: engine.Database, root: Path) -> None:
@@ -383,6 +377,7 @@ def test_another_handle_follows_a_job_and_cancels_what_runs(elsewhere: tuple[eng
     with pytest.raises(Conflict, match="does not run"):
         db.cancel("demo", path)
     fore = str(db.value("select log_path from commands where body like 'echo fore%'"))
+    wait_until(lambda: "fore\n" in [piece["text"] for piece in db.stream("demo", fore, follow=False)])
     db.cancel("demo", fore, by="Ada")
     list(db.stream("demo", fore))
     wait_until(lambda: db.value("select 1 from runs where status = 200") == 1)
@@ -413,7 +408,7 @@ def test_a_killed_driver_leaves_no_job_and_the_next_open_says_so(tmp_path: Path,
     child.kill()
     child.wait()
     pid = (root / "pid").read_text()
-    wait_until(lambda: is_gone(pid))
+    expect_gone(pid)
     with engine.open(path) as db:
         assert db.value("select outcome from jobs") == "interrupted"
         assert db.value("select count(*) from known_entries where state = 'streaming'") == 0

@@ -29,6 +29,7 @@ from audit import audit
 from driving import DONE, GO_ON, Clock, heed_signals, opened, script
 from engine_cli import ENGINE, SECONDS, database, environment
 from engine_cli import engine as run_engine
+from sandboxed import expect_gone, is_gone
 from terminal import Terminal
 from timing import interrupted, wait_until
 
@@ -69,13 +70,6 @@ def keep(db: engine.Database, root: Path, command: str = "echo up; sleep 600", *
     return "sh://turn_1/bash_job"
 
 
-def is_gone(pid: str) -> bool:
-    try:
-        return Path(f"/proc/{pid.strip()}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
-
-
 def ended(db: engine.Database) -> dict[str, Any] | None:
     return db.row("select state, outcome, json_extract(detail, '$.note') as note from jobs where ended_at is not null")
 
@@ -112,7 +106,7 @@ def test_a_kept_job_outlives_its_run_and_the_next_prompt_reads_and_ends_it(db: e
         db.value("select outcome from commands where action = 'sh' order by id desc") == "exit:1"
     )  # it had ended before
     assert ended(db) == {"state": "cancelled", "outcome": "cancelled", "note": "its output was removed"}
-    assert is_gone(pid)
+    expect_gone(pid)
 
 
 def test_closing_the_file_ends_what_is_kept_however_it_resists(tmp_path: Path, root: Path) -> None:
@@ -129,7 +123,7 @@ def test_closing_the_file_ends_what_is_kept_however_it_resists(tmp_path: Path, r
         path = db.path
     pids = (root / "pids").read_text().split()
     assert len(pids) == 4
-    assert all(is_gone(pid) for pid in pids)
+    expect_gone(*pids)
     with engine.open(path) as db:
         assert ended(db) == {"state": "cancelled", "outcome": "interrupted", "note": None}
         drive(db, root, DONE)
@@ -155,7 +149,7 @@ def keep_and_end(tmp_path: Path, root: Path, ends: str, sandbox: str = "off") ->
 def test_a_process_that_ends_leaves_nothing_that_it_kept(tmp_path: Path, root: Path, ends: str, sandbox: str) -> None:
     path = keep_and_end(tmp_path, root, ends, sandbox)
     if sandbox == "off":
-        wait_until(lambda: is_gone((root / "pid").read_text()))
+        expect_gone((root / "pid").read_text())
     with engine.open(path) as db:
         assert db.value("select state from jobs") == "cancelled"
         assert db.value("select outcome from jobs") == "interrupted"
@@ -213,7 +207,7 @@ def test_another_handle_follows_drives_and_ends_what_is_kept(db: engine.Database
         other.cancel("demo", path, by="Ada", reason="enough")
         assert list(followed) == []
     assert ended(db) == {"state": "cancelled", "outcome": "cancelled", "note": "stopped by Ada: enough"}
-    assert is_gone((root / "pid").read_text())
+    expect_gone((root / "pid").read_text())
 
 
 def test_what_an_async_run_keeps_lives_as_long_as_the_file(tmp_path: Path, root: Path) -> None:
@@ -227,7 +221,7 @@ def test_what_an_async_run_keeps_lives_as_long_as_the_file(tmp_path: Path, root:
             assert db.value(ALIVE) == 1
         return (root / "pid").read_text()
 
-    assert is_gone(asyncio.run(work()))
+    expect_gone(asyncio.run(work()))
     with engine.open(tmp_path / "t.db") as db:
         assert db.value("select outcome from jobs") == "interrupted"
 
@@ -341,7 +335,9 @@ def test_the_command_stays_until_what_it_keeps_has_ended(folder: Path, model: st
     assert process.stdout is not None
     said = ""
     while not said.endswith("}\n"):  # the result is there while the command waits
-        said += process.stdout.readline()
+        line = process.stdout.readline()
+        assert line, said
+        said += line
     assert json.loads(said)["status"] == 200
     with engine.open(database(folder)) as db:
         path = str(db.value("select path from _process_paths where channel = 1"))
@@ -369,13 +365,15 @@ def test_a_signal_ends_what_the_command_keeps(folder: Path, model: str, number: 
     assert process.stderr is not None
     said = ""
     while "Ctrl-C ends it" not in said:
-        said += process.stderr.readline()
+        line = process.stderr.readline()
+        assert line, said
+        said += line
     wait_until(lambda: (folder / "pid").exists() and (folder / "pid").read_text().strip())
     process.send_signal(number)
     said += process.communicate(timeout=SECONDS)[1]
     assert process.returncode == 0
     assert "was ended" in said
-    assert is_gone((folder / "pid").read_text())
+    expect_gone((folder / "pid").read_text())
 
 
 def test_a_signal_while_what_is_kept_is_ended_does_not_wait_for_itself() -> None:
@@ -416,7 +414,7 @@ def test_an_error_that_ends_the_command_tells_what_it_ends(folder: Path) -> None
     assert done.returncode == 2
     assert "was ended with the error that follows\n" in done.stderr
     assert "a rule of the file refuses that: no; 'engine resume demo' goes on from here" in done.stderr
-    assert is_gone((folder / "pid").read_text())
+    expect_gone((folder / "pid").read_text())
 
 
 def test_a_person_is_asked_about_what_is_kept_and_ends_it_by_an_abort(folder: Path, model: str) -> None:

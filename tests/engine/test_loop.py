@@ -240,13 +240,16 @@ def test_the_answer_is_that_of_the_own_prompt(db: engine.Database, tmp_path: Pat
 
 def test_an_abort_from_another_thread_ends_the_call(tmp_path: Path) -> None:
     with fresh() as db:
-        model = script(tmp_path, {"text": DONE, "delay_s": 30})
+        model = script(tmp_path, {"text": DONE, "delay_s": 3600})
+        aborting = list[threading.Thread]()
 
         def abort_when_asked(event: dict[str, Any]) -> None:
             if event["type"] == "turn":
-                threading.Thread(target=_abort, args=(db.path,)).start()
+                aborting.append(threading.Thread(target=_abort, args=(db.path,)))
+                aborting[-1].start()
 
         result = db.run("Go", model=model, run="demo", on_event=abort_when_asked)
+        aborting[0].join()
         assert (result.status, result.reason) == (499, "enough")
         assert db.value("select count(*) from leases") == 0
 

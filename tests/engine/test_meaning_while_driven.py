@@ -74,7 +74,7 @@ def test_others_write_while_an_embedder_works(
 
     def write() -> None:
         other = apsw.Connection(str(db.path))
-        other.set_busy_timeout(20_000)
+        other.set_busy_timeout(300_000)
         other.execute("insert into notes values ('written')")
         other.close()
 

@@ -106,7 +106,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         server.shutdown()
 
 
-def request(timeout_s: float = 20.0, **options: Any) -> Request:
+def request(timeout_s: float = 300.0, **options: Any) -> Request:
     fields = {"temperature": None, "max_tokens": None, "grammar": None, "position": 0, "run": "demo"}
     return Request(messages=MESSAGES, timeout_s=timeout_s, **(fields | options))
 
@@ -133,7 +133,7 @@ def failing(status: int, message: str, **headers: str) -> Answer:
     return lambda handler: handler.status(status, message, **headers)
 
 
-NEVER_S = 60.0
+NEVER_S = 600.0
 
 
 def never(handler: Handler) -> None:

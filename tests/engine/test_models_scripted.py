@@ -27,7 +27,7 @@ from engine.models import resolve_model
 from engine.models.protocol import Message, ModelError, Request, Usage
 
 
-def request(position: int = 0, timeout_s: float = 10.0) -> Request:
+def request(position: int = 0, timeout_s: float = 300.0) -> Request:
     return Request((Message("user", "hello"),), None, None, None, timeout_s, position, "demo")
 
 
@@ -125,10 +125,10 @@ def test_cancelling_ends_a_delay_at_once(tmp_path: Path) -> None:
 
 
 def test_a_signal_that_outlasts_a_poll_cancels(tmp_path: Path) -> None:
-    model, cancelled = resolve_model(script(tmp_path, {"text": "late", "delay_s": 30})), threading.Event()
+    model, cancelled = resolve_model(script(tmp_path, {"text": "late", "delay_s": 600})), threading.Event()
     heard: list[str] = []
     with slow_signal(cancelled.set), pytest.raises(ModelError, match="was cancelled"):
-        model.complete(request(timeout_s=60), heard.append, cancelled)
+        model.complete(request(timeout_s=600), heard.append, cancelled)
     assert heard == []
 
 

@@ -23,8 +23,10 @@ from pathlib import Path
 
 import pytest
 from sandboxed import LONG_S, NOBODY, SECRET, Place, give, open_up, python_of_all, require_sandbox, skip, sleepers
+from timing import wait_until
 
 from engine.driving.identity import this_process
+from engine.effects import processes
 from engine.effects.processes import run_process
 from engine.errors import ValidationError
 from engine.sandbox import Confined, Confinement, Limits, find
@@ -324,23 +326,31 @@ def test_the_number_of_processes_is_limited(place: Place) -> None:
     assert int(said.out) < 20
 
 
+def seconds_of(place: Place) -> str:
+    """How long the sleepers of one test sleep: another may run at the same time."""
+    return f"6000.{place.root.stat().st_ino}"
+
+
 def test_all_ends_with_the_command(place: Place) -> None:
-    said = place.run("setsid sleep 61.7171 >/dev/null 2>&1 & (sleep 61.7171 >/dev/null 2>&1 &) ; echo ended")
+    sleep = f"sleep {seconds_of(place)}"
+    said = place.run(f"setsid {sleep} >/dev/null 2>&1 & ({sleep} >/dev/null 2>&1 &) ; echo ended")
     assert said.out == "ended\n"
-    assert not sleepers("61.7171")
+    wait_until(lambda: not sleepers(seconds_of(place)))
 
 
 @pytest.mark.parametrize("place", ["itself"], indirect=True)
-def test_a_time_out_lets_it_say_a_last_word(place: Place) -> None:
-    said = place.run("trap 'echo last; exit' TERM; echo first; while :; do sleep 0.05; done", timeout_s=1.0)
-    assert (said.out, said.result.ended) == ("first\nlast\n", "timed_out")
+def test_what_is_asked_to_end_says_a_last_word(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_TERMINATE_SECONDS", 600.0)
+    said = place.run("trap 'echo last; exit' TERM; echo first; while :; do sleep 0.05; done", until="first")
+    assert (said.out, said.result.ended) == ("first\nlast\n", "cancelled")
 
 
 @pytest.mark.parametrize("place", ["nobody"], indirect=True)
 def test_what_ignores_the_time_out_is_killed(place: Place) -> None:
-    said = place.run("trap '' TERM; (trap '' TERM; setsid sleep 62.7272) & sleep 62.7272", timeout_s=0.5)
+    sleep = f"sleep {seconds_of(place)}"
+    said = place.run(f"trap '' TERM; (trap '' TERM; setsid {sleep}) & {sleep}", timeout_s=0.5)
     assert said.result.ended == "timed_out"
-    assert not sleepers("62.7272")
+    wait_until(lambda: not sleepers(seconds_of(place)))
 
 
 def test_exit_codes_and_signals_are_those_of_the_command(place: Place) -> None:

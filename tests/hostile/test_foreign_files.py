@@ -600,7 +600,7 @@ FORGED = (
 
 def test_no_process_that_a_file_names_is_ended_by_opening_it(work: Path) -> None:
     """Boot id, process id and start time are no secret of this machine: another user of it can name any process."""
-    victim = subprocess.Popen(["sleep", "100"], start_new_session=True)
+    victim = subprocess.Popen(["sleep", "3600"], start_new_session=True)
     try:
         named = identity.of(victim.pid).to_json()
         gone = json.dumps(json.loads(named) | {"started": "1"})

@@ -292,7 +292,7 @@ def test_an_address_with_credentials_that_cannot_be_reached_is_shown_without_the
 
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     with engine.open(tmp_path / "a.db") as db:
-        db.execute("update settings set value = '2' where name in ('model_timeout', 'model_deadline')")
+        db.execute("update settings set value = '1' where name = 'model_deadline'")
         for address in (
             f"http://ada:{CANARY}@127.0.0.1:9/v1",
             f"http://ada:{CANARY}@[bad/v1",

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from driving import heed_signals
 from engine_cli import ENGINE, SECONDS, environment, script
-from sandboxed import require_sandbox, sleepers
+from sandboxed import expect_gone, is_gone, require_sandbox, sleepers
 from timing import wait_until
 
 COMMAND = """
@@ -31,13 +31,6 @@ while :; do sleep 0.1; done
 """
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds sessions of their own")
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
 
 
 def start(folder: Path, model: str, sandbox: str = "off") -> subprocess.Popen[bytes]:
@@ -65,7 +58,7 @@ def test_a_signal_to_the_engine_ends_all_that_a_command_started(
         for _ in number.split():  # once, or twice
             process.send_signal(getattr(signal, number.split()[-1]))
         process.wait(SECONDS)
-        wait_until(lambda: all(is_gone(pid) for pid in pids), SECONDS)
+        expect_gone(*pids)
     finally:
         process.kill()
         process.wait()
@@ -79,7 +72,7 @@ def test_a_signal_to_the_engine_ends_all_of_a_sandbox(workspace_dir: Path, tmp_p
     process = start(workspace_dir, model, "require")
     try:
         wait_until((workspace_dir / "ready").exists)
-        assert len(sleepers(seconds)) == 3
+        wait_until(lambda: len(sleepers(seconds)) == 3, SECONDS)  # each tells its number, then becomes one
         process.send_signal(getattr(signal, number))
         process.wait(SECONDS)
         wait_until(lambda: not sleepers(seconds), SECONDS)
@@ -99,7 +92,7 @@ def test_a_command_that_kills_its_guard_ends_and_is_told(db: object, tmp_path: P
     (tmp_path / "root").mkdir()
     db.run("Go", run="demo", model=model, root=tmp_path / "root", yolo=True, sandbox="off")
     assert db.value("select outcome from command_results where action = 'sh'") == "exit:137"
-    wait_until(lambda: is_gone(int((tmp_path / "root" / "pid").read_text())), SECONDS)
+    expect_gone((tmp_path / "root" / "pid").read_text())
 
 
 def test_signals_of_a_command_to_its_guard_change_nothing(db: object, tmp_path: Path) -> None:
