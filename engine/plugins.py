@@ -5,7 +5,7 @@ implements any of the hooks below. Its SQL files change what runs do, by rows an
 
 | to | a plugin |
 |---|---|
-| add a scheme, a tool, a section | inserts a row into `schemes`, `tools`, `packet_sections` |
+| add a scheme, a tool, a section, a setting | inserts a row into `schemes`, `tools`, `packet_sections`, `settings` |
 | perform its tool | has a trigger on `commands` that go to 'performing'; it settles them or inserts into `effects` |
 | forbid a command | has a trigger `after insert on commands` that inserts into `vetoes` |
 | veto an accepted proposal, or change its text | has a trigger on `proposals` that go to 'accepting' and updates them |
@@ -57,7 +57,7 @@ class Hooks:
         """SQL files as (name, text), run after the engine's own whenever the schema is built.
 
         They follow the same rules: `create table if not exists`, seeds with `on conflict`, plain `create view` and
-        `create trigger`, which are dropped and made again.
+        `create trigger`, which are dropped and made again. What is wrong with them is a 400 at `open` that names the file.
         """
         return ()
 

@@ -6,10 +6,12 @@ import re
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from .errors import EngineError
 
 if TYPE_CHECKING:
-    from jinja2 import Environment, Template
+    from jinja2 import Environment
 
 _MARK = re.compile(r"{[{%#]")
 _RATIONALE = re.compile(r"[ \t]*<!--.*?-->", re.DOTALL)
@@ -40,9 +42,21 @@ def environment() -> Environment:
     )
 
 
-def template(name: str) -> Template:
-    """A template of the packets by the name of its file."""
-    return environment().get_template(name)
+def laid_out(file: str, **values: Any) -> str:
+    """What a template of the packets makes of the values; `file` is its name.
+
+    Raises EngineError where a plugin's section has no template, or one that is wrong.
+    """
+    from jinja2 import TemplateError, TemplateNotFound
+
+    try:
+        return environment().get_template(file).render(**values)
+    except TemplateNotFound as error:
+        raise EngineError(
+            f"template {error}: there is none; the plugin whose section or template names it brings it"
+        ) from error
+    except TemplateError as error:
+        raise EngineError(f"template {file}: {error}; correct it in its plugin") from error
 
 
 @cache

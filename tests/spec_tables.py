@@ -312,7 +312,10 @@ def _option(option: Any) -> str:
 def events() -> str:
     """The kinds of events that the SQL files write."""
     text = "".join(path.read_text(encoding="utf-8") for path in sql_files())
-    kinds = set(re.findall(r"'((?:run|loop|turn|context|entry|proposal)\.[a-z]+)'", text)) | {
-        f"proposal.{state}" for state in ("accepted", "failed", "resolved", "cancelled")
-    }
+    kinds = set(
+        re.findall(
+            r"'((?:acceptance|answer|context|embedder|entry|job|loop|proposal|run|sandbox|thread|turn|workflow)\.[a-z]+)'",
+            text,
+        )
+    ) | {f"proposal.{state}" for state in ("accepted", "failed", "resolved", "cancelled")}
     return "\n" + ", ".join(_code(kind) for kind in sorted(kinds)) + "\n"

@@ -254,6 +254,8 @@ def _kind(query: str) -> str:
 
 def _explained(query: str, said: str) -> str:
     """SQLite's error message, with line and column of a syntax error where these can be found."""
+    if query.lstrip().startswith("."):
+        return f"{said}; commands with a dot, such as .tables, are those of 'engine shell'"
     if said.startswith(("no such table", "no such column")):
         return f"{said}; .tables and .schema of 'engine shell' tell what there is"
     place = _place_of_error(query) if "syntax error" in said or "incomplete" in said else None

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.texts import template
+from engine.texts import laid_out
 
 if TYPE_CHECKING:
     from engine.db.database import Row, Store
@@ -73,8 +73,8 @@ class Workflow:
     def _prompt(self, step: str) -> str:
         row = self._db.row("select * from _step_prompts where run_id = ? and step = ?", (self._run_id, step))
         assert row is not None, "a step that is ready has a prompt"
-        return template("workflow_step.md.j2").render(
-            step=row, variables=json.loads(row["variables"]), results=json.loads(row["results"])
+        return laid_out(
+            "workflow_step.md.j2", step=row, variables=json.loads(row["variables"]), results=json.loads(row["results"])
         )
 
     def _under_way(self) -> list[Row]:

@@ -224,8 +224,8 @@ class Renderer:
         name = section["name"]
         last = self._laid_out.get(name)
         if last is None or section["live"] or last.rows != rows:
-            template = texts.template(f"sections/{section['template']}.j2")
-            last = Section(template.render(section=name, rows=rows, size=size), rows)
+            text = texts.laid_out(f"sections/{section['template']}.j2", section=name, rows=rows, size=size)
+            last = Section(text, rows)
             self._laid_out[name] = last
         return last
 
@@ -243,7 +243,7 @@ class Renderer:
         """A section whose rows are texts of layers; one with stamps has none while its stamp is null."""
         has_rows = not section["stamps"] or self._stamps[section["name"]] is not None
         rows, file = self._section_rows(turn_id, section) if has_rows else [], f"sections/{section['template']}.j2"
-        text = texts.template(file).render(section=section["name"], rows=rows)
+        text = texts.laid_out(file, section=section["name"], rows=rows)
         layers = [(row["layer"], row["source"], row["text"]) for row in rows]
         return Section(text, layers=layers, template=file)
 
@@ -255,7 +255,7 @@ class Renderer:
         tools = [{"name": tool, "doc": document} for tool, document in documents.items() if document]
         said = rows[0] if rows else {"persona_name": None, "persona": "", "native": 0, "anchors": 0, "untold": None}
         marks = {name: said[name] for name in ("persona", "native", "anchors", "untold")}
-        text = texts.template(file).render(tools=tools, **marks)
+        text = texts.laid_out(file, tools=tools, **marks)
         layers = [
             *(("tools", tool["name"], tool["doc"]) for tool in tools),
             ("persona", said["persona_name"], said["persona"] or ""),

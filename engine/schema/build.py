@@ -20,6 +20,7 @@ from engine.db.registration import register
 
 from . import images
 from .objects import Object, fingerprint, objects_of
+from .plugin_files import run_files
 
 APPLICATION_ID = 0x454E474E
 """The mark of an engine file in its header: 'ENGN'."""
@@ -38,22 +39,23 @@ create table if not exists engine_objects (
 
 @dataclass(frozen=True)
 class Build:
-    """The version of the tables, the SQL files in load order, the migrations and the personas.
+    """The version of the tables, the SQL files in load order, the migrations, the personas, and the SQL files of plugins.
 
-    Migrations are (version, SQL). The first holds the tables of version 1; files of that version are compared with it, and
-    it is never run on a file.
+    The first SQL file makes the tables about the file itself. Migrations are (version, SQL). The first holds the tables of
+    version 1; files of that version are compared with it, and it is never run on a file.
     """
 
     version: int
     sources: tuple[tuple[str, str], ...]
     migrations: tuple[tuple[int, str], ...]
     personas: tuple[tuple[str, str], ...]
+    plugins: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def hash(self) -> str:
-        """The SHA-256 (hex) of the SQL files and personas; a fresh file needs no migrations."""
+        """The SHA-256 (hex) of all SQL files and personas; a fresh file needs no migrations."""
         digest = hashlib.sha256()
-        for name, text in (("", BOOTSTRAP), *self.sources, *self.personas):
+        for name, text in (*self.sources, *self.plugins, *self.personas):
             digest.update(f"{name}\0{text}\0".encode())
         return digest.hexdigest()
 
@@ -81,9 +83,9 @@ class Build:
 
     def write_rules(self, connection: apsw.Connection) -> None:
         """Run the SQL files: missing tables, seeds, views and triggers. Older views and triggers must have been dropped."""
-        drain(connection, BOOTSTRAP)
         for _, text in self.sources:
             drain(connection, text)
+        run_files(connection, self.plugins)
         connection.execute("delete from engine_objects").fetchall()
         connection.executemany(
             "insert into personas (name, body) values (?, ?) "
@@ -144,7 +146,7 @@ def installed() -> Build:
     migrations = tuple((int(name[:3]), text) for name, text in _sql_files(folder / "migrations"))
     concepts = [each for each in folder.iterdir() if each.is_dir() and each.name != "migrations"]
     made = sorted(file for concept in concepts for file in _sql_files(concept))
-    return Build(VERSION, (*made, *plugins.sql_files()), migrations, texts.personas())
+    return Build(VERSION, (("", BOOTSTRAP), *made), migrations, texts.personas(), tuple(plugins.sql_files()))
 
 
 def _sql_files(folder: Path) -> list[tuple[str, str]]:

@@ -244,8 +244,15 @@ def _put_back(connection: apsw.Connection, kept: Iterable[Object]) -> None:
 def _refuse_another_build(connection: apsw.Connection, build: Build, tables: Collection[str]) -> None:
     """Refuse a file that has the version of this build, and whose tables lack columns."""
     missing = build.columns(tables) - columns_of(connection, tables)
-    if missing:
-        raise _another_build(connection.filename, f"without {'.'.join(min(missing))}")
+    if not missing:
+        return
+    table, column = min(missing)
+    if table.lower() in {own.name.lower() for own in build.migrated_tables(build.version)}:
+        raise _another_build(connection.filename, f"without {table}.{column}")
+    raise Conflict(
+        f"{connection.filename}: its table {table} lacks the column {column} that a plugin makes now, and is left as it is; "
+        "add that with any SQLite ('alter table … add column …'), or install the plugin as it was"
+    )
 
 
 def _refuse_unknown(connection: apsw.Connection, unknown: Collection[Object], trust: Trust) -> None:

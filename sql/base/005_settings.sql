@@ -44,12 +44,18 @@ create view _setting_outcomes as
 select
     s.name,
     coalesce(l.layer, 'default') as origin,
-    -- what a plugin seeded has no default here
-    case when l.layer is not null then l.value when d.name is not null then d.value else s.value end as value,
+    case
+        when l.layer is not null then l.value
+        when d.name is not null then d.value
+        when m.key is not null then nullif(m.value, '')
+        else s.value
+    end as value,
     l.source,
-    d.value as "default"
+    case when d.name is not null then d.value else nullif(m.value, '') end as "default"
 from settings as s
 left join _setting_defaults as d on d.name = s.name
+-- the default of a plugin's setting
+left join engine_meta as m on m.key = 'default of ' || s.name
 left join _counting_layers as l
     on l.name = s.name and l.rank = (select max(k.rank) from _counting_layers as k where k.name = s.name);
 
@@ -153,6 +159,19 @@ begin
     insert into setting_layers (name, layer, value)
     values (new.name, 'file', new.value)
     on conflict (name, layer) do update set value = excluded.value, source = null;
+end;
+
+-- The value that a plugin seeds is the default of its setting, at each rebuild anew: this runs too where its row is there.
+create trigger settings__keep_default
+before insert on settings
+when not exists (select 1 from _setting_defaults as d where d.name = new.name)
+begin
+    insert into engine_meta (key, value)
+    values ('default of ' || new.name, coalesce(new.value, ''))
+    on conflict (key) do update set value = excluded.value;
+    update settings
+    set value = (select o.value from _setting_outcomes as o where o.name = new.name)
+    where name = new.name and value is not (select o.value from _setting_outcomes as o where o.name = new.name);
 end;
 
 create trigger settings__guard_value

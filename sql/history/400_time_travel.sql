@@ -20,8 +20,9 @@ select run_id, source_id, depth, before_turn
 from line;
 
 create view past_turns as
--- The turns in the past of each run: its own, and those before the fork of the runs that it was forked from. source is
--- the run that took the turn.
+-- The turns in the past of each run: its own, and those before the fork of the runs that it was forked from. 'source' is
+-- the run that took the turn: select l.* from past_turns as p join run_log as l on l.run = p.source and l.turn = p.turn
+-- where p.run = 'demo'.
 select
     r.alias as run,
     t.sequence as turn,
@@ -38,6 +39,8 @@ join turns as t on t.run_id = l.source_id and (l.depth = 0 or t.sequence < l.bef
 
 create view context_at as
 -- What a run had in context at a turn: select path, visibility, body from context_at where run = 'demo' and turn = 3.
+-- 'body' is the whole text and 'tokens' about what that takes, also where it was shown in short (summarized); the words that
+-- the model read stand in packet_texts. 'written' is the turn that wrote it, 0 where that was before the first one.
 select
     t.run,
     t.turn,

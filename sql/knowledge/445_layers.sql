@@ -102,5 +102,5 @@ cross join json_each(l.chunks) as j
 cross join chunks as k
     on k.id between case j.type when 'array' then j.value ->> 0 else j.value end
     and case j.type when 'array' then j.value ->> 1 else j.value end
-join _chunk_texts as c on c.id = k.id
+cross join _chunk_texts as c on c.id = k.id
 where p.role = 'system';

@@ -38,8 +38,8 @@ left join model_calls as c
 where t.response is not null;
 
 create view run_overview as
--- One row a run, with its status, latest answer and cost (null: unknown): select * from run_overview. 'tree_cost' is the
--- cost with all runs below it.
+-- One row a run, with its status, latest answer and cost in US dollars (null: unknown): select * from run_overview.
+-- 'parent' is the run that it was forked from or that gave it work; 'tree_cost' is the cost with all runs below it.
 select
     r.alias as run,
     p.name as project,
@@ -59,7 +59,8 @@ join projects as p on p.id = r.project_id;
 
 create view run_log as
 -- The commands and errors of a run in their order, with what came of each: select * from run_log where run = 'demo'.
--- 'at' is the time in UTC: of a command when it was recorded, of an error when its turn ended.
+-- 'at' is the time in UTC: of a command when it was recorded, of an error when its turn ended. The turns before a fork or a
+-- rewind stand under the run that took them: past_turns says which.
 select
     r.alias as run,
     t.sequence as turn,
@@ -123,8 +124,10 @@ select * from _acceptance_log
 order by 1, 2, 3, 12;
 
 create view turn_timeline as
--- One row a turn: how many commands and errors it had, how long its packet was, what it cost, and when
--- (UTC) it began and ended.
+-- One row a turn: how many commands and errors it had (a packet that was too long counts as one), how long its packet was
+-- (context_tokens, an estimate; the other tokens are what the provider reported, null: nothing), what its answer cost in US
+-- dollars (null: unknown, or there is none), and when (UTC) it began and ended. The turns before a fork or a rewind stand
+-- under the run that took them: past_turns says which.
 select
     r.alias as run,
     l.sequence as loop,
@@ -154,7 +157,8 @@ join loops as l on l.id = t.loop_id
 order by 1, 3;
 
 create view loop_list as
--- One row a prompt: the prompt, its status, the reason and the answer, and when (UTC) it was given, taken up and ended.
+-- One row a prompt: the prompt, its status, the reason (null: the model ended it, or nobody has) and the answer, and when
+-- (UTC) it was given, taken up and ended.
 select
     r.alias as run,
     l.sequence as loop,

@@ -137,7 +137,8 @@ where w.model glob 'scripted:*' or w.model glob 'replay:*' or w.model glob 'gguf
 union all
 select 7, 'setting', null, 'sets ' || s.name || ' to ' || coalesce(quote(substr(s.value, 1, 100)), 'nothing')
 from setting_list as s
-where s.value is not s."default"
+-- the default of a plugin's setting is what the file says, and counts for nothing here
+where s.value is not case when s.name in (select d.name from _setting_defaults as d) then s."default" end
     and s.origin not in ('user', 'project')
     and s.name not in (select h.name from _harmless_settings as h)
 union all

@@ -511,6 +511,12 @@ def test_sql_ends_what_takes_too_long(folder: Path) -> None:
     assert "longer than 0.2 s" in done.stderr
 
 
+def test_sql_sends_commands_with_a_dot_to_the_shell(folder: Path) -> None:
+    done = engine(folder, "sql", ".tables")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "commands with a dot, such as .tables, are those of 'engine shell'" in done.stderr
+
+
 @pytest.mark.parametrize("query", ["delete from runs", "pragma user_version = 9", "attach 'x.db' as x"])
 def test_sql_changes_nothing(folder: Path, query: str) -> None:
     before = database(folder).read_bytes()

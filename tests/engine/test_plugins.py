@@ -12,14 +12,18 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from audit import audit
 from driving import DONE, GO_ON, begin, script
 
 import engine
+from engine import texts
+from engine.schema.plugin_files import run_files
 
 PLUGIN = Path(__file__).parent.parent / "examples" / "plugin"
 PROGRAM = """
@@ -151,3 +155,52 @@ def test_a_veto_holds_after_the_engine_made_its_triggers_anew(db: engine.Databas
         assert again.value("select count(*) from known_entries where path = 'known://no'") == 0
         assert again.value("select count(*) from commands where path = 'known://no'") == 0
         again.execute("drop trigger commands__veto")
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("create table if not exists trial (a integer;", 'near ";": syntax error'),
+        ("create view run_log as select 1;", "view run_log already exists"),
+        ("insert into statuses (code, name, meaning) values (200, 'a', 'b');", "UNIQUE constraint failed"),
+        ("create view trial as select nope from runs;", "view 'trial': no such column: nope"),
+        (
+            "create trigger events__insert after /* insert on */ update of kind on events "
+            "begin insert into nope values (1); end;",
+            r"trigger 'events__insert' on 'events': no such table: main\.nope",
+        ),
+        (
+            "create view trial as select 1 as a; "
+            "create trigger trial__take instead of insert on trial begin select nope(new.a); end;",
+            "trigger 'trial__take' on 'trial': no such function: nope",
+        ),
+    ],
+)
+def test_what_is_wrong_with_the_sql_of_a_plugin_is_told_with_its_file(db: engine.Database, sql: str, said: str) -> None:
+    with (
+        pytest.raises(engine.ValidationError, match=f"400 trial.sql, the SQL file of a plugin: {said}"),
+        db.transaction(),
+    ):
+        run_files(db.connection, [("good.sql", "create view good as select 1 as a;"), ("trial.sql", sql)])
+    assert db.value("select count(*) from sqlite_schema where name in ('good', 'trial', 'events__insert')") == 0
+
+
+def test_a_view_of_one_file_may_read_what_a_later_file_makes() -> None:
+    with closing(apsw.Connection(":memory:")) as connection:
+        run_files(
+            connection,
+            [("a.sql", "create view trial as select b from there;"), ("b.sql", "create table there (b integer);")],
+        )
+        assert connection.execute("select * from trial").fetchall() == []
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("sections/trial.j2", "template sections/trial.j2: there is none"),
+        ("sections/prompt.j2", r"template sections/prompt.j2: 'rows' is undefined"),
+    ],
+)
+def test_a_template_that_is_missing_or_wrong_is_named(file: str, said: str) -> None:
+    with pytest.raises(engine.EngineError, match=f"500 {said}"):
+        texts.laid_out(file)

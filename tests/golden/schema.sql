@@ -2232,6 +2232,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger set_layer__keep on set_layer
 -- trigger set_node__set on set_node
 -- trigger settings__guard_value on settings
+-- trigger settings__keep_default on settings
 -- trigger settings__keep_layer on settings
 -- trigger show_job_output__show on show_job_output
 -- trigger start_delegation__start on start_delegation

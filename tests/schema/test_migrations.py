@@ -177,7 +177,7 @@ def test_the_installed_migrations_lead_to_what_a_fresh_file_has() -> None:
 def test_tables_of_plugins_are_left_to_their_plugins(tmp_path: Path, old: Build, new: Build) -> None:
     gadgets = "create table if not exists gadgets (id integer primary key, name text not null) strict;"
     plugin = ("gadgets.sql", f"{gadgets} create index if not exists idx_gadgets_name on gadgets (name);")
-    before, after = (replace(build, sources=(*build.sources, plugin)) for build in (old, new))
+    before, after = (replace(build, plugins=(plugin,)) for build in (old, new))
     engine.open(tmp_path / "t.db").close()
     migrate(tmp_path / "t.db", before)
     with opened(tmp_path / "t.db") as connection:
@@ -186,6 +186,14 @@ def test_tables_of_plugins_are_left_to_their_plugins(tmp_path: Path, old: Build,
     with opened(tmp_path / "t.db") as connection:
         assert connection.execute("select name from gadgets").get == "lamp"
         assert inspect(connection, after).is_current
+    later = replace(after, plugins=(("gadgets.sql", plugin[1].replace("not null)", "not null, price real)")),))
+    with pytest.raises(engine.Conflict, match="its table gadgets lacks the column price that a plugin makes now"):
+        migrate(tmp_path / "t.db", later)
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        connection.execute("alter table gadgets add column price real")
+    migrate(tmp_path / "t.db", later)
+    with opened(tmp_path / "t.db") as connection:
+        assert connection.execute("select name, price from gadgets").fetchall() == [("lamp", None)]
 
 
 def test_an_older_engine_refuses_the_migrated_file(path: Path, new: Build) -> None:

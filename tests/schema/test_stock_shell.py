@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from audit import audit
 from people import NOTES, PEOPLES_VIEWS, file_of_real_runs
+
+from tests import spec_tables
 
 pytestmark = pytest.mark.skipif(shutil.which("sqlite3") is None, reason="there is no sqlite3 shell here")
 
@@ -102,3 +106,15 @@ def test_all_that_has_no_underscore_answers_without_our_functions(path: Path) ->
     script = "".join(f"select * from {name} limit 1;\n" for name in names)
     done = subprocess.run(["sqlite3", "-readonly", "-quote", path], input=script.encode(), capture_output=True)
     assert done.stderr == b"", script
+
+
+def test_the_layers_of_a_turn_are_read_from_its_packet(path: Path) -> None:
+    """SQLite 3.40 began with all chunks of the file, and looked for the packets of each."""
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        plan = [row[3] for row in connection.execute("explain query plan select * from prompt_layers")]
+    assert "SCAN k" not in plan, plan
+
+
+def test_spec_names_each_kind_of_event(path: Path) -> None:
+    kinds = {row["kind"] for row in shell(path, "select distinct kind from events")}
+    assert {kind for kind in kinds if f"`{kind}`" not in spec_tables.events()} == set()

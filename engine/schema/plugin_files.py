@@ -1,0 +1,61 @@
+"""Runs the SQL files of plugins, and compiles what they have made.
+
+SQLite takes a view or a trigger that names what there is not, and tells of it at its first use: in the middle of a run, and
+without its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import apsw
+
+from engine.errors import EngineError, ValidationError
+
+from .objects import Object, normalized, objects_of, quoted
+
+_EVENT = re.compile(r"\b(insert|update|delete)(?: of .+?)? on ", re.IGNORECASE)
+"""The event of a trigger, in its definition without comments."""
+
+
+def run_files(connection: apsw.Connection, files: Iterable[tuple[str, str]]) -> None:
+    """Run the SQL files (name, text) of plugins; then compile a use of each view and trigger that they made.
+
+    Raises ValidationError with the name of the file where a statement fails or a use cannot be compiled; the caller rolls
+    back.
+    """
+    made: dict[Object, str] = {}
+    for name, text in files:
+        before = set(objects_of(connection))
+        _run(connection, name, text)
+        made |= {each: name for each in objects_of(connection) if each.is_rule and each not in before}
+    for each, name in made.items():
+        _run(connection, name, f"explain {_use(connection, each)}", f"{each}: ")
+
+
+def _run(connection: apsw.Connection, name: str, sql: str, what: str = "") -> None:
+    try:
+        for _ in connection.execute(sql):
+            pass
+    except (apsw.SQLError, apsw.ConstraintError, apsw.MismatchError, EngineError) as error:
+        raise ValidationError(
+            f"{name}, the SQL file of a plugin: {what}{error}; correct it or remove the plugin, nothing was changed"
+        ) from error
+
+
+def _use(connection: apsw.Connection, rule: Object) -> str:
+    """A query of a view, or a write that sets a trigger off."""
+    # names of objects and columns, quoted
+    if rule.type == "view":
+        return f"select * from {quoted(rule.name)}"  # noqa: S608
+    table = quoted(rule.table)
+    columns = [quoted(name) for (name,) in connection.execute("select name from pragma_table_info(?)", (rule.table,))]
+    event = _EVENT.search(normalized(rule.sql))
+    match event and event[1].lower():
+        case "insert":
+            return f"insert into {table} ({columns[0]}) values (null)"  # noqa: S608
+        case "update":
+            return f"update {table} set {', '.join(f'{column} = {column}' for column in columns)}"  # noqa: S608
+        case _:
+            return f"delete from {table}"  # noqa: S608
