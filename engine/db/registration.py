@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from engine import plugins
+from engine.db.late_calls import LateCalls
 from engine.errors import error_for
 from engine.functions import Function
 
@@ -147,9 +148,10 @@ def register(
     """
     if not (isinstance(connection, apsw.Connection) or hasattr(connection, "create_function")):
         raise TypeError(f"connection is a connection of apsw or sqlite3, not {connection!r}")
-    errors = _LastError()
+    errors, late = _LastError(), LateCalls(connection)
     impure = (
         Function("fail", 2, errors.fail),
+        Function("late_call", 14, late.call),
         Function("now", 0, clock),
         Function("last_error", 0, errors.last_error),
         Function("is_confirmed", 1, lambda text: int(text is not None and confirmed(str(text)))),

@@ -13,12 +13,49 @@ select id as command_id
 from commands
 where false;
 
--- Run the procedure of a command's action: insert a row of commands. Each action has its trigger on this view in the
--- file of its tool.
-create view _run_command as
-select *
+-- Perform a command that takes more than the plain path: insert into _perform_by_rules (command_id), by _late_call.
+create view _perform_by_rules as
+select id as command_id
 from commands
 where false;
+
+-- The door of the procedure of each command's action, which stands in the file of its tool; null where only a plugin may
+-- perform it. A set of run://alias is carried out where it is recorded (190).
+create view _procedures as
+select
+    id as command_id,
+    case
+        when action = 'set' then case when lower(substr(path, 1, 6)) is not 'run://' then '_run_set' end
+        when action = 'get'
+            then case
+                when turn_id is null then '_run_get'
+                when attributes ->> '$.like' is not null then '_run_outside'
+                when not is_pattern and path_scheme(path) in ('http', 'https') then '_run_outside'
+                else '_run_get'
+            end
+        when action in ('cp', 'mv') then '_run_cp_mv'
+        when action in ('sh', 'env') then '_run_process'
+        when action in ('search', 'subtask', 'execute') then case when turn_id is not null then '_run_outside' end
+        when action in ('rm', 'update', 'think') then '_run_' || action
+        when action = 'ask_user' then '_run_question'
+    end as door
+from commands;
+
+-- What a procedure is given: insert into _run_set and the others, by _late_call. They have these columns in this order.
+create view _run_command as
+select id, run_id, turn_id, action, path, destination, body, attributes, writer
+from commands
+where false;
+
+create view _run_get as select * from _run_command;
+create view _run_set as select * from _run_command;
+create view _run_rm as select * from _run_command;
+create view _run_cp_mv as select * from _run_command;
+create view _run_update as select * from _run_command;
+create view _run_think as select * from _run_command;
+create view _run_process as select * from _run_command;
+create view _run_question as select * from _run_command;
+create view _run_outside as select * from _run_command;
 
 -- Give a command another state, and where that settles it write its log entry: insert into _end_command (command_id,
 -- state, outcome, message). A null message keeps the present one.
@@ -48,7 +85,7 @@ where false;
 
 -- triggers
 
--- Each step applies only to a command that the steps before it have not settled.
+-- A command of a turn waits for those before it that are under way.
 create trigger perform_command__perform
 instead of insert on perform_command
 when not exists (
@@ -69,11 +106,24 @@ when not exists (
             )
     )
 begin
-    -- most commands take the plain path, which ends here
+    -- most commands take the plain path
     insert into _perform_plain (command_id) values (new.command_id);
-    select raise(ignore)
+    insert into _late_call (door, a)
+    select '_perform_by_rules', id
     from commands
-    where id = new.command_id and state = 'resolved';
+    where id = new.command_id and state <> 'resolved';
+    insert into _log_command (command_id)
+    select id
+    from commands
+    where id = new.command_id
+        and (turn_id is not null or is_pattern)
+        and state in ('proposed', 'resolved', 'failed');
+end;
+
+-- Each step applies only to a command that the steps before it have not settled.
+create trigger _perform_by_rules__perform
+instead of insert on _perform_by_rules
+begin
     insert into _fail_command (command_id, fault)
     select command_id, refusal
     from (select command_id, refusal from _refusals where command_id = new.command_id limit 1)
@@ -102,10 +152,12 @@ begin
     update commands
     set state = 'performing'
     where id = new.command_id and state = 'queued';
-    insert into _run_command
-    select *
-    from commands
-    where id = new.command_id and state = 'performing';
+    insert into _late_call (door, a, b, c, d, e, f, g, h, i)
+    select
+        (select door from _procedures where command_id = c.id),
+        c.id, c.run_id, c.turn_id, c.action, c.path, c.destination, c.body, c.attributes, c.writer
+    from commands as c
+    where c.id = new.command_id and c.state = 'performing';
     -- no procedure and no plugin performs this action
     insert into _fail_command (command_id, fault)
     select
@@ -125,10 +177,6 @@ begin
             c.outcome in ('validation', 'permission', 'method_not_allowed')
             or exists (select 1 from vetoes as v where v.command_id = c.id)
         );
-    insert into _log_command (command_id)
-    select id
-    from commands
-    where id = new.command_id and state in ('proposed', 'resolved', 'failed');
 end;
 
 -- The fault is split at its first ': '. A command that is settled, proposed or accepted stays as it is.

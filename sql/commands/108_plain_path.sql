@@ -97,8 +97,4 @@ begin
         end,
         quiet = action = 'think'
     where id = new.command_id and state = 'performing';
-    insert into _log_command (command_id)
-    select id
-    from commands
-    where id = new.command_id and state = 'resolved' and turn_id is not null;
 end;

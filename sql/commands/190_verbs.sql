@@ -124,8 +124,8 @@ begin
         now()
     from _run_roots as p
     where p.run = case when new.path like 'run://_%' then substr(new.path, 7) else new.run end;
-    insert into _steer_run
-    select *
+    insert into _late_call (door, a, b, c, d)
+    select '_steer_run', id, run_id, attributes, body
     from commands
     where id = (select max(id) from commands) and state = 'performing';
 end;
@@ -138,9 +138,9 @@ begin
     select fail(409, 'run ' || alias || ': is there already; a fork needs a name of its own')
     from runs
     where json_extract(new.attributes, '$.fork') is not null and alias = substr(new.path, 7);
-    insert into _ensure_run (alias, attributes, role)
-    select substr(new.path, 7), coalesce(new.attributes, '{}'), 'main'
-    where new.state is null;
+    insert into _late_call (door, a, b, c)
+    select '_ensure_run', substr(new.path, 7), coalesce(new.attributes, '{}'), 'main'
+    where new.state is null and not exists (select 1 from runs where alias = substr(new.path, 7));
 end;
 
 -- Pass the row on as the action set.

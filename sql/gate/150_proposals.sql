@@ -87,6 +87,10 @@ select command_id, kind, target, null as body, detail
 from proposals
 where false;
 
+-- Open a proposal: insert into _open_proposal (command_id, kind, target, body, detail), by _late_call.
+create view _open_proposal as
+select * from open_proposal;
+
 -- Commands whose proposals are done together or not at all: moves and patches.
 create view _atomic_commands as
 select id as command_id
@@ -189,9 +193,17 @@ begin
     values (now(), new.run_id, new.turn_id, 'proposal.cancelled', json_object('path', new.path, 'outcome', new.outcome));
 end;
 
--- The command becomes proposed. A decision that needs no person is taken at once.
+-- Few commands propose anything.
 create trigger open_proposal__open
 instead of insert on open_proposal
+begin
+    insert into _late_call (door, a, b, c, d, e)
+    values ('_open_proposal', new.command_id, new.kind, new.target, new.body, new.detail);
+end;
+
+-- The command becomes proposed. A decision that needs no person is taken at once.
+create trigger _open_proposal__open
+instead of insert on _open_proposal
 when (select state from commands where id = new.command_id) <> 'failed'
 begin
     insert into store_content (path, body)

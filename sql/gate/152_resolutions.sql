@@ -104,8 +104,8 @@ begin
     update resolutions
     set created_at = now()
     where id = new.id and new.created_at = 0;
-    insert into _decide_proposal (proposal_id, decision, body, reason)
-    select proposal_id, new.decision, new.body, new.reason
+    insert into _late_call (door, a, b, c, d)
+    select '_decide_proposal', proposal_id, new.decision, new.body, new.reason
     from _proposals_to_decide
     where resolution_id = new.id;
 end;

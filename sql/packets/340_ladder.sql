@@ -204,15 +204,15 @@ begin
     update turns
     set context_chars = new.chars, context_tokens = new.tokens, lease = new.lease, seen_at = null
     where id = new.turn_id and new.decision <> 'take';
-    insert into _condense (turn_id)
-    select new.turn_id
+    insert into _late_call (door, a)
+    select '_condense', new.turn_id
     where new.decision = 'condense';
-    insert into _take_ladder_step (turn_id, from_step)
-    select id, ladder
+    insert into _late_call (door, a, b)
+    select '_take_ladder_step', id, ladder
     from turns
     where id = new.turn_id and new.decision = 'demote';
-    insert into _judge_turn (turn_id)
-    select new.turn_id
+    insert into _late_call (door, a)
+    select '_judge_turn', new.turn_id
     where new.decision = 'stop';
 end;
 
@@ -270,8 +270,8 @@ begin
     select turn_id, 413, message, 'budget', soft, '{"source":"budget"}'
     from _ladder_reports
     where turn_id = new.turn_id;
-    insert into _judge_turn (turn_id)
-    select id
+    insert into _late_call (door, a)
+    select '_judge_turn', id
     from turns
     where id = new.turn_id and ladder = 6;
 end;

@@ -202,8 +202,8 @@ begin
             where o.turn_id = new.turn_id and o.ordinal < commands.ordinal and o.log_path = commands.log_path
         );
     -- of most responses nothing is told
-    insert into _tell_parser (turn_id, parsed)
-    select t.id, new.parsed
+    insert into _late_call (door, a, b)
+    select '_tell_parser', t.id, new.parsed
     from turns as t
     where t.id = new.turn_id
         and (

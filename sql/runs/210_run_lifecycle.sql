@@ -31,7 +31,7 @@ where false;
 
 -- Do what a 'set run://…' asks for: insert a row of commands. It prompts, configures or aborts the run.
 create view _steer_run as
-select *
+select id, run_id, attributes, body
 from commands
 where false;
 
@@ -119,9 +119,9 @@ begin
     select id
     from runs
     where alias = new.alias;
-    insert into _copy_views (run_id, parent_run_id, forked_at, clock)
+    insert into _late_call (door, a, b, c, d)
     select
-        r.id, r.parent_run_id, r.forked_at,
+        '_copy_views', r.id, r.parent_run_id, r.forked_at,
         (
             select t.seen_at
             from turns as t
@@ -264,8 +264,8 @@ begin
         next_loop = next_loop + (new.body is not null),
         updated_at = now()
     where id = new.run_id;
-    insert into _abort_run (run_id, reason)
-    select r.id, json_extract(new.attributes, '$.outcome')
+    insert into _late_call (door, a, b)
+    select '_abort_run', r.id, json_extract(new.attributes, '$.outcome')
     from runs as r
     -- what has not ended below it in its tree ends with it
     where json_extract(new.attributes, '$.state') = 'cancelled'

@@ -68,16 +68,8 @@ where coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, 
 -- A slice or a map settles the command. Otherwise its entries get the visibility that it asks for, and a pattern
 -- lists them too.
 -- A get of a page is an effect (122), and so is one with like (460).
-create trigger _run_command__get
-instead of insert on _run_command
-when new.action = 'get'
-    and (
-        new.turn_id is null
-        or (
-            new.attributes ->> '$.like' is null
-            and (new.is_pattern or coalesce(path_scheme(new.path), '') not in ('http', 'https'))
-        )
-    )
+create trigger _run_get__run
+instead of insert on _run_get
 begin
     insert into _resolve_command (command_id, message)
     select command_id, message

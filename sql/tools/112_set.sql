@@ -73,12 +73,11 @@ where false;
 -- triggers
 
 -- A patch, a decision, and a set without a body settle the command; the rest is done for a body.
-create trigger _run_command__set
-instead of insert on _run_command
-when new.action = 'set' and lower(substr(new.path, 1, 6)) is not 'run://'
+create trigger _run_set__run
+instead of insert on _run_set
 begin
-    insert into _apply_patch (command_id, run_id, path, patch)
-    select new.id, new.run_id, new.path, patch
+    insert into _late_call (door, a, b, c, d)
+    select '_apply_patch', new.id, new.run_id, new.path, patch
     from (
         select patch_parse(new.body) as patch
         where new.writer = 'model' and path_scheme(new.path) is null
@@ -106,8 +105,9 @@ begin
         and new.body is null
         and v.visibility <> json_extract(new.attributes, '$.visibility')
         and (select state from commands where id = new.id) = 'performing';
-    insert into write_entry (run_id, path, attributes, state, outcome, writer, turn)
+    insert into _late_call (door, a, b, d, f, g, h, i)
     select
+        'write_entry',
         new.run_id,
         t.path,
         k.attributes,
@@ -131,9 +131,9 @@ begin
         ) || case when (select count(*) from _command_entries where command_id = new.id) > 20 then ', …' else '' end
         || ' set' || coalesce(' to ' || json_extract(new.attributes, '$.visibility'), '')
     where new.body is null;
-    insert into _write_batch (command_id, run_id, edits)
+    insert into _late_call (door, a, b, c)
     select
-        c.id, c.run_id,
+        '_write_batch', c.id, c.run_id,
         (
             select json_group_array(json_object(
                     'path', e.path, 'attributes', e.attributes, 'visibility', e.visibility, 'edit', json(e.edit)
@@ -142,9 +142,9 @@ begin
         )
     from commands as c
     where c.id = new.id and c.is_pattern and c.state = 'performing';
-    insert into _write_body (command_id, path, attributes, visibility, edit)
+    insert into _late_call (door, a, b, c, d, e)
     select
-        e.command_id, e.path, e.attributes,
+        '_write_body', e.command_id, e.path, e.attributes,
         coalesce(e.visibility, case when path_scheme(e.path) is not null then 'visible' end),
         e.edit
     from _edits as e

@@ -58,9 +58,8 @@ where false;
 -- triggers
 
 -- The command is resolved here unless the removal of a file was proposed.
-create trigger _run_command__rm
-instead of insert on _run_command
-when new.action = 'rm'
+create trigger _run_rm__run
+instead of insert on _run_rm
 begin
     insert into _check_body (command_id, path, whole)
     select command_id, path, 1
@@ -77,9 +76,8 @@ end;
 
 -- Without a destination change the visibility. Otherwise write the body to the destination and, for mv, remove the
 -- source.
-create trigger _run_command__cp_mv
-instead of insert on _run_command
-when new.action in ('cp', 'mv')
+create trigger _run_cp_mv__run
+instead of insert on _run_cp_mv
 begin
     insert into _show_entry (run_id, entry_id, visibility, turn)
     select

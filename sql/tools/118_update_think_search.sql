@@ -32,9 +32,8 @@ on conflict (name) do update
 -- triggers
 
 -- Keep the text and the status, 102 where none is given; an unknown status fails the command.
-create trigger _run_command__update
-instead of insert on _run_command
-when new.action = 'update'
+create trigger _run_update__run
+instead of insert on _run_update
 begin
     insert into _fail_command (command_id, fault)
     select
@@ -55,9 +54,8 @@ begin
 end;
 
 -- The log entry of a thought is archived.
-create trigger _run_command__think
-instead of insert on _run_command
-when new.action = 'think'
+create trigger _run_think__run
+instead of insert on _run_think
 begin
     update commands
     set state = 'resolved', message = '', quiet = 1

@@ -150,9 +150,8 @@ where false;
 -- triggers
 
 -- Propose the process; an empty command line fails, and one that is to be kept and would not run in the background.
-create trigger _run_command__process
-instead of insert on _run_command
-when new.action in ('sh', 'env')
+create trigger _run_process__run
+instead of insert on _run_process
 begin
     insert into _fail_command (command_id, fault)
     select
@@ -180,9 +179,8 @@ begin
 end;
 
 -- Propose the question, which is answered by accepting it; an empty one fails.
-create trigger _run_command__question
-instead of insert on _run_command
-when new.action = 'ask_user'
+create trigger _run_question__run
+instead of insert on _run_question
 begin
     insert into _fail_command (command_id, fault)
     select new.id, 'validation: ask_user needs a question.'

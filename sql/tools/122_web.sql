@@ -159,19 +159,8 @@ end;
 
 -- Nobody has to decide on a get of a page, on one with like (460), on a search, or on work that is given away (231): the
 -- command is accepted, and ends with its effect.
-create trigger _run_command__web
-instead of insert on _run_command
-when new.turn_id is not null
-    and (
-        new.action in ('search', 'subtask', 'execute')
-        or (
-            new.action = 'get'
-            and (
-                new.attributes ->> '$.like' is not null
-                or (not new.is_pattern and path_scheme(new.path) in ('http', 'https'))
-            )
-        )
-    )
+create trigger _run_outside__run
+instead of insert on _run_outside
 begin
     insert into effects (run_id, turn_id, command_id, kind, detail)
     values (

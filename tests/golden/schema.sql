@@ -1505,6 +1505,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
 -- view _ladder_reports (turn_id, soft, message)
 -- view _last_turns (turn_id, is_last)
+-- view _late_call (door, a, b, c, d, e, f, g, h, i, j, k, l)
 -- view _lay_rules (selection_id)
 -- view _layer_stamps (turn_id, stamp)
 -- view _leading_rule_sets (project_id, rule_set_id, brackets, bracket_basis, devmode)
@@ -1560,6 +1561,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _open_costs (turn_id, run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, added, chars_per_token, expansion, visible)
 -- view _open_delegations (run_id, effect_id, child, ended)
 -- view _open_plans (run_id, entry_id)
+-- view _open_proposal (command_id, kind, target, body, detail)
 -- view _open_undos (run_id, command_id)
 -- view _outer_layers (layers)
 -- view _own_edits (run_id, command_id)
@@ -1586,6 +1588,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _passage_rooms (turn_id, bytes)
 -- view _passages (turn_id, ordinal, path, body, quotes)
 -- view _past_edits (run_id, command_id, action, path, turn, edit_id, child_id)
+-- view _perform_by_rules (command_id)
 -- view _perform_plain (command_id)
 -- view _picture_stamps (turn_id, stamp)
 -- view _plain_commands (command_id)
@@ -1595,6 +1598,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _plan_steps (run_id, entry_id, path, line, depth, number, parent, status, text)
 -- view _policy_rights (policy_id, right_text)
 -- view _preparations (turn_id, place, what)
+-- view _procedures (command_id, door)
 -- view _process_outputs (effect_id, channel, path, run_id, entry_id, body)
 -- view _process_paths (effect_id, run_id, path, channel)
 -- view _process_reports (effect_id, report)
@@ -1636,18 +1640,27 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _rule_scopes (rule_set_id, scope)
 -- view _rule_stamps (turn_id, stamp)
 -- view _rules (domain_id, place, entry_id, path, content_id, chars)
--- view _run_command (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
+-- view _run_command (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _run_contents (run_id, entry_id, content_id)
 -- view _run_costs (run_id, cost)
+-- view _run_cp_mv (id, run_id, turn_id, action, path, destination, body, attributes, writer)
+-- view _run_get (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _run_lines (run_id, source_id, depth, before_turn)
 -- view _run_option_kinds (name, kind, least, most)
+-- view _run_outside (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _run_paths (run_id, path, entry_id, kind, scheme)
 -- view _run_plans (run_id, entry_id, path, shown_path, content_id, visibility, turn, since)
+-- view _run_process (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _run_prompts (run_id, counted)
+-- view _run_question (id, run_id, turn_id, action, path, destination, body, attributes, writer)
+-- view _run_rm (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _run_roots (run_id, run, roots)
 -- view _run_scripts (command_id, run_id, entry_id, path, content_id)
+-- view _run_set (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _run_skills (run_id, id, scope, name, description, kind, origin, source, made_of, problem, left_out, added_by, changed_at)
 -- view _run_status_after_loop (loop_status, run_status)
+-- view _run_think (id, run_id, turn_id, action, path, destination, body, attributes, writer)
+-- view _run_update (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _running_steps (run_id, child_run_id, status)
 -- view _runs_to_drive (run, driven)
 -- view _runs_with_threads (run)
@@ -1680,7 +1693,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _stale_texts (id, words, text)
 -- view _standing_edits (run_id, command_id, action, path, turn, edit_id, child_id)
 -- view _start_child (parent_run_id, alias, role, prompt, attributes, effect_id)
--- view _steer_run (id, request_id, run_id, loop_id, turn_id, ordinal, writer, action, path, destination, body, body_at, body_chars, attributes, state, outcome, message, log_path, quiet, created_at, is_pattern, entry_id)
+-- view _steer_run (id, run_id, attributes, body)
 -- view _step_options (run_id, step, options)
 -- view _step_prompts (run_id, step, workflow, instruction, accept, accept_command, variables, results)
 -- view _step_results (run_id, step, child, status, answer, reason)
@@ -1980,6 +1993,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _keep_pages__keep on _keep_pages
 -- trigger _keep_texts__entries on _keep_texts
 -- trigger _keep_texts__known on _keep_texts
+-- trigger _late_call__call on _late_call
 -- trigger _lay_rules__lay on _lay_rules
 -- trigger _list_entries__list on _list_entries
 -- trigger _log_command__log on _log_command
@@ -1995,6 +2009,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _offer_packet__offer on _offer_packet
 -- trigger _offer_tools__offer on _offer_tools
 -- trigger _offer_turn__offer on _offer_turn
+-- trigger _open_proposal__open on _open_proposal
+-- trigger _perform_by_rules__perform on _perform_by_rules
 -- trigger _perform_plain__perform on _perform_plain
 -- trigger _propose_check__propose on _propose_check
 -- trigger _propose_file__propose on _propose_file
@@ -2013,15 +2029,15 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _remove_node__remove on _remove_node
 -- trigger _resolve_command__resolve on _resolve_command
 -- trigger _rewind__rewind on _rewind
--- trigger _run_command__cp_mv on _run_command
--- trigger _run_command__get on _run_command
--- trigger _run_command__process on _run_command
--- trigger _run_command__question on _run_command
--- trigger _run_command__rm on _run_command
--- trigger _run_command__set on _run_command
--- trigger _run_command__think on _run_command
--- trigger _run_command__update on _run_command
--- trigger _run_command__web on _run_command
+-- trigger _run_cp_mv__run on _run_cp_mv
+-- trigger _run_get__run on _run_get
+-- trigger _run_outside__run on _run_outside
+-- trigger _run_process__run on _run_process
+-- trigger _run_question__run on _run_question
+-- trigger _run_rm__run on _run_rm
+-- trigger _run_set__run on _run_set
+-- trigger _run_think__run on _run_think
+-- trigger _run_update__run on _run_update
 -- trigger _select_event__select on _select_event
 -- trigger _select_rules__select on _select_rules
 -- trigger _settle_proposal__settle on _settle_proposal
