@@ -174,8 +174,13 @@ def version_and_content(connection: apsw.Connection) -> tuple[int, str]:
     """The version of the data of a file, which changes when another connection writes, and the digest of what it holds."""
     with connection:
         version = int(connection.pragma("data_version"))
-        found = _digest(connection.serialize("main") or b"")
+        found = _digest(_bytes_of(connection))
     return version, found
+
+
+def _bytes_of(connection: apsw.Connection) -> bytes:
+    """The file of a connection; SQLite would write a first page into an empty one to give that."""
+    return (connection.serialize("main") or b"") if connection.pragma("page_count") else b""
 
 
 def _digest(image: bytes) -> str:
@@ -193,7 +198,7 @@ def remove_as_made(path: Path, as_made: str) -> None:
         connection.execute("pragma locking_mode = exclusive").fetchall()
         # to leave the mode of a log takes a lock that excludes everybody, and is kept; no journal is left beside the file
         connection.execute("pragma journal_mode = memory").fetchall()
-        if _digest(connection.serialize("main") or b"") != as_made:
+        if _digest(_bytes_of(connection)) != as_made:
             return
         path.unlink()
     remove_folder(path)
