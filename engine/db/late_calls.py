@@ -18,7 +18,9 @@ from engine.errors import Conflict, ValidationError
 
 _NAME = re.compile(r"[a-z_]+")
 _MARKED = "select 1 from {}.engine_meta where key = 'mark' and value = ?"
-_COLUMNS = "select count(*) from {}.sqlite_schema as s, pragma_table_info(s.name, ?) where s.type = 'view' and s.name = ?"
+_COLUMNS = (
+    "select count(*) from {}.sqlite_schema as s, pragma_table_info(s.name, ?) where s.type = 'view' and s.name = ?"
+)
 
 
 def _quoted(schema: str) -> str:
@@ -53,7 +55,8 @@ class LateCalls:
             columns = connection.execute(_COLUMNS.format(_quoted(schema)), (schema, door)).fetchone()[0]
         if not columns:
             raise ValidationError(f"late_call: there is no door {door!r}")
-        insertion = f"insert into {_quoted(schema)}.{door} values ({', '.join('?' * columns)})"
+        # the name of a view of the file
+        insertion = f"insert into {_quoted(schema)}.{door} values ({', '.join('?' * columns)})"  # noqa: S608
         self._insertions[schema, door] = insertion, columns
         return insertion, columns
 

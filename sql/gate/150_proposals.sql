@@ -87,10 +87,6 @@ select command_id, kind, target, null as body, detail
 from proposals
 where false;
 
--- Open a proposal: insert into _open_proposal (command_id, kind, target, body, detail), by _late_call.
-create view _open_proposal as
-select * from open_proposal;
-
 -- Commands whose proposals are done together or not at all: moves and patches.
 create view _atomic_commands as
 select id as command_id
@@ -158,13 +154,6 @@ where p.state = 'accepted'
         where j.command_id = p.command_id
     );
 
--- Act on a proposal that was decided or whose effect has ended: insert into _settle_proposal (proposal_id). Its effect
--- is created, or its command ends.
-create view _settle_proposal as
-select id as proposal_id
-from proposals
-where false;
-
 -- Proposals that are cancelled because another one of their command has failed: the undecided ones and, of a move or a
 -- patch, those whose effect has not started. Half a move would lose a file, half a patch would break a program.
 create view _stranded_proposals as
@@ -193,17 +182,9 @@ begin
     values (now(), new.run_id, new.turn_id, 'proposal.cancelled', json_object('path', new.path, 'outcome', new.outcome));
 end;
 
--- Few commands propose anything.
+-- The command becomes proposed. A decision that needs no person is taken at once.
 create trigger open_proposal__open
 instead of insert on open_proposal
-begin
-    insert into _late_call (door, a, b, c, d, e)
-    values ('_open_proposal', new.command_id, new.kind, new.target, new.body, new.detail);
-end;
-
--- The command becomes proposed. A decision that needs no person is taken at once.
-create trigger _open_proposal__open
-instead of insert on _open_proposal
 when (select state from commands where id = new.command_id) <> 'failed'
 begin
     insert into store_content (path, body)
@@ -252,60 +233,4 @@ begin
         limit 1
     )
     where decided_by is not null;
-end;
-
--- The event is written first. An accepted proposal gets its effect, a process also the entries for its output; of a move
--- or a patch all get theirs with the last acceptance. A failed proposal cancels the others. The command becomes accepted
--- when nothing is undecided, and ends when all are settled.
-create trigger _settle_proposal__settle
-instead of insert on _settle_proposal
-begin
-    insert into events (at, run_id, turn_id, kind, detail)
-    select now(), run_id, turn_id, 'proposal.' || state, json_object('path', path, 'outcome', outcome)
-    from proposals
-    where id = new.proposal_id and state <> 'cancelled';
-    insert into effects (run_id, turn_id, command_id, proposal_id, kind, detail)
-    select d.run_id, d.turn_id, d.command_id, d.proposal_id, d.kind, d.detail
-    from proposals as p
-    cross join _due_effects as d on d.command_id = p.command_id
-    where p.id = new.proposal_id
-        and p.state = 'accepted'
-        and (d.proposal_id = p.id or exists (select 1 from _atomic_commands as j where j.command_id = p.command_id))
-    order by d.proposal_id;
-    -- the entries for the output of a process are empty and streaming
-    insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn)
-    select
-        c.run_id, c.path, '',
-        json_object('command', json_extract(f.detail, '$.command'), 'channel', c.channel),
-        'summarized', 'streaming', 'system',
-        (select sequence from turns where id = c.turn_id)
-    from proposals as p
-    cross join effects as f on f.command_id = p.command_id and f.proposal_id = p.id
-    cross join _effect_channels as c on c.effect_id = f.id
-    where p.id = new.proposal_id and p.state = 'accepted'
-    order by c.channel;
-    update proposals
-    set state = 'cancelled', outcome = 'aborted'
-    where id in (
-            select s.proposal_id
-            from proposals as p
-            cross join _stranded_proposals as s on s.command_id = p.command_id
-            where p.id = new.proposal_id and p.state = 'failed'
-        );
-    update effects
-    set state = 'cancelled', ended_at = now()
-    where state = 'pending'
-        and command_id = (select command_id from proposals where id = new.proposal_id and state = 'failed')
-        and proposal_id in (select id from proposals where command_id = effects.command_id and state = 'cancelled');
-    update commands
-    set state = 'accepted'
-    where id = (select command_id from proposals where id = new.proposal_id)
-        and state = 'proposed'
-        and exists (select 1 from proposals where command_id = commands.id and state = 'accepted')
-        and not exists (select 1 from proposals where command_id = commands.id and state in ('proposed', 'accepting'));
-    insert into _end_command (command_id, state, outcome, message)
-    select e.command_id, e.state, e.outcome, e.message
-    from proposals as p
-    join _proposal_ends as e on e.command_id = p.command_id
-    where p.id = new.proposal_id;
 end;

@@ -72,8 +72,9 @@ join _first_decisions as d on d.proposal_id = p.id
 join resolutions as s on s.id = d.resolution_id
 left join turns as t on t.id = p.turn_id;
 
--- Decide on one proposal: insert into _decide_proposal (proposal_id, decision, body, reason).
-create view _decide_proposal as
+-- Decide on a proposal, where there is a decision, and act on what has come of it: insert into _settle_proposal
+-- (proposal_id, decision, body, reason), by _late_call. Its effect is created, or its command ends.
+create view _settle_proposal as
 select id as proposal_id, null as decision, null as body, reason
 from proposals
 where false;
@@ -105,15 +106,18 @@ begin
     set created_at = now()
     where id = new.id and new.created_at = 0;
     insert into _late_call (door, a, b, c, d)
-    select '_decide_proposal', proposal_id, new.decision, new.body, new.reason
+    select '_settle_proposal', proposal_id, new.decision, new.body, new.reason
     from _proposals_to_decide
     where resolution_id = new.id;
 end;
 
 -- Plugins check their vetoes when the proposal becomes 'accepting'; the constraint readonly is checked after them. A
 -- proposal that nothing failed becomes accepted, a question is resolved.
-create trigger _decide_proposal__decide
-instead of insert on _decide_proposal
+-- Then its event is written. An accepted proposal gets its effect, a process also the entries for its output; of a move or
+-- a patch all get theirs with the last acceptance. A failed proposal cancels the others. The command becomes accepted when
+-- nothing is undecided, and ends when all are settled.
+create trigger _settle_proposal__settle
+instead of insert on _settle_proposal
 begin
     -- a text in place of the proposed one
     insert into store_content (path, body)
@@ -140,7 +144,7 @@ begin
             else detail
         end,
         decided_at = now()
-    where id = new.proposal_id and state = 'proposed';
+    where id = new.proposal_id and state = 'proposed' and new.decision is not null;
     update proposals
     set state = 'failed',
         outcome = 'readonly',
@@ -164,5 +168,53 @@ begin
     update proposals
     set state = case kind when 'question' then 'resolved' else 'accepted' end
     where id = new.proposal_id and state = 'accepting';
-    insert into _settle_proposal (proposal_id) values (new.proposal_id);
+    -- what has come of it
+    insert into events (at, run_id, turn_id, kind, detail)
+    select now(), run_id, turn_id, 'proposal.' || state, json_object('path', path, 'outcome', outcome)
+    from proposals
+    where id = new.proposal_id and state <> 'cancelled';
+    insert into effects (run_id, turn_id, command_id, proposal_id, kind, detail)
+    select d.run_id, d.turn_id, d.command_id, d.proposal_id, d.kind, d.detail
+    from proposals as p
+    cross join _due_effects as d on d.command_id = p.command_id
+    where p.id = new.proposal_id
+        and p.state = 'accepted'
+        and (d.proposal_id = p.id or exists (select 1 from _atomic_commands as j where j.command_id = p.command_id))
+    order by d.proposal_id;
+    -- the entries for the output of a process are empty and streaming
+    insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn)
+    select
+        c.run_id, c.path, '',
+        json_object('command', json_extract(f.detail, '$.command'), 'channel', c.channel),
+        'summarized', 'streaming', 'system',
+        (select sequence from turns where id = c.turn_id)
+    from proposals as p
+    cross join effects as f on f.command_id = p.command_id and f.proposal_id = p.id
+    cross join _effect_channels as c on c.effect_id = f.id
+    where p.id = new.proposal_id and p.state = 'accepted'
+    order by c.channel;
+    update proposals
+    set state = 'cancelled', outcome = 'aborted'
+    where id in (
+            select s.proposal_id
+            from proposals as p
+            cross join _stranded_proposals as s on s.command_id = p.command_id
+            where p.id = new.proposal_id and p.state = 'failed'
+        );
+    update effects
+    set state = 'cancelled', ended_at = now()
+    where state = 'pending'
+        and command_id = (select command_id from proposals where id = new.proposal_id and state = 'failed')
+        and proposal_id in (select id from proposals where command_id = effects.command_id and state = 'cancelled');
+    update commands
+    set state = 'accepted'
+    where id = (select command_id from proposals where id = new.proposal_id)
+        and state = 'proposed'
+        and exists (select 1 from proposals where command_id = commands.id and state = 'accepted')
+        and not exists (select 1 from proposals where command_id = commands.id and state in ('proposed', 'accepting'));
+    insert into _end_command (command_id, state, outcome, message)
+    select e.command_id, e.state, e.outcome, e.message
+    from proposals as p
+    join _proposal_ends as e on e.command_id = p.command_id
+    where p.id = new.proposal_id;
 end;

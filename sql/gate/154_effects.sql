@@ -227,8 +227,8 @@ begin
         ), message
     )
     where id = (select command_id from effects where id = new.effect_id) and state = 'accepted';
-    insert into _settle_proposal (proposal_id)
-    select proposal_id
+    insert into _late_call (door, a)
+    select '_settle_proposal', proposal_id
     from effects
     where id = new.effect_id and proposal_id is not null;
     -- an effect without a proposal settles its command, as soon as no other effect of it is open

@@ -230,9 +230,9 @@ begin
     where new.edit ->> '$.state' = 'failed';
     insert into _check_body (command_id, path, body, whole)
     values (new.command_id, new.path, new.edit ->> '$.body', new.edit ->> '$.whole');
-    insert into open_proposal (command_id, kind, target, body, detail)
+    insert into _late_call (door, a, b, c, d, e)
     select
-        w.command_id, 'file_write', new.path, w.body,
+        'open_proposal', w.command_id, 'file_write', new.path, w.body,
         json_object(
             'before', w.hash,
             'exists', w.hash is not null,

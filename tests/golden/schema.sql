@@ -1409,7 +1409,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _cut_responses (turn_id, told, cuts_text, ending)
 -- view _decide_mode (command_id, path, is_executable)
 -- view _decide_packet (turn_id, chars, lease, tokens, decision)
--- view _decide_proposal (proposal_id, decision, body, reason)
 -- view _decide_turn (turn_id, loop_id, faulty, cycles, failed, rejected, commands, gathers, update_id, prose)
 -- view _deciding_commands (command_id, decision)
 -- view _delegating_runs (run)
@@ -1561,7 +1560,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _open_costs (turn_id, run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, added, chars_per_token, expansion, visible)
 -- view _open_delegations (run_id, effect_id, child, ended)
 -- view _open_plans (run_id, entry_id)
--- view _open_proposal (command_id, kind, target, body, detail)
 -- view _open_undos (run_id, command_id)
 -- view _outer_layers (layers)
 -- view _own_edits (run_id, command_id)
@@ -1677,7 +1675,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _servable_answers (key, embedder, vector, created_at, run_id, sequence, prompt)
 -- view _setting_defaults (name, value, kind, least, most, needed, meaning)
 -- view _setting_outcomes (name, origin, value, source, default)
--- view _settle_proposal (proposal_id)
+-- view _settle_proposal (proposal_id, decision, body, reason)
 -- view _share_known (run_id)
 -- view _show_entry (run_id, entry_id, visibility, turn)
 -- view _shown_entries (run_id, entry_id, path, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
@@ -1972,7 +1970,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _copy_views__copy on _copy_views
 -- trigger _decide_mode__keep on _decide_mode
 -- trigger _decide_packet__decide on _decide_packet
--- trigger _decide_proposal__decide on _decide_proposal
 -- trigger _decide_turn__decide on _decide_turn
 -- trigger _demote__demote on _demote
 -- trigger _end_check__end on _end_check
@@ -2009,7 +2006,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _offer_packet__offer on _offer_packet
 -- trigger _offer_tools__offer on _offer_tools
 -- trigger _offer_turn__offer on _offer_turn
--- trigger _open_proposal__open on _open_proposal
 -- trigger _perform_by_rules__perform on _perform_by_rules
 -- trigger _perform_plain__perform on _perform_plain
 -- trigger _propose_check__propose on _propose_check

@@ -31,16 +31,11 @@ WAYS = re.findall(r"^\| `(\w+)` \| (`[^|]+`) \| `(\w+\.sql)` \| [^|]+ \|$", CONT
 TRIGGER = re.compile(r"create trigger (\w+)\s+(.*?)\bbegin\b(.*?)\nend;", re.DOTALL)
 MOST_STATEMENTS = 12
 MOST_BODIES = 12
-PASSES_ON = "_call_door__call_dispatch"
-"""What makes the statement of the driver one with that of a prompt; it does nothing of its own."""
+PASS_ON = {"_call_door__call_dispatch", "_late_call__call"}
+"""What makes the statement of the driver one with that of a prompt, and what calls by a name: nothing of their own."""
 MOST_FILES = 6
 MOST_OPCODES = 6_000
-MOST_OPCODES_OF = {
-    "dispatch": 20_700,
-    "submit a packet": 17_600,
-    "write as an app": 21_900,
-    "call a door as the driver": 27_800,
-}
+MOST_OPCODES_OF = {"dispatch": 8_200, "call a door as the driver": 10_000}
 
 
 def triggers() -> list[tuple[str, str, str, str]]:
@@ -72,7 +67,8 @@ def test_a_way_is_that_of_the_stored_schema(door: str, calls: str, file: str, db
         if row["name"] in names
     ]
     for called in re.findall(r"`(\w+)`", calls):
-        assert any(re.search(rf"insert into {called}\b", body) for body in bodies), f"{door} calls {called} in {file}"
+        # by its name, where it is compiled late
+        assert any(re.search(rf"insert into {called}\b|'{called}'", body) for body in bodies), f"{door} calls {called}"
 
 
 def test_a_file_is_written_within_few_bodies_and_files(tmp_path: Path) -> None:
@@ -102,9 +98,9 @@ def test_a_file_is_written_within_few_bodies_and_files(tmp_path: Path) -> None:
         assert db.run("Write", model=model, root=tmp_path / "root", yolo=True).status == 200
         db.connection.trace_v2(0, None)
     assert (tmp_path / "root" / "a.py").read_text("utf-8") == "new\n"
-    files = {file for file, name, _, _ in triggers() if name in passed}
+    files = {file for file, name, _, _ in triggers() if name in passed.keys() - PASS_ON}
     assert {"dispatch__dispatch", "perform_command__perform", "open_proposal__open"} <= set(passed)
-    assert len(passed.keys() - {PASSES_ON}) <= MOST_BODIES, " ".join(passed)
+    assert len(passed.keys() - PASS_ON) <= MOST_BODIES, " ".join(passed)
     assert len(files) <= MOST_FILES, files
 
 
