@@ -7,16 +7,19 @@ SQLite compiles a statement with every trigger that it can reach. What few state
 from __future__ import annotations
 
 import re
-import sqlite3
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from engine.errors import Conflict, ValidationError
 
+if TYPE_CHECKING:
+    import sqlite3
+
 _NAME = re.compile(r"[a-z_]+")
+_IS_OURS = "select count(*) = 2 from pragma_table_info('engine_meta', ?) where name in ('key', 'value')"
 _MARKED = "select 1 from {}.engine_meta where key = 'mark' and value = ?"
 _COLUMNS = (
     "select count(*) from {}.sqlite_schema as s, pragma_table_info(s.name, ?) where s.type = 'view' and s.name = ?"
@@ -51,10 +54,10 @@ class LateCalls:
 
     def _insertion(self, connection: Any, schema: str, door: str) -> tuple[str, int]:
         columns = 0
-        if _NAME.fullmatch(door):
+        if isinstance(door, str) and _NAME.fullmatch(door):
             columns = connection.execute(_COLUMNS.format(_quoted(schema)), (schema, door)).fetchone()[0]
         if not columns:
-            raise ValidationError(f"late_call: there is no door {door!r}")
+            raise ValidationError(f"late_call: there is no door {repr(door)[:99]}")
         # the name of a view of the file
         insertion = f"insert into {_quoted(schema)}.{door} values ({', '.join('?' * columns)})"  # noqa: S608
         self._insertions[schema, door] = insertion, columns
@@ -79,7 +82,6 @@ def _schema_of(connection: Any, schemas: list[str], mark: str | None) -> str:
 
 
 def _has(connection: Any, schema: str, mark: str | None) -> bool:
-    try:
-        return connection.execute(_MARKED.format(_quoted(schema)), (mark,)).fetchone() is not None
-    except (apsw.SQLError, sqlite3.OperationalError):  # it is no engine file
+    if not connection.execute(_IS_OURS, (schema,)).fetchone()[0]:
         return False
+    return connection.execute(_MARKED.format(_quoted(schema)), (mark,)).fetchone() is not None

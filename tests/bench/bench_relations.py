@@ -12,6 +12,7 @@ from pathlib import Path
 import apsw
 
 import engine
+from tests.counters import Counters
 
 from .table import Line
 
@@ -96,10 +97,10 @@ def _steps(folder: Path, name: str, plan: str, more: int) -> float:
         script = folder / f"{name}{turns}.jsonl"
         script.write_text("".join(json.dumps(answer) + "\n" for answer in [*answers, "Done."]), encoding="utf-8")
         with closing(engine.open(folder / f"{name}{turns}.db")) as db:
-            heard: list[int] = []
+            heard, counters = list[int](), Counters()
             db.connection.trace_v2(
                 apsw.SQLITE_TRACE_PROFILE,
-                lambda event, heard=heard: heard.append(event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]),
+                lambda event, heard=heard, counters=counters: heard.append(counters.of(event)),
             )
             db.run("go", model=f"scripted:{script}")
             db.connection.trace_v2(0, None)

@@ -11,6 +11,7 @@ from typing import Any
 import apsw
 
 import engine
+from tests.counters import Counters
 
 from .metering import model_excluded
 from .scenario import write_script
@@ -33,11 +34,11 @@ def bench_threads(turns: int = TURNS, many: int = HUNDRED) -> list[Line]:
 
 def _drive(turns: int, threads: int) -> tuple[float, float]:
     """CPU milliseconds and instructions a turn of the scenario. Half of the threads wait, half block what does not come."""
-    spent = 0
+    spent, counters = 0, Counters()
 
     def told(event: dict[str, Any]) -> None:
         nonlocal spent
-        spent += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
+        spent += counters.of(event)
 
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         model = write_script(Path(folder) / "script.jsonl", turns)

@@ -18,6 +18,7 @@ from typing import Any
 import apsw
 
 import engine
+from tests.counters import Counters
 
 from .bench_turns import drive, warm_up
 
@@ -70,6 +71,7 @@ def by_table(turns: int) -> None:
 def _traced(statements: Times, steps: Times) -> Iterator[None]:
     """Trace every connection that is opened inside; entries are [calls, seconds, virtual machine steps]."""
     current: list[Any] = ["", 0]  # the step, and when it began
+    counters = Counters()
     began: dict[int, int] = {}
     bodies: dict[str, str] = {}
 
@@ -87,7 +89,7 @@ def _traced(statements: Times, steps: Times) -> Iterator[None]:
             row = statements[sql]
             row[0] += 1
             row[1] += (now - began.pop(event["id"], now)) / 1e9
-            row[2] += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
+            row[2] += counters.of(event)
         else:
             if event["trigger"]:
                 sql = sql if sql.startswith("TRIGGER ") else named(sql)

@@ -15,6 +15,7 @@ from typing import Any
 
 import apsw
 import pytest
+from counters import Counters
 from driving import DONE, GO_ON, script
 
 import engine
@@ -129,10 +130,10 @@ def test_a_turn_reads_no_more_late_than_early(db: engine.Database, tmp_path: Pat
     """Counted are the steps of SQLite's machine, which are the same on every machine."""
     limit = window(db, tmp_path, 5000)
     db.execute("update settings set value = '1000' where name = 'max_loop_turns'")
-    taken = [0]
+    taken, counters = [0], Counters()
 
     def count(event: dict[str, Any]) -> None:
-        taken[-1] += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
+        taken[-1] += counters.of(event)
 
     def hear(event: dict[str, Any]) -> None:
         if event["type"] == "turn":

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import apsw
+from counters import Counters
 from driving import script
 from fresh import fresh
 
@@ -19,11 +20,11 @@ def _steps(runs: int, folder: Path, act: Callable[[engine.Database, str], object
     """The most instructions of SQLite that one statement takes of `act` on the last of so many runs of two edits each."""
     root = folder / f"of {runs}"
     root.mkdir()
-    most = 0
+    most, counters = 0, Counters()
 
     def hear(event: dict[str, dict[str, int]]) -> None:
         nonlocal most
-        most = max(most, event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"])
+        most = max(most, counters.of(event))
 
     with fresh() as db:
         for number in range(runs):

@@ -1,0 +1,24 @@
+"""What SQLite counts while a statement runs, of each of its executions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+LATE = 'insert into "main".'
+"""How a statement begins that runs within another one (engine/db/late_calls.py): apsw gives the sums of its executions."""
+
+
+class Counters:
+    """Reads a counter of SQLite from the events of `trace_v2` with SQLITE_TRACE_PROFILE, all those of a connection."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, str], int] = defaultdict(int)
+
+    def of(self, event: dict[str, Any], counter: str = "VM_STEP") -> int:
+        """What the execution that has ended has added: steps of SQLite's machine, or another counter of a statement."""
+        value = int(event["stmt_status"][f"SQLITE_STMTSTATUS_{counter}"])
+        if not event["sql"].startswith(LATE):
+            return value
+        before, self._sums[event["sql"], counter] = self._sums[event["sql"], counter], value
+        return value - before if value >= before else value  # it was made anew
