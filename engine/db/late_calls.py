@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[a-z_]+")
 _IS_OURS = "select count(*) = 2 from pragma_table_info('engine_meta', ?) where name in ('key', 'value')"
 _MARKED = "select 1 from {}.engine_meta where key = 'mark' and value = ?"
-_COLUMNS = (
-    "select count(*) from {}.sqlite_schema as s, pragma_table_info(s.name, ?) where s.type = 'view' and s.name = ?"
-)
+_COLUMNS = "select count(*) from pragma_table_info(?, ?)"
 
 
 def _quoted(schema: str) -> str:
@@ -41,7 +39,7 @@ class LateCalls:
         self._insertions: dict[tuple[str, str], tuple[str, int]] = {}
 
     def call(self, mark: str | None, door: str, *values: Any) -> None:
-        """Insert a row into `door`, a view of the file with the `mark`: of `values` as many as the view has columns.
+        """Insert a row into `door` of the file with the `mark`: of `values` as many as the door has columns.
 
         Raises what the door raises, `ValidationError` (400) for another name, `Conflict` (409) where two attached files have
         the mark.
@@ -55,10 +53,10 @@ class LateCalls:
     def _insertion(self, connection: Any, schema: str, door: str) -> tuple[str, int]:
         columns = 0
         if isinstance(door, str) and _NAME.fullmatch(door):
-            columns = connection.execute(_COLUMNS.format(_quoted(schema)), (schema, door)).fetchone()[0]
+            columns = connection.execute(_COLUMNS, (door, schema)).fetchone()[0]
         if not columns:
             raise ValidationError(f"late_call: there is no door {repr(door)[:99]}")
-        # the name of a view of the file
+        # names of the file
         insertion = f"insert into {_quoted(schema)}.{door} values ({', '.join('?' * columns)})"  # noqa: S608
         self._insertions[schema, door] = insertion, columns
         return insertion, columns
