@@ -85,10 +85,11 @@ where false;
 
 -- triggers
 
--- A command of a turn waits for those before it that are under way.
+-- A command of a turn waits for those before it that are under way. One that is resolved has its log.
 create trigger perform_command__perform
 instead of insert on perform_command
-when not exists (
+when (select state from commands where id = new.command_id) <> 'resolved'
+    and not exists (
         select 1
         from commands as c
         cross join commands as o on o.turn_id = c.turn_id
