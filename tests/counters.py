@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-LATE = 'insert into "main".'
+LATE = 'with _ as (select 1) insert into "main".'
 """How a statement begins that runs within another one (engine/db/late_calls.py): apsw gives the sums of its executions."""
 
 

@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from engine.errors import Conflict, ValidationError
+from engine.errors import Conflict, PermissionDenied, ValidationError
 
 if TYPE_CHECKING:
     import sqlite3
 
 _NAME = re.compile(r"[a-z_]+")
+_DEEPEST = 100
+"""Calls within calls. Each takes some 2.5 KB of the stack, of which a thread may have no more than 512 KB."""
+_SCHEMAS = "select cast(name as blob) from pragma_database_list where name <> 'temp'"
 _IS_OURS = "select count(*) = 2 from pragma_table_info('engine_meta', ?) where name in ('key', 'value')"
-_MARKED = "select 1 from {}.engine_meta where key = 'mark' and value = ?"
+_MARKED = "select (select value from {}.engine_meta where key = 'mark') is ?"
 _COLUMNS = "select count(*) from pragma_table_info(?, ?)"
 
 
@@ -37,49 +40,83 @@ class LateCalls:
             weakref.ref(connection) if isinstance(connection, apsw.Connection) else lambda: connection
         )
         self._insertions: dict[tuple[str, str], tuple[str, int]] = {}
+        self._depth = 0
 
     def call(self, mark: str | None, door: str, *values: Any) -> None:
         """Insert a row into `door` of the file with the `mark`: of `values` as many as the door has columns.
 
-        Raises what the door raises, `ValidationError` (400) for another name, `Conflict` (409) where two attached files have
-        the mark.
+        Raises what the door raises, `ValidationError` (400) for another name and for calls that are nested too deep,
+        `PermissionDenied` (403) in a statement that reads, `Conflict` (409) where two attached files have the mark
+        and, with apsw, both are written.
         """
+        if self._depth == _DEEPEST:
+            raise ValidationError("triggers nested too deep; correct the statement")
+        self._depth += 1
+        try:
+            self._insert(mark, door, values)
+        finally:
+            self._depth -= 1
+
+    def _insert(self, mark: str | None, door: str, values: tuple[Any, ...]) -> None:
         connection = self._connection()
         schemas = _schemas(connection)
-        schema = schemas[0] if len(schemas) == 1 else _schema_of(connection, schemas, mark)
+        written = _written(connection, schemas)
+        if not written:  # a view of a file from elsewhere may call the function
+            raise PermissionDenied("late_call: only a statement that writes calls a door")
+        schema = schemas[0] if len(schemas) == 1 else _schema_of(connection, written, mark)
         insertion, columns = self._insertions.get((schema, door)) or self._insertion(connection, schema, door)
-        connection.execute(insertion, values[:columns])
+        _cursor(connection).execute(insertion, values[:columns])
 
     def _insertion(self, connection: Any, schema: str, door: str) -> tuple[str, int]:
         columns = 0
         if isinstance(door, str) and _NAME.fullmatch(door):
-            columns = connection.execute(_COLUMNS, (door, schema)).fetchone()[0]
+            columns = _cursor(connection).execute(_COLUMNS, (door, schema)).fetchone()[0]
         if not columns:
             raise ValidationError(f"late_call: there is no door {repr(door)[:99]}")
-        # names of the file
-        insertion = f"insert into {_quoted(schema)}.{door} values ({', '.join('?' * columns)})"  # noqa: S608
+        # names of the file; the standard library begins a transaction, which the app would have to end, before what begins
+        # with 'insert', and none before 'with'
+        values = ", ".join("?" * columns)
+        insertion = f"with _ as (select 1) insert into {_quoted(schema)}.{door} values ({values})"  # noqa: S608
         self._insertions[schema, door] = insertion, columns
         return insertion, columns
 
 
-def _schemas(connection: Any) -> list[str]:
-    """The names of the files of a connection, in the order in which SQLite looks for a name."""
+def _cursor(connection: Any) -> Any:
+    """A cursor whose rows are tuples, whatever an app has set for those of its own statements."""
+    cursor = connection.cursor()
     if isinstance(connection, apsw.Connection):
-        names = connection.db_names()
+        cursor.exec_trace = cursor.row_trace = None
     else:
-        names = [name for _, name, _ in connection.execute("pragma database_list")]
-    return [name for name in names if name != "temp"]
+        cursor.row_factory = None
+    return cursor
+
+
+def _schemas(connection: Any) -> list[str]:
+    """The names of the files of a connection."""
+    if isinstance(connection, apsw.Connection):
+        return [name for name in connection.db_names() if name != "temp"]
+    # as BLOBs, whatever an app has set for texts
+    return [name.decode() for (name,) in _cursor(connection).execute(_SCHEMAS)]
+
+
+def _written(connection: Any, schemas: list[str]) -> list[str]:
+    """The files that the transaction writes, where the connection tells: no other one makes a call, nor is it read here."""
+    if isinstance(connection, apsw.Connection):
+        return [name for name in schemas if connection.txn_state(name) == apsw.SQLITE_TXN_WRITE]
+    return schemas
 
 
 def _schema_of(connection: Any, schemas: list[str], mark: str | None) -> str:
     """The name under which the file with the mark is attached; others are an app's, or other engine files."""
     found = [schema for schema in schemas if _has(connection, schema, mark)]
-    if len(found) != 1:
+    if not found:
+        raise ValidationError(f"late_call: no attached file has the mark {repr(mark)[:99]}")
+    if len(found) > 1:
         raise Conflict("two copies of one engine file are attached to one connection; detach one of them to write")
     return found[0]
 
 
 def _has(connection: Any, schema: str, mark: str | None) -> bool:
-    if not connection.execute(_IS_OURS, (schema,)).fetchone()[0]:
+    if not _cursor(connection).execute(_IS_OURS, (schema,)).fetchone()[0]:
         return False
-    return connection.execute(_MARKED.format(_quoted(schema)), (mark,)).fetchone() is not None
+    return bool(_cursor(connection).execute(_MARKED.format(_quoted(schema)), (mark,)).fetchone()[0])

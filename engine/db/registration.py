@@ -107,7 +107,9 @@ def pure_functions() -> tuple[Function, ...]:
 
 
 class _LastError:
-    """Keeps the last error of `fail`: the standard library does not pass on the text of an error that a function raises."""
+    """Keeps the last error of `fail` and of late calls: the standard library does not pass on the text of an error that a
+    function raises.
+    """
 
     text: str | None = None
 
@@ -119,6 +121,20 @@ class _LastError:
         error = error_for(int(status) if 400 <= int(status) < 600 else 500, said)
         self.text = str(error)
         raise error
+
+    def noting(self, call: Callable[..., None]) -> Callable[..., None]:
+        """`call`, whose errors are kept too, those of `fail` within it excepted, which are kept already."""
+
+        def noted(*values: object) -> None:
+            before, self.text = self.text, None
+            try:
+                call(*values)
+            except Exception as error:
+                self.text = self.text or str(error)
+                raise
+            self.text = before
+
+        return noted
 
     def last_error(self) -> str | None:
         return self.text
@@ -151,7 +167,7 @@ def register(
     errors, late = _LastError(), LateCalls(connection)
     impure = (
         Function("fail", 2, errors.fail),
-        Function("late_call", 14, late.call),
+        Function("late_call", 14, errors.noting(late.call)),
         Function("now", 0, clock),
         Function("last_error", 0, errors.last_error),
         Function("is_confirmed", 1, lambda text: int(text is not None and confirmed(str(text)))),

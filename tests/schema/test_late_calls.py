@@ -9,9 +9,11 @@ import gc
 import re
 import shutil
 import sqlite3
+import threading
 import weakref
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -96,9 +98,11 @@ def test_it_leaves_no_trace_in_what_sqlite_tells_of_a_statement(db: engine.Datab
     connection.execute("drop table temp.told")
 
 
-@pytest.mark.parametrize("door", ["nothing", "_run_set; drop table runs", '_run_set" values (1)', "", "_LATE"])
-def test_another_name_is_no_door(db: engine.Database, door: str) -> None:
-    with pytest.raises(engine.ValidationError, match=r"400 late_call: there is no door '") as raised:
+@pytest.mark.parametrize(
+    "door", ["nothing", "_run_set; drop table runs", '_run_set" values (1)', "", "_LATE", 5, b"_run_set"]
+)
+def test_another_name_is_no_door(db: engine.Database, door: str | int | bytes) -> None:
+    with pytest.raises(engine.ValidationError, match=r"400 late_call: there is no door ") as raised:
         db.execute("insert into _late_call (door, a) values (?, 1)", (door,))
     assert repr(door) in str(raised.value)
 
@@ -120,12 +124,112 @@ def test_two_copies_of_a_file_at_one_connection_are_a_conflict(tmp_path: Path) -
     with closing(apsw.Connection(":memory:")) as connection:
         for name in ("one", "copy"):
             engine.attach(connection, tmp_path / f"{name}.db", name, trust=True)
-        with pytest.raises(engine.Conflict, match="409 two copies of one engine file are attached"):
-            connection.execute(PROMPT.format("one.verb_set"), ("Go",))
-        assert connection.execute("select count(*) from one.runs").get == 0
-        connection.execute("detach copy")
         connection.execute(PROMPT.format("one.verb_set"), ("Go",))
-        assert connection.execute("select count(*) from one.loops").get == 1
+        loops = "select (select count(*) from one.loops), (select count(*) from copy.loops)"
+        assert connection.execute(loops).get == (1, 0)
+        with connection:
+            connection.execute(PROMPT.format("copy.verb_set"), ("Go",))
+            with pytest.raises(engine.Conflict, match="409 two copies of one engine file are attached"):
+                connection.execute(PROMPT.format("one.verb_set"), ("On",))
+        assert connection.execute(loops).get == (1, 1)
+        connection.execute("detach copy")
+        connection.execute(PROMPT.format("one.verb_set"), ("On",))
+        assert connection.execute("select count(*) from one.loops").get == 2
+    with closing(sqlite3.connect(":memory:")) as other:
+        for name in ("one", "copy"):
+            other.execute(f"attach ? as {name}", (str(tmp_path / f"{name}.db"),))
+        register(other)
+        with pytest.raises(sqlite3.OperationalError):
+            other.execute(PROMPT.format("one.verb_set"), ("Go",))
+        assert other.execute("select last_error()").fetchone()[0].startswith("409 two copies of one engine file")
+
+
+def test_a_late_call_takes_no_look_at_another_file(tmp_path: Path) -> None:
+    with closing(apsw.Connection(":memory:")) as connection:
+        for name in ("one", "two"):
+            engine.attach(connection, tmp_path / f"{name}.db", name)
+        with connection:
+            connection.execute(PROMPT.format("one.verb_set"), ("Go",))
+            with engine.open(tmp_path / "two.db") as db:  # whoever had read that file could not write to it now
+                db.execute(PROMPT.format("verb_set"), ("Go",))
+            connection.execute(PROMPT.format("two.verb_set"), ("On",))
+        assert connection.execute("select count(*) from two.loops").get == 2
+
+
+def test_a_file_without_a_mark_is_found_among_others(tmp_path: Path) -> None:
+    engine.open(tmp_path / "t.db").close()
+    with closing(apsw.Connection(str(tmp_path / "t.db"))) as connection:
+        register(connection)
+        connection.execute("delete from engine_meta where key = 'mark'")
+        connection.execute("attach ':memory:' as other")
+        connection.execute(PROMPT.format("verb_set"), ("Go",))
+        assert connection.execute("select count(*) from loops").get == 1
+
+
+def test_a_mark_that_no_file_has_is_refused(db: engine.Database) -> None:
+    db.connection.execute("attach ':memory:' as other")
+    refused = pytest.raises(engine.ValidationError, match="400 late_call: no attached file has the mark 'x'")
+    with db.transaction(), refused:
+        db.insert("verb_set", run="demo", path="run://demo", attributes='{"model": "m"}')
+        db.connection.execute(f"select late_call('x', '_log_command', 1{', null' * 11})")
+
+
+def test_who_reads_a_view_that_calls_a_door_writes_nothing(tmp_path: Path) -> None:
+    engine.open(tmp_path / "t.db").close()
+    with closing(apsw.Connection(str(tmp_path / "t.db"))) as connection:
+        register(connection)
+        connection.execute(
+            "create view trap as select late_call((select value from engine_meta where key = 'mark'), "
+            f"'_ensure_run', 'x', '{{}}', 'main'{', null' * 9})"
+        )
+        with pytest.raises(engine.PermissionDenied, match="403 late_call: only a statement that writes calls a door"):
+            connection.execute("select * from trap").fetchall()
+        assert connection.execute("select count(*) from runs").get == 0
+
+
+def test_triggers_that_call_each_other_without_end_are_refused_in_any_thread(db: engine.Database) -> None:
+    begin(db, "demo")
+    db.execute(
+        "create trigger again after update of state on commands when new.state = 'performing' begin "
+        "insert into verb_get (run, path) values ('demo', 'known://*'); end"
+    )
+    raised: list[BaseException] = []
+
+    def get() -> None:
+        try:
+            db.insert("verb_get", run="demo", path="known://*")
+        except BaseException as error:
+            raised.append(error)
+
+    before = threading.stack_size(512 * 1024)
+    try:
+        thread = threading.Thread(target=get)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    assert [str(error) for error in raised] == ["400 triggers nested too deep; correct the statement"]
+    db.execute("drop trigger again")
+    db.insert("verb_get", run="demo", path="known://*")
+
+
+def test_what_an_app_makes_of_its_rows_counts_for_nothing(tmp_path: Path) -> None:
+    engine.open(tmp_path / "t.db").close()
+    with closing(apsw.Connection(str(tmp_path / "t.db"))) as own:
+        register(own)
+        own.execute("attach ':memory:' as other")
+        own.row_trace = lambda cursor, row: {"row": row}
+        own.execute(PROMPT.format("verb_set"), ("Go",))
+
+    def as_dict(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> dict[str, Any]:
+        return {column[0]: value for column, value in zip(cursor.description, row, strict=True)}
+
+    with closing(sqlite3.connect(tmp_path / "t.db", isolation_level=None)) as connection:
+        register(connection)
+        connection.execute("attach ':memory:' as other")
+        connection.row_factory, connection.text_factory = as_dict, bytes
+        connection.execute(PROMPT.format("verb_set"), ("On",))
+        assert connection.execute("select count(*) as n from loops").fetchone() == {"n": 2}
 
 
 def test_a_connection_of_apsw_is_not_kept_by_its_function() -> None:
@@ -151,3 +255,28 @@ def test_the_standard_library_calls_late_too(tmp_path: Path) -> None:
         connection.execute("attach ? as other", (str(tmp_path / "other.db"),))
         connection.execute("insert into verb_set (path, body) values ('run://demo', 'On')")
         assert connection.execute("select count(*) from loops").fetchone() == (2,)
+
+
+def test_the_standard_library_begins_no_transaction_for_a_late_call(tmp_path: Path) -> None:
+    engine.open(tmp_path / "t.db").close()
+    prompt = PROMPT.format("verb_set").replace("?", "'Go'")
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        register(connection)
+        for sql, run in ((connection.executescript, prompt), (connection.execute, f"with x as (select 1) {prompt}")):
+            sql(run)
+            assert not connection.in_transaction
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        assert connection.execute("select count(*) from loops").fetchone() == (2,)
+
+
+def test_last_error_has_what_a_constraint_says_below_a_late_call(tmp_path: Path) -> None:
+    engine.open(tmp_path / "t.db").close()
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        register(connection)
+        connection.execute("create trigger full before insert on loops begin select raise(abort, 'no more'); end")
+        with pytest.raises(sqlite3.OperationalError):
+            connection.execute(PROMPT.format("verb_set"), ("Go",))
+        assert connection.execute("select last_error()").fetchone() == ("no more",)
+        connection.execute("drop trigger full")
+        connection.execute(PROMPT.format("verb_set"), ("Go",))
+        assert connection.execute("select last_error()").fetchone() == ("no more",)
