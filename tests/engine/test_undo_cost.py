@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import apsw
 from counters import Counters
@@ -22,18 +23,19 @@ def _steps(runs: int, folder: Path, act: Callable[[engine.Database, str], object
     root.mkdir()
     most, counters = 0, Counters()
 
-    def hear(event: dict[str, dict[str, int]]) -> None:
+    def hear(event: dict[str, Any]) -> None:
         nonlocal most
         most = max(most, counters.of(event))
 
     with fresh() as db:
+        db.connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, hear)
         for number in range(runs):
             texts = (
                 f'<set path="a{number}.txt">1\n</set><update status="102">on</update>',
                 f'<set path="b{number}.txt">2\n</set><update status="200">done</update>',
             )
             db.run("Write", run=f"r{number}", model=script(folder, *texts), root=root, yolo=True)
-        db.connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, hear)
+        most = 0
         act(db, f"r{runs - 1}")
         db.connection.trace_v2(0, None)
         assert sum(1 for _ in root.iterdir()) == 2 * runs - 1
