@@ -55,7 +55,7 @@ def laid_out(file: str, **values: Any) -> str:
         raise EngineError(
             f"template {error}: there is none; the plugin whose section or template names it brings it"
         ) from error
-    except TemplateError as error:
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
         raise EngineError(f"template {file}: {error}; correct it in its plugin") from error
 
 

@@ -23,7 +23,9 @@ SLUG_LENGTH = 80
 _COMPONENT = "-_.!~*'()"
 """What JavaScript's encodeURIComponent does not encode besides letters and digits."""
 _NO_WILDCARD = "-_.~'()/"
-"""What an escape may be written as: `*` and `!` would make a glob of a name."""
+"""What an escape may be written as: `*` would make a glob of a name, and so may `!`."""
+_PLAIN_MARK = lazy_regex(r"(?<!\[)%21(?!\()")
+"""Matches an escaped `!` where it makes no glob."""
 _MEANT = "?[]{}%*!"
 """What stands for something else in a path that is not escaped."""
 _WEB_SCHEMES = frozenset({"http", "https"})
@@ -112,7 +114,7 @@ def _encode_once(rest: str) -> str:
     pieces = _ESCAPES.split(rest)
     pieces[::2] = [quote(piece, safe=_COMPONENT + "/?[]{}", errors="replace") for piece in pieces[::2]]
     pieces[1::2] = [_encode_escapes(piece) for piece in pieces[1::2]]
-    return "".join(pieces)
+    return _PLAIN_MARK.sub("!", "".join(pieces))
 
 
 def _encode_escapes(escapes: str) -> str:
@@ -171,7 +173,9 @@ def path_error(path: str | None) -> str | None:
         return f"path has {len(path)} characters, the limit is {MAXIMUM_PATH}: choose a shorter one"
     if not path.isprintable() and (control := _CONTROL.search(path)):
         return f"path has the control character U+{ord(control[0]):04X}: leave it out"
-    return None if path_scheme(path) not in (None, "file") else _bare_error(path.removeprefix("file://"))
+    while path_scheme(path) == "file":
+        path = path[len("file://") :]
+    return _bare_error(path) if path_scheme(path) is None else None
 
 
 def _bare_error(path: str) -> str | None:

@@ -196,10 +196,11 @@ def remove_as_made(path: Path, as_made: str) -> None:
     # a connection of its own: one that has read the file before would look at what it remembers
     with suppress(apsw.Error, OSError), closing(_connected(str(path), apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.execute("pragma locking_mode = exclusive").fetchall()
-        # to leave the mode of a log takes a lock that excludes everybody, and is kept; no journal is left beside the file
-        connection.execute("pragma journal_mode = memory").fetchall()
+        # in the mode of a log the first look takes a lock that excludes everybody, and is kept
         if _digest(_bytes_of(connection)) != as_made:
             return
+        # removes the log now: at the close it would be removed by its name, which may be that of the next file's by then
+        connection.execute("pragma journal_mode = memory").fetchall()
         path.unlink()
     remove_folder(path)
 

@@ -99,7 +99,10 @@ def remove_folder(path: Path) -> None:
     with suppress(OSError):
         if path.parent.name == FOLDER and [each.name for each in path.parent.iterdir()] == [".gitignore"]:
             (path.parent / ".gitignore").unlink()
-            path.parent.rmdir()
+            try:
+                path.parent.rmdir()
+            except OSError:  # another process has just made the next database in it
+                _ignore(path.parent)
 
 
 def make_folder(path: Path) -> None:
@@ -113,10 +116,14 @@ def make_folder(path: Path) -> None:
         return
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+        _ignore(folder)
     except OSError as error:
         status = 403 if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else 500
         raise EngineError(
             f"cannot create {str(folder)!r}: {error.strerror}; --db PATH names a file in a folder that can be written",
             status,
         ) from error
+
+
+def _ignore(folder: Path) -> None:
+    (folder / ".gitignore").write_text("*\n", encoding="utf-8")

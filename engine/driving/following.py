@@ -22,7 +22,11 @@ _POLL_S = 0.05
 
 _FIRST = "select id from events where run_id = (select id from runs where alias = ?) order by id limit 1"
 """One look over the events before the run: `run_progress` looks at those that it is asked for once for each type."""
-_GOES_ON = "select exists (select 1 from open_prompts where run = ?)"
+_NOW = """
+    select exists (select 1 from open_prompts where run = ?) as goes_on,
+        (select coalesce(max(id), 0) from events) as newest
+"""
+"""One look at both: what ends the run between two looks would never be followed by an event."""
 _STORED = "select * from run_progress where run = ? and event_id > ? and event_id <= ? order by event_id"
 _ANSWERED = """
     select ev.id, t.sequence as turn, x.prose
@@ -60,8 +64,8 @@ class Follower:
             raise EngineError(f"{self._db.path}: was removed or replaced while run {self._run} was followed")
         if self._db.in_transaction:
             raise Conflict(f"{self._db.path}: a run is not followed inside a transaction; commit first")
-        goes_on = self._db.value(_GOES_ON, (self._run,))  # first: what was written before the end is read below
-        self._seen = self._newest()  # what is written from here on is read by the next call, all of it
+        # what is written from here on is read by the next call, all of it
+        goes_on, self._seen = self._db.tuples(_NOW, (self._run,))[0]
         told = sorted([*self._stored(), *self._answered()], key=lambda event: event["id"])
         self._last = max([self._last, *(event["id"] for event in told)])
         self.ended = not goes_on

@@ -20,7 +20,7 @@ from engine.db.registration import register
 
 from . import images
 from .objects import Object, fingerprint, objects_of
-from .plugin_files import run_files
+from .plugin_files import compile_uses, run_files
 
 APPLICATION_ID = 0x454E474E
 """The mark of an engine file in its header: 'ENGN'."""
@@ -81,11 +81,17 @@ class Build:
     def _key(self) -> str:
         return f"{self.version}-{self.hash}"
 
-    def write_rules(self, connection: apsw.Connection) -> None:
-        """Run the SQL files: missing tables, seeds, views and triggers. Older views and triggers must have been dropped."""
+    def write_rules(self, connection: apsw.Connection, *, is_first: bool = False) -> None:
+        """Run the SQL files: missing tables, seeds, views and triggers. Older views and triggers must have been dropped.
+
+        With `is_first`, what plugins made is compiled: not in a file, where a trigger of an app on the same table may call
+        what the app has not registered yet.
+        """
         for _, text in self.sources:
             drain(connection, text)
-        run_files(connection, self.plugins)
+        made = run_files(connection, self.plugins)
+        if is_first:
+            compile_uses(connection, made)
         connection.execute("delete from engine_objects").fetchall()
         connection.executemany(
             "insert into personas (name, body) values (?, ?) "
@@ -128,7 +134,7 @@ class Build:
 
     def _made(self) -> images.Fresh:
         with closing(_in_memory()) as connection:
-            self.write_rules(connection)
+            self.write_rules(connection, is_first=True)
             note_rules(connection, objects_of(connection))
             connection.execute("insert into engine_meta (key, value) values ('mark', ?)", (images.NO_MARK,)).fetchall()
             connection.execute(f"pragma application_id = {APPLICATION_ID}").fetchall()

@@ -7,7 +7,7 @@ without its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import apsw
 
@@ -19,19 +19,27 @@ _EVENT = re.compile(r"\b(insert|update|delete)(?: of .+?)? on ", re.IGNORECASE)
 """The event of a trigger, in its definition without comments."""
 
 
-def run_files(connection: apsw.Connection, files: Iterable[tuple[str, str]]) -> None:
-    """Run the SQL files (name, text) of plugins; then compile a use of each view and trigger that they made.
+def run_files(connection: apsw.Connection, files: Iterable[tuple[str, str]]) -> dict[Object, str]:
+    """Run the SQL files (name, text) of plugins; returns the views and triggers that they made, each with its file.
 
-    Raises ValidationError with the name of the file where a statement fails or a use cannot be compiled; the caller rolls
-    back.
+    Raises ValidationError with the name of the file where a statement fails; the caller rolls back.
     """
     made: dict[Object, str] = {}
     for name, text in files:
         before = set(objects_of(connection))
         _run(connection, name, text)
         made |= {each: name for each in objects_of(connection) if each.is_rule and each not in before}
-    for each, name in made.items():
-        _run(connection, name, f"explain {_use(connection, each)}", f"{each}: ")
+    return made
+
+
+def compile_uses(connection: apsw.Connection, made: Mapping[Object, str]) -> None:
+    """Compile a use of each view and trigger that `run_files` made, in a file that holds nothing of an app.
+
+    Raises ValidationError with the name of the file where one cannot be compiled.
+    """
+    # a later file may have dropped what an earlier one made
+    for each in [each for each in objects_of(connection) if each in made]:
+        _run(connection, made[each], f"explain {_use(connection, each)}", f"{each}: ")
 
 
 def _run(connection: apsw.Connection, name: str, sql: str, what: str = "") -> None:

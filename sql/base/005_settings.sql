@@ -161,14 +161,26 @@ begin
     on conflict (name, layer) do update set value = excluded.value, source = null;
 end;
 
--- The value that a plugin seeds is the default of its setting, at each rebuild anew: this runs too where its row is there.
+-- What a plugin seeds is the default of its setting, with its kind and bounds, at each rebuild anew: this runs too where its
+-- row is there.
 create trigger settings__keep_default
 before insert on settings
 when not exists (select 1 from _setting_defaults as d where d.name = new.name)
 begin
+    -- in a file of a build that kept no defaults: what is not the default may have been set
+    insert into setting_layers (name, layer, value)
+    select s.name, 'file', s.value
+    from settings as s
+    where s.name = new.name and s.value is not new.value
+        and not exists (select 1 from engine_meta as m where m.key = 'default of ' || new.name)
+        and not exists (select 1 from setting_layers as l where l.name = new.name and l.layer = 'file');
     insert into engine_meta (key, value)
     values ('default of ' || new.name, coalesce(new.value, ''))
     on conflict (key) do update set value = excluded.value;
+    -- first: another default is checked against them
+    update settings
+    set kind = new.kind, least = new.least, most = new.most, needed = new.needed, meaning = new.meaning
+    where name = new.name;
     update settings
     set value = (select o.value from _setting_outcomes as o where o.name = new.name)
     where name = new.name and value is not (select o.value from _setting_outcomes as o where o.name = new.name);

@@ -135,12 +135,21 @@ from (
 join workflows as f on f.id = w.workflow_id
 where w.model glob 'scripted:*' or w.model glob 'replay:*' or w.model glob 'gguf:*'
 union all
-select 7, 'setting', null, 'sets ' || s.name || ' to ' || coalesce(quote(substr(s.value, 1, 100)), 'nothing')
-from setting_list as s
+select 7, 'setting', null, 'sets ' || w.name || ' to ' || coalesce(quote(substr(w.value, 1, 100)), 'nothing')
+from (
+    select s.name, s.value
+    from settings as s
+    join _setting_outcomes as o on o.name = s.name
+    where o.origin not in ('user', 'project') or o.value is not s.value
+    union
+    -- what comes into force where the layers from outside are read again
+    select name, case when origin in ('user', 'project') then "default" else value end
+    from _setting_outcomes
+) as w
 -- the default of a plugin's setting is what the file says, and counts for nothing here
-where s.value is not case when s.name in (select d.name from _setting_defaults as d) then s."default" end
-    and s.origin not in ('user', 'project')
-    and s.name not in (select h.name from _harmless_settings as h)
+left join _setting_defaults as d on d.name = w.name
+where w.value is not d.value
+    and w.name not in (select h.name from _harmless_settings as h)
 union all
 select 8, 'files', null, 'shows its models a file that may hold keys: ' || quote(substr(c.pattern, 1, 100))
 from file_constraints as c

@@ -139,6 +139,26 @@ def test_what_is_stored_between_two_looks_of_a_follower_is_told(
     assert told == list(db.events("demo"))
 
 
+def test_the_end_of_a_run_between_two_looks_of_a_follower_is_noticed(
+    db: engine.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.start("Go", model=script(tmp_path, DONE), run="demo")
+    follower = Follower(db, "demo", 0)
+    newest = follower._newest
+
+    def drive_then() -> int:
+        monkeypatch.undo()
+        db.resume("demo")
+        return newest()
+
+    monkeypatch.setattr(follower, "_newest", drive_then)
+    told = follower.news()
+    while not follower.ended:
+        assert follower.stirred(), "nothing else will ever happen in the file"
+        told += follower.news()
+    assert told == list(db.events("demo"))
+
+
 def test_a_run_is_followed_while_another_process_drives_it(tmp_path: Path) -> None:
     with fresh() as db:
         db.start("Go", model=script(tmp_path, LOOK, DONE), run="demo")

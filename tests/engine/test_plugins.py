@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ from driving import DONE, GO_ON, begin, script
 
 import engine
 from engine import texts
-from engine.schema.plugin_files import run_files
+from engine.schema import build, update
+from engine.schema.plugin_files import compile_uses, run_files
 
 PLUGIN = Path(__file__).parent.parent / "examples" / "plugin"
 PROGRAM = """
@@ -177,30 +179,53 @@ def test_a_veto_holds_after_the_engine_made_its_triggers_anew(db: engine.Databas
     ],
 )
 def test_what_is_wrong_with_the_sql_of_a_plugin_is_told_with_its_file(db: engine.Database, sql: str, said: str) -> None:
+    files = [("good.sql", "create view good as select 1 as a;"), ("trial.sql", sql)]
     with (
         pytest.raises(engine.ValidationError, match=f"400 trial.sql, the SQL file of a plugin: {said}"),
         db.transaction(),
     ):
-        run_files(db.connection, [("good.sql", "create view good as select 1 as a;"), ("trial.sql", sql)])
+        compile_uses(db.connection, run_files(db.connection, files))
     assert db.value("select count(*) from sqlite_schema where name in ('good', 'trial', 'events__insert')") == 0
 
 
 def test_a_view_of_one_file_may_read_what_a_later_file_makes() -> None:
     with closing(apsw.Connection(":memory:")) as connection:
-        run_files(
-            connection,
-            [("a.sql", "create view trial as select b from there;"), ("b.sql", "create table there (b integer);")],
-        )
+        files = [("a.sql", "create view trial as select b from there;"), ("b.sql", "create table there (b integer);")]
+        compile_uses(connection, run_files(connection, files))
         assert connection.execute("select * from trial").fetchall() == []
 
 
+def test_a_view_that_a_later_file_drops_is_not_compiled() -> None:
+    with closing(apsw.Connection(":memory:")) as connection:
+        files = [("a.sql", "create view trial as select 1 as a;"), ("b.sql", "drop view trial;")]
+        compile_uses(connection, run_files(connection, files))
+        assert connection.execute("select name from sqlite_schema").fetchall() == []
+
+
+def test_a_trigger_of_an_app_beside_that_of_a_plugin_may_call_what_is_registered_later(tmp_path: Path) -> None:
+    plugin = ("trial.sql", "create trigger runs__trial after insert on runs begin select 1; end;")
+    with engine.open(tmp_path / "t.db") as db:
+        db.execute("create trigger runs__app after insert on runs begin select app(new.id); end")
+        update.prepare(db.connection, True, replace(build.installed(), plugins=(plugin,)))
+        db.connection.create_scalar_function("app", lambda _: None, flags=apsw.SQLITE_INNOCUOUS)
+        db.start("Go", model="scripted:none", run="demo")
+        db.execute("drop trigger runs__app")
+
+
+def test_a_wrong_plugin_is_refused_where_its_build_is_made() -> None:
+    wrong = replace(build.installed(), plugins=(("trial.sql", "create view trial as select nope from runs;"),))
+    with pytest.raises(engine.ValidationError, match=r"400 trial\.sql, the SQL file of a plugin: view 'trial'"):
+        wrong.fresh  # noqa: B018
+
+
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("file", "values", "said"),
     [
-        ("sections/trial.j2", "template sections/trial.j2: there is none"),
-        ("sections/prompt.j2", r"template sections/prompt.j2: 'rows' is undefined"),
+        ("sections/trial.j2", {}, "template sections/trial.j2: there is none"),
+        ("sections/prompt.j2", {}, r"template sections/prompt.j2: 'rows' is undefined"),
+        ("sections/prompt.j2", {"rows": 1}, r"template sections/prompt.j2: 'int' object is not iterable"),
     ],
 )
-def test_a_template_that_is_missing_or_wrong_is_named(file: str, said: str) -> None:
+def test_a_template_that_is_missing_or_wrong_is_named(file: str, values: dict[str, Any], said: str) -> None:
     with pytest.raises(engine.EngineError, match=f"500 {said}"):
-        texts.laid_out(file)
+        texts.laid_out(file, **values)

@@ -263,6 +263,24 @@ PLANTS: dict[str, tuple[Plant, str]] = {
         ),
         "sets search_engine to 'http://evil'",
     ),
+    "a setting that is said in a layer and not in force yet": (
+        changed("insert into setting_layers (name, layer, value) values ('search_engine', 'file', 'http://evil')"),
+        "sets search_engine to 'http://evil'",
+    ),
+    "a setting that is in force under a layer that says otherwise": (
+        changed(
+            "insert into setting_layers (name, layer, value) values ('search_engine', 'user', null)",
+            "update settings set value = 'http://evil' where name = 'search_engine'",
+        ),
+        "sets search_engine to 'http://evil'",
+    ),
+    "a plugin's default that is not in force yet": (
+        changed(
+            "insert into settings (name, meaning) values ('trial_gate', 'who may pass')",
+            "insert into engine_meta (key, value) values ('default of trial_gate', 'open')",
+        ),
+        "sets trial_gate to 'open'",
+    ),
     "keys as files of the project": (
         changed("insert into file_constraints (project_id, pattern, rule, created_at) values (1, '.env', 'add', 0)"),
         "shows its models a file that may hold keys: '.env'",

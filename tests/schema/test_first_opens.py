@@ -161,6 +161,21 @@ def test_a_folder_that_a_command_that_fails_removes_is_made_again(
     assert path.with_name(".gitignore").exists()
 
 
+def test_a_folder_in_which_the_next_file_is_made_is_ignored_by_git_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, remove = tmp_path / ".engine" / "engine.db", Path.rmdir
+
+    def remove_too_late(folder: Path) -> None:
+        path.touch()
+        remove(folder)
+
+    locate.make_folder(path)
+    monkeypatch.setattr(Path, "rmdir", remove_too_late)
+    locate.remove_folder(path)
+    assert sorted(each.name for each in path.parent.iterdir()) == [".gitignore", "engine.db"]
+
+
 def test_a_file_that_is_removed_before_it_is_read_is_missing(tmp_path: Path) -> None:
     engine.open(tmp_path / "one.db").close()
     with pytest.raises(engine.NotFound, match="there is no such file"):
@@ -186,6 +201,7 @@ def test_a_command_that_fails_removes_no_file_of_another(tmp_path: Path, other: 
     if other != "has it open":
         fail_with(made)
     assert path.exists()
+    assert path.read_bytes()[18:20] == b"\2\2", "it is in WAL mode, as it was"
 
 
 def test_a_file_that_is_rebuilt_while_it_is_looked_at_is_seen_as_it_was(
