@@ -145,14 +145,17 @@ class Store:
                 raise
 
     def _look(self) -> None:
-        """Note how the file differs; nobody who reads is hindered by it."""
-        standing = schemas.inspect(self.connection)
+        """Note how the file differs; nobody who reads is hindered by it, nor by a plugin whose SQL is wrong."""
+        try:
+            standing, wrong = schemas.inspect(self.connection), None
+        except ValidationError as error:
+            standing, wrong = schemas.inspect(self.connection, schemas.without_plugins()), error.message
         if not standing.found and standing.version == 0:
             raise Conflict(
                 f"{self.path}: is empty; the first 'engine run PROMPT', or engine.open in Python, makes it an engine file"
             )
         self.unknown, self.unknown_digest = standing.unknown, standing.digest
-        self.differs = self.clear_errors.differs = schemas.difference(standing)
+        self.differs = self.clear_errors.differs = wrong or schemas.difference(standing)
 
     def moved(self) -> bool:
         """Whether the file that is open is no longer the one under its name: what is written now is lost."""

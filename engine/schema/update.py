@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import apsw
@@ -110,6 +110,11 @@ def inspect(connection: apsw.Connection, build: Build | None = None) -> Standing
     """
     with _one_look(connection):
         return _compared(connection, build or installed())
+
+
+def without_plugins() -> Build:
+    """The installed build without its plugins."""
+    return replace(installed(), plugins=())
 
 
 @contextmanager

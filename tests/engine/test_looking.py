@@ -105,6 +105,24 @@ def test_looking_without_a_plugin_leaves_its_triggers(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_looking_with_a_plugin_whose_sql_is_wrong(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(PLUGIN, tmp_path / "plugin")
+    with (tmp_path / "plugin" / "weather" / "weather.sql").open("a") as file:
+        file.write("\ncreate view _weather_told as select absent from runs;\n")
+    wrong = "weather.sql, the SQL file of a plugin: view '_weather_told': no such column: absent"
+    for words, code in ((["runs"], 0), (["sql", "select 4711"], 0), (["run", "Go"], 2)):
+        done = subprocess.run(
+            [sys.executable, "-m", "engine", *words],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(tmp_path / "plugin")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, wrong in done.stderr) == (code, True), done.stderr
+        assert code or "demo" in done.stdout or "4711" in done.stdout
+
+
 def test_looking_while_a_driver_writes_sees_what_it_committed(folder: Path) -> None:
     with library.open(database(folder)) as db:
         db.insert("verb_set", run="demo", path="known://b", body="x")
