@@ -195,6 +195,7 @@ def remove_as_made(path: Path, as_made: str) -> None:
     """
     # a connection of its own: one that has read the file before would look at what it remembers
     with suppress(apsw.Error, OSError), closing(_connected(str(path), apsw.SQLITE_OPEN_READWRITE)) as connection:
+        connection.set_busy_timeout(0)  # who has it open uses it
         connection.execute("pragma locking_mode = exclusive").fetchall()
         # in the mode of a log the first look takes a lock that excludes everybody, and is kept
         if _digest(_bytes_of(connection)) != as_made:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
@@ -328,9 +328,16 @@ class Store:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        unused = self._as_made if exception[0] is not None and self._is_as_made() else None
         self.close()
-        if exception[0] is not None and self._as_made is not None:
-            remove_as_made(self.path, self._as_made)
+        if unused is not None:
+            remove_as_made(self.path, unused)
+
+    def _is_as_made(self) -> bool:
+        """Whether a file that `keep_if_used` looked at still holds what it held then."""
+        with suppress(apsw.Error):
+            return self._as_made is not None and version_and_content(self.connection)[1] == self._as_made
+        return False
 
 
 __all__ = ["Bindings", "Row", "Store"]

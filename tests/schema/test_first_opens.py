@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -182,9 +183,12 @@ def test_a_file_that_is_removed_before_it_is_read_is_missing(tmp_path: Path) -> 
         connect_to_read(Disappearing(tmp_path / "one.db"), int)
 
 
-@pytest.mark.parametrize("other", ["has it open", "has written to it", "has made it", "was first"])
-def test_a_command_that_fails_removes_no_file_of_another(tmp_path: Path, other: str) -> None:
-    path = tmp_path / "one.db"
+@pytest.mark.parametrize("other", ["has it open", "has written to it", "uses it", "has made it", "was first"])
+def test_a_command_that_fails_removes_no_file_of_another_and_waits_for_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    monkeypatch.setattr(connections, "BUSY_TIMEOUT_MS", 600_000)
+    path, began = tmp_path / "one.db", time.monotonic()
     made = engine.open(path, config=True)
     if other == "has made it":
         made.close()
@@ -194,13 +198,14 @@ def test_a_command_that_fails_removes_no_file_of_another(tmp_path: Path, other: 
             db.start("Go", run="kept", model="scripted:none")
     made.keep_if_used()
     with engine.open(path) as db:
-        if other == "has it open":
-            fail_with(made)
-        elif other == "has written to it":
+        if other in ("has written to it", "uses it"):
             db.start("Go", run="kept", model="scripted:none")
-    if other != "has it open":
+        if other in ("has it open", "uses it"):
+            fail_with(made)
+    if made.is_idle:
         fail_with(made)
     assert path.exists()
+    assert time.monotonic() - began < 300
     assert path.read_bytes()[18:20] == b"\2\2", "it is in WAL mode, as it was"
 
 
