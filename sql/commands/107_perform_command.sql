@@ -1,7 +1,7 @@
 -- Performing a command: one page from its refusal to its record.
--- perform_command takes a command from top to bottom: refusals (106), its entries (105), faults (106); 'performing',
--- where plugins perform their tools; the procedure of its action (110 to 120, 210); the log. Before all that it tries the
--- plain path (108), which most commands take.
+-- perform_command tries the plain path (108), which most commands take. Any other is taken from top to bottom: refusals
+-- (106), its entries (105), faults (106); 'performing', where plugins perform their tools; the procedure of its action (110
+-- to 122). The log comes last for both.
 -- spec: @dispatch_path @record @failure_reporting
 
 -- views
