@@ -184,7 +184,7 @@ def test_help_imports_little(tmp_path: Path) -> None:
     # what it costs in milliseconds is measured by `make bench`
     code = (
         "import sys; bare = set(sys.modules); from engine.cli import main; main(['--help']); "
-        "sys.stderr.write(' '.join(set(sys.modules) - bare)); "
+        "print(*set(sys.modules) - bare, file=sys.stderr); "
         "main(['log', 'demo', '--json', '--db', 'none.db']); assert 'pydantic' not in sys.modules"
     )
     done = run_command(tmp_path, sys.executable, "-c", code)
