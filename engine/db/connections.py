@@ -86,7 +86,7 @@ def _held(path: Path, *, private: bool, measured: bool) -> tuple[apsw.Connection
     Who opens a file that another process is about to remove (`remove_as_made`) waits for that, and opens the next one.
     """
     for tries_left in reversed(range(_TRIES)):
-        made = None if str(path) == MEMORY or path.exists() else _make(path, private=private)
+        made = None if str(path) == MEMORY or path.exists() else _make(path, private=private, measured=measured)
         logged, named = bool(log_size(path)), identity(path)
         connection = _connected(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         # a file that is refused is left as it was: its log, which may be that of another database, is not written into it
@@ -104,15 +104,16 @@ def _held(path: Path, *, private: bool, measured: bool) -> tuple[apsw.Connection
     raise AssertionError("the last try returns or raises")
 
 
-def _make(path: Path, *, private: bool) -> str | None:
-    """Make a new file, which this user knows; returns what it holds, as the digest that `version_and_content` gives.
+def _make(path: Path, *, private: bool, measured: bool) -> str | None:
+    """Make a new file, which this user knows; if `measured`, returns what it holds, as the digest that
+    `version_and_content` gives.
 
     None where that fails; then SQLite makes it when it is opened.
     """
     mark = known_files.new_mark()
     if installed().fresh.write(path, mark, private=private):
         known_files.note_new(path, mark)
-        return _digest(installed().fresh.marked(mark))
+        return _digest(installed().fresh.marked(mark)) if measured else None
     if private:
         with suppress(OSError), MAKING:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
