@@ -123,12 +123,16 @@ class Store:
                     self.close()
                     raise
             else:
-                more: dict[str, Any] = {
-                    "private": config,
-                    "admit": admit,
-                    "on_made": self._note_made if config else None,
-                }
-                self.connection = connect_to_write(self.path, clock, synchronous, trust, self.rights, **more)
+                self.connection = connect_to_write(
+                    self.path,
+                    clock,
+                    synchronous,
+                    trust,
+                    self.rights,
+                    private=config,
+                    admit=admit,
+                    on_made=self._note_made if config else None,
+                )
         self.identity = identity(self.place)
         if not read_only:
             self._configure()

@@ -21,7 +21,6 @@ when new.door is not null
 begin
     select late_call(
         (select value from engine_meta where key = 'mark'),
-        new.door, new.a, new.b, new.c, new.d, new.e, new.f, new.g, new.h, new.i, new.j, new.k,
-        new.l
+        new.door, new.a, new.b, new.c, new.d, new.e, new.f, new.g, new.h, new.i, new.j, new.k, new.l
     );
 end;
