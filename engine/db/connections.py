@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
-from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import apsw
@@ -20,9 +19,12 @@ from engine.trust import known_files
 from engine.trust.rights import Rights
 
 from .descriptors import MAKING
-from .locate import FOLDER, remove_folder
+from .locate import FOLDER
 from .own_files import identity
 from .registration import Clock, register
+
+if TYPE_CHECKING:
+    from .new_file import NewFile
 
 BUSY_TIMEOUT_MS = 5_000
 OPENING_TIMEOUT_MS = 20_000
@@ -34,7 +36,6 @@ where one statement runs again and again. A turn has some hundred executions; a 
 _RETRY_S = 0.01
 _TRIES = 3
 """How often a file is opened that other processes make and remove meanwhile."""
-_HEADER_BYTES = 100
 
 
 def connect_to_write(
@@ -46,17 +47,17 @@ def connect_to_write(
     *,
     private: bool = False,
     admit: schemas.Admit | None = None,
-    on_made: Callable[[int], None] | None = None,
+    new: NewFile | None = None,
 ) -> apsw.Connection:
     """A connection that writes to the file at `path`, which is created or brought up to date with this build first.
 
     With `private`, and in a folder `.engine`, a new file has mode 0600. `admit` raises where the file must not be written,
-    by default where this user does not know it and it would act (`known_files`). `on_made` gets the version of the
-    data of a file that was made here, as it was before anybody else has written to it.
+    by default where this user does not know it and it would act (`known_files`). `new` is told of a file that is
+    made here.
     """
     if admit is None and trust is not True and str(path) != MEMORY:
         admit = partial(known_files.admit, path=path)
-    connection, made = _held(path, private=private or path.parent.name == FOLDER, measured=on_made is not None)
+    connection = _held(path, new, private=private or path.parent.name == FOLDER)
     try:
         if str(path) == MEMORY:
             installed().fresh.copy_to(connection)
@@ -74,51 +75,47 @@ def connect_to_write(
     except BaseException:
         connection.close()
         raise
-    if made is not None and on_made is not None:
-        on_made(made)
     return connection
 
 
-def _held(path: Path, *, private: bool, measured: bool) -> tuple[apsw.Connection, int | None]:
-    """A connection to the file that has the name once it was read; if `measured`, of one that was made here also the version
-    of its data as long as nobody else has written to it, else None.
+def _held(path: Path, new: NewFile | None, *, private: bool) -> apsw.Connection:
+    """A connection to the file that has the name once it was read.
 
-    Who opens a file that another process is about to remove (`remove_as_made`) waits for that, and opens the next one.
+    Who opens a file that another process is about to remove (`NewFile.remove`) waits for that, and opens the next one.
     """
     for tries_left in reversed(range(_TRIES)):
-        made = None if str(path) == MEMORY or path.exists() else _make(path, private=private, measured=measured)
+        if str(path) != MEMORY and not path.exists():
+            _make(path, new, private=private)
         logged, named = bool(log_size(path)), identity(path)
-        connection = _connected(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        connection = connected(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         # a file that is refused is left as it was: its log, which may be that of another database, is not written into it
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(logged))
         try:
             connection.set_busy_timeout(OPENING_TIMEOUT_MS)
             connection.execute("pragma schema_version").fetchall()
-            version, found = version_and_content(connection) if made and measured else (0, None)
+            if new is not None:
+                new.look(connection)
         except BaseException:
             connection.close()
             raise
         if named is None or identity(path) == named or not tries_left:
-            return connection, version if made and found == made else None
+            return connection
         connection.close()
     raise AssertionError("the last try returns or raises")
 
 
-def _make(path: Path, *, private: bool, measured: bool) -> str | None:
-    """Make a new file, which this user knows; if `measured`, returns what it holds, as the digest that
-    `version_and_content` gives.
-
-    None where that fails; then SQLite makes it when it is opened.
-    """
+def _make(path: Path, new: NewFile | None, *, private: bool) -> None:
+    """Make a new file, which this user knows; where that fails, SQLite makes it when it is opened."""
     mark = known_files.new_mark()
     if installed().fresh.write(path, mark, private=private):
         known_files.note_new(path, mark)
-        return _digest(installed().fresh.marked(mark)) if measured else None
-    if private:
+        if new is not None:
+            new.note_made(installed().fresh.marked(mark))
+    elif private:
         with suppress(OSError), MAKING:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-            return _digest(b"")
-    return None
+            if new is not None:
+                new.note_made(b"")
 
 
 def connect_to_read(path: Path, clock: Clock) -> apsw.Connection:
@@ -135,7 +132,7 @@ def connect_to_read(path: Path, clock: Clock) -> apsw.Connection:
                 403,
             ) from None
         address = f"file:{quote(str(path.absolute()))}?immutable=1"
-        connection = _connected(address, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        connection = connected(address, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     except BaseException:
         connection.close()
         raise
@@ -150,7 +147,7 @@ def _existing(path: Path) -> apsw.Connection:
         if not path.exists():
             raise NotFound(f"{path}: there is no such file")
         try:
-            return _connected(str(path), apsw.SQLITE_OPEN_READONLY)
+            return connected(path, apsw.SQLITE_OPEN_READONLY)
         except apsw.CantOpenError:
             if not tries_left:
                 raise
@@ -159,7 +156,7 @@ def _existing(path: Path) -> apsw.Connection:
 
 def connect_beside(path: Path, clock: Clock, rights: Rights) -> apsw.Connection:
     """A connection that only reads a file that this process has open for writing, and has the same functions."""
-    connection = _connected(str(path), apsw.SQLITE_OPEN_READONLY)
+    connection = connected(path, apsw.SQLITE_OPEN_READONLY)
     register(connection, clock, rights.confirmed, partial(known_files.is_beside, path))
     return connection
 
@@ -169,42 +166,6 @@ def remove_empty_log(path: Path) -> None:
     if log_size(path) == 0:
         with suppress(apsw.Error), closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
             connection.execute("pragma schema_version").fetchall()
-
-
-def version_and_content(connection: apsw.Connection) -> tuple[int, str]:
-    """The version of the data of a file, which changes when another connection writes, and the digest of what it holds."""
-    with connection:
-        version = int(connection.pragma("data_version"))
-        found = _digest(_bytes_of(connection))
-    return version, found
-
-
-def _bytes_of(connection: apsw.Connection) -> bytes:
-    """The file of a connection; SQLite would write a first page into an empty one to give that."""
-    return (connection.serialize("main") or b"") if connection.pragma("page_count") else b""
-
-
-def _digest(image: bytes) -> str:
-    """The SHA-256 (hex) of a file without its header, which changes with the mode of its log."""
-    return hashlib.sha256(memoryview(image)[_HEADER_BYTES:]).hexdigest()
-
-
-def remove_as_made(path: Path, as_made: str) -> None:
-    """Remove a file of which what it holds has the digest `as_made`, and that nobody has open.
-
-    Who opens it meanwhile waits for that, and sees that it is gone (`_held`).
-    """
-    # a connection of its own: one that has read the file before would look at what it remembers
-    with suppress(apsw.Error, OSError), closing(_connected(str(path), apsw.SQLITE_OPEN_READWRITE)) as connection:
-        connection.set_busy_timeout(0)  # who has it open uses it
-        connection.execute("pragma locking_mode = exclusive").fetchall()
-        # in the mode of a log the first look takes a lock that excludes everybody, and is kept
-        if _digest(_bytes_of(connection)) != as_made:
-            return
-        # removes the log now: at the close it would be removed by its name, which may be that of the next file's by then
-        connection.execute("pragma journal_mode = memory").fetchall()
-        path.unlink()
-    remove_folder(path)
 
 
 def is_name(path: str) -> bool:
@@ -217,9 +178,10 @@ def has_log(path: Path) -> bool:
     return log_size(path) is not None
 
 
-def _connected(name: str, flags: int) -> apsw.Connection:
+def connected(name: str | Path, flags: int) -> apsw.Connection:
+    """A connection of SQLite by a path or an address, which nothing has been read with."""
     with MAKING:  # a new file: no other descriptor of it is closed after this one is open
-        connection = apsw.Connection(name, flags=flags, statementcachesize=_STATEMENTS)
+        connection = apsw.Connection(str(name), flags=flags, statementcachesize=_STATEMENTS)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     # without this SQLite plans by the bound values, and prepares a statement again for each new value
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)

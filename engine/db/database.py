@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
@@ -29,12 +29,11 @@ from .connections import (
     connect_to_write,
     has_log,
     is_name,
-    remove_as_made,
     remove_empty_log,
-    version_and_content,
 )
 from .header import check_header
 from .lines import Line, line_for
+from .new_file import NewFile
 from .onlooker import Onlooker
 from .own_files import identity
 from .registration import Clock
@@ -74,10 +73,6 @@ class Store:
     """What `trust` has to be for these, unless it is True."""
     connection: apsw.Connection
     """What the methods below use; called directly, it raises errors of apsw."""
-    _made_at: int | None = None
-    """Of a file that was made when it was opened: the version of its data as long as nobody else has written to it."""
-    _as_made: str | None = None
-    """Of a file that is not kept where nothing is committed to it: what it held when that began."""
     _drivers = 0
     """How many drivers drive runs through this connection."""
 
@@ -106,6 +101,7 @@ class Store:
         self.config = config
         self.keys: Keys = Keys(files=config)
         self.kept_jobs: KeptJobs = KeptJobs()
+        self.new_file: NewFile = NewFile(self.path)
         self.onlooker: Onlooker = Onlooker()
         self.line: Line = line_for(self.place)
         self.rights = Rights(None if str(path) == MEMORY else self.place)
@@ -131,7 +127,7 @@ class Store:
                     self.rights,
                     private=config,
                     admit=admit,
-                    on_made=self._note_made if config else None,
+                    new=self.new_file if config else None,
                 )
         self.identity = identity(self.place)
         if not read_only:
@@ -317,31 +313,20 @@ class Store:
             self._leaves_log = True
             remove_empty_log(self.path)
 
-    def _note_made(self, version: int) -> None:
-        self._made_at = version
-
     def keep_if_used(self) -> None:
         """Remove a file, if it was made just now, and with `config`, at the end of a `with` that fails and has committed
         nothing to it.
         """
-        if self._made_at is not None:
-            version, found = version_and_content(self.connection)
-            self._as_made = found if version == self._made_at else None
+        self.new_file.begin(self.connection)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        unused = self._as_made if exception[0] is not None and self._is_as_made() else None
+        unused = exception[0] is not None and self.new_file.is_unused(self.connection)
         self.close()
-        if unused is not None:
-            remove_as_made(self.path, unused)
-
-    def _is_as_made(self) -> bool:
-        """Whether a file that `keep_if_used` looked at still holds what it held then."""
-        with suppress(apsw.Error):
-            return self._as_made is not None and version_and_content(self.connection)[1] == self._as_made
-        return False
+        if unused:
+            self.new_file.remove()
 
 
 __all__ = ["Bindings", "Row", "Store"]

@@ -128,17 +128,17 @@ def test_a_file_that_is_removed_while_it_is_opened_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "one.db"
-    first, connect = engine.open(path, config=True), connections._connected
+    first, connect = engine.open(path, config=True), connections.connected
     first.keep_if_used()
 
-    def connect_in_time(name: str, flags: int) -> apsw.Connection:
+    def connect_in_time(name: str | Path, flags: int) -> apsw.Connection:
         connection = connect(name, flags)
         if path.exists() and first.is_idle:
             fail_with(first)  # between the opening of the file and the first look into it
             assert not path.exists()
         return connection
 
-    monkeypatch.setattr(connections, "_connected", connect_in_time)
+    monkeypatch.setattr(connections, "connected", connect_in_time)
     with engine.open(path) as db:
         db.start("Go", run="kept", model="scripted:none")
     with engine.open(path, read_only=True) as db:
