@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import tempfile
@@ -52,6 +53,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SqlFile | 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest, so that at the end no process is left alone with one of them."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Let Python look for garbage among what tests make only, not among the thousands of tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

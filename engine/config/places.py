@@ -41,6 +41,26 @@ def temporary_folder() -> str:
         raise EngineError("no folder for temporary files can be written; set TMPDIR to one that can") from None
 
 
+_SOCKET_BYTES = 103
+"""What the path of a Unix socket may take: macOS has room for 104 bytes with the one that ends it, Linux for 108."""
+_LONGEST_SOCKET = "/engine-local-12345678/socket.sock"
+"""What the longest of the engine's own adds to its folder."""
+_SHORT = "/tmp"  # noqa: S108 - what is made in it is a folder with mode 0700
+
+
+def socket_folder() -> str:
+    """The folder for temporary files, or /tmp where its name is too long for a Unix socket in it.
+
+    Raises `EngineError` (500) where neither can be used.
+    """
+    folder = temporary_folder()
+    if len(os.fsencode(folder + _LONGEST_SOCKET)) <= _SOCKET_BYTES:
+        return folder
+    if os.access(_SHORT, os.W_OK | os.X_OK):
+        return _SHORT
+    raise EngineError(f"{folder}: is too long for a Unix socket in it; set TMPDIR to a shorter folder")
+
+
 def cache_folder() -> Path:
     """The folder of files that can be made again: `$ENGINE_CACHE`, `$XDG_CACHE_HOME/engine` or `~/.cache/engine`."""
     if folder := os.environ.get("ENGINE_CACHE"):

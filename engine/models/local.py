@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from engine.config.places import temporary_folder
+from engine.config.places import socket_folder
 from engine.errors import EngineError
 from engine.models.protocol import Completion, ModelError, Request, Usage, category_of_status
 from engine.models.watch import Emit, watched
@@ -195,7 +195,7 @@ def _load(weights: Path, window: int) -> Any:
         raise ModelError(
             "not_found", f"the local model's weights are not at {weights}; run: engine models install local"
         )
-    folder = tempfile.mkdtemp(prefix="engine-local-", dir=temporary_folder())
+    folder = tempfile.mkdtemp(prefix="engine-local-", dir=socket_folder())
     atexit.register(_close, folder)
     try:
         return xllamacpp.Server(_parameters(xllamacpp, weights, window, folder))

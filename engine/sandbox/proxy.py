@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from urllib.parse import urlsplit
 
-from engine.config.places import temporary_folder
+from engine.config.places import socket_folder
 
 from .domains import Domain, is_public, parse
 
@@ -45,7 +45,7 @@ class Proxy:
 
     def __init__(self, network: str) -> None:
         self._domains = parse(network)
-        self._folder = Path(tempfile.mkdtemp(prefix="engine-", dir=temporary_folder()))
+        self._folder = Path(tempfile.mkdtemp(prefix="engine-", dir=socket_folder()))
         self.socket = self._folder / "proxy"
         self.refused: list[str] = []
         self._room = threading.BoundedSemaphore(_CONNECTIONS)

@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from engine.config.places import home_folder, temporary_folder
+from engine.config.places import home_folder, socket_folder
 from engine.driving.identity import this_process
 from engine.effects.processes import run_process
 from engine.errors import EngineError
@@ -69,7 +69,7 @@ def _planted() -> Iterator[tuple[Path, dict[str, Any]]]:
     """A project with things to protect, and what lies around it."""
     home = home_folder()
     with (
-        tempfile.TemporaryDirectory(prefix="engine-", dir=temporary_folder()) as folder,
+        tempfile.TemporaryDirectory(prefix="engine-", dir=socket_folder()) as folder,
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.socket(socket.AF_UNIX) as local,
     ):

@@ -242,6 +242,22 @@ def test_cancelling_is_seen_at_once_and_frees_the_model(weights: Path, pause_s: 
 
 
 @pytest.mark.local_model
+def test_a_long_name_of_the_folder_for_temporary_files_is_no_hindrance(
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("long" * 25)
+    long.mkdir()
+    monkeypatch.setenv("TMPDIR", str(long))
+    done = run_python(
+        "from engine.models import resolve_model\n"
+        "from engine.models.protocol import Message, Request\n"
+        "request = Request((Message('user', 'Hi'),), None, 1, None, 120.0, 0, 'demo')\n"
+        "print(bool(resolve_model('local').complete(request).text))"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+
+
+@pytest.mark.local_model
 def test_leaving_in_the_middle_of_a_call_is_quiet_and_clean(weights: Path) -> None:
     code = (
         "from engine.models import resolve_model\n"

@@ -4,7 +4,7 @@
 2. A sandbox that is required and missing refuses the prompt, and the command of a prompt from elsewhere.
 3. Without one, whoever watches is told so, in one line.
 4. A plugin's sandbox is used by its name, and by auto where bubblewrap is missing.
-5. The doctor tries it out.
+5. The doctor tries it out, whatever the folder for temporary files is called.
 
 spec: @sandbox @sandboxed_env @sandbox_network @plugins
 """
@@ -15,6 +15,8 @@ import json
 import os
 import pwd
 import shutil
+import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +29,10 @@ from sandboxed import require_sandbox
 
 import engine
 from engine import plugins
+from engine.config import places
+from engine.errors import EngineError
 from engine.sandbox import Confined, Confinement, bubblewrap, check_choice
+from engine.sandbox.proxy import Proxy
 from engine.sandbox.secrets_on_disk import homes
 from engine.sandbox.trial import ATTEMPTS, try_out
 
@@ -209,6 +214,21 @@ def test_the_doctor_makes_each_attempt(workspace_dir: Path) -> None:
     found = [check for check in checks if check["name"] == "sandbox"]
     assert found[0]["detail"] == "bubblewrap"
     assert [check["detail"] for check in found[1:]] == [f"stopped: {attempt}" for attempt in ATTEMPTS.values()]
+
+
+def test_a_long_name_of_the_folder_for_temporary_files_hinders_no_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("long" * 25)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    assert set(try_out(None)) == set(ATTEMPTS)
+    with Proxy("example.org") as proxy, socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(proxy.socket))
+    monkeypatch.setattr(places, "_SHORT", str(tmp_path / "missing"))
+    with pytest.raises(EngineError, match="is too long for a Unix socket in it; set TMPDIR to a shorter folder"):
+        try_out(None)
+    assert not list(long.iterdir())
 
 
 def test_without_a_sandbox_the_doctor_finds_what_is_open() -> None:

@@ -62,7 +62,7 @@ class Planted:
             "PATH": os.environ["PATH"],
             "HOME": str(folder / "home"),
             "TMPDIR": str(folder / "tmp"),
-            "ENGINE_CACHE": os.environ.get("ENGINE_CACHE", str(folder / "cache")),
+            "ENGINE_CACHE": str(folder / "cache"),
             "OPENAI_API_KEY": KEYS["openai"],
             "OTHER_TOKEN": f"{CANARY}-other",
             **{f"{provider.upper()}_BASE_URL": url for provider in SOURCES},
@@ -134,7 +134,9 @@ def test_no_byte_of_a_run_holds_a_key_from_any_source(tmp_path: Path) -> None:
         planted = Planted(tmp_path, server.url)
         first = ["run", "--yolo", "--sandbox", "auto", "--model", "openai/tiny", "--run", "demo", "Look"]
         planted.run(first, *map(prompt, SENT), *LOOKING, ["fork", "demo", "--as", "child"], ["doctor"])
-    assert heard == [SENT[provider] for provider in ("openai", "openai", *SENT)]
+    # the last one is that of the doctor, who asks which models there are
+    assert heard == [SENT[provider] for provider in ("openai", "openai", *SENT, "openai")]
+    assert b"--debug" not in planted.said, "an error that nobody worded"
     assert "PATH=" in (planted.project / "all.txt").read_text()
     assert b"key of openrouter: .env" in planted.said
     found = planted.everything()
