@@ -26,6 +26,8 @@ _NO_WILDCARD = "-_.~'()/"
 """What an escape may be written as: `*` would make a glob of a name, and so may `!`."""
 _PLAIN_MARK = lazy_regex(r"(?<!\[)%21(?!\()")
 """Matches an escaped `!` where it makes no glob."""
+_MARK_OF_A_NAME = lazy_regex(r"(?<!\[)!(?=%28)")
+"""Matches a `!` that makes no glob, because the parenthesis after it is escaped."""
 _MEANT = "?[]{}%*!"
 """What stands for something else in a path that is not escaped."""
 _WEB_SCHEMES = frozenset({"http", "https"})
@@ -111,7 +113,7 @@ def _normalize_bare(path: str) -> str:
 
 def _encode_once(rest: str) -> str:
     """`rest` percent-encoded, but not twice; glob characters stay as they are, encoded or not."""
-    pieces = _ESCAPES.split(rest)
+    pieces = _ESCAPES.split(_MARK_OF_A_NAME.sub("%21", rest))
     pieces[::2] = [quote(piece, safe=_COMPONENT + "/?[]{}", errors="replace") for piece in pieces[::2]]
     pieces[1::2] = [_encode_escapes(piece) for piece in pieces[1::2]]
     return _PLAIN_MARK.sub("!", "".join(pieces))

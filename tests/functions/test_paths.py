@@ -49,6 +49,7 @@ def test_the_scheme_stands_before_the_first_separator(path: str | None, scheme: 
         ("known://what%3F", "known://what%3F"),
         ("known://%2A/%21(a)", "known://%2A/%21(a)"),
         ("known://%21%28a%29[%21a-z]", "known://%21(a)[%21a-z]"),
+        ("known://!%28a%29[!%28a-z]", "known://%21(a)[!(a-z]"),
         ("known://Hello%21%21", "known://Hello!!"),
         ("known://100%", "known://100%25"),
         ("known://%zz%FF", "known://%25zz%25FF"),
