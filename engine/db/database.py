@@ -73,6 +73,8 @@ class Store:
     """What `trust` has to be for these, unless it is True."""
     connection: apsw.Connection
     """What the methods below use; called directly, it raises errors of apsw."""
+    new_file: NewFile | None = None
+    """Of a file that is open for writing with `config`: whether it was made for that."""
     _drivers = 0
     """How many drivers drive runs through this connection."""
 
@@ -101,7 +103,6 @@ class Store:
         self.config = config
         self.keys: Keys = Keys(files=config)
         self.kept_jobs: KeptJobs = KeptJobs()
-        self.new_file: NewFile = NewFile(self.path)
         self.onlooker: Onlooker = Onlooker()
         self.line: Line = line_for(self.place)
         self.rights = Rights(None if str(path) == MEMORY else self.place)
@@ -119,6 +120,7 @@ class Store:
                     self.close()
                     raise
             else:
+                self.new_file = NewFile(self.path) if config else None
                 self.connection = connect_to_write(
                     self.path,
                     clock,
@@ -127,7 +129,7 @@ class Store:
                     self.rights,
                     private=config,
                     admit=admit,
-                    new=self.new_file if config else None,
+                    new=self.new_file,
                 )
         self.identity = identity(self.place)
         if not read_only:
@@ -317,16 +319,18 @@ class Store:
         """Remove a file, if it was made just now, and with `config`, at the end of a `with` that fails and has committed
         nothing to it.
         """
-        self.new_file.begin(self.connection)
+        if self.new_file is not None:
+            self.new_file.begin(self.connection)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        unused = exception[0] is not None and self.new_file.is_unused(self.connection)
+        new = self.new_file if exception[0] is not None else None
+        unused = new is not None and new.is_unused(self.connection)
         self.close()
-        if unused:
-            self.new_file.remove()
+        if new is not None and unused:
+            new.remove()
 
 
 __all__ = ["Bindings", "Row", "Store"]
