@@ -26,8 +26,6 @@ _NO_WILDCARD = "-_.~'()/"
 """What an escape may be written as: `*` would make a glob of a name, and so may `!`."""
 _PLAIN_MARK = lazy_regex(r"(?<!\[)%21(?!\()")
 """Matches an escaped `!` where it makes no glob."""
-_MARK_OF_A_NAME = lazy_regex(r"(?<!\[)!(?=%28)")
-"""Matches a `!` that makes no glob, because the parenthesis after it is escaped."""
 _MEANT = "?[]{}%*!"
 """What stands for something else in a path that is not escaped."""
 _WEB_SCHEMES = frozenset({"http", "https"})
@@ -113,10 +111,18 @@ def _normalize_bare(path: str) -> str:
 
 def _encode_once(rest: str) -> str:
     """`rest` percent-encoded, but not twice; glob characters stay as they are, encoded or not."""
-    pieces = _ESCAPES.split(_MARK_OF_A_NAME.sub("%21", rest))
+    pieces = _ESCAPES.split(_keep_names(rest))
     pieces[::2] = [quote(piece, safe=_COMPONENT + "/?[]{}", errors="replace") for piece in pieces[::2]]
     pieces[1::2] = [_encode_escapes(piece) for piece in pieces[1::2]]
     return _PLAIN_MARK.sub("!", "".join(pieces))
+
+
+def _keep_names(rest: str) -> str:
+    """`rest` with `%21` for each `!` that begins no glob, and would begin one if the parentheses after it were decoded."""
+    bare = rest.rfind(")") + 1
+    closed = max(bare, rest.rfind("%29") + 1)
+    first, then = (piece.replace("!%28", "%21%28") for piece in (rest[:bare], rest[bare:closed]))
+    return first + then.replace("!(", "%21(") + rest[closed:]
 
 
 def _encode_escapes(escapes: str) -> str:

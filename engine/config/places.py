@@ -21,6 +21,11 @@ _TICK_SECONDS = 0.02
 _HASH_BYTES = 32
 _MOST_BYTES = 1 << 20
 """A file that a person writes by hand is not longer."""
+_SOCKET_BYTES = 103
+"""What the path of a Unix socket may take: macOS has room for 104 bytes with the one that ends it, Linux for 108."""
+_LONGEST_SOCKET = "/engine-local-12345678/socket.sock"
+"""What the longest of the engine's own adds to its folder."""
+_SHORT = "/tmp"  # noqa: S108 - what is made in it is a folder with mode 0700
 
 
 def home_folder() -> Path:
@@ -39,13 +44,6 @@ def temporary_folder() -> str:
         return tempfile.gettempdir()
     except FileNotFoundError:
         raise EngineError("no folder for temporary files can be written; set TMPDIR to one that can") from None
-
-
-_SOCKET_BYTES = 103
-"""What the path of a Unix socket may take: macOS has room for 104 bytes with the one that ends it, Linux for 108."""
-_LONGEST_SOCKET = "/engine-local-12345678/socket.sock"
-"""What the longest of the engine's own adds to its folder."""
-_SHORT = "/tmp"  # noqa: S108 - what is made in it is a folder with mode 0700
 
 
 def socket_folder() -> str:

@@ -179,7 +179,7 @@ def has_log(path: Path) -> bool:
 
 
 def connected(name: str | Path, flags: int) -> apsw.Connection:
-    """A connection of SQLite by a path or an address, which nothing has been read with."""
+    """A new connection by a path or an address, set up as all of the engine are; it has read nothing yet."""
     with MAKING:  # a new file: no other descriptor of it is closed after this one is open
         connection = apsw.Connection(str(name), flags=flags, statementcachesize=_STATEMENTS)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)

@@ -52,7 +52,7 @@ class NewFile:
     def remove(self) -> None:
         """Remove the file, which is closed here, unless somebody else has it open or has changed it.
 
-        Who opens it meanwhile waits for that, and sees that it is gone (`connections.held`).
+        Who opens it meanwhile waits for that, sees that it is gone, and makes the next one (`connections`).
         """
         # a connection of its own: one that has read the file before would look at what it remembers
         with suppress(apsw.Error, OSError), closing(connected(self._path, apsw.SQLITE_OPEN_READWRITE)) as connection:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,6 +52,8 @@ def test_the_scheme_stands_before_the_first_separator(path: str | None, scheme: 
         ("known://%2A/%21(a)", "known://%2A/%21(a)"),
         ("known://%21%28a%29[%21a-z]", "known://%21(a)[%21a-z]"),
         ("known://!%28a%29[!%28a-z]", "known://%21(a)[!(a-z]"),
+        ("known://a[!%28b%29]", "known://a[%21(b)]"),
+        ("known://a!%28b", "known://a!(b"),
         ("known://Hello%21%21", "known://Hello!!"),
         ("known://100%", "known://100%25"),
         ("known://%zz%FF", "known://%25zz%25FF"),
@@ -60,6 +64,12 @@ def test_the_scheme_stands_before_the_first_separator(path: str | None, scheme: 
 )
 def test_one_spelling_is_canonical(path: str | None, canonical: str | None) -> None:
     assert path_normalize(path) == canonical
+
+
+def test_normalizing_makes_no_pattern_of_a_name() -> None:
+    pieces = ("!", "%21", "(", "%28", ")", "%29", "[", "%5B", "]", "%5D", "a-b", "%2A", "%3F")
+    names = ("known://" + "".join(given) for n in range(1, 5) for given in product(pieces, repeat=n))
+    assert [name for name in names if not path_is_pattern(name) and path_is_pattern(path_normalize(name))] == []
 
 
 @given(ANY_PATH)
