@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from . import Function
-
 
 def counted(count: float | None, thing: str | None, things: str | None = None) -> str | None:
     """A number with what it counts: '1 turn', '1,200 turns'. `things` is the plural where that is not `thing` with an s."""
@@ -11,6 +9,3 @@ def counted(count: float | None, thing: str | None, things: str | None = None) -
         return None
     number = f"{count:,}" if isinstance(count, int) else f"{count:.10g}"
     return f"{number} {thing if count == 1 else things or thing + 's'}"
-
-
-FUNCTIONS = (Function("counted", -1, counted),)

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator
 from itertools import count
 
-from . import Function
 from .lazy import lazy_regex
 
 FENCE = ":::"
@@ -100,12 +99,3 @@ def _units(character: str) -> Iterator[str]:
     """The UTF-16 code units of a character as escapes of JSON."""
     units = character.encode("utf-16-be", "surrogatepass")
     return (f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
-
-
-FUNCTIONS = (
-    Function("fence_suffix", 2, fence_suffix),
-    Function("fence_tag", 2, fence_tag),
-    Function("fence_path", 1, fence_path),
-    Function("fence_json", 1, fence_json),
-    Function("fence_line", 1, fence_line),
-)

@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from engine.errors import ValidationError
-from engine.functions import Function
 from engine.functions.compact import from_json, to_json
 from engine.functions.lazy import lazy_regex
 from engine.functions.schemas import Schema, arguments_schema
@@ -141,9 +140,3 @@ _VALUES: dict[Any, str] = {"boolean": '("true" | "false")', "integer": "integer"
 def _choice(values: list[Any]) -> str:
     texts = [value if isinstance(value, str) else to_json(value) for value in values if value is not None]
     return "(" + " | ".join(map(literal, texts)) + ")"
-
-
-FUNCTIONS = (
-    Function("grammar_gbnf", 1, grammar_gbnf),
-    Function("grammar_json_schema", 1, grammar_json_schema),
-)

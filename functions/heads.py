@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from . import Function
 from .compact import to_json
 from .fences import escape_json
 
@@ -63,6 +62,3 @@ def _take(head: dict[str, Any], given: dict[str, Any], names: tuple[str, ...]) -
         value = given.get(name)
         if value is not None and value != "":
             head[name] = value
-
-
-FUNCTIONS = (Function("entry_head", 6, entry_head),)

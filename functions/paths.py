@@ -12,7 +12,6 @@ import unicodedata
 from functools import lru_cache
 from urllib.parse import quote
 
-from engine.functions import Function
 from engine.functions.lazy import lazy_regex
 
 MAXIMUM_PATH = 512
@@ -227,14 +226,3 @@ def log_path(turn: int | None, action: str | None, target: str | None) -> str | 
     if turn is None or action is None:
         return None
     return f"log://turn_{turn}/{action}/{path_slug(target or '') or '_'}"
-
-
-FUNCTIONS = (
-    Function("log_path", 3, log_path),
-    Function("path_scheme", 1, path_scheme),
-    Function("path_normalize", 1, path_normalize),
-    Function("path_locate", 2, path_locate),
-    Function("path_slug", 1, path_slug),
-    Function("path_error", 1, path_error),
-    Function("path_is_pattern", 1, path_is_pattern),
-)

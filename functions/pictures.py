@@ -10,7 +10,6 @@ import json
 import math
 from typing import NamedTuple
 
-from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.counts import counted
 
@@ -198,9 +197,3 @@ def _part(data: bytes, place: int, width: int) -> bytes:
     if place + width > len(data):
         raise IndexError
     return data[place : place + width]
-
-
-FUNCTIONS = (
-    Function("picture_line", 2, picture_line),
-    Function("picture_tokens", 3, picture_tokens),
-)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from engine.errors import ValidationError
-from engine.functions import Function
 from engine.functions.compact import from_json, to_json
 
 Schema = dict[str, Any]
@@ -98,9 +97,3 @@ def _nullable(schema: Schema) -> Schema:
     if "enum" in schema and None not in schema["enum"]:
         nullable["enum"] = [*schema["enum"], None]
     return nullable
-
-
-FUNCTIONS = (
-    Function("schema_openai", 4, schema_openai),
-    Function("schema_anthropic", 3, schema_anthropic),
-)

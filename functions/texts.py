@@ -7,7 +7,6 @@ import hashlib
 import re
 import warnings
 
-from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.limits import SUMMARY_CHARACTERS
 from engine.functions.paths import path_scheme
@@ -193,13 +192,3 @@ def _arguments(arguments: ast.arguments) -> str:
         names.append("*")
     names += [argument.arg for argument in arguments.kwonlyargs]
     return ", ".join([*names, f"**{arguments.kwarg.arg}"] if arguments.kwarg else names)
-
-
-FUNCTIONS = (
-    Function("text_digest", 1, text_digest),
-    Function("text_lines", 1, text_lines),
-    Function("text_slice", 3, text_slice),
-    Function("text_clean", 1, text_clean),
-    Function("body_summary", 2, body_summary),
-    Function("body_short", 2, body_short),
-)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from engine.errors import ValidationError
-from engine.functions import Function
 
 DEFAULT_DIVISOR = 2
 """Characters per token until the provider's own counts are known."""
@@ -24,9 +23,3 @@ def token_count(text: str | None, divisor: float | None = None) -> int:
 def token_estimate(chars: int | None, divisor: float | None) -> int:
     """The estimated tokens of a text of `chars` characters, rounded up; 0 for NULL. A divisor of NULL or 0 is 2."""
     return math.ceil((chars or 0) / (divisor or DEFAULT_DIVISOR))
-
-
-FUNCTIONS = (
-    Function("token_count", -1, token_count),
-    Function("token_estimate", 2, token_estimate),
-)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 
-from engine.functions import Function
 from engine.functions.lazy import lazy_regex
 
 _FLAGS = ("0", "1", "true", "false")
@@ -60,6 +59,3 @@ def _bounds(least: float | None, most: float | None) -> str:
     if least is not None and most is not None:
         return f" from {least:g} to {most:g}"
     return f" from {least:g} on" if least is not None else f" up to {most:g}" if most is not None else ""
-
-
-FUNCTIONS = (Function("value_error", 4, value_error),)

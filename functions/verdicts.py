@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 
-from . import Function
 from .lazy import lazy_regex
 
 _MOST_REASONS = 4000
@@ -69,6 +68,3 @@ def criteria_told(config: str | None) -> str | None:
     options = json.loads(config)
     lines = ((said, str(options.get(name) or "").strip()) for name, said in _TOLD.items())
     return "".join(f"\n\n{said}{text}" for said, text in lines if text)
-
-
-FUNCTIONS = (Function("criteria_told", 1, criteria_told), Function("verdict_read", 2, verdict_read))

@@ -18,7 +18,7 @@ import typer.main
 
 import engine
 from engine.cli import app
-from engine.db.registration import pure_functions
+from engine.functions.catalogue import Late, own_functions
 from engine.functions.limits import LIMITS
 from tests.record_guards import RECORD, sql_files
 
@@ -268,8 +268,8 @@ def invariants() -> str:
 
 def functions() -> str:
     """The pure functions with the first line of their docstrings."""
-    rows = sorted(pure_functions(), key=lambda function: function.name)
-    return table("function, result", ((_signature(row.name, row.call), _first_line(row.call)) for row in rows))
+    rows = sorted((row.name, row.call.function) for row in own_functions() if isinstance(row.call, Late))
+    return table("function, result", ((_signature(name, call), _first_line(call)) for name, call in rows))
 
 
 def _signature(name: str, call: Any) -> str:

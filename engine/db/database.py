@@ -19,7 +19,7 @@ from engine.effects.kept_jobs import KeptJobs
 from engine.errors import Conflict, EngineError, ValidationError
 from engine.functions.limits import Allowance
 from engine.schema import update as schemas
-from engine.schema.objects import Object
+from engine.schema.objects import Object, digest
 from engine.trust.rights import Rights
 
 from .clear_errors import ClearErrors
@@ -149,6 +149,9 @@ class Store:
     def _look(self) -> None:
         """Note how the file differs; nobody who reads is hindered by it, nor by a plugin whose SQL is wrong."""
         try:
+            if schemas.is_fresh(self.connection):
+                self.unknown_digest = digest(())
+                return
             standing, wrong = schemas.inspect(self.connection), None
         except ValidationError as error:
             standing, wrong = schemas.inspect(self.connection, schemas.without_plugins()), error.message

@@ -64,8 +64,16 @@ class LateCalls:
         if not written:  # a view of a file from elsewhere may call the function
             raise PermissionDenied("late_call: only a statement that writes calls a door")
         schema = schemas[0] if len(schemas) == 1 else _schema_of(connection, written, mark)
-        insertion, columns = self._insertions.get((schema, door)) or self._insertion(connection, schema, door)
-        _cursor(connection).execute(insertion, values[:columns])
+        known = self._insertions.get((schema, door))
+        insertion, columns = known or self._insertion(connection, schema, door)
+        try:
+            _cursor(connection).execute(insertion, values[:columns])
+        except Exception:
+            # another build, or another file of that name, may have given the door more columns, or fewer
+            if known is None or known == (changed := self._insertion(connection, schema, door)):
+                raise
+            insertion, columns = changed
+            _cursor(connection).execute(insertion, values[:columns])
 
     def _insertion(self, connection: Any, schema: str, door: str) -> tuple[str, int]:
         columns = 0

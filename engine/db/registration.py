@@ -17,6 +17,7 @@ from engine import plugins
 from engine.db.late_calls import LateCalls
 from engine.errors import error_for
 from engine.functions import Function
+from engine.functions.catalogue import own_functions
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,77 +34,8 @@ def system_clock() -> int:
 
 @cache
 def pure_functions() -> tuple[Function, ...]:
-    """All pure functions of the engine, module by module."""
-    from engine.functions import (
-        counts,
-        fences,
-        grammars,
-        heads,
-        paths,
-        pictures,
-        schemas,
-        texts,
-        tokens,
-        values,
-        verdicts,
-    )
-    from engine.functions.edits import anchors, comparison, patches
-    from engine.functions.edits import bodies as edits
-    from engine.functions.knowledge import (
-        agreement,
-        keywords,
-        links,
-        listings,
-        pieces,
-        relations,
-        rule_files,
-        skill_texts,
-        vectors,
-    )
-    from engine.functions.markup import answer as markup
-    from engine.functions.markup import render, repetition
-    from engine.functions.passages import finding as passages
-    from engine.functions.patterns import kinds as patterns
-    from engine.functions.shell import lines as shell_lines
-    from engine.functions.sources import maps
-    from engine.functions.workflows import texts as workflow_texts
-
-    modules = (
-        paths,
-        patterns,
-        pictures,
-        pieces,
-        markup,
-        edits,
-        anchors,
-        comparison,
-        counts,
-        patches,
-        texts,
-        tokens,
-        fences,
-        heads,
-        keywords,
-        links,
-        listings,
-        maps,
-        passages,
-        relations,
-        render,
-        rule_files,
-        schemas,
-        shell_lines,
-        skill_texts,
-        grammars,
-        repetition,
-        values,
-        vectors,
-        verdicts,
-        workflow_texts,
-        agreement,
-    )
-    own = (function for module in modules for function in module.FUNCTIONS)
-    return (*own, *plugins.functions())
+    """All pure functions of the engine, and of the plugins."""
+    return (*own_functions(), *plugins.functions())
 
 
 class _LastError:

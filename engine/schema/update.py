@@ -62,7 +62,7 @@ def prepare(
     `PermissionDenied` (403) for objects of others on the engine's tables that `trust` does not cover.
     """
     build, admit = build or installed(), admit or _admit_all
-    if _is_fresh(connection, build):
+    if is_fresh(connection, build):
         admit(connection)
         return
     standing = inspect(connection, build)
@@ -87,8 +87,12 @@ def _admit_all(_: apsw.Connection) -> None:
     """Let every file be written."""
 
 
-def _is_fresh(connection: apsw.Connection, build: Build) -> bool:
-    """Whether a file has the objects of a fresh one and no others. Their fingerprint tells so, which is read faster."""
+def is_fresh(connection: apsw.Connection, build: Build | None = None) -> bool:
+    """Whether a file has the objects of a fresh one of `build`, by default the installed one, and no others.
+
+    Their fingerprint tells so, which is read faster than they are compared.
+    """
+    build = build or installed()
     return (
         connection.pragma("user_version") == build.version
         and connection.pragma("application_id") == APPLICATION_ID

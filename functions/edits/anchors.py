@@ -9,7 +9,6 @@ from __future__ import annotations
 import zlib
 from typing import NamedTuple
 
-from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.counts import counted
 from engine.functions.lazy import lazy_regex
@@ -152,6 +151,3 @@ def _applied(text: str, edits: list[_Edit]) -> str:
     if not parts:
         return ""
     return "\n".join(parts) + ("\n" if text.endswith("\n") or not text else "")
-
-
-FUNCTIONS = (Function("anchor_lines", 1, anchor_lines),)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.lazy import lazy_regex
 from engine.functions.limits import SUBSTITUTION_HITS, Exceeded, Work
@@ -204,9 +203,3 @@ def _hits(text: str, each: Substitution) -> list[Hit]:
     if len(hits) > SUBSTITUTION_HITS:
         raise Exceeded(f"s/{each.old}/ hits more than {SUBSTITUTION_HITS:,} times. Nothing was changed. Narrow it.")
     return hits
-
-
-FUNCTIONS = (
-    Function("edit_apply", 2, edit_apply),
-    Function("edit_has_marks", 1, edit_has_marks),
-)

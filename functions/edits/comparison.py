@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections import Counter
 from typing import Any
 
-from engine.functions import Function
 from engine.functions.lazy import lazy_regex
 from engine.functions.limits import DIFF_LINES
 
@@ -159,6 +158,3 @@ def _joined(blocks: list[Block]) -> list[Block]:
 def _shift(hunk: re.Match[str], lines: int) -> str:
     """A hunk's header moved down by `lines`."""
     return f"@@ -{int(hunk[1]) + lines}{hunk[2] or ''} +{int(hunk[3]) + lines}{hunk[4] or ''} @@"
-
-
-FUNCTIONS = (Function("edit_diff", 3, edit_diff),)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.functions import Function
 from engine.functions.compact import from_json, to_json
 from engine.functions.limits import Exceeded
 
@@ -96,9 +95,3 @@ def _added(change: Change) -> str:
     text = "\n".join(line[1:] for line in lines if line[:1] in ("+", " "))
     bare = any(line.startswith("\\") for line in lines)
     return text if bare or not any(line[:1] in ("+", " ") for line in lines) else f"{text}\n"
-
-
-FUNCTIONS = (
-    Function("patch_parse", 1, patch_parse),
-    Function("patch_apply", 2, patch_apply),
-)

@@ -6,7 +6,6 @@ name, are near each other.
 
 from __future__ import annotations
 
-from engine.functions import Function
 from engine.functions.lazy import lazy_regex
 from engine.functions.passages.question_terms import STOP_WORDS
 
@@ -45,6 +44,3 @@ def _read(text: str) -> tuple[list[str], list[str]]:
         elif folded not in STOP_WORDS:
             words.append(folded)
     return [mark for mark in marks if mark], words
-
-
-FUNCTIONS = (Function("prompts_agree", 2, prompts_agree),)

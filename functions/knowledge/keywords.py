@@ -15,7 +15,6 @@ from functools import lru_cache
 from itertools import accumulate
 from operator import getitem
 
-from engine.functions import Function
 from engine.functions.lazy import lazy_regex
 
 KEYWORD_SETS = 8
@@ -154,10 +153,3 @@ def _ends(passed: set[_State]) -> Iterator[_State]:
 @lru_cache(maxsize=KEYWORD_SETS)
 def _known(words: str) -> _Words:
     return _Words(words)
-
-
-FUNCTIONS = (
-    Function("keywords_find", 3, keywords_find),
-    Function("star_commands", 2, star_commands),
-    Function("paths_named", 1, paths_named),
-)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.lazy import lazy_regex
 
@@ -84,9 +83,3 @@ def _resolved(folder: str, target: str) -> str | None:
             parts.append(part)
     path = "/".join(parts)
     return path if 0 < len(path) <= _LONGEST_TARGET and path.isprintable() else None
-
-
-FUNCTIONS = (
-    Function("markdown_links", 2, markdown_links),
-    Function("terms_share", 2, terms_share),
-)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from engine.functions import Function
 from engine.functions.lazy import lazy_regex
 from engine.functions.passages.question_terms import NAME, PART, STOP_WORDS
 
@@ -43,11 +42,3 @@ def name_words(name: str | None) -> str | None:
         return None
     parts = [part for word in NAME.findall(name) for part in PART.findall(word)]
     return f"{name} {' '.join(parts)}"
-
-
-FUNCTIONS = (
-    Function("tags_match", 2, tags_match),
-    Function("search_query", 1, search_query),
-    Function("find_query", 1, find_query),
-    Function("name_words", 1, name_words),
-)

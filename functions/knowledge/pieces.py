@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engine.functions import Function
 from engine.functions.compact import to_json
 
 PIECE = 4_000
@@ -26,6 +25,3 @@ def text_pieces(text: str | None) -> str | None:
         line += piece.count("\n")
         start = end
     return to_json(pieces)
-
-
-FUNCTIONS = (Function("text_pieces", 1, text_pieces),)

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from math import isinf
 from typing import Any
 
-from engine.functions import Function
 from engine.functions.compact import from_json
 from engine.functions.fences import fence_line
 
@@ -211,9 +210,3 @@ def _in_order(nodes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             if not open_parents[child]:
                 ready.append(child)
     yield from (named[name] for name, parents in open_parents.items() if parents)
-
-
-FUNCTIONS = (
-    Function("relations_read", 1, relations_read),
-    Function("relations_text", 2, relations_text),
-)

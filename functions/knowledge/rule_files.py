@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-from engine.functions import Function
-
 MARK = "- "
 """What a line with a rule begins with."""
 
@@ -28,6 +26,3 @@ def rules_in(text: str) -> list[str]:
 def rules_text(title: str, rules: list[str]) -> str:
     """A rule file with this title and these rules, which `rules_in` reads again."""
     return f"# {title}\n\n" + "".join(f"{MARK}{' '.join(rule.split())}\n" for rule in rules)
-
-
-FUNCTIONS = (Function("rules_parse", 1, rules_parse),)

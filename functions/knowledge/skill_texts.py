@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.lazy import lazy_regex
 
@@ -97,6 +96,3 @@ def _first_line(body: str) -> str:
     """The first line that says something, without the marks of a heading."""
     lines = (line.strip("#*_ \t") for line in body[:20_000].split("\n"))
     return next((line[:200] for line in lines if line), "")
-
-
-FUNCTIONS = (Function("skill_head", 2, skill_head),)

@@ -12,8 +12,6 @@ from functools import lru_cache
 from operator import mul
 from typing import Any
 
-from engine.functions import Function
-
 
 def vectors_cosine(one: Any, other: Any) -> float | None:
     """The cosine between two vectors, -1 to 1; NULL where they have not the same length, or one is none."""
@@ -61,9 +59,3 @@ def _measured(blob: bytes) -> tuple[array[float], float]:
     """A vector and its length; that of a query is asked for again and again."""
     found = _floats(blob)
     return found, math.hypot(*found)
-
-
-FUNCTIONS = (
-    Function("vectors_cosine", 2, vectors_cosine),
-    Function("vectors_apart", 2, vectors_apart),
-)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.limits import REFUSED_CALLS
 from engine.functions.notations import notation_heads, notation_of
@@ -132,6 +131,3 @@ def _unwrap(state: State, quotation: Quotation) -> bool:
     state.prose.cut(quotation.start, quotation.content)
     state.warnings.append(f"Unwrapped a ```{quotation.fence} fence: the calls in it were run")
     return True
-
-
-FUNCTIONS = (Function("response_parse", 4, response_parse),)

@@ -12,7 +12,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from engine.functions import Function
 from engine.functions.compact import from_json, to_json
 from engine.functions.lazy import lazy_regex
 
@@ -122,6 +121,3 @@ def _call(name: str, arguments: str) -> str:
     return (
         "<tool_call>" + f'{{"name":{to_json(name)},"arguments":{arguments}}}'.replace("<", "\\u003c") + "</tool_call>"
     )
-
-
-FUNCTIONS = (Function("render_response", 3, render_response),)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from engine.functions import Function
-
 SPAN = 2000
 """Least length of a repetition in characters; a shorter one may be a table, a ruler, a list of zeros."""
 COPIES = 4
@@ -37,6 +35,3 @@ def _end_of_first_copy(text: str, period: int) -> int:
     while start > 0 and text[start - 1] == text[start - 1 + period]:
         start -= 1
     return start + period
-
-
-FUNCTIONS = (Function("text_repetition", 1, text_repetition),)

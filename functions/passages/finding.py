@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from engine.functions import Function
 from engine.functions.compact import from_json, to_json
 from engine.functions.lazy import lazy_regex
 
@@ -86,9 +85,3 @@ def passages_query(question: str | None) -> str | None:
     stems = (stem for term in question_terms(question) for stem in term.stems)
     words = dict.fromkeys(word for stem in stems for word in _WORD.findall(stem))
     return " OR ".join(f'"{word}" *' if len(word) > 2 else f'"{word}"' for word in words) or '""'
-
-
-FUNCTIONS = (
-    Function("passages_find", 3, passages_find),
-    Function("passages_query", 1, passages_query),
-)

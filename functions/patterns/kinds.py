@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
 
-from engine.functions import Function
 from engine.functions.edits.sed import find_hits, parse_sed, problem
 from engine.functions.lazy import lazy_regex
 from engine.functions.limits import PATTERN_CHARACTERS, REGEX_CHARACTERS, Exceeded
@@ -277,12 +276,3 @@ def _find_folded(folded: str, text: str) -> int:
         if length > index:
             return position
     return len(text)
-
-
-FUNCTIONS = (
-    Function("pattern_kind", 1, pattern_kind),
-    Function("pattern_prefix", 1, pattern_prefix),
-    Function("pattern_match", 2, pattern_match),
-    Function("pattern_search", 2, pattern_search),
-    Function("pattern_error", 1, pattern_error),
-)

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from engine.functions import Function
 from engine.functions.compact import to_json
 from engine.functions.lazy import lazy_regex
 from engine.functions.limits import SHELL_LINE_CHARACTERS, SHELL_LINE_SECONDS
@@ -275,6 +274,3 @@ class _Line:
         """The text of a heredoc, a blank where it is empty."""
         bodies = (child for child in redirect.named_children if child.type == "heredoc_body")
         return next((source_of(self._bytes, body) for body in bodies), "") or " "
-
-
-FUNCTIONS = (Function("shell_read", 1, shell_read), Function("shell_paths", 2, shell_paths))

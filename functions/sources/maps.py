@@ -7,7 +7,6 @@ from collections import Counter
 from itertools import accumulate
 from typing import NamedTuple
 
-from engine.functions import Function
 from engine.functions.counts import counted
 from engine.functions.fences import fence_path
 from engine.functions.lazy import lazy_regex
@@ -122,6 +121,3 @@ def _file(path: str, size: int | None, text: str | None) -> _File:
 def _plain(text: str) -> str:
     """`text` without what would end its line or steer a terminal; what is a path may be copied into a command."""
     return text if text.isprintable() else fence_path(text) or text
-
-
-FUNCTIONS = (Function("symbol_map", 3, symbol_map),)

@@ -6,7 +6,6 @@ What reads it is imported when the first text is read.
 from __future__ import annotations
 
 from engine.errors import ValidationError
-from engine.functions import Function
 from engine.functions.compact import from_json, to_json
 
 
@@ -30,6 +29,3 @@ def _names_of(tools: str) -> set[str]:
         return {str(name) for name in list(from_json(tools))}
     except (ValueError, TypeError) as error:
         raise ValidationError(f"workflow_read: tools is a JSON array of names, not {tools[:80]!r}") from error
-
-
-FUNCTIONS = (Function("workflow_read", 3, workflow_read),)

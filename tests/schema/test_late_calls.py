@@ -6,6 +6,7 @@ spec: @late_calls
 from __future__ import annotations
 
 import gc
+import json
 import re
 import shutil
 import sqlite3
@@ -116,6 +117,45 @@ def test_the_door_is_that_of_the_file_that_calls(tmp_path: Path) -> None:
         for name in ("two", "one"):
             connection.execute(PROMPT.format(f"{name}.verb_set"), (f"Go {name}",))
             assert connection.execute(f"select prompt from {name}.loop_list").fetchall() == [(f"Go {name}",)]
+
+
+@pytest.mark.parametrize("library", ["apsw", "sqlite3"])
+def test_a_door_has_the_columns_that_another_connection_gave_it(tmp_path: Path, library: str) -> None:
+    path = tmp_path / "t.db"
+    engine.open(path).close()
+    drop = "drop trigger _probe__write; drop view _probe;"
+    make = """
+        create view _probe as select {0} where false;
+        create trigger _probe__write instead of insert on _probe
+        begin insert into probed values (json_array({1})); end;
+    """
+    with closing(apsw.Connection(str(path))) as other, closing(_registered(path, library)) as connection:
+        register(other)
+        other.execute("create table probed (row)")
+        other.execute(make.format("1 as x, 2 as y", "new.x, new.y"))
+        for columns in ("x", "x, y, z", "y, z", "y, z"):
+            connection.execute("insert into _late_call (door, a, b, c) values ('_probe', 1, 2, 3)")
+            if library == "sqlite3":
+                connection.commit()
+            listed = columns.split(", ")
+            other.execute(drop)
+            other.execute(
+                make.format(
+                    ", ".join(f"0 as {column}" for column in listed), ", ".join(f"new.{column}" for column in listed)
+                )
+            )
+        assert [json.loads(row) for (row,) in other.execute("select row from probed")] == [
+            [1, 2],
+            [1],
+            [1, 2, 3],
+            [1, 2],
+        ]
+
+
+def _registered(path: Path, library: str) -> Any:
+    connection: Any = apsw.Connection(str(path)) if library == "apsw" else sqlite3.connect(path)
+    register(connection)
+    return connection
 
 
 def test_two_copies_of_a_file_at_one_connection_are_a_conflict(tmp_path: Path) -> None:

@@ -1,0 +1,97 @@
+"""The SQL functions of the engine, by the modules that hold them.
+
+A process calls few of them, and to import them all takes as long as to open a file: a module is imported when one of its
+functions is first called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from . import Function
+
+_ARGUMENTS = {
+    "counts": {"counted": -1},
+    "edits.anchors": {"anchor_lines": 1},
+    "edits.bodies": {"edit_apply": 2, "edit_has_marks": 1},
+    "edits.comparison": {"edit_diff": 3},
+    "edits.patches": {"patch_parse": 1, "patch_apply": 2},
+    "fences": {"fence_suffix": 2, "fence_tag": 2, "fence_path": 1, "fence_json": 1, "fence_line": 1},
+    "grammars": {"grammar_gbnf": 1, "grammar_json_schema": 1},
+    "heads": {"entry_head": 6},
+    "knowledge.agreement": {"prompts_agree": 2},
+    "knowledge.keywords": {"keywords_find": 3, "star_commands": 2, "paths_named": 1},
+    "knowledge.links": {"markdown_links": 2, "terms_share": 2},
+    "knowledge.listings": {"tags_match": 2, "search_query": 1, "find_query": 1, "name_words": 1},
+    "knowledge.pieces": {"text_pieces": 1},
+    "knowledge.relations": {"relations_read": 1, "relations_text": 2},
+    "knowledge.rule_files": {"rules_parse": 1},
+    "knowledge.skill_texts": {"skill_head": 2},
+    "knowledge.vectors": {"vectors_cosine": 2, "vectors_apart": 2},
+    "markup.answer": {"response_parse": 4},
+    "markup.render": {"render_response": 3},
+    "markup.repetition": {"text_repetition": 1},
+    "passages.finding": {"passages_find": 3, "passages_query": 1},
+    "paths": {
+        "log_path": 3,
+        "path_scheme": 1,
+        "path_normalize": 1,
+        "path_locate": 2,
+        "path_slug": 1,
+        "path_error": 1,
+        "path_is_pattern": 1,
+    },
+    "patterns.kinds": {
+        "pattern_kind": 1,
+        "pattern_prefix": 1,
+        "pattern_match": 2,
+        "pattern_search": 2,
+        "pattern_error": 1,
+    },
+    "pictures": {"picture_line": 2, "picture_tokens": 3},
+    "schemas": {"schema_openai": 4, "schema_anthropic": 3},
+    "shell.lines": {"shell_read": 1, "shell_paths": 2},
+    "sources.maps": {"symbol_map": 3},
+    "texts": {"text_digest": 1, "text_lines": 1, "text_slice": 3, "text_clean": 1, "body_summary": 2, "body_short": 2},
+    "tokens": {"token_count": -1, "token_estimate": 2},
+    "values": {"value_error": 4},
+    "verdicts": {"criteria_told": 1, "verdict_read": 2},
+    "workflows.texts": {"workflow_read": 3},
+}
+"""The number of arguments of each function, -1 for any number, by module and by its name, which Python and SQL share."""
+
+
+class Late:
+    """A function that is imported when it is first called."""
+
+    __slots__ = ("_found", "_module", "_name")
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = module, name
+        self._found: Callable[..., Any] | None = None
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function itself."""
+        found: Callable[..., Any] = getattr(import_module(f"{__package__}.{self._module}"), self._name)
+        return found
+
+    def __call__(self, *values: Any) -> Any:
+        """What the function returns."""
+        found = self._found
+        if found is None:
+            found = self._found = self.function
+        return found(*values)
+
+
+@cache
+def own_functions() -> tuple[Function, ...]:
+    """All pure functions of the engine, each of them imported late."""
+    return tuple(
+        Function(name, arguments, Late(module, name))
+        for module, names in _ARGUMENTS.items()
+        for name, arguments in names.items()
+    )
