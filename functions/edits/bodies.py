@@ -126,7 +126,7 @@ def _only_edits(operations: list[Operation]) -> bool:
 def _begin(text: str | None, operation: Operation, warnings: list[str]) -> str | None:
     """The text of an entry that did not exist: an edit adds its replacement, a deletion does nothing."""
     if operation.op == "delete":
-        warnings.append("DELETE was left out: the entry does not exist")
+        warnings.append("DELETE was left out: there is no text to delete from")
         return text
     if operation.op == "edit":
         warnings.append("the entry did not exist: the replacement was added as its text")

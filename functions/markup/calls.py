@@ -35,6 +35,8 @@ _TEXT_TOOLS = frozenset({"update", "think"})
 _KNOWN = frozenset({"path", "to", "status", "visibility", "options", "tags", "query", "filter", "pattern"})
 _KNOWN |= frozenset({"line", "limit", "results", "manifest", "map", "state", "outcome", "background", "keep"})
 _FLAGS = frozenset({"manifest", "map", "background", "keep"})
+_SEEN = ("visibility", "tags", "summary")
+"""What `set` changes of an entry whose text stays."""
 _HEREDOC = lazy_regex(r"\s*<<([A-Z][A-Za-z0-9_]*)(?=\s)(.*)(?<=\s)\1\s*", re.DOTALL)
 
 
@@ -162,8 +164,10 @@ def _path_from_body(command: Command) -> None:
         command.body = ""
 
 
-def _path_from_patch(command: Command) -> None:
-    """set: a patch names its files; without a path, the first of them is the path."""
+def _body_of_set(command: Command) -> None:
+    """set: an empty body beside `visibility`, `tags` or `summary` is none. A patch without a path has that of its first file."""
+    if any(command.attributes.get(name, "").strip() for name in _SEEN) and not (command.body or "").strip():
+        command.body = None
     if command.path is None and command.body is not None and patch_form(command.body) is not None:
         files = json.loads(patch_parse(command.body) or "{}")["files"]
         command.path = files[0]["path"] if files else None
@@ -211,7 +215,7 @@ def _question_as_body(command: Command) -> None:
 
 _RESOLVERS: Mapping[str, Callable[[Command], None]] = {
     "get": _path_from_body,
-    "set": _path_from_patch,
+    "set": _body_of_set,
     "rm": _path_from_body,
     "cp": _destination_from_body,
     "mv": _destination_from_body,

@@ -57,7 +57,7 @@ left join run_views as v on v.run_id = c.run_id and v.entry_id = e.id
 left join contents as b on b.id = coalesce(v.content_id, e.content_id);
 
 -- Put what an edit gives under a path: insert into _write_body (command_id, path, attributes, visibility, edit). A
--- command whose edit does not apply, or whose body is refused, fails.
+-- command whose edit does not apply, or whose body is refused, fails. An edit that gives no body writes nothing.
 create view _write_body as
 select id as command_id, path, attributes, null as visibility, null as edit
 from commands
@@ -259,7 +259,10 @@ begin
         left join entries as e
             on e.id = (select p.entry_id from _run_paths as p where p.run_id = c.run_id and p.path = new.path)
         left join contents as b on b.id = e.content_id
-        where path_scheme(new.path) is null and c.id = new.command_id and c.state = 'performing'
+        where path_scheme(new.path) is null
+            and new.edit ->> '$.body' is not null
+            and c.id = new.command_id
+            and c.state = 'performing'
         limit 1
     ) as w;
     insert into write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id)
@@ -275,7 +278,10 @@ begin
         (select sequence from turns where id = c.turn_id),
         c.loop_id
     from commands as c
-    where path_scheme(new.path) is not null and c.id = new.command_id and c.state = 'performing';
+    where path_scheme(new.path) is not null
+        and new.edit ->> '$.body' is not null
+        and c.id = new.command_id
+        and c.state = 'performing';
     -- what the parser of edits had to repair
     update commands
     set message = (select group_concat(value, char(10)) from json_each(new.edit, '$.warnings'))
