@@ -53,9 +53,10 @@ def path_normalize(path: str | None) -> str | None:
     """The canonical spelling of `path` (idempotent).
 
     Bare paths lose `./`, doubled slashes and inner `..`; `file://` is a bare path; other URIs get a lower
-    case scheme and each segment percent-encoded once. Of web addresses only the scheme changes.
+    case scheme and each segment percent-encoded once. Of web addresses only the scheme changes. A path that is too long or
+    has control characters stays as it is, for `path_error` to name what is wrong.
     """
-    if path is None or _CANONICAL.fullmatch(path):
+    if path is None or _CANONICAL.fullmatch(path) or _unnamable(path):
         return path
     scheme = path_scheme(path)
     if scheme is None:
@@ -176,13 +177,20 @@ def path_error(path: str | None) -> str | None:
         return None
     if not path.strip():
         return _EMPTY
+    if wrong := _unnamable(path):
+        return wrong
+    while path_scheme(path) == "file":
+        path = path[len("file://") :]
+    return _bare_error(path) if path_scheme(path) is None else None
+
+
+def _unnamable(path: str) -> str | None:
+    """What is wrong with `path` before it is read: it is too long, or has a control character."""
     if len(path) > MAXIMUM_PATH:
         return f"path has {len(path)} characters, the limit is {MAXIMUM_PATH}: choose a shorter one"
     if not path.isprintable() and (control := _CONTROL.search(path)):
         return f"path has the control character U+{ord(control[0]):04X}: leave it out"
-    while path_scheme(path) == "file":
-        path = path[len("file://") :]
-    return _bare_error(path) if path_scheme(path) is None else None
+    return None
 
 
 def _bare_error(path: str) -> str | None:

@@ -100,7 +100,11 @@ begin
             nullif(json_object('tags', json_extract(b.attributes, '$.tags')), '{"tags":null}')
         ),
         json_extract(new.attributes, '$.visibility'),
-        json_object('state', 'resolved', 'body', coalesce(b.body, ''), 'whole', 1)
+        json_object('state', 'resolved', 'body', coalesce(b.body, ''), 'whole', 1, 'warnings', json(case
+            when exists (select 1 from _run_paths as p where p.run_id = new.run_id and p.path = new.destination)
+                then '["what was there is overwritten"]'
+            else '[]'
+        end))
     from _command_entries as t
     cross join _entry_bodies as b on b.run_id = new.run_id and b.entry_id = t.entry_id
     where t.command_id = new.id and new.destination is not null;
@@ -113,7 +117,11 @@ begin
         and destination is not null
         and (state = 'performing' or (state in ('proposed', 'accepted') and path_scheme(path) is null));
     insert into _resolve_command (command_id, message)
-    values (new.id, case when new.action = 'cp' then 'copied to ' else 'moved to ' end || new.destination);
+    select
+        id,
+        case when action = 'cp' then 'copied to ' else 'moved to ' end || destination || coalesce('; ' || message, '')
+    from commands
+    where id = new.id and destination is not null;
 end;
 
 -- Only the view of the run is deleted: the entry stays for other runs and for the past. The proposal keeps the hash of
