@@ -165,7 +165,7 @@ def _path_from_body(command: Command) -> None:
 
 
 def _body_of_set(command: Command) -> None:
-    """set: an empty body beside `visibility`, `tags` or `summary` is none. A patch without a path has that of its first file."""
+    """set: a blank body beside what is seen of an entry is none. Without a path a patch has that of its first file."""
     if any(command.attributes.get(name, "").strip() for name in _SEEN) and not (command.body or "").strip():
         command.body = None
     if command.path is None and command.body is not None and patch_form(command.body) is not None:

@@ -14,6 +14,7 @@ from .calls import Command
 from .grammar import REASONING, Grammar
 from .prose import Prose, Quotations, said_in
 from .recovery import Recoveries
+from .strangers import stranger_calls
 from .tags import TagReader
 
 # Further warnings are only counted.
@@ -106,13 +107,23 @@ class State:
     def result(self) -> dict[str, Any]:
         """All of it as one JSON object."""
         self.prose.cut(len(self.text), len(self.text))
+        said = said_in(self.prose.take())
+        if not self.unread:
+            self._tell_strangers(stranger_calls(said))
         return {
             "commands": [command.as_row() for command in self.commands],
             "warnings": self._all_warnings(),
             "unread": self.unread + len(self.dropped),
-            "text": said_in(self.prose.take()),
+            "text": said,
             "reasoning": "\n".join(self.reasoning),
         }
+
+    def _tell_strangers(self, names: list[str]) -> None:
+        """Warn of tools that there are not. Who says that all is done may have meant their calls as the answer."""
+        is_done = any(each.action == "update" and each.attributes.get("status") == "200" for each in self.commands)
+        tell = self.warnings.append if is_done else self.refuse
+        for name in names:
+            tell(f"Unknown tool {name!r} called by '<{name}': it was kept as text")
 
     def _all_warnings(self) -> list[str]:
         warnings = self.warnings[:_MAX_WARNINGS]
