@@ -191,10 +191,11 @@ def configured(db: Path | None) -> Iterator[Database]:
 
 def _show(db: Path | None, names: list[str], as_json: bool) -> None:
     """Print the settings of these names, or all; or a run."""
-    with database_or_fresh(db, quietly=True) as database:
-        if len(names) == 1 and database.value("select 1 from runs where alias = ?", (names[0],)):
-            print_run(database, names[0], as_json)
-            return
+    if len(names) == 1:
+        with database_or_fresh(db, quietly=True) as database:
+            if database.value("select 1 from runs where alias = ?", (names[0],)):
+                print_run(database, names[0], as_json)
+                return
     with configured(db) as beside:
         print_settings(beside, names, as_json)
 
