@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,9 +22,7 @@ RootOption = Annotated[
     Path | None,
     typer.Option("--root", metavar="FOLDER", readable=False, help="The project's folder; default: this one."),
 ]
-Patterns = Annotated[
-    list[str], typer.Argument(metavar="PATTERN...", help="Paths, folders or globs, relative to the root.")
-]
+Patterns = Annotated[list[str], typer.Argument(metavar="PATTERN...", help="Paths, folders or globs inside the root.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -114,7 +113,7 @@ def rm(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None
 
     place = _root(root)
     with open_to_write(database_to_read(db, Path.cwd())) as database, database.transaction():
-        for pattern in (_pattern(place, each) for each in patterns):
+        for pattern in _checked(place, root, patterns):
             found = database.value(
                 "delete from file_constraints where pattern = ? "
                 "and project_id = (select id from projects where root = ?) returning id",
@@ -127,7 +126,7 @@ def rm(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None
 
 def _constrain(patterns: Sequence[str], rule: str, root: Path | None, db: Path | None) -> None:
     place = _root(root)
-    checked = [_pattern(place, pattern) for pattern in patterns]
+    checked = _checked(place, root, patterns)
     with open_to_write(db) as database, database.transaction():
         project = _project(database, place)
         for pattern in checked:
@@ -145,14 +144,24 @@ def _root(given: Path | None) -> Path:
     return Workspace(given or Path.cwd()).root
 
 
-def _pattern(root: Path, pattern: str) -> str:
-    """The pattern to store: of a folder, all files in it. Raises `ValidationError` (400) for a path outside of the root."""
-    from engine.errors import ValidationError
+def _checked(root: Path, given: Path | None, patterns: Sequence[str]) -> list[str]:
+    """The patterns to store, relative to the root: of a folder, all files in it.
 
-    parts = Path(pattern).parts
-    if not parts or Path(pattern).is_absolute() or ".." in parts:
-        raise ValidationError(f"pattern {pattern!r}: name files relative to the root {str(root)!r}, without '..'")
-    return f"{Path(pattern).as_posix()}/**" if (root / pattern).is_dir() else pattern
+    `given` is the root as it was typed. Raises `ValidationError` (400) for a path outside of the root.
+    """
+    from engine.errors import ValidationError
+    from engine.functions.paths import path_locate
+    from engine.project.root_names import root_names
+
+    names = root_names(str(root), [os.path.abspath(given or "."), os.environ.get("PWD", "")])
+    checked = []
+    for pattern in patterns:
+        path = path_locate(pattern, names) or ""
+        if path in ("", ".") or path.startswith("/") or ".." in path.split("/"):
+            raise ValidationError(f"pattern {pattern!r}: name files inside the root {str(root)!r}")
+        is_folder = pattern.endswith("/") or (root / path).is_dir()
+        checked.append(f"{path}/**" if is_folder else path)
+    return checked
 
 
 def _project(db: Database, root: Path) -> int:

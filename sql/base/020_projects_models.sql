@@ -60,16 +60,28 @@ insert into models (alias, actual, context_length, profile, origin, created_at) 
     ('local', 'local', 4096, 'compact', 'built-in', 0)
 on conflict (alias) do nothing;
 
+-- Patterns that were stored as they were typed; one that is there already stays alone.
+update or ignore file_constraints
+set pattern = path_normalize(pattern)
+where pattern <> path_normalize(pattern);
+
 -- views
 
--- The names of each run's root, as path_locate takes them; null for a project without a root.
+-- The names of each project's root, as path_locate takes them; null for a project without a root.
+create view _project_roots as
+select
+    id as project_id,
+    coalesce(root_names, case when root is not null then json_object('names', json_array(root)) end) as roots
+from projects;
+
+-- The same for each run.
 create view _run_roots as
 select
     r.id as run_id,
     r.alias as run,
-    coalesce(p.root_names, case when p.root is not null then json_object('names', json_array(p.root)) end) as roots
+    p.roots
 from runs as r
-join projects as p on p.id = r.project_id;
+join _project_roots as p on p.project_id = r.project_id;
 
 create view provider_models as
 -- Which providers have a model, by its name: select provider from provider_models where 'gpt-4o' glob pattern. 'prefix' is
@@ -131,3 +143,24 @@ union all
 select null, value
 from settings
 where name = 'model';
+
+-- triggers
+
+-- A pattern is stored as the paths that it is matched with are written; as './a' it would match no file.
+create trigger file_constraints__normalize_pattern
+after insert on file_constraints
+when new.pattern <> path_locate(new.pattern, (select roots from _project_roots where project_id = new.project_id))
+begin
+    update file_constraints
+    set pattern = path_locate(new.pattern, (select roots from _project_roots where project_id = new.project_id))
+    where id = new.id;
+end;
+
+create trigger file_constraints__normalize_changed_pattern
+after update of pattern on file_constraints
+when new.pattern <> path_locate(new.pattern, (select roots from _project_roots where project_id = new.project_id))
+begin
+    update file_constraints
+    set pattern = path_locate(new.pattern, (select roots from _project_roots where project_id = new.project_id))
+    where id = new.id;
+end;

@@ -1,4 +1,7 @@
-"""`engine files`, `models`, `doctor`: what belongs to a project, which models there are, what is missing."""
+"""`engine files`, `models`, `doctor`: what belongs to a project, which models there are, what is missing.
+
+spec: @file_constraints
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,25 @@ def test_an_ignored_file_is_not_in_the_manifest(folder: Path, tmp_path: Path) ->
     assert "settings.ini" not in engine(folder, "packet", "--role", "user").stdout
 
 
-@pytest.mark.parametrize("pattern", ["../x", "/etc/*", "", "a/../../b"])
+@pytest.mark.parametrize("pattern", ["./src/main.py", "src//main.py", "src/../src/main.py", "{root}/src/main.py"])
+def test_a_file_is_protected_however_it_is_written(folder: Path, tmp_path: Path, pattern: str) -> None:
+    pattern = pattern.format(root=folder)
+    assert "readonly: src/main.py" in engine(folder, "files", "readonly", pattern).stderr
+    assert listed(folder)["src/main.py"] == "readonly"
+    before = (folder / "src" / "main.py").read_text()
+    engine(folder, "run", "--yolo", "--model", script(tmp_path / "s.jsonl", WRITE), "Write")
+    assert (folder / "src" / "main.py").read_text() == before
+    assert engine(folder, "files", "rm", pattern).returncode == 0
+    assert listed(folder)["src/main.py"] is None
+
+
+def test_a_folder_is_named_by_its_slash_or_by_what_is_on_disk(folder: Path) -> None:
+    engine(folder, "files", "readonly", f"{folder}/src", "./later/")
+    told = json.loads(engine(folder, "files", "--json").stdout)["constraints"]
+    assert [row["pattern"] for row in told] == ["later/**", "src/**"]
+
+
+@pytest.mark.parametrize("pattern", ["../x", "/etc/*", "", ".", "a/../../b"])
 def test_a_pattern_that_leads_out_of_the_folder_is_refused(folder: Path, pattern: str) -> None:
     assert engine(folder, "files", "add", pattern).returncode == 2
     assert not (folder / ".engine").exists()

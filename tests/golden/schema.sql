@@ -1602,6 +1602,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _process_reports (effect_id, report)
 -- view _processes_ahead (run_id, command_id)
 -- view _processes_before (found_for, turn_id, proposal_id)
+-- view _project_roots (project_id, roots)
 -- view _project_rule_sets (project_id, rule_set_id, is_global)
 -- view _prompt_stamps (turn_id, stamp)
 -- view _proposal_ends (command_id, state, outcome, message)
@@ -2138,6 +2139,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger events__keep_keys on events
 -- trigger events__keep_rows on events
 -- trigger fail_call__fail on fail_call
+-- trigger file_constraints__normalize_changed_pattern on file_constraints
+-- trigger file_constraints__normalize_pattern on file_constraints
 -- trigger file_modes__keep_command_id on file_modes
 -- trigger file_modes__keep_fixed on file_modes
 -- trigger file_modes__keep_is_executable on file_modes

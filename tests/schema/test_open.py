@@ -113,6 +113,19 @@ def test_what_was_changed_by_hand_or_by_an_older_engine_is_rebuilt(tmp_path: Pat
     assert schema_dump(path) == whole
 
 
+def test_patterns_that_an_older_build_stored_as_they_were_typed_hold(tmp_path: Path) -> None:
+    path = file_with_a_run(tmp_path / "t.db")
+    write_with(
+        path,
+        "drop trigger file_constraints__normalize_pattern",
+        "insert into file_constraints (project_id, pattern, rule, created_at) values (1, './a', 'readonly', 0), "
+        "(1, 'b', 'readonly', 0), (1, './b', 'add', 0)",
+    )
+    with engine.open(path) as db:
+        told = db.tuples("select pattern, rule from file_constraints order by id")
+    assert told == [("a", "readonly"), ("b", "readonly"), ("./b", "add")]
+
+
 def test_a_view_that_was_replaced_by_hand_is_rebuilt(tmp_path: Path) -> None:
     path = file_with_a_run(tmp_path / "t.db")
     write_with(path, "drop view run_overview", "create view run_overview as select 1 as run")
