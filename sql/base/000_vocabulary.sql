@@ -242,7 +242,34 @@ where exists (
     where t.rank <= w.rank
 );
 
+-- Schemes that name a tier which there is not.
+create view _unknown_writers as
+select
+    s.name as scheme,
+    'scheme ' || s.name || ': there is no writer tier ' || coalesce(a.value, 'null') || '; there are '
+    || (select group_concat(name, ', ') from (select name from writer_tiers order by rank)) as message
+from schemes as s
+join json_each(s.writable_by) as a
+where not exists (select 1 from writer_tiers as t where t.name = a.value);
+
 -- triggers
+
+-- After the insert, so that the check for an array comes first.
+create trigger schemes__guard_writers
+after insert on schemes
+begin
+    select fail(400, message)
+    from _unknown_writers
+    where scheme = new.name;
+end;
+
+create trigger schemes__guard_changed_writers
+after update of writable_by on schemes
+begin
+    select fail(400, message)
+    from _unknown_writers
+    where scheme = new.name;
+end;
 
 -- A plugin or a person may add an outcome.
 create trigger outcomes__list_status

@@ -86,3 +86,31 @@ select
 from turns as t
 join loop_tools as o on o.loop_id = t.loop_id
 where o.name not in (select u.name from _untold_tools as u where u.loop_id = t.loop_id);
+
+-- Tools that name a mode which there is not.
+create view _unknown_modes as
+select
+    t.name as tool,
+    'tool ' || t.name || ': there is no mode ' || coalesce(a.value, 'null') || '; there are '
+    || (select group_concat(name, ', ') from (select name from modes order by name)) as message
+from tools as t
+join json_each(t.modes) as a
+where not exists (select 1 from modes as m where m.name = a.value);
+
+-- triggers
+
+create trigger tools__guard_modes
+after insert on tools
+begin
+    select fail(400, message)
+    from _unknown_modes
+    where tool = new.name;
+end;
+
+create trigger tools__guard_changed_modes
+after update of modes on tools
+begin
+    select fail(400, message)
+    from _unknown_modes
+    where tool = new.name;
+end;

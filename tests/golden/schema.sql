@@ -1745,7 +1745,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _undo_plans (run_id, way, turn, plan)
 -- view _undo_swaps (run_id, way, turn, keeps)
 -- view _unfinished_processes (effect_id, run_id, door, identity, holder, token, kept, is_unheeded)
+-- view _unknown_modes (tool, message)
 -- view _unknown_stamps (turn_id, stamp)
+-- view _unknown_writers (scheme, message)
 -- view _unmatched_references (turn_id, scope, prompt)
 -- view _unnarrowed_turns (turn_id, prompt)
 -- view _unread_pictures (turn_id, project_id, root, path, size, sha256, format)
@@ -2243,6 +2245,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger runs__keep_keys on runs
 -- trigger runs__keep_rows on runs
 -- trigger runs__record_status on runs
+-- trigger schemes__guard_changed_writers on schemes
+-- trigger schemes__guard_writers on schemes
 -- trigger select_rules__select on select_rules
 -- trigger set_layer__keep on set_layer
 -- trigger set_node__set on set_node
@@ -2269,6 +2273,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger tool_narrowings__keep_fixed on tool_narrowings
 -- trigger tool_narrowings__keep_keys on tool_narrowings
 -- trigger tool_narrowings__keep_rows on tool_narrowings
+-- trigger tools__guard_changed_modes on tools
+-- trigger tools__guard_modes on tools
 -- trigger turn_errors__keep_fixed on turn_errors
 -- trigger turn_errors__keep_keys on turn_errors
 -- trigger turn_errors__keep_rows on turn_errors
