@@ -1,4 +1,7 @@
-"""Which files a project has: what git tracks, else what a walk finds; plus added, less ignored ones."""
+"""Which files a project has: what git tracks, else what a walk finds; plus added, less ignored ones.
+
+spec: @files
+"""
 
 import os
 import shutil
@@ -53,6 +56,7 @@ def test_a_walk_finds_sources_and_skips_the_rest(root: Path) -> None:
     )
     make(root, "venv/pyvenv.cfg", "venv/lib/site.py", "a/env/pyvenv.cfg", "a/env/b.py")
     assert paths(root) == ["a b/ä.txt", "a/y/x.py", "a/z.py", "b.py", "build/out.js"]
+    assert paths(root, added=[".hidden/**"]) == [".hidden/a", "a b/ä.txt", "a/y/x.py", "a/z.py", "b.py", "build/out.js"]
 
 
 def test_a_member_has_size_and_time(root: Path) -> None:
