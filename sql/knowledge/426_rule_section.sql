@@ -45,6 +45,17 @@ select *
 from rule_selections
 where id = (select max(id) from rule_selections);
 
+-- The rules of each domain, but those that were removed from the view of its run: this had one, and has none.
+create view _selection_rules as
+select r.*
+from _rules as r
+where not exists (
+        select 1
+        from _newest_selection as s
+        join run_view_versions as h on h.run_id = s.run_id and h.entry_id = r.entry_id
+        where not exists (select 1 from run_views as v where v.run_id = s.run_id and v.entry_id = r.entry_id)
+    );
+
 -- What the newest selection has to say, in the order of part and place. 'chars' is what a line takes of the room, null for
 -- one that is always shown.
 create view _selection_lines as
@@ -95,7 +106,7 @@ from _newest_selection
 union all
 select
     5, min(f.ordinal), 0, 'loaded', f.name,
-    (select count(*) from _rules as r where r.domain_id = f.domain_id),
+    (select count(*) from _selection_rules as r where r.domain_id = f.domain_id),
     case f.kind
         when 'always_on' then 'always_on'
         else 'matched: ' || group_concat('"' || f.word || '"' || coalesce(' (' || f.path || ')', ''), ', ')
@@ -114,7 +125,7 @@ from (
     where x.kind in ('always_on', 'matched')
     group by x.selection_id, x.name, x.domain_id
 ) as f
-join _rules as r on r.domain_id = f.domain_id
+join _selection_rules as r on r.domain_id = f.domain_id
 union all
 select
     7, min(f.ordinal), 0, f.kind, f.name, null, group_concat('"' || f.word || '"', ', '), null, 20
@@ -200,7 +211,7 @@ begin
         all_chars = (
             select coalesce(sum(r.chars), 0)
             from _rule_candidates as d
-            cross join _rules as r on r.domain_id = d.domain_id
+            cross join _selection_rules as r on r.domain_id = d.domain_id
         ),
         tag = (
             select fence_tag('rules', coalesce(group_concat(coalesce(l.text, c.body), char(10)), ''))
@@ -222,7 +233,7 @@ begin
     select s.run_id, r.entry_id, 'archived', 'resolved', 'system', 0, 0, (select coalesce(max(id), 0) + 1 from events)
     from rule_selections as s
     cross join _rule_candidates as d
-    cross join _rules as r on r.domain_id = d.domain_id
+    cross join _selection_rules as r on r.domain_id = d.domain_id
     where s.id = new.selection_id
         and s.loop_id is not null
         and not exists (select 1 from _run_paths as p where p.run_id = s.run_id and p.path = r.path);

@@ -195,6 +195,20 @@ begin
     select run_id, entry_id
     from run_views
     where run_id = new.run_id and state = 'cancelled' and outcome = 'interrupted';
+    -- a rule that was removed from the view of the parent stays out of that of the fork, by the same rows
+    insert into run_view_versions (
+        run_id, entry_id, began, ended, content_id, metadata_id, visibility, state, outcome, context_order, turn,
+        last_used_turn
+    )
+    select
+        new.run_id, h.entry_id, h.began, h.ended, h.content_id, h.metadata_id, h.visibility, h.state, h.outcome,
+        h.context_order, h.turn, h.last_used_turn
+    from run_scopes as l
+    cross join entries as e on e.scope = l.scope and e.path > 'rule://' and e.path < 'rule:/0'
+    cross join run_view_versions as h
+        on h.run_id = new.parent_run_id and h.entry_id = e.id and h.ended <= coalesce(new.clock, h.ended)
+    where l.run_id = new.parent_run_id
+        and not exists (select 1 from run_views as v where v.run_id = new.run_id and v.entry_id = e.id);
     insert into rule_overrides (run_id, kind, name, is_on)
     select new.run_id, kind, name, is_on
     from rule_overrides

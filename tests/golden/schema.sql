@@ -1671,6 +1671,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _select_rules (loop_id, run_id, project_id, turn, prompt, prompts, context_left, room)
 -- view _selection_domains (selection_id, domain_id, name, always_on, is_active)
 -- view _selection_lines (part_order, place, step, part, label, number, text, content_id, chars)
+-- view _selection_rules (domain_id, place, entry_id, path, content_id, chars)
 -- view _selection_star_commands (selection_id, star_command_id, name, description)
 -- view _sent_packets (run_id, seen_at, turn)
 -- view _servable_answers (key, embedder, vector, created_at, run_id, sequence, prompt)
