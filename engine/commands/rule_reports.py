@@ -193,9 +193,7 @@ def import_(
         domain.recall, domain.always_on = (recall or "").split(","), always_on
     with open_to_write(db) as database:
         report = store.add(database, None if everywhere else root(), found, replace=replace)
-        warnings = [row["warning"] for row in database.rows("select warning from rule_warnings")]
     if as_json:
         print_json({"source": found.source, **vars(report)})
         return
-    report.warnings += warnings
     tell(report, found.source)

@@ -58,7 +58,7 @@ def add(db: Store, root: str | None, found: Found, *, replace: bool = False) -> 
     """Add what was read to the set of a folder, or of all folders, in one transaction.
 
     What is there already stays, unless `replace`. Devmode, the words that exclude all and the kind of brackets are those of
-    what was read where the set is new.
+    what was read where the set is new. The warnings are those of what was read, and what is odd in the set by then.
     """
     report = Report(warnings=list(found.warnings))
     with db.transaction():
@@ -86,6 +86,8 @@ def add(db: Store, root: str | None, found: Found, *, replace: bool = False) -> 
             _told(report, f"bracket {bracket.name}", known is not None, replace)
             if known is None or replace:
                 write_bracket(db, number, bracket)
+        odd = db.tuples("select warning from rule_warnings where folder is ?", (root,))
+        report.warnings += [warning for (warning,) in odd]
     return report
 
 

@@ -79,6 +79,18 @@ def test_init_for_all_folders_and_from_a_folder_above(folder: Path) -> None:
     assert told.count("\n") == 1
 
 
+def test_brackets_out_of_order_are_told_as_they_are_taken_over(folder: Path) -> None:
+    rules = folder / ".opencarly"
+    rules.mkdir()
+    (rules / "manifest.json").write_text('{"version": 1, "domains": {}}', encoding="utf-8")
+    thresholds = {"moderate": 50, "depleted": 35, "critical": 60}
+    (rules / "context.json").write_text(json.dumps({"thresholds": thresholds}), encoding="utf-8")
+    warning = "DEPLETED begins before MODERATE ends; the later one wins"
+    assert f"warning: {warning}" in said(folder, "init")
+    assert said(folder, "rules", "import", "--replace").count(warning) == 1
+    assert json.loads(said(folder, "rules", "import", "--json"))["warnings"] == [warning]
+
+
 def test_a_domain_is_made_changed_switched_and_removed(folder: Path) -> None:
     said(
         folder,
