@@ -96,8 +96,10 @@ def brackets(
     basis: Annotated[
         str | None, typer.Option("--basis", metavar="WHAT", help="prompts, or context: what is left of it.")
     ] = None,
-    on: Annotated[bool | None, typer.Option("--on/--off", help="Tell of brackets, or do not.")] = None,
-    of: Annotated[str | None, typer.Option("--of", metavar="BRACKET", help="Whose rules --rule gives.")] = None,
+    on: Annotated[
+        bool | None, typer.Option("--on/--off", help="Tell of brackets, or do not; with --of, of its rules.")
+    ] = None,
+    of: Annotated[str | None, typer.Option("--of", metavar="BRACKET", help="Change the rules of this one.")] = None,
     rule: RuleTexts = None,
     everywhere: GlobalOption = False,
     as_json: JsonOption = False,
@@ -112,13 +114,16 @@ def brackets(
       engine rules brackets
       engine rules brackets --moderate 10 --depleted 20 --critical 30
       engine rules brackets --of DEPLETED --rule 'Sum up before new work'
+      engine rules brackets --of FRESH --off
       engine rules brackets --basis context
     """
     from engine.rules import store
     from engine.rules.found import Bracket
 
-    if (of is None) != (rule is None):
-        raise typer.BadParameter("--of BRACKET and --rule TEXT go together", param_hint="--of")
+    if of is None and rule is not None:
+        raise typer.BadParameter("goes with --of BRACKET", param_hint="--rule")
+    if of is not None and rule is None and on is None:
+        raise typer.BadParameter("goes with --rule TEXT, --on or --off", param_hint="--of")
     if of is not None and of.upper() not in ("FRESH", "MODERATE", "DEPLETED"):
         raise typer.BadParameter("has rules of its own: FRESH, MODERATE or DEPLETED", param_hint="--of")
     if basis not in (None, "prompts", "context"):
@@ -130,7 +135,7 @@ def brackets(
             database.execute(
                 "update rule_sets set brackets = coalesce(?, brackets), bracket_basis = coalesce(?, bracket_basis) "
                 "where id = ?",
-                (on, basis, number),
+                (on if of is None else None, basis, number),
             )
             for name, prompts in after.items():
                 database.execute(
@@ -140,15 +145,29 @@ def brackets(
                     {"set": number, "name": name, "prompts": prompts},
                 )
             if of is not None:
-                store.write_bracket(database, number, Bracket(of.upper(), rules=rule or []))
+                (now,) = database.rows(
+                    "select is_enabled, rules from bracket_list where rule_set_id = ? and bracket = ?",
+                    (number, of.upper()),
+                )
+                is_enabled = bool(now["is_enabled"]) if on is None else on
+                texts = rule if rule is not None else (now["rules"] or "").splitlines()
+                store.write_bracket(database, number, Bracket(of.upper(), is_enabled=is_enabled, rules=texts))
     with database_or_fresh(db) as database:
         rows = _rows(database, "bracket_list")
         warnings = database.rows("select warning from rule_warnings where warning glob '* begins before *'")
     if as_json:
         print_json(rows)
         return
-    shown = [{**row, "of": row["folder"] or "all folders", "rules": row["rules"] or ""} for row in rows]
-    columns = ("bracket", "after_prompts", "below_percent", "basis", "of", "rules")
+    shown = [
+        {
+            **row,
+            "state": "off" if not row["is_on"] else "on" if row["is_enabled"] else "on, without rules",
+            "of": row["folder"] or "all folders",
+            "rules": row["rules"] or "",
+        }
+        for row in rows
+    ]
+    columns = ("bracket", "state", "after_prompts", "below_percent", "basis", "of", "rules")
     print_table(shown, columns, "no rules here; 'engine init' makes some")
     for row in warnings:
         say(f"warning: {row['warning']}", "yellow")
@@ -222,8 +241,17 @@ def star_commands(
     if as_json:
         print_json(rows)
         return
-    shown = [{**row, "star_command": f"*{row['star_command']}", "rules": row["rules"] or ""} for row in rows]
-    print_table(shown, ("star_command", "description", "rules"), "no star-commands here; 'engine init' makes some")
+    shown = [
+        {
+            **row,
+            "star_command": f"*{row['star_command']}",
+            "state": "on" if row["is_on"] else "off",
+            "rules": row["rules"] or "",
+        }
+        for row in rows
+    ]
+    columns = ("star_command", "state", "description", "rules")
+    print_table(shown, columns, "no star-commands here; 'engine init' makes some")
 
 
 def devmode(

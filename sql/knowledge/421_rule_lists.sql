@@ -52,7 +52,7 @@ join contents as c on c.id = r.content_id
 order by j.root is null, j.root, d.id, r.place, r.path;
 
 create view star_command_list as
--- The star-commands with their rules: select * from star_command_list.
+-- The star-commands with their rules: select * from star_command_list. 'is_on' is 0 where their set looks for none.
 select
     j.root as folder,
     c.name as star_command,
@@ -62,7 +62,8 @@ select
         from (select text from star_command_rules where star_command_id = c.id order by ordinal) as t
     ) as rules,
     c.id as star_command_id,
-    c.rule_set_id
+    c.rule_set_id,
+    s.star_commands as is_on
 from star_commands as c
 join rule_sets as s on s.id = c.rule_set_id
 left join projects as j on j.id = s.project_id
@@ -70,13 +71,21 @@ order by j.root is null, j.root, c.id;
 
 create view bracket_list as
 -- The brackets of each set of rules: after how many prompts, or below which share of the context in percent, one begins,
--- and its rules: select * from bracket_list.
+-- and its rules: select * from bracket_list. 'is_on' is 0 where its set tells of none, 'is_enabled' where it is told without
+-- its rules.
 select
     j.root as folder,
     b.name as bracket,
     coalesce(o.after_prompts, b.after_prompts) as after_prompts,
     coalesce(o.below_percent, b.below_percent) as below_percent,
-    coalesce(o.is_enabled, 1) as is_enabled,
+    -- CRITICAL has the rules of DEPLETED
+    coalesce(
+        (
+            select r.is_enabled
+            from rule_brackets as r
+            where r.rule_set_id = s.id and r.bracket = case b.name when 'CRITICAL' then 'DEPLETED' else b.name end
+        ), 1
+    ) as is_enabled,
     (
         select group_concat(t.text, char(10))
         from (
@@ -85,7 +94,8 @@ select
     ) as rules,
     s.bracket_basis as basis,
     s.id as rule_set_id,
-    b.ordinal
+    b.ordinal,
+    s.brackets as is_on
 from rule_sets as s
 join brackets as b
 left join rule_brackets as o on o.rule_set_id = s.id and o.bracket = b.name

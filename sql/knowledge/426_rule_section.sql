@@ -83,10 +83,9 @@ where s.bracket is not null
 union all
 select 2, 0, r.ordinal, 'bracket_rule', s.bracket, r.ordinal, r.text, null, length(r.text)
 from _newest_selection as s
-join bracket_list as b on b.rule_set_id = s.rule_set_id
-    and b.bracket = case s.bracket when 'CRITICAL' then 'DEPLETED' else s.bracket end
-    and b.is_enabled
-join bracket_rules as r on r.rule_set_id = s.rule_set_id and r.bracket = b.bracket
+join bracket_list as b on b.rule_set_id = s.rule_set_id and b.bracket = s.bracket and b.is_enabled
+join bracket_rules as r on r.rule_set_id = s.rule_set_id
+    and r.bracket = case s.bracket when 'CRITICAL' then 'DEPLETED' else s.bracket end
 union all
 select 3, f.ordinal, 0, 'star_command', f.name, null, c.description, null, length(c.description)
 from _newest_selection as s

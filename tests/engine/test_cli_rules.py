@@ -161,6 +161,36 @@ def test_words_brackets_star_commands_and_devmode(folder: Path) -> None:
     assert "no such run" in said(folder, "rules", "devmode", "on", "--run", "nobody", code=2)
 
 
+def test_what_is_switched_off_is_shown_and_one_bracket_is_switched_alone(folder: Path) -> None:
+    said(folder, "rules", "brackets", "--of", "FRESH", "--rule", "Look first", "--rule", "Ask")
+    assert bracket_states(folder) == {"FRESH": "on", "MODERATE": "on", "DEPLETED": "on", "CRITICAL": "on"}
+    shown = said(folder, "rules", "brackets", "--of", "fresh", "--off")
+    assert "on, without rules" in shown
+    assert "Look first" in shown
+    said(folder, "rules", "brackets", "--of", "depleted", "--off")
+    off = "on, without rules"
+    assert bracket_states(folder) == {"FRESH": off, "MODERATE": "on", "DEPLETED": off, "CRITICAL": off}
+    assert "Look first" not in said(folder, "rules", "explain", "go", "--json")
+    said(folder, "rules", "brackets", "--of", "fresh", "--rule", "Look twice")
+    assert bracket_states(folder)["FRESH"] == off
+    said(folder, "rules", "brackets", "--of", "fresh", "--on")
+    assert "Look twice" in said(folder, "rules", "explain", "go", "--json")
+    said(folder, "rules", "brackets", "--off")
+    assert set(bracket_states(folder).values()) == {"off"}
+    assert "--rule TEXT, --on or --off" in said(folder, "rules", "brackets", "--of", "fresh", code=2)
+    assert "--of BRACKET" in said(folder, "rules", "brackets", "--rule", "Look", code=2)
+    said(folder, "rules", "star-commands", "haiku", "--rule", "Answer as a haiku")
+    columns = said(folder, "rules", "star-commands", "--off").splitlines()[1].split()
+    assert columns[:2] == ["*haiku", "off"]
+
+
+def bracket_states(folder: Path) -> dict[str, str]:
+    """The brackets with their states, as `engine rules brackets` prints them."""
+    lines = said(folder, "rules", "brackets").splitlines()
+    start, end = lines[0].index("state"), lines[0].index("after_prompts")
+    return {line.split()[0]: line[start:end].strip() for line in lines[1:] if line}
+
+
 def test_a_prompt_is_explained_and_what_it_cost_is_told(folder: Path) -> None:
     assert "no database" in said(folder, "rules", "explain", "x", code=2)
     said(folder, "init")
