@@ -38,7 +38,8 @@ class WorkflowRuns(Store):
         `workflow` is a file in YAML or JSON with comments, or the name of one that is found (`engine workflow list`).
         `variables` are its values by their names. `run` names the new run. The options and the callbacks are those of `run`
         and hold for all steps; the events of a step have the name of its run as `run`. Where a step fails, the status is 500
-        and the reason names it; where one waits for a person, 202, and `resume` goes on.
+        and the reason names it; where one waits for a person, 202, and `resume` goes on. `accepted` is False where the
+        result of a step was not accepted.
 
         Raises `NotFound` (404) for a workflow, model or folder that there is not, `ValidationError` (400) for all that is
         wrong with the text and for variables that are missing, and `Conflict` (409) for the name of a run that is there.

@@ -273,7 +273,10 @@ select
     strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as created_at,
     strftime('%Y-%m-%d %H:%M:%S', l.ended_at / 1000.0, 'unixepoch') as ended_at,
     -- null: it has no criteria, or was not verified
-    (select a.accepted from _loop_acceptances as a where a.loop_id = l.id) as accepted,
+    coalesce(
+        (select a.accepted from _loop_acceptances as a where a.loop_id = l.id),
+        case l.sequence when 1 then (select a.accepted from _workflow_acceptances as a where a.run_id = r.id) end
+    ) as accepted,
     case max(t.loop_id = l.id and t.response is not null and t.cost is null)
         when 1 then null
         else coalesce(sum(case when t.loop_id = l.id then t.cost end), 0.0) + (

@@ -169,15 +169,30 @@ join workflows as w on w.id = m.workflow_id
 left join _step_states as s on s.run_id = m.run_id
 group by m.run_id;
 
+-- Whether each run of a workflow counts as accepted: where all of its steps do that were verified. One without such a step
+-- has no row.
+create view _workflow_acceptances as
+select w.run_id, min(a.accepted) as accepted
+from workflow_runs as w
+join children as c on c.parent_run_id = w.run_id
+join _loop_acceptances as a on a.loop_id = c.loop_id
+group by w.run_id;
+
 -- How each run of a workflow has ended of which no step waits or is under way: with the status and the answer of its loop. A
--- step that failed gives the reason, else the last step gives the answer.
+-- step that failed gives the reason, else the last step gives the answer, and each step that has a reason gives that.
 create view _workflow_ends as
 select
     w.run_id,
     w.effect_id,
     case when f.step is null then 200 else 500 end as status,
     case when f.step is null then x.answer end as answer,
-    'step ' || f.step || ' failed: ' || coalesce(f.reason, '') as reason
+    case
+        when f.step is not null then 'step ' || f.step || ' failed: ' || coalesce(f.reason, '')
+        else (
+            select group_concat('step ' || o.step || ': ' || o.reason, '; ')
+            from (select step, reason from step_runs where run_id = w.run_id order by layer, position) as o
+        )
+    end as reason
 from workflow_runs as w
 left join step_runs as f on f.run_id = w.run_id and f.state = 'failed'
 left join _step_results as x

@@ -4,20 +4,25 @@
 
 -- views
 
--- What the steps behind a step are given of its answer: as much as the setting workflow_result_chars allows.
+-- What the steps behind a step are given of its answer: as much as the setting workflow_result_chars allows. Where it ended
+-- with a reason, such as that its result was not accepted, that stands in front.
 create view _handed_results as
 select
     x.run_id,
     x.step,
-    case
+    coalesce(
+        '[' || case when coalesce(x.answer, '') = '' then 'no result: ' else '' end || s.reason || ']'
+        || case when coalesce(x.answer, '') = '' then '' else char(10) end, ''
+    )
+    || case
         when length(x.answer) > c.chars
             then substr(x.answer, 1, c.chars) || char(10) || '[cut here: these are ' || c.chars || ' of its '
                 || length(x.answer) || ' characters]'
         else coalesce(x.answer, '')
     end as text
 from _step_results as x
+join step_runs as s on s.run_id = x.run_id and s.step = x.step
 join (select cast(value as integer) as chars from settings where name = 'workflow_result_chars') as c;
-
 
 -- What the prompt of each step of a run is made of: its instruction, the variables, and the results of those that it needs,
 -- as JSON arrays. The criteria stand in the prompt, too: who works reads what will be judged.

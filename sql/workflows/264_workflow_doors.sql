@@ -190,7 +190,7 @@ begin
     set answer = (select e.answer from _workflow_ends as e where e.run_id = loops.run_id)
     where status = 102 and run_id = (select id from runs where alias = new.run);
     insert into _move_loop (loop_id, status, reason)
-    select l.id, e.status, case e.status when 500 then e.reason end
+    select l.id, e.status, e.reason
     from runs as r
     join _workflow_ends as e on e.run_id = r.id
     join loops as l on l.run_id = r.id and l.status = 102

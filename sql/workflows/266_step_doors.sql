@@ -93,6 +93,9 @@ begin
                 when o.status is null then 'its run was purged'
                 when o.status not in (200, 204)
                     then o.status || ' ' || coalesce(o.reason, (select name from statuses where code = o.status))
+                -- a step that ended well may have a result that was not accepted, or none
+                when o.reason = 'rejected' then 'a command was rejected'
+                else o.reason
             end as reason
         from _step_results as o
     ) as x

@@ -1771,6 +1771,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _web_answers (effect_id, answer)
 -- view _web_requests (effect_id, target, answer, etag, last_modified, seconds, size, redirects, hosts, search_engine, results)
 -- view _wider_scopes (scope, wider, distance)
+-- view _workflow_acceptances (run_id, accepted)
 -- view _workflow_ends (run_id, effect_id, status, answer, reason)
 -- view _write_batch (command_id, run_id, edits)
 -- view _write_body (command_id, path, attributes, visibility, edit)

@@ -1,0 +1,100 @@
+"""What a run of a workflow says of its steps' results.
+
+1. It counts as accepted where each step does that was verified; the reason names those that do not, and the command exits
+with 1. 2. A step whose command was rejected says so. 3. The steps behind such a step read it with the result.
+
+spec: @workflow_runs @ready_steps @workflow_steps @acceptance_verdict
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from driving import script
+from engine_cli import engine as cli
+from workflow_steps import said, workflow
+
+import engine
+
+REFUSED = "not accepted after 1 attempt: never"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The folder of the project, in which the workflow does not lie: so it may name any model."""
+    folder = tmp_path / "root"
+    folder.mkdir()
+    return folder
+
+
+def step(folder: Path, verdict: str | None, *, needs: tuple[str, ...] = (), result: str = "done") -> dict[str, Any]:
+    """A step with one result, on which a judge has this verdict; None: it has no criteria."""
+    judged = {"criteria": ["c"], "max_attempts": 1, "model": script(folder, verdict or "")}
+    return {"needs": list(needs), "answers": [said(result)], **({"acceptance": judged} if verdict else {})}
+
+
+def prompt_of(db: engine.Database, run: str) -> str:
+    return str(db.value("select prompt from loop_list where run = ?", (run,)))
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "accepted", "reason"),
+    [
+        (None, None, None, None),
+        ("PASS", None, True, None),
+        ("PASS", "PASS", True, None),
+        (None, "FAIL never", False, f"step z: {REFUSED}"),
+        ("FAIL never", "PASS", False, f"step a: {REFUSED}"),
+        ("FAIL never", "FAIL never", False, f"step a: {REFUSED}; step z: {REFUSED}"),
+    ],
+)
+def test_a_workflow_is_accepted_where_its_verified_steps_are(
+    db: engine.Database,
+    tmp_path: Path,
+    root: Path,
+    first: str | None,
+    last: str | None,
+    accepted: bool | None,
+    reason: str | None,
+) -> None:
+    steps = {"a": step(tmp_path, first), "z": step(tmp_path, last, needs=("a",), result="the last")}
+    result = db.run_workflow(workflow(tmp_path, steps), run="wf", root=root)
+    assert (result.status, result.answer, result.accepted, result.reason) == (200, "the last", accepted, reason)
+    refused = [row["step"] for row in db.steps("wf") if row["reason"] == REFUSED]
+    assert refused == [name for name, verdict in (("a", first), ("z", last)) if verdict == "FAIL never"]
+    assert {row["state"] for row in db.steps("wf")} == {"completed"}
+    begins = f"[{REFUSED}]\ndone" if "a" in refused else "done"
+    assert f'<result step="a">\n{begins}\n</result>' in prompt_of(db, "wf-z")
+
+
+def test_a_workflow_with_a_step_that_was_not_accepted_exits_with_1(tmp_path: Path) -> None:
+    path = workflow(tmp_path, {"z": step(tmp_path, "FAIL never", result="try")})
+    assert cli(tmp_path, "workflow", "confirm", path.name, "--yes").returncode == 0
+    ended = cli(tmp_path, "workflow", "run", path.name, "--run", "wf", "--json")
+    assert ended.returncode == 1, ended.stderr
+    told = json.loads(ended.stdout)
+    assert (told["status"], told["answer"], told["accepted"]) == (200, "try", False)
+    for shown in (("workflow", "show", "wf"), ("show", "wf"), ("log", "wf")):
+        assert REFUSED in cli(tmp_path, *shown).stdout
+
+
+@pytest.mark.parametrize(
+    ("prose", "handed"),
+    [("", "[no result: a command was rejected]"), ("I look.\n", "[a command was rejected]\nI look.")],
+)
+def test_a_step_whose_command_was_rejected_says_so(
+    db: engine.Database, tmp_path: Path, root: Path, prose: str, handed: str
+) -> None:
+    path = workflow(
+        tmp_path, {"a": {"answers": [f"{prose}<sh>echo hi</sh>"]}, "b": {"needs": ["a"], "answers": [said("b")]}}
+    )
+    result = db.run_workflow(path, run="wf", root=root, on_proposal=lambda _: False)
+    assert (result.status, result.accepted, result.reason) == (200, None, "step a: a command was rejected")
+    assert [(row["state"], row["reason"]) for row in db.steps("wf")] == [
+        ("completed", "a command was rejected"),
+        ("completed", None),
+    ]
+    assert f'<result step="a">\n{handed}\n</result>' in prompt_of(db, "wf-b")
