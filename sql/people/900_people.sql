@@ -22,6 +22,26 @@ select
     end as cost
 from runs as r;
 
+-- The runs that do the work of each run: itself; of a workflow, which asks no model, its steps and the runs below them too.
+create view _working_runs as
+select id as run_id, id as working_run_id
+from runs
+union all
+select w.run_id, c.run_id
+from workflow_runs as w
+join children as c on c.root_run_id = w.run_id;
+
+-- What the work of each run cost in US dollars; null where the price of one of its answers is unknown.
+create view _work_costs as
+select
+    r.id as run_id,
+    (
+        select case when count(c.cost) = count(*) then sum(c.cost) end
+        from _run_costs as c
+        where c.run_id in (select w.working_run_id from _working_runs as w where w.run_id = r.id)
+    ) as cost
+from runs as r;
+
 -- The answers that were paid for, one a turn, with the model that gave it and when, in Unix milliseconds. A turn that was
 -- asked again has one answer.
 create view _answers as
@@ -39,7 +59,8 @@ where t.response is not null;
 
 create view run_overview as
 -- One row a run, with its status, latest answer and cost in US dollars (null: unknown): select * from run_overview.
--- 'parent' is the run that it was forked from or that gave it work; 'tree_cost' is the cost with all runs below it.
+-- 'parent' is the run that it was forked from or that gave it work; 'tree_cost' is the cost with all runs below it. The cost
+-- of a workflow is that of its steps.
 select
     r.alias as run,
     p.name as project,
@@ -49,7 +70,7 @@ select
     (select count(*) from turns as t where t.run_id = r.id) as turns,
     (select l.answer from loops as l where l.run_id = r.id and l.answer is not null order by l.sequence desc limit 1)
         as answer,
-    (select c.cost from _run_costs as c where c.run_id = r.id) as cost,
+    (select c.cost from _work_costs as c where c.run_id = r.id) as cost,
     strftime('%Y-%m-%d %H:%M:%S', r.created_at / 1000.0, 'unixepoch') as created_at,
     strftime('%Y-%m-%d %H:%M:%S', r.updated_at / 1000.0, 'unixepoch') as updated_at,
     (select o.alias from runs as o where o.id = r.parent_run_id) as parent,
@@ -179,7 +200,7 @@ order by 1, 2;
 
 create view run_state as
 -- One row a run, for programs: turn, status and latest answer; as JSON the history, the open questions (unknowns), and
--- the usage (telemetry).
+-- the usage (telemetry), of a workflow that of its steps.
 select
     r.alias as run,
     r.next_turn - 1 as turn,
@@ -216,13 +237,13 @@ select
             'cached_tokens', coalesce(sum(s.cached_tokens), 0),
             'completion_tokens', coalesce(sum(s.completion_tokens), 0),
             'reasoning_tokens', coalesce(sum(s.reasoning_tokens), 0),
-            'cost', (select c.cost from _run_costs as c where c.run_id = r.id),
+            'cost', (select c.cost from _work_costs as c where c.run_id = r.id),
             'turns', count(*),
             'ms_model', coalesce(sum(s.ms_model), 0),
             'ms_engine', coalesce(sum(s.ms_engine), 0)
         )
         from turns as s
-        where s.run_id = r.id
+        where s.run_id in (select w.working_run_id from _working_runs as w where w.run_id = r.id)
     ) as telemetry,
     strftime('%Y-%m-%d %H:%M:%S', r.updated_at / 1000.0, 'unixepoch') as updated_at
 from runs as r;

@@ -1,23 +1,26 @@
 """What a run of a workflow says of its steps' results.
 
 1. It counts as accepted where each step does that was verified; the reason names those that do not, and the command exits
-with 1. 2. A step whose command was rejected says so. 3. The steps behind such a step read it with the result.
+with 1. 2. A step whose command was rejected says so. 3. The steps behind such a step read it with the result. 4. Every view
+has what its steps used as what it cost.
 
-spec: @workflow_runs @ready_steps @workflow_steps @acceptance_verdict
+spec: @workflow_runs @ready_steps @workflow_steps @acceptance_verdict @trees @people_views @run_state_view
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import script
+from driving import opened, script
 from engine_cli import engine as cli
 from workflow_steps import said, workflow
 
 import engine
+from engine.models.protocol import Completion, Usage
 
 REFUSED = "not accepted after 1 attempt: never"
 
@@ -98,3 +101,35 @@ def test_a_step_whose_command_was_rejected_says_so(
         ("completed", None),
     ]
     assert f'<result step="a">\n{handed}\n</result>' in prompt_of(db, "wf-b")
+
+
+class Priced:
+    """A model whose answers cost these prices, one after the other; None: unknown."""
+
+    def __init__(self, *prices: float | None) -> None:
+        self._prices = iter(prices)
+
+    def complete(self, *_: object) -> Completion:
+        """The next answer."""
+        return Completion(said("done"), usage=Usage(prompt_tokens=10, completion_tokens=5, cost=next(self._prices)))
+
+
+@pytest.mark.parametrize(
+    ("prices", "cost", "shown"), [((0.25, 0.25), 0.5, "$0.5000"), ((0.25, None), None, "price unknown")]
+)
+def test_every_view_has_the_cost_of_the_steps(
+    tmp_path: Path, root: Path, prices: Sequence[float | None], cost: float | None, shown: str
+) -> None:
+    steps: dict[str, dict[str, Any]] = {"a": {}, "b": {"needs": ["a"]}}
+    with opened(tmp_path) as db:
+        result = db.run_workflow(workflow(tmp_path, steps), run="wf", root=root, model=Priced(*prices))
+        assert (result.cost, result.tree_cost) == (cost, cost)
+        for view in ("run_overview", "loop_results"):
+            assert db.rows(f"select cost, tree_cost from {view} where run = 'wf'") == [
+                {"cost": cost, "tree_cost": cost}
+            ]
+        figures = json.loads(str(db.value("select telemetry from run_state where run = 'wf'")))
+        sums = {"prompt_tokens": 20, "completion_tokens": 10, "turns": 2, "cost": cost}
+        assert {name: figures[name] for name in sums} == sums
+        path = db.path
+    assert f"\ncost: {shown}\n" in cli(root, "log", "wf", "--db", str(path)).stdout
