@@ -1644,6 +1644,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _run_costs (run_id, cost)
 -- view _run_cp_mv (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _run_get (id, run_id, turn_id, action, path, destination, body, attributes, writer)
+-- view _run_histories (run_id, history)
 -- view _run_lines (run_id, source_id, depth, before_turn)
 -- view _run_option_kinds (name, kind, least, most)
 -- view _run_outside (id, run_id, turn_id, action, path, destination, body, attributes, writer)
