@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from engine.behaviour.joining import join_threads
 from engine.effects import files, pages
 from engine.effects.perform import Performer
-from engine.errors import Conflict, EngineError, LeaseHeld, LeaseLost
+from engine.errors import Conflict, EngineError, LeaseHeld, LeaseLost, NotFound
 from engine.functions.limits import Stopped
 from engine.packets.rendering import Renderer
 
@@ -144,7 +144,7 @@ class Driver:
             try:
                 with suppress(Stopped):
                     self._take_steps()
-            except Conflict as error:
+            except (Conflict, NotFound) as error:
                 # a lease that is lost never comes back, so it is no matter when it is looked for
                 self._expect_lease(error)
                 raise
@@ -288,7 +288,7 @@ class Driver:
             self._left_open.add(proposal["run"])
         return answer
 
-    def _expect_lease(self, error: Conflict | None = None) -> None:
+    def _expect_lease(self, error: EngineError | None = None) -> None:
         """Raise `LeaseLost` (409) where driving ended because another process has taken the run over."""
         held = "select 1 from leases where token = ?"
         if (error or self._lease.stopped.is_set()) and not self._db.value(held, (self._lease.token,)):

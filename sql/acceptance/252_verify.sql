@@ -52,7 +52,7 @@ end;
 create trigger verify_turn__verify
 instead of insert on verify_turn
 begin
-    select fail(409, 'run ' || coalesce(new.run, '') || ': nothing to verify')
+    select fail(409, 'run ' || coalesce(new.run, 'NULL') || ': nothing to verify')
     where not exists (select 1 from _held_turns as h join runs as r on r.id = h.run_id where r.alias = new.run);
     select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
     from _leases_in_force as l

@@ -143,6 +143,12 @@ end;
 create trigger unset_layer__forget
 instead of insert on unset_layer
 begin
+    select fail(400, 'layer ' || quote(new.layer) || ': a layer is user, project or file')
+    where coalesce(new.layer, '') not in ('user', 'project', 'file');
+    select fail(404, 'setting ' || quote(new.name) || ': there is none of that name; ''engine config'' lists them')
+    where new.name is not null
+        and new.name not in (select s.name from settings as s)
+        and new.name not in (select l.name from setting_layers as l);
     delete from setting_layers
     where layer = new.layer and name = coalesce(new.name, name);
     update settings

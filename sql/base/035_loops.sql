@@ -94,7 +94,10 @@ create trigger loops__guard_prompt
 before insert on loops
 when trim(new.prompt, char(32, 9, 10, 13)) = ''
 begin
-    select fail(400, 'prompt of run ' || (select alias from runs where id = new.run_id) || ': is empty; say what to do');
+    select fail(
+        400, 'prompt of run ' || coalesce((select alias from runs where id = new.run_id), quote(new.run_id))
+        || ': is empty; say what to do'
+    );
 end;
 
 -- A loop changes its status only along loop_transitions.

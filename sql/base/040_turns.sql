@@ -162,7 +162,7 @@ from run_leases
 where false;
 
 create view release_lease as
--- Give the lease of a run back: insert into release_lease (token).
+-- Give the lease of a run back: insert into release_lease (token). Nothing happens where it was lost.
 select token
 from leases
 where false;

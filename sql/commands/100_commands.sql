@@ -167,9 +167,8 @@ create trigger vetoes__undo
 after insert on vetoes
 when (select turn_id is null and state <> 'queued' from commands where id = new.command_id)
 begin
-    select fail(
-        (select status from outcomes where name = new.outcome), action || ' ' || coalesce(path, '') || ': ' || new.message
-    )
-    from commands
-    where id = new.command_id;
+    select fail(o.status, c.action || ' ' || coalesce(c.path, '') || ': ' || new.message)
+    from commands as c
+    join outcomes as o on o.name = new.outcome
+    where c.id = new.command_id and new.message is not null;
 end;

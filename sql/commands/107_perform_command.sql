@@ -85,6 +85,13 @@ where false;
 
 -- triggers
 
+create trigger perform_command__guard
+instead of insert on perform_command
+when not exists (select 1 from commands where id = new.command_id)
+begin
+    select fail(404, 'command ' || quote(new.command_id) || ': there is none with this id; see command_results');
+end;
+
 -- A command of a turn waits for those before it that are under way. One that is resolved has its log.
 create trigger perform_command__perform
 instead of insert on perform_command
@@ -168,7 +175,7 @@ begin
     where id = new.command_id and state = 'performing';
     -- from outside a turn, a malformed or forbidden command raises an error, so that nothing is stored; any other
     -- result is read from command_results
-    select fail(o.status, c.action || ' ' || coalesce(c.path, '') || ': ' || c.message)
+    select fail(o.status, c.action || ' ' || coalesce(c.path, '') || ': ' || coalesce(c.message, c.outcome))
     from commands as c
     join outcomes as o on o.name = c.outcome
     where c.id = new.command_id

@@ -95,6 +95,13 @@ begin
     where run = new.run;
 end;
 
+create trigger start_delegation__guard
+instead of insert on start_delegation
+when not exists (select 1 from effects where id = new.effect_id)
+begin
+    select fail(404, 'effect ' || quote(new.effect_id) || ': there is none with this id; see pending_effects');
+end;
+
 -- Whether the work can be given away is seen here, not when the command is accepted, so that one that cannot spares its
 -- neighbours, and a turn that delegates nothing pays nothing.
 create trigger start_delegation__start
@@ -151,6 +158,8 @@ end;
 create trigger offer_delegation__offer
 instead of insert on offer_delegation
 begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
     select fail(409, 'run ' || new.run || ': another process drives it')
     where not exists (
         select 1
@@ -166,6 +175,8 @@ end;
 create trigger wait_for_children__wait
 instead of insert on wait_for_children
 begin
+    select fail(404, 'run ' || quote(new.run_id) || ': there is none with this id; see the table runs')
+    where not exists (select 1 from runs where id = new.run_id);
     update runs
     set status = 202
     where id = new.run_id and status = 102 and exists (select 1 from _waiting_effects where run_id = new.run_id);

@@ -158,6 +158,13 @@ begin
     order by v.entry_id;
 end;
 
+create trigger finish_delegation__guard
+instead of insert on finish_delegation
+when not exists (select 1 from effects where id = new.effect_id)
+begin
+    select fail(404, 'effect ' || quote(new.effect_id) || ': there is none with this id; see pending_effects');
+end;
+
 create trigger finish_delegation__finish
 instead of insert on finish_delegation
 when exists (select 1 from _delegation_ends where effect_id = new.effect_id)

@@ -182,6 +182,13 @@ begin
     values (now(), new.run_id, new.turn_id, 'proposal.cancelled', json_object('path', new.path, 'outcome', new.outcome));
 end;
 
+create trigger open_proposal__guard
+instead of insert on open_proposal
+when not exists (select 1 from commands where id = new.command_id)
+begin
+    select fail(404, 'command ' || quote(new.command_id) || ': there is none with this id; see command_results');
+end;
+
 -- The command becomes proposed. A decision that needs no person is taken at once.
 create trigger open_proposal__open
 instead of insert on open_proposal

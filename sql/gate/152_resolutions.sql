@@ -100,7 +100,11 @@ begin
             when sum(d.kind not in ('process', 'file_delete')) = 0
                 then fail(400, w.said_of || ': takes no text; accept it without one, or reject it with a reason')
         end
-    from (select coalesce(new.path, 'run ' || (select alias from runs where id = new.run_id)) as said_of) as w
+    from (
+        select coalesce(
+                new.path, 'run ' || coalesce((select alias from runs where id = new.run_id), quote(new.run_id))
+            ) as said_of
+    ) as w
     left join _proposals_to_decide as d on d.resolution_id = new.id;
     update resolutions
     set created_at = now()

@@ -122,7 +122,8 @@ cross join leases as l on l.run_id = f.run_id
 where l.expires_at > now();
 
 create view start_effect as
--- Mark an effect as started, before it touches the world: insert into start_effect (effect_id, identity, lease).
+-- Mark an effect as started, before it touches the world: insert into start_effect (effect_id, identity, lease). Nothing
+-- happens where it is over.
 select id as effect_id, identity, null as lease
 from effects
 where false;
@@ -140,6 +141,8 @@ where false;
 create trigger start_effect__start
 instead of insert on start_effect
 begin
+    select fail(404, 'effect ' || quote(new.effect_id) || ': there is none with this id; see pending_effects')
+    where not exists (select 1 from effects where id = new.effect_id);
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
     from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
@@ -152,6 +155,8 @@ end;
 create trigger finish_effect__finish
 instead of insert on finish_effect
 begin
+    select fail(404, 'effect ' || quote(new.effect_id) || ': there is none with this id; see pending_effects')
+    where not exists (select 1 from effects where id = new.effect_id);
     insert into _keep_pages (effect_id, pages)
     select id, coalesce(new.pages, '[]')
     from effects
@@ -172,6 +177,8 @@ end;
 create trigger effect_results__guard
 before insert on effect_results
 begin
+    select fail(404, 'effect ' || quote(new.effect_id) || ': there is none with this id; see pending_effects')
+    where not exists (select 1 from effects where id = new.effect_id);
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
     from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;

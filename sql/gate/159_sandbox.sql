@@ -137,6 +137,8 @@ where f.kind = 'process' and f.started_at is not null;
 create trigger confine_processes__confine
 instead of insert on confine_processes
 begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
     select fail(409, 'run ' || new.run || ': another process drives it')
     where not exists (
         select 1

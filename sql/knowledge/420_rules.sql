@@ -221,6 +221,11 @@ end;
 create trigger write_rules__write
 instead of insert on write_rules
 begin
+    select fail(404, 'rule domain ' || quote(new.domain_id) || ': there is none with this id; see rule_domains')
+    where not exists (select 1 from rule_domains where id = new.domain_id);
+    select fail(400, 'rules of ' || name || ': rules are a JSON array of texts, not ' || quote(substr(new.rules, 1, 80)))
+    from rule_domains
+    where id = new.domain_id and case when json_valid(new.rules) then json_type(new.rules) else '' end <> 'array';
     select fail(400, 'rules of ' || d.name || ': rule ' || (j.key + 1) || ' is a text of 1 to 2,000 characters')
     from rule_domains as d
     join json_each(new.rules) as j

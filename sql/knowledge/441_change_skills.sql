@@ -71,6 +71,8 @@ where instr(w.path, '://') > 1
 create trigger write_skill__write
 instead of insert on write_skill
 begin
+    select fail(404, 'scope ' || quote(new.scope) || ': is global, or project:N of this file')
+    where new.scope is not 'global' and not exists (select 1 from projects where new.scope = 'project:' || id);
     select fail(400, 'skill ' || quote(new.name) || ': a name has 1 to 64 small letters, digits, ''-'', ''_'' and ''.''')
     where new.problem is null
         and (coalesce(new.name, '') = '' or new.name glob '*[^a-z0-9_.-]*' or length(new.name) > 64);
@@ -150,6 +152,8 @@ end;
 create trigger forget_skill__forget
 instead of insert on forget_skill
 begin
+    select fail(404, 'skill ' || quote(new.name) || ': there is none of that name in ' || quote(new.scope) || '; see skills')
+    where not exists (select 1 from _skills where scope = new.scope and name = new.name);
     insert into _write_skill_file (scope, path)
     select s.scope, f.address
     from _skills as s

@@ -80,7 +80,7 @@ where false;
 create trigger end_preparation__end
 instead of insert on end_preparation
 begin
-    select fail(409, 'run ' || coalesce(new.run, '') || ': nothing to prepare')
+    select fail(409, 'run ' || coalesce(new.run, 'NULL') || ': nothing to prepare')
     where not exists (select 1 from next_steps as n where n.run = new.run and n.step = 'prepare');
     select fail(409, 'run ' || new.run || ': another process drives it')
     from leases as l

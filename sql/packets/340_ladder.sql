@@ -24,7 +24,7 @@ create table if not exists demotions (
 
 create view submit_packet as
 -- Submit a rendered packet: insert into submit_packet (turn_id, chars, lease). One that fits is taken; otherwise
--- entries are demoted, and it has to be rendered again.
+-- entries are demoted, and it has to be rendered again. Nothing happens for a turn that assembles none any more.
 select id as turn_id, context_chars as chars, lease
 from turns
 where false;
@@ -168,6 +168,10 @@ left join _archive_notes as a on a.turn_id = t.id;
 create trigger submit_packet__submit
 instead of insert on submit_packet
 begin
+    select fail(404, 'turn ' || quote(new.turn_id) || ': there is none with this id; see next_steps')
+    where not exists (select 1 from turns where id = new.turn_id);
+    select fail(400, 'turn ' || new.turn_id || ': chars is the number of characters of its packet, not ' || quote(new.chars))
+    where coalesce(typeof(new.chars) <> 'integer' or new.chars < 0, 1);
     insert into _offer_packet (turn_id, chars, lease) values (new.turn_id, new.chars, new.lease);
     -- it was not taken
     insert into _decide_packet (turn_id, chars, lease, tokens, decision)

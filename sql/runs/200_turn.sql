@@ -91,7 +91,7 @@ end;
 create trigger dispatch__dispatch
 instead of insert on dispatch
 begin
-    select fail(409, 'run ' || coalesce(new.run, '') || ': nothing to dispatch')
+    select fail(409, 'run ' || coalesce(new.run, 'NULL') || ': nothing to dispatch')
     where not exists (
         select 1
         from turns as t

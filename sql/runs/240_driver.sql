@@ -210,6 +210,8 @@ where false;
 create trigger open_call__open
 instead of insert on open_call
 begin
+    select fail(404, 'turn ' || quote(new.turn_id) || ': there is none with this id; see next_steps')
+    where not exists (select 1 from turns where id = new.turn_id);
     update model_calls
     set state = 'interrupted', ended_at = now()
     where turn_id = new.turn_id and state = 'open';
@@ -230,6 +232,8 @@ end;
 create trigger fail_call__fail
 instead of insert on fail_call
 begin
+    select fail(404, 'turn ' || quote(new.turn_id) || ': there is none with this id; see next_steps')
+    where not exists (select 1 from turns where id = new.turn_id);
     update model_calls
     set state = 'failed',
         ended_at = now(),
@@ -269,6 +273,8 @@ end;
 create trigger record_crash__record
 instead of insert on record_crash
 begin
+    select fail(404, 'command ' || quote(new.command_id) || ': there is none with this id; see command_results')
+    where not exists (select 1 from commands where id = new.command_id);
     insert into _end_command (command_id, state, outcome, message)
     select id, 'failed', 'error', new.message
     from commands
@@ -283,6 +289,8 @@ end;
 create trigger answer_proposal__answer
 instead of insert on answer_proposal
 begin
+    select fail(404, 'proposal ' || quote(new.proposal_id) || ': there is none with this id; see open_proposals')
+    where not exists (select 1 from proposals where id = new.proposal_id);
     insert into resolutions (run_id, path, proposal_id, decision, body, reason, decided_by, created_at)
     select run_id, path, id, new.decision, new.body, new.reason, coalesce(new.decided_by, 'client'), now()
     from proposals

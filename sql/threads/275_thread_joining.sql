@@ -38,6 +38,8 @@ where false;
 create trigger join_threads__join
 instead of insert on join_threads
 begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
     select fail(
         400,
         'setting threads: there is no thread ' || quote(n.name) || ' that comes with the engine; there are '

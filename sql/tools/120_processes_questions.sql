@@ -142,7 +142,7 @@ cross join proposals as p on p.id = f.proposal_id;
 
 create view append_output as
 -- Store output of a running process: insert into append_output (effect_id, channel, text, lease). Channel 1 is standard
--- output, 2 is standard error.
+-- output, 2 is standard error. Nothing happens where the process is over.
 select effect_id, channel, null as text, null as lease
 from _effect_channels
 where false;
@@ -199,10 +199,25 @@ begin
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
     from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
-    -- output that comes after the end or the abort of the process is dropped
     insert into entry_chunks (run_id, entry_id, text)
     select c.run_id, c.entry_id, new.text
     from _channel_entries as c
-    join effects as f on f.id = c.effect_id and f.state in ('pending', 'started')
+    join effects as f on f.id = c.effect_id and f.state = 'started'
     where c.effect_id = new.effect_id and c.channel = new.channel;
+    -- output that comes after the end or the abort of the process is dropped
+    select case
+            when f.id is null
+                then fail(
+                    404, 'effect ' || quote(new.effect_id) || ': there is no process with this id; see pending_effects'
+                )
+            when coalesce(new.channel, 0) not in (1, 2)
+                then fail(
+                    400, 'effect ' || f.id || ': channel is 1 (output) or 2 (errors), not ' || quote(new.channel)
+                )
+            when f.state = 'pending'
+                then fail(409, 'effect ' || f.id || ': has not begun; insert into start_effect first')
+        end
+    from (select changes() as stored) as s
+    left join effects as f on f.id = new.effect_id and f.kind = 'process'
+    where not s.stored;
 end;

@@ -145,6 +145,8 @@ where false;
 create trigger offer_search__offer
 instead of insert on offer_search
 begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
     select fail(409, 'run ' || new.run || ': another process drives it')
     where not exists (
         select 1

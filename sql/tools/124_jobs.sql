@@ -191,7 +191,7 @@ where false;
 
 create view append_job_output as
 -- Store output of a background command: insert into append_job_output (effect_id, channel, text, lease). Of a channel its
--- beginning and its latest part are kept, half of the setting process_output_bytes each.
+-- beginning and its latest part are kept, half of the setting process_output_bytes each. Nothing happens where it has ended.
 select effect_id, channel, null as text, null as lease
 from job_channels
 where false;

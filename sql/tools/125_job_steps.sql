@@ -46,12 +46,26 @@ begin
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
     from _job_leases
     where effect_id = new.effect_id and token is not new.lease;
-    -- output that comes after the end is dropped
     insert into entry_chunks (run_id, entry_id, text, position)
     select j.run_id, c.entry_id, new.text, c.printed
     from jobs as j
     join job_channels as c on c.effect_id = j.effect_id and c.channel = new.channel
     where j.effect_id = new.effect_id and j.ended_at is null;
+    -- output that comes after the end is dropped
+    select case
+            when j.effect_id is null
+                then fail(
+                    404,
+                    'effect ' || quote(new.effect_id) || ': there is no background command with this id; see processes'
+                )
+            when coalesce(new.channel, 0) not in (1, 2)
+                then fail(
+                    400, 'effect ' || j.effect_id || ': channel is 1 (output) or 2 (errors), not ' || quote(new.channel)
+                )
+        end
+    from (select changes() as stored) as s
+    left join jobs as j on j.effect_id = new.effect_id
+    where not s.stored;
     update job_channels
     set printed = printed + length(new.text)
     where effect_id = new.effect_id
@@ -82,6 +96,8 @@ end;
 create trigger show_job_output__show
 instead of insert on show_job_output
 begin
+    select fail(404, 'run ' || quote(new.run_id) || ': there is none with this id; see the table runs')
+    where not exists (select 1 from runs where id = new.run_id);
     insert into write_entry (run_id, path, body, visibility, state, writer)
     select
         t.run_id,
@@ -103,6 +119,13 @@ begin
     update job_channels
     set shown = printed
     where effect_id in (select effect_id from jobs where run_id = new.run_id and ended_at is null);
+end;
+
+create trigger finish_job__guard
+instead of insert on finish_job
+when not exists (select 1 from jobs where effect_id = new.effect_id)
+begin
+    select fail(404, 'effect ' || quote(new.effect_id) || ': there is no background command with this id; see processes');
 end;
 
 -- A request to end it, or the end of its loop, explains an end that the driver tells as interrupted.

@@ -126,6 +126,8 @@ where false;
 create trigger write_workflow__write
 instead of insert on write_workflow
 begin
+    select fail(404, 'project ' || new.project_id || ': there is none with this id; see the table projects')
+    where new.project_id is not null and new.project_id not in (select id from projects);
     select fail(400, 'workflow: syntax is jsonc or yaml, not ' || quote(new.syntax))
     where coalesce(new.syntax, '') not in ('jsonc', 'yaml');
     select fail(400, 'workflow: has no text')
@@ -147,7 +149,7 @@ end;
 create trigger _add_workflow__add
 instead of insert on _add_workflow
 begin
-    select fail(400, coalesce(quote(new.source), 'workflow') || ': ' || (
+    select fail(400, case when new.source is null then 'workflow' else quote(new.source) end || ': ' || (
         select group_concat('line ' || (value ->> '$.line') || ': ' || (value ->> '$.message'), '; ')
         from json_each(new.read, '$.problems')
     ))
@@ -192,8 +194,8 @@ when not exists (
 begin
     select fail(
         409,
-        'step ' || new.step || ' of workflow ' || new.workflow_id || ': is in no layer above ' || new.needs
-        || ', which it needs; give it a higher one'
+        'step ' || coalesce(new.step, 'NULL') || ' of workflow ' || coalesce(new.workflow_id, 'NULL')
+        || ': is in no layer above ' || coalesce(new.needs, 'NULL') || ', which it needs; give it a higher one'
     );
 end;
 

@@ -152,6 +152,10 @@ end;
 create trigger take_up_workflow__take_up
 instead of insert on take_up_workflow
 begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run of a workflow; see workflow_run_list')
+    where not exists (
+        select 1 from workflow_runs as w join runs as r on r.id = w.run_id where r.alias = new.run
+    );
     select fail(409, 'run ' || new.run || ': another process drives it')
     from _effect_leases as l
     join workflow_runs as w on w.effect_id = l.effect_id
@@ -160,6 +164,18 @@ begin
     update runs
     set status = 102, updated_at = now()
     where alias = new.run and status = 202;
+end;
+
+create trigger end_workflow__guard
+instead of insert on end_workflow
+when not exists (
+    select 1
+    from workflow_runs as w
+    join runs as r on r.id = w.run_id
+    where r.alias = new.run
+)
+begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run of a workflow; see workflow_run_list');
 end;
 
 -- Where steps wait for a person, the run waits with them.

@@ -29,6 +29,18 @@ where false;
 
 -- triggers
 
+create trigger start_step__guard
+instead of insert on start_step
+when not exists (
+    select 1
+    from step_runs as s
+    join runs as r on r.id = s.run_id
+    where r.alias = new.run and s.step = new.step
+)
+begin
+    select fail(404, 'run ' || quote(new.run) || ': has no step ' || quote(new.step) || '; see step_list');
+end;
+
 -- The run of the step and its state are one change, so that no step begins twice.
 create trigger start_step__start
 instead of insert on start_step
@@ -62,6 +74,18 @@ begin
     update step_runs
     set state = 'running', started_at = now(), child_run_id = (select max(id) from runs)
     where step = new.step and run_id = (select id from runs where alias = new.run);
+end;
+
+create trigger end_step__guard
+instead of insert on end_step
+when not exists (
+    select 1
+    from step_runs as s
+    join runs as r on r.id = s.run_id
+    where r.alias = new.run and s.step = new.step
+)
+begin
+    select fail(404, 'run ' || quote(new.run) || ': has no step ' || quote(new.step) || '; see step_list');
 end;
 
 create trigger end_step__end
