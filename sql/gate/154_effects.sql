@@ -234,6 +234,13 @@ begin
         ), message
     )
     where id = (select command_id from effects where id = new.effect_id) and state = 'accepted';
+    -- an abort has ended the command, and leaves its record to this
+    insert into _end_command (command_id, state, outcome, message)
+    select c.id, c.state, c.outcome, r.report
+    from effects as f
+    join commands as c on c.id = f.command_id and c.state = 'cancelled'
+    join _process_reports as r on r.effect_id = f.id
+    where f.id = new.effect_id and new.state = 'cancelled' and f.started_at is not null;
     insert into _late_call (door, a)
     select '_settle_proposal', proposal_id
     from effects

@@ -225,12 +225,34 @@ begin
     update proposals
     set state = 'cancelled', outcome = 'cancelled', decided_at = coalesce(decided_at, now())
     where run_id = new.run_id and state in ('proposed', 'accepting', 'accepted');
+    -- what a process under way has printed is told with its end
+    update commands
+    set state = 'cancelled', outcome = 'cancelled'
+    where id in (
+            select command_id
+            from effects
+            where run_id = new.run_id and state = 'started' and kind = 'process' and started_at is not null
+        )
+        and state = 'accepted';
     insert into _end_command (command_id, state, outcome, message)
-    select id, 'cancelled', 'cancelled', coalesce(message, 'Cancelled: the loop was aborted.')
+    select
+        id, 'cancelled', 'cancelled',
+        coalesce(
+            message, 'Cancelled: the loop was aborted' || coalesce(' (' || nullif(new.reason, 'aborted') || ')', '') || '.'
+        )
     from commands
     where run_id = new.run_id and state in ('queued', 'performing', 'proposed', 'accepting', 'accepted');
-    insert into effect_results (effect_id, state, outcome, message, lease)
-    select f.id, 'cancelled', 'cancelled', 'the loop was aborted', (select token from leases where run_id = f.run_id)
+    insert into effect_results (effect_id, state, outcome, message, detail, lease)
+    select
+        f.id, 'cancelled', 'cancelled', 'the loop was aborted',
+        -- without a null
+        json_patch(
+            '{}',
+            json_object(
+                'reason', nullif(new.reason, 'aborted'), 'duration_s', round((now() - f.started_at) / 1000.0, 2)
+            )
+        ),
+        (select token from leases where run_id = f.run_id)
     from effects as f
     where f.run_id = new.run_id and f.state in ('pending', 'started');
     update turns

@@ -120,7 +120,11 @@ select
     end
     || quote(p.target)
     || coalesce(', exit=' || json_extract(x.detail, '$.exit_code'), '')
-    || coalesce(' (' || json_extract(x.detail, '$.duration_s') || 's)', '')
+    || coalesce(
+        ' (' || coalesce(x.detail ->> '$.reason' || ', ', '') || json_extract(x.detail, '$.duration_s') || 's)',
+        ' (' || (x.detail ->> '$.reason') || ')',
+        ''
+    )
     || coalesce('. ' || json_extract(x.detail, '$.note'), '')
     || '. Output: ' || (
         select group_concat(line, ', ')
