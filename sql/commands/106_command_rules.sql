@@ -131,7 +131,8 @@ select
                             and (path_scheme(c.path) is null or path_scheme(c.destination) is null)
                 end
                 then 'permission: Rejected: ask mode changes no file ('
-                    || coalesce(c.destination, c.path, 'a patch') || ').'
+                    || coalesce(case when path_scheme(c.destination) is null then c.destination end, c.path, 'a patch')
+                    || ').'
         end
     ) as refusal
 from commands as c
@@ -148,7 +149,7 @@ cross join entries as e on e.id = t.entry_id
 where not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = c.writer);
 
 -- What a queued command asks for, as _faults reads it. is_manifest: it only lists; is_slice: line or limit is given;
--- decides: it decides on a proposal; keeps_bodies: a set that changes visibility or attributes alone; found: it has an
+-- wrong_number: what is wrong with them; decides: it decides on a proposal; keeps_bodies: a set that changes visibility or attributes alone; found: it has an
 -- entry.
 create view _requests as
 select
@@ -164,6 +165,21 @@ select
     json_extract(c.attributes, '$.manifest') is not null as is_manifest,
     coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, '$.limit')) is not null
     and json_extract(c.attributes, '$.map') is null as is_slice,
+    (
+        select
+            n.key || ' "' || n.value || '": it is '
+            || case n.key
+                when 'line' then 'the number of the first line, negative from the end; limit says how many lines.'
+                else 'a number of lines, with map of tokens.'
+            end
+        from json_each(c.attributes) as n
+        where c.action = 'get'
+            and n.key in ('line', 'limit')
+            and n.type = 'text'
+            and trim(n.value) <> ''
+            and (ltrim(trim(n.value), '+-') = '' or ltrim(trim(n.value), '+-') glob '*[^0-9]*')
+        limit 1
+    ) as wrong_number,
     d.command_id is not null as decides,
     -- a set without a body changes entries that exist
     c.action = 'set' and c.body is null and path_scheme(c.path) is not 'run' and d.command_id is null as keeps_bodies,
@@ -210,6 +226,8 @@ select
             -- without this rule a misspelt visibility would be ignored
             when c.action <> 'rm' and c.visibility not in (select name from visibilities)
                 then 'validation: Invalid visibility "' || c.visibility || '": it is visible, summarized or archived.'
+            -- nor would a line that is no number be told
+            when c.wrong_number is not null then 'validation: Invalid ' || c.wrong_number
             when c.decides and not exists (
                 select 1 from proposals as p where p.run_id = c.run_id and p.path = c.path and p.state = 'proposed'
             )

@@ -37,8 +37,13 @@ select
     c.id as command_id,
     (
         select
-            c.path || char(10) || '[lines ' || json_extract(s.slice, '$.first') || '-' || json_extract(s.slice, '$.last')
-            || ' / ' || json_extract(s.slice, '$.total') || ' total]' || char(10) || json_extract(s.slice, '$.text')
+            c.path || char(10) || case s.slice ->> '$.first'
+                when 0
+                    then '[it has ' || counted(s.slice ->> '$.total', 'line')
+                        || coalesce('; line ' || json_extract(c.attributes, '$.line') || ' is behind its end', '') || ']'
+                else '[lines ' || (s.slice ->> '$.first') || '-' || (s.slice ->> '$.last')
+                    || ' / ' || (s.slice ->> '$.total') || ' total]' || char(10) || (s.slice ->> '$.text')
+            end
         from (
             select
                 text_slice(

@@ -1628,7 +1628,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _repeated_processes (command_id, refusal)
 -- view _requested_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, max_output)
 -- view _requested_files (request_id, path, change, diff)
--- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, is_manifest, is_slice, decides, keeps_bodies, is_pattern, filter, found, needs, example, forbidden)
+-- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, is_manifest, is_slice, wrong_number, decides, keeps_bodies, is_pattern, filter, found, needs, example, forbidden)
 -- view _resolve_command (command_id, message)
 -- view _response_prose (turn_id, prose)
 -- view _resting_workflows (run_id)
