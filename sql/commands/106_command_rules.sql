@@ -149,8 +149,8 @@ cross join entries as e on e.id = t.entry_id
 where not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = c.writer);
 
 -- What a queued command asks for, as _faults reads it. is_manifest: it only lists; is_slice: line or limit is given;
--- wrong_number: what is wrong with them; decides: it decides on a proposal; keeps_bodies: a set that changes visibility or attributes alone; found: it has an
--- entry.
+-- wrong_number: what is wrong with them; decides: it decides on a proposal; keeps_bodies: a set that changes visibility or
+-- attributes alone; found: it has an entry.
 create view _requests as
 select
     c.id as command_id,

@@ -114,6 +114,12 @@ select
 from effects
 where state = 'started' and (kind = 'process' or (kind = 'function' and not detail ->> '$.idempotent'));
 
+-- The processes that were started and have no end.
+create view _processes_under_way as
+select run_id, proposal_id, command_id
+from effects
+where kind = 'process' and state = 'started' and started_at is not null;
+
 -- The lease that is in force on the run of an effect.
 create view _effect_leases as
 select f.id as effect_id, l.token
@@ -234,13 +240,11 @@ begin
         ), message
     )
     where id = (select command_id from effects where id = new.effect_id) and state = 'accepted';
-    -- an abort has ended the command, and leaves its record to this
-    insert into _end_command (command_id, state, outcome, message)
-    select c.id, c.state, c.outcome, r.report
-    from effects as f
-    join commands as c on c.id = f.command_id and c.state = 'cancelled'
-    join _process_reports as r on r.effect_id = f.id
-    where f.id = new.effect_id and new.state = 'cancelled' and f.started_at is not null;
+    -- a command ends with its process where that is aborted
+    insert into _end_command (command_id, state, outcome)
+    select command_id, new.state, new.outcome
+    from effects
+    where id = new.effect_id and new.state = 'cancelled' and kind = 'process' and started_at is not null;
     insert into _late_call (door, a)
     select '_settle_proposal', proposal_id
     from effects

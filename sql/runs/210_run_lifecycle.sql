@@ -224,16 +224,9 @@ begin
     where run_id = new.run_id;
     update proposals
     set state = 'cancelled', outcome = 'cancelled', decided_at = coalesce(decided_at, now())
-    where run_id = new.run_id and state in ('proposed', 'accepting', 'accepted');
-    -- what a process under way has printed is told with its end
-    update commands
-    set state = 'cancelled', outcome = 'cancelled'
-    where id in (
-            select command_id
-            from effects
-            where run_id = new.run_id and state = 'started' and kind = 'process' and started_at is not null
-        )
-        and state = 'accepted';
+    where run_id = new.run_id
+        and state in ('proposed', 'accepting', 'accepted')
+        and id not in (select proposal_id from _processes_under_way where run_id = new.run_id);
     insert into _end_command (command_id, state, outcome, message)
     select
         id, 'cancelled', 'cancelled',
@@ -241,10 +234,14 @@ begin
             message, 'Cancelled: the loop was aborted' || coalesce(' (' || nullif(new.reason, 'aborted') || ')', '') || '.'
         )
     from commands
-    where run_id = new.run_id and state in ('queued', 'performing', 'proposed', 'accepting', 'accepted');
+    where run_id = new.run_id
+        and state in ('queued', 'performing', 'proposed', 'accepting', 'accepted')
+        -- the record of a process under way is written with its end
+        and id not in (select command_id from _processes_under_way where run_id = new.run_id);
     insert into effect_results (effect_id, state, outcome, message, detail, lease)
     select
-        f.id, 'cancelled', 'cancelled', 'the loop was aborted',
+        f.id, 'cancelled', 'cancelled',
+        case when f.kind <> 'process' or f.started_at is null then 'the loop was aborted' end,
         -- without a null
         json_patch(
             '{}',
