@@ -183,7 +183,7 @@ class Asker:
         say(f"grant {number}: {meant}; 'engine grants --revoke {number}' takes it back", dim=True)
 
     def _answer(self, proposal: Mapping[str, Any]) -> str | None:
-        options = options_of(self._db, proposal)
+        options = options_of(proposal)
         for number, option in enumerate(options, 1):
             say(f"  {number}. {visible(option)}")
         while True:

@@ -169,7 +169,12 @@ def proposal_notes(proposal: Mapping[str, Any]) -> list[str]:
     return [] if note is None else [f"note: {note}"]
 
 
-def options_of(db: Database, proposal: Mapping[str, Any]) -> list[str]:
-    """The answers that a question offers; none for another proposal."""
-    given = db.value("select json_extract(detail, '$.options') from proposals where id = ?", (proposal["proposal_id"],))
-    return [option.strip() for option in str(given or "").split(";") if option.strip()]
+def options_of(proposal: Mapping[str, Any]) -> list[str]:
+    """The answers that a question suggests; none for another proposal."""
+    return [str(option) for option in json.loads(proposal["options"] or "[]")]
+
+
+def option_lines(proposal: Mapping[str, Any]) -> list[str]:
+    """A line with the answers that a question suggests; none without any."""
+    options = options_of(proposal)
+    return [f"options: {visible('; '.join(options))}"] if options else []

@@ -15,7 +15,7 @@ import typer
 from engine.functions.counts import counted
 
 from .asker import Asker
-from .asking import AcceptAll, options_of, show_proposal, terminal
+from .asking import AcceptAll, option_lines, show_proposal, terminal
 from .exits import INTERRUPTED, exit_code
 from .interrupt import Interrupt
 from .keeping import ending_with_an_error, stay_attached
@@ -199,8 +199,8 @@ def say_how_to_resolve(db: Database, run: str, given: Path | None) -> None:
     for proposal in proposals:
         say()
         show_proposal(proposal)
-        if options := options_of(db, proposal):
-            say(f"  options: {visible('; '.join(options))}")
+        for each in option_lines(proposal):
+            say(f"  {each}")
         # of a path that two runs of the tree have, the run is named
         named = run if paths.count(proposal["path"]) == 1 else proposal["run"]
         line = f"engine resolve{flag} {named} {shlex.quote(shown_path(proposal['path']))}"

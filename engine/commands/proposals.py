@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .asking import instruction_lines, proposal_lines, proposal_notes, user_name
+from .asking import instruction_lines, option_lines, proposal_lines, proposal_notes, user_name
 from .completing import complete_proposal, complete_run
 from .driving import drive, say_how_to_resolve
 from .printing import one_line, print_json, say, shown_path, visible
@@ -64,6 +64,7 @@ def proposals(
         lines = [
             visible(shown_path(row["path"])),
             *proposal_lines(row),
+            *option_lines(row),
             *instruction_lines([row]),
             *proposal_notes(row),
         ]

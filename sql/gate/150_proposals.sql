@@ -45,7 +45,7 @@ create view open_proposals as
 -- The proposals that wait for a decision: accept or reject them with 'engine resolve', or insert into resolutions.
 -- 'background' is 1 for a command that would run on in the background, 'kept' for one that would outlive its task; 'tree'
 -- names the runs down to one that was delegated to; 'instructions' is a JSON array of the AGENTS.md that hold for a file,
--- the innermost first.
+-- the innermost first; 'options' is a JSON array of the answers that a question suggests.
 select
     r.alias as run,
     t.sequence as turn,
@@ -74,7 +74,19 @@ select
                     order by length(f.folder) desc
                 ) as i
             )
-    end as instructions
+    end as instructions,
+    case
+        when p.kind = 'question' and p.detail ->> '$.options' is not null
+            then (
+                select nullif(json_group_array(o.option), '[]')
+                from (
+                    select trim(j.value, char(32, 9, 10, 13)) as option
+                    from json_each('[' || replace(json_quote(p.detail ->> '$.options'), ';', '","') || ']') as j
+                    where trim(j.value, char(32, 9, 10, 13)) <> ''
+                    order by j.key
+                ) as o
+            )
+    end as options
 from proposals as p
 join runs as r on r.id = p.run_id
 left join turns as t on t.id = p.turn_id

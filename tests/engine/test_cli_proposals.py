@@ -104,6 +104,8 @@ def test_a_question_is_answered_by_resolve(folder: Path, asking: str) -> None:
     assert first.returncode == 6
     assert "options: 2025; 2026" in first.stderr
     assert "--answer TEXT" in first.stderr
+    assert "options: 2025; 2026" in engine(folder, "proposals").stdout
+    assert [row["options"] for row in json.loads(engine(folder, "proposals", "--json").stdout)] == ['["2025","2026"]']
     done = engine(folder, "resolve", "demo", "--answer", "2026", "--continue")
     assert (done.returncode, done.stdout) == (0, "Noted.\n")
     assert "→ 2026" in engine(folder, "packet", "demo", "--role", "user").stdout
