@@ -73,7 +73,11 @@ select
     null as content_id,
     meaning || char(10) || coalesce(
         (
-            select group_concat(j.key || ': ' || (j.value ->> '$.description'), char(10))
+            -- full-text search parts a name at '_' itself, one such as roomNumber it takes for a word
+            select group_concat(
+                    case when j.key glob '*[A-Z]*' then name_words(j.key) else j.key end
+                    || coalesce(': ' || (j.value ->> '$.description'), ''), char(10)
+                )
             from json_each(tools.schema, '$.properties') as j
         ), ''
     ) as text

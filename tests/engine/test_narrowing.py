@@ -2,7 +2,8 @@
 
 1. Without being asked nothing is left out. 2. The core and what the prompt needs are told, the others by name. 3. What is
 not told may be called, and is told from then on; nothing else changes the system message. 4. All are told where nothing
-is found. 5. What a run used it is told again. 6. An option wins over the setting. 7. Tools of an app are found.
+is found. 5. What a run used it is told again. 6. An option wins over the setting. 7. Tools of an app are found, by the
+names of their arguments too.
 
 spec: @narrowed_tools
 """
@@ -96,6 +97,28 @@ def test_a_tool_of_an_app_is_found_among_many(tmp_path: Path) -> None:
         assert "forecast" in told(db, 1)
         assert len([name for name in told(db, 1) if name.startswith("gauge")]) < 3
         assert len(choices(db)) > 30
+
+
+@pytest.mark.parametrize("prompt", ["Which warehouse is full?", "What does the recipient owe?", "Is it in the city?"])
+def test_a_tool_is_found_by_the_names_of_its_arguments(tmp_path: Path, prompt: str) -> None:
+    @engine.tool
+    def zork(warehouse: str, recipientAddress: str, in_city: str = "") -> str:  # noqa: N803 - as models know them
+        """Do it.
+
+        Args:
+            recipientAddress: where to
+        """
+        return warehouse + recipientAddress + in_city
+
+    @engine.tool
+    def other(place: str) -> str:
+        """Do something else."""
+        return place
+
+    with engine.open(tmp_path / "t.db", tools=[zork, other]) as db:
+        db.execute("update search_rankers set weight = 0 where name = 'meaning'")
+        db.run(prompt, run="demo", model=script(tmp_path, DONE), narrow_tools=3)
+        assert (choices(db)["zork"], choices(db)["other"]) == ("found", None)
 
 
 def test_a_native_model_is_given_what_it_is_told_of(db: engine.Database, tmp_path: Path) -> None:
