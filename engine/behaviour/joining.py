@@ -6,6 +6,7 @@ temporary ones, made where threads are in force: on any other connection no stat
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ def hang_in(db: Store) -> None:
 
 
 def add_threads(
-    db: Store, place: Path, *, run: str | None = None, root: str | None = None, by: str = "client"
+    db: Store, place: Path, *, run: str | None = None, root: str | PathLike[str] | None = None, by: str = "client"
 ) -> list[str]:
     """Add the threads of a file for a run, or for the project at `root`; returns their names.
 
@@ -123,7 +124,13 @@ def _fault(title: str, row: Row) -> str:
 
 
 def switch_thread(
-    db: Store, name: str, *, on: bool, run: str | None = None, root: str | None = None, by: str = "client"
+    db: Store,
+    name: str,
+    *,
+    on: bool,
+    run: str | None = None,
+    root: str | PathLike[str] | None = None,
+    by: str = "client",
 ) -> Row:
     """Enable or disable a thread: one of the engine for a run or the project at `root`, an added one where it was added.
 
@@ -151,7 +158,7 @@ def switch_thread(
     return found
 
 
-def remove_thread(db: Store, name: str, *, run: str | None = None, root: str | None = None) -> Row:
+def remove_thread(db: Store, name: str, *, run: str | None = None, root: str | PathLike[str] | None = None) -> Row:
     """Remove a thread that a person added; what it did stays in the events.
 
     Raises `NotFound` (404), and `Conflict` (409) for one that comes with the engine.

@@ -106,7 +106,7 @@ def add(
             command,
             chosen[0],
             run=run,
-            root=_root(root),
+            root=root or Path.cwd(),
             message=refuse,
             except_arguments=except_arguments,
             by=user_name(),
@@ -155,7 +155,7 @@ def explain(
     from engine.effects.gate import explain as explained
 
     with open_to_write(db) as database:
-        found = explained(database, line, run=run, root=_root(root))
+        found = explained(database, line, run=run, root=root or Path.cwd())
     if as_json:
         print_json(found)
         return
@@ -182,9 +182,3 @@ def _verdict(found: dict[str, object], db: Path | None) -> list[str]:
         return [f"accepted by grant {found['grant_id']}; 'engine grants{db_flag(db)}' lists it"]
     why = "what it runs is not known from its text" if not found["readable"] else "no policy decides on all of it"
     return [f"a person is asked; under --yolo it is accepted: {why}"]
-
-
-def _root(given: Path | None) -> str:
-    from engine.project.workspace import Workspace
-
-    return str(Workspace(given or Path.cwd()).root)

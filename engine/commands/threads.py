@@ -106,7 +106,7 @@ def add(
     from .asking import user_name
 
     with open_to_write(db) as database:
-        names = add_threads(database, file, run=run, root=_root(root), by=user_name())
+        names = add_threads(database, file, run=run, root=root or Path.cwd(), by=user_name())
     say(f"added: {', '.join(names)}")
 
 
@@ -122,7 +122,7 @@ def rm(name: NameArgument, run: RunOption = None, root: RootOption = None, db: D
     from engine.db.locate import database_to_read
 
     with open_to_write(database_to_read(db, Path.cwd())) as database:
-        remove_thread(database, name, run=run, root=_root(root))
+        remove_thread(database, name, run=run, root=root or Path.cwd())
     say(f"removed: {name}")
 
 
@@ -156,7 +156,7 @@ def _switch(names: list[str], *, on: bool, run: str | None, root: Path | None, d
 
     with open_to_write(db) as database, database.transaction():
         for name in names:
-            switch_thread(database, name, on=on, run=run, root=_root(root), by=user_name())
+            switch_thread(database, name, on=on, run=run, root=root or Path.cwd(), by=user_name())
     say(f"{'on' if on else 'off'}: {', '.join(names)}; it holds from the next prompt or resume on")
 
 
@@ -186,9 +186,3 @@ def explain(
     print_table(found["log"], columns, f"run {run}: no thread has blocked or taken anything")
     typer.echo()
     print_table(found["now"], ("thread", "point", "says"), f"run {run}: no thread takes part in it")
-
-
-def _root(given: Path | None) -> str:
-    from engine.project.workspace import Workspace
-
-    return str(Workspace(given or Path.cwd()).root)

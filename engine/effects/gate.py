@@ -7,6 +7,8 @@ without which the row is no right.
 from __future__ import annotations
 
 import re
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import Conflict, NotFound, ValidationError
@@ -26,7 +28,7 @@ def add_policy(
     decision: str,
     *,
     run: str | None = None,
-    root: str | None = None,
+    root: str | PathLike[str] | None = None,
     message: str | None = None,
     except_arguments: str | None = None,
     condition: str = "always",
@@ -92,10 +94,10 @@ def remove_policy(db: Store, number: int) -> Row:
     return found
 
 
-def explain(db: Store, line: str, *, run: str | None = None, root: str | None = None) -> dict[str, Any]:
+def explain(db: Store, line: str, *, run: str | None = None, root: str | PathLike[str] | None = None) -> dict[str, Any]:
     """What becomes of a command line, in a run or in the project at `root`: the decision and each program with its policy.
 
-    Nothing is stored. Raises `NotFound` (404) for a run that does not exist.
+    Nothing is stored. Raises `NotFound` (404) for a run or folder that does not exist.
     """
     with db.transaction():
         db.execute("savepoint explained")
@@ -147,16 +149,24 @@ def revoke_grant(db: Store, number: int) -> Row:
     return found
 
 
-def owner_of(db: Store, run: str | None, root: str | None) -> Row:
-    """`run_id` and `project_id` of a run, or null and the project at `root`, which is made where there is none."""
+def owner_of(db: Store, run: str | None, root: str | PathLike[str] | None) -> Row:
+    """`run_id` and `project_id` of a run, or null and the project at `root`, which is made where there is none.
+
+    Raises `NotFound` (404) for a run or folder that does not exist.
+    """
     if run is not None:
         found = db.row("select id as run_id, project_id from runs where alias = ?", (run,))
         if found is None:
             raise NotFound(f"run {run!r}: there is no such run; 'engine runs' lists them")
         return found
+    if root is None:
+        return {"run_id": None, "project_id": None}
+    from engine.project.workspace import Workspace
+
+    place = str(Workspace(Path(root)).root)
     db.execute(
         "insert into projects (name, root, created_at) select :root, :root, now() "
-        "where :root is not null and not exists (select 1 from projects where root = :root)",
-        {"root": root},
+        "where not exists (select 1 from projects where root = :root)",
+        {"root": place},
     )
-    return {"run_id": None, "project_id": db.value("select id from projects where root = ?", (root,))}
+    return {"run_id": None, "project_id": db.value("select id from projects where root = ?", (place,))}

@@ -203,6 +203,23 @@ def test_a_right_holds_in_the_folder_that_it_was_given_for(folder: Path) -> None
         assert gate.explain(db, "echo one", root=str(other))["grant_id"] is None
 
 
+def test_a_policy_of_a_relative_root_holds_in_that_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder.parent)
+    (folder.parent / "link").symlink_to(folder)
+    with library.open(folder / "t.db") as db:
+        gate.add_policy(db, "echo", "refuse", root="folder", message="Say nothing.")
+        gate.add_policy(db, "make", "accept", root=Path("link"))
+        assert gate.explain(db, "make", root="folder/docs/..")["decision"] == "accept"
+        for root in ("no folder", "folder/t.db"):
+            with pytest.raises(library.EngineError, match=root):
+                gate.add_policy(db, "make", "accept", root=root)
+            with pytest.raises(library.EngineError, match=root):
+                gate.explain(db, "make", root=root)
+        assert db.rows("select root from projects") == [{"root": str(folder)}]
+    run(folder, "a", [{"text": "<sh>echo one</sh>"}, {"text": "<sh>make</sh>"}, {"text": "done"}])
+    assert [by for _, by in decided(folder, "a")] == ["policy echo", "policy make"]
+
+
 def test_a_grant_for_a_folder_follows_no_link_out_of_it(folder: Path) -> None:
     (folder / "secret.md").write_text("old\n")
     (folder / "docs" / "x.md").symlink_to("../secret.md")

@@ -317,6 +317,32 @@ def test_the_command_adds_explains_and_removes(folder: Path) -> None:
         assert error in failed.stderr
 
 
+def test_threads_of_a_relative_root_take_part_in_that_folder(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "t.toml"
+    file.write_text(
+        '[[thread]]\nname = "never"\npurpose = "x"\n[[thread.point]]\nblock = [{ event = "finish", message = "No." }]\n',
+        encoding="utf-8",
+    )
+    with library.open(tmp_path / "t.db") as db:
+        for change in (
+            lambda root: add_threads(db, file, root=root),
+            lambda root: switch_thread(db, "finish_clean", on=True, root=root),
+            lambda root: remove_thread(db, "never", root=root),
+        ):
+            with pytest.raises(NotFound, match="no such folder: 'nowhere'"):
+                change("nowhere")
+        assert add_threads(db, file, root="folder") == ["never"]
+        assert db.rows("select root from projects") == [{"root": str(folder)}]
+        assert drive(db, folder, DONE, max_turns=1).status == 499
+        switch_thread(db, "never", on=False, root=Path("folder"))
+        assert drive(db, folder, DONE).status == 200
+        remove_thread(db, "never", root="./folder")
+        assert not db.rows("select * from thread_list where level = 'project'")
+
+
 def test_what_was_removed_is_still_named_in_the_past(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
     file.write_text(
