@@ -134,7 +134,7 @@ def switch_thread(
 ) -> Row:
     """Enable or disable a thread: one of the engine for a run or the project at `root`, an added one where it was added.
 
-    Returns its row of `thread_list`. It holds from the next time that the run is driven. Raises `NotFound` (404), and
+    Returns its row of `thread_list` as it is now. It holds from the next time that the run is driven. Raises `NotFound` (404), and
     `Conflict` (409) for one of the engine that stays in force, because the setting `threads` names it.
     """
     with db.transaction():
@@ -155,7 +155,7 @@ def switch_thread(
                 raise Conflict(
                     f"thread {name!r}: the setting threads names it; 'engine config' shows where, and that is changed there"
                 )
-    return found
+        return _of(db, name, owner, run)
 
 
 def remove_thread(db: Store, name: str, *, run: str | None = None, root: str | PathLike[str] | None = None) -> Row:

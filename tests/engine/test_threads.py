@@ -145,11 +145,11 @@ def test_a_run_without_threads_has_no_trigger_for_them(folder: Path, tmp_path: P
         assert drive(db, folder, "<sh>sh ./deploy.sh</sh>", DONE).status == 200
         hung = "select count(*) from temp.sqlite_schema where type = 'trigger'"
         assert db.value(hung) == 0
-        switch_thread(db, "read_before_run", on=True, run="demo")
+        assert switch_thread(db, "read_before_run", on=True, run="demo")["state"] == "on"
         assert drive(db, folder, "<sh>sh ./deploy.sh</sh>", DONE).status == 200
         assert db.value(hung) == 2
         assert [row[2] for row in results(db)] == ["resolved", "resolved", "blocked", "resolved"]
-        switch_thread(db, "read_before_run", on=False, run="demo")
+        assert switch_thread(db, "read_before_run", on=False, run="demo")["state"] == "off"
         assert drive(db, folder, "<sh>sh ./deploy.sh</sh>", DONE).status == 200
         assert results(db)[4][2] == "resolved"
         use(db, "all")
@@ -337,7 +337,7 @@ def test_threads_of_a_relative_root_take_part_in_that_folder(
         assert add_threads(db, file, root="folder") == ["never"]
         assert db.rows("select root from projects") == [{"root": str(folder)}]
         assert drive(db, folder, DONE, max_turns=1).status == 499
-        switch_thread(db, "never", on=False, root=Path("folder"))
+        assert switch_thread(db, "never", on=False, root=Path("folder"))["state"] == "off"
         assert drive(db, folder, DONE).status == 200
         remove_thread(db, "never", root="./folder")
         assert not db.rows("select * from thread_list where level = 'project'")
