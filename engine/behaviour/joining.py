@@ -134,8 +134,8 @@ def switch_thread(
 ) -> Row:
     """Enable or disable a thread: one of the engine for a run or the project at `root`, an added one where it was added.
 
-    Returns its row of `thread_list` as it is now. It holds from the next time that the run is driven. Raises `NotFound` (404), and
-    `Conflict` (409) for one of the engine that stays in force, because the setting `threads` names it.
+    Returns its row of `thread_list` as it is now. It holds from the next time that the run is driven. Raises `NotFound`
+    (404), and `Conflict` (409) for one of the engine that stays in force, because the setting `threads` names it.
     """
     with db.transaction():
         owner = owner_of(db, run, root)

@@ -102,7 +102,7 @@ def test_a_tool_of_an_app_is_found_among_many(tmp_path: Path) -> None:
 @pytest.mark.parametrize("prompt", ["Which warehouse is full?", "What does the recipient owe?", "Is it in the city?"])
 def test_a_tool_is_found_by_the_names_of_its_arguments(tmp_path: Path, prompt: str) -> None:
     @engine.tool
-    def zork(warehouse: str, recipientAddress: str, in_city: str = "") -> str:  # noqa: N803 - as models know them
+    def zork(warehouse: str, recipientAddress: str, in_city: str = "") -> str:
         """Do it.
 
         Args:
