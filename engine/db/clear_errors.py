@@ -89,7 +89,9 @@ class ClearErrors:
             case apsw.NotADBError():
                 return ValidationError(f"{self.file}: is not a database; it is left as it is")
             case apsw.CorruptError():
-                said = f"is damaged ({error}); restore a copy, or save what is left with '.recover'"
+                # what SQLite quotes of the file may have several lines
+                quoted = " ".join(str(error).split())
+                said = f"is damaged ({quoted}); restore a copy, or save what is left with '.recover'"
                 return EngineError(f"{self.file}: {said}")
             case apsw.BusyError() | apsw.LockedError() | apsw.ProtocolError():  # all of them waited
                 return Conflict(f"{self.file}: is locked by another process; wait for it or stop it")
