@@ -50,11 +50,15 @@ class EngineAgent:
         """Take the connection."""
         self._client = conn
 
-    async def close(self) -> None:
-        """Stop what is driven, and close the databases; whatever was not at its end can be resumed."""
+    def stop(self) -> None:
+        """Stop what is driven; whatever was not at its end can be resumed."""
         for session in self._sessions:
             for prompting in tuple(session.prompts):
                 prompting.stop()
+
+    async def close(self) -> None:
+        """Close the databases."""
+        self.stop()
         await in_thread(self._sessions.close_all)
 
     @told
@@ -194,8 +198,9 @@ class EngineAgent:
     ) -> schema.SetSessionConfigOptionResponse:
         """Choose the model of the next prompts."""
         session = self._sessions.find(session_id)
-        await in_thread(lambda: choices.set_option(session, config_id, value))
-        return schema.SetSessionConfigOptionResponse(config_options=await in_thread(lambda: choices.options(session)))
+        await self._locked(lambda: choices.set_option(session, config_id, value))
+        options = await self._locked(lambda: choices.options(session))
+        return schema.SetSessionConfigOptionResponse(config_options=options)
 
     @told
     async def prompt(self, session_id: str, prompt: Sequence[Any], **_: Any) -> schema.PromptResponse:
@@ -211,10 +216,11 @@ class EngineAgent:
         session.prompts.append(prompting)
         try:
             async with session.turn:
+                prompting.expect_client()
                 if prompting.is_cancelled:
                     return schema.PromptResponse(stop_reason="cancelled")
                 await self._title(session, asked)
-                text = await in_thread(lambda: choices.expanded(session, asked.text))
+                text = await self._locked(lambda: choices.expanded(session, asked.text))
                 return await prompting.answer(Prompt(text, asked.embedded))
         finally:
             session.prompts.remove(prompting)
@@ -247,8 +253,8 @@ class EngineAgent:
     async def _opened(self, session: Session, servers: Sequence[Any] | None) -> tuple[Any, Any]:
         """Say what a session that was just opened may choose."""
         session.reads_files = self._reads_files
-        options = await in_thread(lambda: choices.options(session))
-        commands = await in_thread(lambda: choices.commands(session))
+        options = await self._locked(lambda: choices.options(session))
+        commands = await self._locked(lambda: choices.commands(session))
         if left_out := mcp_servers.take_over(servers):
             await self._tell(session, message(left_out))
         if commands.available_commands:
@@ -275,6 +281,7 @@ class EngineAgent:
         await in_thread(read)
 
     async def _locked(self, work: Callable[[], _T]) -> _T:
+        """The result of work with the handles of databases, in a thread: one thread at a time uses them."""
         async with self._one_at_a_time:
             return await in_thread(work)
 

@@ -1,4 +1,7 @@
-"""What a client may choose for a session: its mode, its model, and commands that begin a prompt."""
+"""What a client may choose for a session: its mode, its model, and commands that begin a prompt.
+
+All but the modes use the handle of the session, which one thread at a time does.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,6 @@ from .sessions import MODES
 from .shown import title
 
 if TYPE_CHECKING:
-    from engine.db.database import Store
-
     from .sessions import Session
 
 MODEL = "model"
@@ -50,10 +51,9 @@ def set_mode(session: Session, mode: str, known: Sequence[str]) -> None:
 
 def options(session: Session) -> list[schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean]:
     """The options of a session: its model, among those that can be used here."""
-    with session.database.shared() as db:
-        sync_environment_models(db)
-        current = _model(db, session)
-        names = dict.fromkeys([*_usable(db, session), *([current] if current else [])])
+    sync_environment_models(session.database)
+    current = _model(session)
+    names = dict.fromkeys([*_usable(session), *([current] if current else [])])
     if not names:
         return []
     return [
@@ -74,14 +74,12 @@ def set_option(session: Session, option: str, value: str | bool) -> None:
     """
     if option != MODEL or not isinstance(value, str):
         raise NotFound(f"option {str(option)[:100]!r}: there is none that takes this value; there is {MODEL!r}, a text")
-    with session.database.shared() as db:
-        session.model = choose_model(db, session.run, value, session.root)
+    session.model = choose_model(session.database, session.run, value, session.root)
 
 
 def commands(session: Session) -> schema.AvailableCommandsUpdate:
     """The commands of a session: its skills, by their names."""
-    with session.database.shared() as db:
-        rows = db.rows(_SKILLS, (str(session.root), _MOST_COMMANDS))
+    rows = session.database.rows(_SKILLS, (str(session.root), _MOST_COMMANDS))
     return schema.AvailableCommandsUpdate(
         session_update="available_commands_update",
         available_commands=[
@@ -100,22 +98,21 @@ def expanded(session: Session, text: str) -> str:
     name, _, rest = text.removeprefix("/").partition(" ")
     if not text.startswith("/"):
         return text
-    with session.database.shared() as db:
-        known = {row["name"] for row in db.rows(_SKILLS, (str(session.root), _MOST_COMMANDS))}
+    known = {row["name"] for row in session.database.rows(_SKILLS, (str(session.root), _MOST_COMMANDS))}
     return f"Get skill://{name} and do what it says. {rest}".strip() if name in known else text
 
 
-def _model(db: Store, session: Session) -> str | None:
+def _model(session: Session) -> str | None:
     """The model of the next prompt; None where there is none."""
     try:
-        return choose_model(db, session.run, session.model, session.root)
+        return choose_model(session.database, session.run, session.model, session.root)
     except EngineError:
         return session.model
 
 
-def _usable(db: Store, session: Session) -> list[str]:
+def _usable(session: Session) -> list[str]:
     from engine.commands.models import problem
 
-    keys = keys_for(db, session.run, session.root)
-    rows = db.rows("select alias, actual from models order by alias")
+    keys = keys_for(session.database, session.run, session.root)
+    rows = session.database.rows("select alias, actual from models order by alias")
     return [str(row["alias"]) for row in rows if problem(row["actual"], keys) is None]

@@ -26,6 +26,7 @@ _AHEAD = 64
 """Lines that are read ahead of what is done."""
 _PIECE = 65_536
 _TICK_S = 0.5
+_MOMENT_S = 2.0
 _PARSE_ERROR, _INVALID_REQUEST, _INVALID_PARAMS = -32700, -32600, -32602
 _TOO_LONG = object()
 
@@ -45,6 +46,7 @@ class Lines:
         self._open: set[str | int] = set()
         self.ended = threading.Event()
         """Set when nothing can be said to the client any more."""
+        self._answered = asyncio.Event()
         for work in (self._read_lines, self._write_lines):
             threading.Thread(target=work, name=f"engine acp {work.__name__}", daemon=True).start()
 
@@ -60,6 +62,7 @@ class Lines:
         """Write a message; raises `ConnectionError` where the client is gone."""
         if "method" not in message:
             self._open.discard(message["id"])
+            self._answered.set()
             if error := message.get("error"):
                 message = {**message, "error": told_error(error)}
         if self.ended.is_set():
@@ -67,6 +70,16 @@ class Lines:
         written: asyncio.Future[None] = self._loop.create_future()
         self._written.put(((json.dumps(message, separators=(",", ":")) + "\n").encode(), written))
         await written
+
+    async def settle(self) -> None:
+        """Wait until all requests are answered, a moment: a client that has said all may still want to read."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_MOMENT_S):
+                while self._open and not self.ended.is_set():
+                    self._answered.clear()
+                    await self._answered.wait()
+                while self._written.unfinished_tasks and not self.ended.is_set():
+                    await asyncio.sleep(_MOMENT_S / 100)
 
     async def close(self) -> None:
         """Write no more; what is under way is given up."""
@@ -128,7 +141,8 @@ class Lines:
         except OSError:  # as good as its end
             pass
         finally:
-            self._end()
+            with suppress(RuntimeError):  # the event loop is closed
+                self._loop.call_soon_threadsafe(self._read.put_nowait, None)
 
     def _write_lines(self) -> None:
         while (item := self._written.get()) is not None:
@@ -140,6 +154,7 @@ class Lines:
                 self._settle(written, ConnectionError("the client is gone"))
             else:
                 self._settle(written, None)
+            self._written.task_done()
 
     def _write(self, data: bytes) -> None:
         left = memoryview(data)
@@ -156,7 +171,7 @@ class Lines:
             if not written.done():
                 written.set_result(None) if error is None else written.set_exception(error)
 
-        with suppress(RuntimeError):  # the event loop is closed
+        with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(settle)
 
     def _end(self) -> None:

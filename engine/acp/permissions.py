@@ -153,7 +153,8 @@ def _choices(siblings: Sequence[Row]) -> list[schema.PermissionOption]:
         options.append(_option("allow_run", f"Allow {words} in this run", "allow_always"))
         if len(siblings) == 1:
             always = title(always_target(siblings[0]), 80)
-            options.append(_option("allow_project", f"Always allow in this project: {always}", "allow_always"))
+            what = {"file_write": "changes of ", "file_delete": "removals of "}.get(kinds[0], "")
+            options.append(_option("allow_project", f"Always allow in this project: {what}{always}", "allow_always"))
     return [*options, _option("reject_once", "Reject", "reject_once")]
 
 

@@ -96,6 +96,11 @@ class Prompting:
         for driver in tuple(self._drivers):
             driver.stop()
 
+    def expect_client(self) -> None:
+        """Raise `ConnectionError` where this was stopped: a prompt whose turn comes then is not given to the run."""
+        if self._stopped.is_set():
+            raise ConnectionError("the client is gone")
+
     async def cancel(self) -> None:
         """End the prompt at 499, wherever it stands; what it asks is answered with nothing."""
         await in_thread(self._abort)

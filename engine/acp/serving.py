@@ -25,6 +25,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def serve(serving: Serving) -> None:
     """Serve the client at stdin and stdout until it is gone or a signal comes; a second one ends the process at once."""
+    if os.isatty(0):
+        sys.stderr.write(
+            "engine acp: speaks with an editor over stdin and stdout; the README says how to name it there\n"
+        )
     source, target = _own_descriptors()
     _log_to_stderr()
     asyncio.run(_serve(serving, source, target))
@@ -40,6 +44,8 @@ async def _serve(serving: Serving, source: int, target: int) -> None:
         loop.add_signal_handler(each, _stop, loop, listening)
     with suppress(asyncio.CancelledError):
         await listening
+    agent.stop()
+    await lines.settle()
     await connection.close()
     await agent.close()
 

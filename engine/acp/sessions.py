@@ -130,9 +130,8 @@ class Sessions:
         root = folder(cwd)
         db = self._database(root)
         assert db is not None, "it is made"
-        with db.shared() as handle:
-            sync_environment_models(handle)
-            base = new_alias(handle, choose_model(handle, None, self._model, root))
+        sync_environment_models(db)
+        base = new_alias(db, choose_model(db, None, self._model, root))
         made = Session(db, f"{base}_{secrets.token_hex(3)}", root, self._given, self._start, self._model)
         return self._keep(made)
 
@@ -140,10 +139,7 @@ class Sessions:
         """A session on the run of that name, whoever began it. Raises `NotFound` (404) where there is none in `cwd`."""
         root = folder(cwd)
         db = self._database(root, make=False)
-        row = None
-        if db is not None:
-            with db.shared() as handle:
-                row = handle.row(_RUN, (number,))
+        row = None if db is None else db.row(_RUN, (number,))
         if db is None or row is None:
             raise NotFound(f"session {number[:100]!r}: there is no such run in {cwd[:200]!r}; session/list lists them")
         if row["root"] is None or Path(row["root"]).resolve() != root:
@@ -158,9 +154,9 @@ class Sessions:
         from engine.driving import runs
 
         parent = self._open.get(number) or self.load(cwd, number)
-        with parent.database.shared() as db:
-            child = runs.fork(db, number, f"{new_alias(db, number)}_{secrets.token_hex(3)}")
-        made = Session(parent.database, child, parent.root, parent.given, parent.mode, parent.model, is_titled=True)
+        db = parent.database
+        child = runs.fork(db, number, f"{new_alias(db, number)}_{secrets.token_hex(3)}")
+        made = Session(db, child, parent.root, parent.given, parent.mode, parent.model, is_titled=True)
         return self._keep(made)
 
     def listed(self, cwd: str | None, cursor: str | None) -> tuple[list[Row], str | None]:
@@ -172,8 +168,7 @@ class Sessions:
         found = self._database(root or Path.cwd(), make=False)
         if found is None:
             return [], None
-        with found.shared() as db:
-            rows = db.rows(_LIST, which)
+        rows = found.rows(_LIST, which)
         return rows[:PAGE], str(rows[PAGE - 1]["id"]) if len(rows) > PAGE else None
 
     def close(self, number: str) -> Session:
@@ -183,10 +178,10 @@ class Sessions:
         return found
 
     def close_all(self) -> None:
-        """Close the databases."""
+        """Close the databases; one that was made for sessions without a prompt is removed."""
         self._open.clear()
         for db in self._opened:
-            db.close()
+            db.close_or_remove()
 
     def _keep(self, session: Session) -> Session:
         if len(self._open) >= MOST_SESSIONS:

@@ -68,6 +68,7 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _extra("local", "xllamacpp", "xllamacpp", "the local model")
     yield _extra("web", "trafilatura", "trafilatura", "pages of the web and searches")
     yield _extra("pdf", "pypdf", "pypdf", "PDFs of the web")
+    yield _extra("acp", "acp", "agent-client-protocol", "editors, by the Agent Client Protocol")
     yield _weights()
     yield from _keys()
     yield _configuration(db)

@@ -80,6 +80,7 @@ def serve(
 
 def _serve(name: str, serving: Serving) -> None:
     from engine.adapters import named
+    from engine.config.installing import how_to_install
     from engine.errors import NotFound
 
     try:
@@ -87,7 +88,7 @@ def _serve(name: str, serving: Serving) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "acp":
             raise
-        raise NotFound("the library of the protocol is missing; pip install 'engine[acp]'") from error
+        raise NotFound(f"the library of the protocol is missing; {how_to_install('acp')}") from error
 
 
 def _serving(

@@ -77,7 +77,8 @@ def test_without_the_library_the_command_says_what_to_install(folder: Path) -> N
     code = "import sys; sys.modules['acp'] = None; from engine.cli import main; sys.exit(main(['acp']))"
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "engine: the library of the protocol is missing; pip install 'engine[acp]'\n"
+    assert done.stderr.startswith("engine: the library of the protocol is missing; pip install ")
+    assert done.stderr.count("\n") == 1
 
 
 def test_help_imports_neither_the_library_nor_what_it_brings() -> None:

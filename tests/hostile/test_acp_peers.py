@@ -24,7 +24,7 @@ import pytest
 from acp import RequestError, schema
 from acp_client import Talk, chosen, run, talking, texts, wired
 from audit import audit
-from engine_cli import database, engine, script
+from engine_cli import ENGINE, database, engine, environment, script
 
 HELLO = {"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {"protocolVersion": 1}}
 
@@ -406,3 +406,27 @@ def test_replies_that_never_come_do_not_keep_the_process(folder: Path, tmp_path:
     run(all_of_it())
     assert rows(folder, "select count(*) from open_proposals") == [(1,)]
     assert os.listdir(folder).count("rent.md") == 0
+
+
+def test_a_client_that_has_said_all_still_gets_its_answers(folder: Path, tmp_path: Path) -> None:
+    new = asked(2, "session/new", cwd=str(folder), mcpServers=[])
+    given = "".join(json.dumps(each) + "\n" for each in (HELLO, new))
+    (tmp_path / "in.txt").write_text(given)
+    command = [*ENGINE, "acp", "--model", script(tmp_path / "s.jsonl", ["Yes."])]
+    with (tmp_path / "in.txt").open() as file:
+        done = subprocess.run(
+            command, cwd=folder, env=environment(folder.parent), stdin=file, capture_output=True, text=True, check=True
+        )
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ["hello", 2]
+    assert not database(folder).exists()
+
+
+def test_prompts_that_wait_are_not_given_when_the_client_is_gone(folder: Path, tmp_path: Path) -> None:
+    with wired(folder, "--model", script(tmp_path / "s.jsonl", [{"text": "Yes.", "delay_s": 60}])) as wire:
+        session = wire.call(1, "session/new", cwd=str(folder), mcpServers=[])["result"]["sessionId"]
+        block = [{"type": "text", "text": "Hi"}]
+        wire.send(*(asked(number, "session/prompt", sessionId=session, prompt=block) for number in range(2, 6)))
+        while not is_at("asked", wire.read()):
+            pass
+        assert wire.hang_up() == 0
+    assert rows(folder, "select loop, status from loop_list") == [(1, 102)]
