@@ -11,7 +11,7 @@ from acp import PROTOCOL_VERSION, RequestError, schema
 
 from engine.driving.model_choice import choose_model, sync_environment_models
 from engine.driving.threads import in_thread
-from engine.errors import EngineError, NotFound, Overflow
+from engine.errors import Conflict, EngineError, NotFound, Overflow
 
 from . import choices, mcp_servers
 from .content import Prompt, read_prompt
@@ -125,6 +125,8 @@ class EngineAgent:
         """Go on with a run, and tell what it said and did."""
         _refuse_more_folders(additional_directories)
         session = await self._locked(lambda: self._sessions.load(cwd, session_id))
+        if session.prompts:
+            raise Conflict(f"session {session_id!r}: is answering a prompt; cancel it, or wait")
         async with session.turn:
             await self._tell_past(session)
         modes, options = await self._opened(session, mcp_servers)
@@ -255,10 +257,9 @@ class EngineAgent:
         session.reads_files = self._reads_files
         options = await self._locked(lambda: choices.options(session))
         commands = await self._locked(lambda: choices.commands(session))
-        if left_out := mcp_servers.take_over(servers):
-            await self._tell(session, message(left_out))
-        if commands.available_commands:
-            asyncio.get_running_loop().call_soon(self._later, session, commands)
+        told = [message(left_out)] if (left_out := mcp_servers.take_over(servers)) else []
+        for update in [*told, *([commands] if commands.available_commands else [])]:
+            asyncio.get_running_loop().call_soon(self._later, session, update)
         return choices.modes(session, self._sessions.modes), options
 
     def _later(self, session: Session, update: Any) -> None:

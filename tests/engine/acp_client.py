@@ -111,12 +111,13 @@ async def talking(
     answer: Answer = lambda call, options: chosen("allow_once"),
     reads_files: bool = False,
     env: dict[str, str] | None = None,
+    command: Sequence[str] = ("acp",),
 ) -> AsyncIterator[Talk]:
     """The process of `engine acp` with an editor at its other end, which has said hello; it has to exit with 0."""
     editor = Editor(answer)
     process = await asyncio.create_subprocess_exec(
         *ENGINE,
-        "acp",
+        *command,
         *arguments,
         cwd=folder,
         env=environment(folder.parent, **(env or {})),

@@ -173,7 +173,8 @@ def test_a_cancel_aborts_what_runs_and_what_waits(notes: Path, tmp_path: Path) -
             assert await first == "cancelled"
             assert await second == "cancelled"
             assert await at.prompt(session, "Say something") == "end_turn"
-            assert at.editor.said() == "Fine."
+            await at.editor.until(lambda: bool(at.editor.told))
+        assert at.editor.said() == "Fine."
 
     run(talk())
     assert rows(notes, "select status, reason from loop_list order by loop") == [(499, "cancelled"), (200, None)]
@@ -494,6 +495,7 @@ def test_servers_that_a_client_names_are_told_not_to_be_used(notes: Path, tmp_pa
 
     async def talk(at: Talk) -> None:
         await at.connection.new_session(cwd=str(notes), mcp_servers=[server])
+        await at.editor.until(lambda: bool(at.editor.told))
         assert at.editor.said() == "MCP servers are not used: files\\u{1b}[2J"
 
     async def all_of_it() -> None:
@@ -501,3 +503,54 @@ def test_servers_that_a_client_names_are_told_not_to_be_used(notes: Path, tmp_pa
             await talk(at)
 
     run(all_of_it())
+
+
+PLAYERS = """
+from engine import plugins
+from engine.adapters import named
+from engine.models.protocol import Completion, Usage
+
+
+class Players:
+    @plugins.hookimpl
+    def engine_model(self, name):
+        return self if name == "players" else None
+
+    def complete(self, request, *_):
+        told = request.messages[-1].content
+        if "Write it down" in told and "Do both" not in told:
+            text = '<set path="rent.md">1900\\n</set><update status="200">It is written.</update>'
+        elif request.position == 0:
+            text = '<subtask>Write it down</subtask><update status="102">on</update>'
+        else:
+            text = '<update status="200">Both are done.</update>'
+        return Completion(text, "", Usage(10, 0, 5, 0, 0.0))
+
+
+def serve(serving):
+    plugins.manager().register(Players())
+    named("acp")(serving)
+"""
+
+
+def test_what_runs_below_do_is_told_with_their_names(notes: Path, tmp_path: Path) -> None:
+    (tmp_path / "cast.py").write_text(PLAYERS)
+    engine(notes, "config", "max_depth=1")
+
+    async def talk() -> None:
+        async with talking(
+            notes,
+            "--model",
+            "players",
+            command=("serve", "--adapter", str(tmp_path / "cast.py")),
+            env={"PYTHONPATH": str(Path(__file__).parent)},
+        ) as at:
+            assert await at.prompt(await at.new(), "Do both") == "end_turn"
+            assert at.editor.said() == "on\n\nBoth are done."
+            (asked,) = at.editor.asked
+            assert asked["title"].endswith(": set rent.md")
+            below = [each for each in at.editor.calls().values() if each["title"].endswith(": set rent.md")]
+            assert [each["status"] for each in below] == ["completed"]
+
+    run(talk())
+    assert (notes / "rent.md").read_text() == "1900\n"
