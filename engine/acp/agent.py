@@ -223,7 +223,9 @@ class EngineAgent:
                     return schema.PromptResponse(stop_reason="cancelled")
                 await self._title(session, asked)
                 text = await self._locked(lambda: choices.expanded(session, asked.text))
-                return await prompting.answer(Prompt(text, asked.embedded))
+                answer = await prompting.answer(Prompt(text, asked.embedded))
+                await self._tell_commands(session)
+                return answer
         finally:
             session.prompts.remove(prompting)
 
@@ -256,16 +258,25 @@ class EngineAgent:
         """Say what a session that was just opened may choose."""
         session.reads_files = self._reads_files
         options = await self._locked(lambda: choices.options(session))
-        commands = await self._locked(lambda: choices.commands(session))
-        told = [message(left_out)] if (left_out := mcp_servers.take_over(servers)) else []
-        for update in [*told, *([commands] if commands.available_commands else [])]:
-            asyncio.get_running_loop().call_soon(self._later, session, update)
+        await self._tell_commands(session)
+        if left_out := mcp_servers.take_over(servers):
+            self._later(session, message(left_out))
         return choices.modes(session, self._sessions.modes), options
+
+    async def _tell_commands(self, session: Session) -> None:
+        """Tell the commands of a session where they are others than the client knows: a scan finds skills."""
+        known, session.commands = session.commands, await self._locked(lambda: choices.commands(session))
+        if session.commands != known and (known or session.commands.available_commands):
+            self._later(session, session.commands)
 
     def _later(self, session: Session, update: Any) -> None:
         """Tell an update behind the answer that is being given."""
-        task = asyncio.ensure_future(self._tell(session, update))
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+        def tell() -> None:
+            task = asyncio.ensure_future(self._tell(session, update))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+        asyncio.get_running_loop().call_soon(tell)
 
     async def _tell(self, session: Session, update: Any) -> None:
         assert self._client is not None, "a request came over a connection"

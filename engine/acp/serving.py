@@ -46,7 +46,8 @@ async def _serve(serving: Serving, source: int, target: int) -> None:
         await listening
     agent.stop()
     await lines.settle()
-    await connection.close()
+    with suppress(ConnectionError):  # what was to be said to a client that is gone
+        await connection.close()
     await agent.close()
 
 
@@ -82,4 +83,5 @@ class _Line(logging.Formatter):
 def _log_to_stderr() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Line("engine acp: %(message)s"))
+    handler.addFilter(lambda record: not (record.exc_info and isinstance(record.exc_info[1], ConnectionError)))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

@@ -74,6 +74,8 @@ class Session:
     model: str | None = None
     """The model that the client has chosen; None: that of the run, or the one that a run gets."""
     is_titled: bool = False
+    commands: Any = None
+    """What the client was told of its commands."""
     reads_files: bool = False
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     prompts: list[Prompting] = field(default_factory=list)

@@ -474,18 +474,18 @@ def test_skills_are_commands(notes: Path, tmp_path: Path) -> None:
     skill = notes / ".agents" / "skills" / "release" / "SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text("---\nname: release\ndescription: How to release\n---\nTag it.\n")
-    engine(notes, "run", "--model", script(tmp_path / "c.jsonl", ["Hello."]), "--run", "demo", "Say hello")
 
     async def talk() -> None:
-        async with talking(notes, "--model", script(tmp_path / "s.jsonl", ["Tagged."])) as at:
+        async with talking(notes, "--model", script(tmp_path / "s.jsonl", ["Hello.", "Tagged."])) as at:
             session = await at.new()
+            await at.prompt(session, "Say hello")
             await at.editor.until(lambda: bool(at.editor.of("available_commands_update")))
             (commands,) = at.editor.of("available_commands_update")
             assert [each["name"] for each in commands["availableCommands"]] == ["release"]
             await at.prompt(session, "/release 1.2")
 
     run(talk())
-    assert rows(notes, "select prompt from loop_list where run <> 'demo'") == [
+    assert rows(notes, "select prompt from loop_list where loop = 2") == [
         ("Get skill://release and do what it says. 1.2",)
     ]
 

@@ -430,3 +430,17 @@ def test_prompts_that_wait_are_not_given_when_the_client_is_gone(folder: Path, t
             pass
         assert wire.hang_up() == 0
     assert rows(folder, "select loop, status from loop_list") == [(1, 102)]
+
+
+def test_nothing_is_told_of_a_session_before_its_id_is(folder: Path, tmp_path: Path) -> None:
+    skill = folder / ".agents" / "skills" / "release" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: release\ndescription: How to release\n---\nTag it.\n")
+    engine(folder, "run", "--model", script(tmp_path / "c.jsonl", ["Hello."]), "--run", "demo", "Say hello")
+    server = {"name": "files", "command": "/bin/true", "args": [], "env": []}
+    with wired(folder, "--model", script(tmp_path / "s.jsonl", ["Yes."])) as wire:
+        wire.send(asked(1, "session/new", cwd=str(folder), mcpServers=[server]))
+        told = [wire.read() for _ in range(3)]
+        assert told[0]["id"] == 1
+        kinds = {each["params"]["update"]["sessionUpdate"] for each in told[1:]}
+        assert kinds == {"available_commands_update", "agent_message_chunk"}
