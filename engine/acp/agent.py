@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from acp import PROTOCOL_VERSION, RequestError, schema
+from acp import RequestError, schema
 
-from engine.driving.model_choice import choose_model, sync_environment_models
 from engine.driving.threads import in_thread
 from engine.errors import Conflict, EngineError, NotFound, Overflow
 
 from . import choices, mcp_servers
 from .content import Prompt, read_prompt
-from .failures import request_error, told
+from .failures import AUTH_REQUIRED, request_error, told
+from .greeting import KEYS, greeting, missing_model
 from .prompting import Prompting
 from .replay import past
 from .sessions import MOST_WAITING, Session, Sessions
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
     from .lines import Lines
 
 _T = TypeVar("_T")
-
-_AUTH_REQUIRED = -32000
-_KEYS = "keys"
 
 
 class EngineAgent:
@@ -68,30 +64,15 @@ class EngineAgent:
         """Agree on the version, and tell what this agent can do."""
         files = client_capabilities and client_capabilities.fs
         self._reads_files = bool(files and files.read_text_file)
-        return schema.InitializeResponse(
-            protocol_version=min(max(protocol_version, 1), PROTOCOL_VERSION),
-            agent_info=schema.Implementation(name="engine", title="engine", version=version("engine")),
-            agent_capabilities=schema.AgentCapabilities(
-                load_session=True,
-                prompt_capabilities=schema.PromptCapabilities(image=False, audio=False, embedded_context=True),
-                mcp_capabilities=mcp_servers.CAPABILITIES,
-                session_capabilities=schema.SessionCapabilities(
-                    list=schema.SessionListCapabilities(),
-                    fork=schema.SessionForkCapabilities(),
-                    resume=schema.SessionResumeCapabilities(),
-                    close=schema.SessionCloseCapabilities(),
-                ),
-            ),
-            auth_methods=await self._methods(),
-        )
+        return greeting(protocol_version, await in_thread(lambda: missing_model(self._serving)))
 
     @told
     async def authenticate(self, method_id: str, **_: Any) -> schema.AuthenticateResponse:
         """Look whether there is a model by now."""
-        if method_id != _KEYS:
-            raise NotFound(f"method {method_id[:100]!r}: there is none; there is {_KEYS!r}")
-        if missing := await in_thread(self._missing_model):
-            raise RequestError(_AUTH_REQUIRED, missing)
+        if method_id != KEYS:
+            raise NotFound(f"method {method_id[:100]!r}: there is none; there is {KEYS!r}")
+        if missing := await in_thread(lambda: missing_model(self._serving)):
+            raise RequestError(AUTH_REQUIRED, missing)
         return schema.AuthenticateResponse()
 
     @told
@@ -108,7 +89,7 @@ class EngineAgent:
             session = await self._locked(lambda: self._sessions.new(cwd))
         except NotFound as error:
             if error.message.startswith("no model"):
-                raise RequestError(_AUTH_REQUIRED, error.message) from error
+                raise RequestError(AUTH_REQUIRED, error.message) from error
             raise
         modes, options = await self._opened(session, mcp_servers)
         return schema.NewSessionResponse(session_id=session.run, modes=modes, config_options=options)
@@ -296,24 +277,6 @@ class EngineAgent:
         """The result of work with the handles of databases, in a thread: one thread at a time uses them."""
         async with self._one_at_a_time:
             return await in_thread(work)
-
-    async def _methods(self) -> list[Any]:
-        """How a person gets a model; none where there is one."""
-        missing = await in_thread(self._missing_model)
-        return [schema.AuthMethodAgent(id=_KEYS, name="Key of a provider", description=missing)] if missing else []
-
-    def _missing_model(self) -> str:
-        """Why there is no model that a run in no folder would get, and how to get one; '' where there is one."""
-        import engine
-
-        with engine.open(":memory:", config=True) as db:
-            sync_environment_models(db)
-            model = self._serving.options.get("model")
-            try:
-                choose_model(db, None, model if isinstance(model, str) else None)
-            except EngineError as error:
-                return error.message
-        return ""
 
 
 def _refuse_more_folders(folders: Sequence[str] | None) -> None:

@@ -15,7 +15,9 @@ from engine.errors import EngineError
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-_CODES = {400: -32602, 401: -32000, 404: -32002, 413: -32602, 415: -32602}
+AUTH_REQUIRED = -32000
+"""The code of an error for a client without a model."""
+_CODES = {400: -32602, 401: AUTH_REQUIRED, 404: -32002, 413: -32602, 415: -32602}
 """JSON-RPC codes by status: invalid params, authentication required, resource not found; any other is an internal error."""
 _INTERNAL = -32603
 

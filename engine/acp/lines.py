@@ -22,7 +22,7 @@ MOST_BYTES = 10_000_000
 """A longer line is passed over."""
 MOST_AT_ONCE = 256
 """Requests of the client that may be open at a time."""
-_AHEAD = 64
+_AHEAD = 4
 """Lines that are read ahead of what is done."""
 _PIECE = 65_536
 _TICK_S = 0.5
@@ -46,17 +46,26 @@ class Lines:
         self._open: set[str | int] = set()
         self.ended = threading.Event()
         """Set when nothing can be said to the client any more."""
+        self._unread = 0
         self._answered = asyncio.Event()
         for work in (self._read_lines, self._write_lines):
             threading.Thread(target=work, name=f"engine acp {work.__name__}", daemon=True).start()
 
     async def receive(self) -> dict[str, Any] | None:
         """The next message; None when the client is gone."""
-        while (line := await self._read.get()) is not None:
-            self._ahead.release()
+        while (line := await self._next()) is not None:
             if (message := await self._checked(line)) is not None:
                 return message
         return None
+
+    async def _next(self) -> bytes | object | None:
+        """The next line, when the client has read enough of what it was answered."""
+        while self._unread >= MOST_AT_ONCE and not self.ended.is_set():
+            self._answered.clear()
+            await self._answered.wait()
+        line = await self._read.get()
+        self._ahead.release()
+        return line
 
     async def send(self, message: dict[str, Any]) -> None:
         """Write a message; raises `ConnectionError` where the client is gone."""
@@ -69,7 +78,12 @@ class Lines:
             raise ConnectionError("the client is gone")
         written: asyncio.Future[None] = self._loop.create_future()
         self._written.put(((json.dumps(message, separators=(",", ":")) + "\n").encode(), written))
-        await written
+        self._unread += 1
+        try:
+            await written
+        finally:
+            self._unread -= 1
+            self._answered.set()
 
     async def settle(self) -> None:
         """Wait until all requests are answered, a moment: a client that has said all may still want to read."""
@@ -177,6 +191,7 @@ class Lines:
     def _end(self) -> None:
         self.ended.set()
         with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._answered.set)
             self._loop.call_soon_threadsafe(self._read.put_nowait, None)
 
 

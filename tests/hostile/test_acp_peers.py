@@ -16,6 +16,8 @@ import os
 import signal
 import sqlite3
 import subprocess
+import threading
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -167,13 +169,16 @@ def test_a_flood_of_requests_is_refused_and_a_cancel_comes_through(folder: Path,
         block = [{"type": "text", "text": "Hi " * 1_000}]
         slow = {"text": "Yes.", "delay_s": 60}
         (tmp_path / "s.jsonl").write_text(json.dumps(slow) + "\n")
-        wire.send(*(asked(number, "session/prompt", sessionId=session, prompt=block) for number in range(2_000)))
-        wire.send({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}})
+        flood = [asked(number, "session/prompt", sessionId=session, prompt=block) for number in range(2_000)]
+        cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}}
+        writer = threading.Thread(target=wire.send, args=[*flood, cancel])
+        writer.start()
         ends: dict[Any, Any] = {}
         while len(ends) < 2_000:
             message = wire.read()
             if "method" not in message:
                 ends[message["id"]] = message
+        writer.join()
         kinds = [each.get("result", {}).get("stopReason") or each["error"]["code"] for each in ends.values()]
         assert kinds.count("cancelled") <= 17
         assert kinds.count("cancelled") + kinds.count(-32602) + kinds.count(-32600) == 2_000
@@ -206,6 +211,24 @@ def test_a_client_that_reads_nothing_holds_up_its_run_and_can_hang_up(folder: Pa
     assert rows(folder, "select status from open_prompts")[0][0] in (102, 202) or rows(
         folder, "select count(*) from loop_list where status = 200"
     ) == [(1,)]
+
+
+def test_a_client_that_never_reads_is_not_read_any_more(folder: Path, tmp_path: Path) -> None:
+    with wired(folder, "--model", script(tmp_path / "s.jsonl", [])) as wire:
+        wire.call("hello", "initialize", protocolVersion=1)
+        wait_ms, garbage = 500, b"garbage\n" * 8_192
+        assert wire.process.stdin is not None
+        os.set_blocking(wire.process.stdin.fileno(), False)
+        written, idle = 0, 0
+        while idle < wait_ms and written < 100_000_000:
+            try:
+                written += os.write(wire.process.stdin.fileno(), garbage)
+                idle = 0
+            except BlockingIOError:
+                idle += 10
+                time.sleep(0.01)
+        assert written < 5_000_000
+        assert resident_megabytes(wire.process.pid) < 200
 
 
 def wait_for(happened: Any) -> None:
