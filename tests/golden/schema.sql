@@ -1592,6 +1592,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _picture_stamps (turn_id, stamp)
 -- view _plain_commands (command_id)
 -- view _plan_boxes (run_id, entry_id, path, shown_path, content_id, visibility, turn, since, body, chars, fence, boxes)
+-- view _plan_nodes (run_id, step, node, type, parent)
 -- view _plan_stamps (turn_id, stamp)
 -- view _plan_states (run_id, entry_id, path, shown_path, content_id, visibility, turn, since, body, chars, fence, boxes, total, settled, status, next_line, title)
 -- view _plan_steps (run_id, entry_id, path, line, depth, number, parent, status, text)
