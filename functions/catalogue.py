@@ -98,10 +98,8 @@ class Late:
         except UnicodeError:  # of the values, wherever they stand
             raise
         except _UNFIT as error:
-            said = f"{type(error).__name__}: {error}"[:200]
-            raise ValidationError(
-                f"{self._name}: does not take these values ({said}); see Functions in SPEC"
-            ) from error
+            said = f"cannot use the values that it was given ({str(error)[:200]}); see SPEC.md"
+            raise ValidationError(f"{self._name}() {said}") from error
 
 
 @cache
