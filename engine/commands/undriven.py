@@ -32,10 +32,13 @@ _NAMED = 5
 def undriven(db: Database, run: str | None = None) -> list[Row]:
     """The runs that a resume would go on with, or the one of that name, each with the number of its open `prompts`.
 
-    One whose driver is provably dead is among them, though its lease is still in force.
+    One whose driver is provably dead is among them, though its lease is still in force. In a file of another build there are
+    none: this one may not drive them, nor have its views.
     """
     from engine.driving import identity
 
+    if db.differs:
+        return []
     found = []
     for row in db.rows(_OPEN, {"run": run}):
         holder = identity.read_identity(row["holder"])

@@ -6,6 +6,7 @@ spec: @file_constraints
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,9 @@ def test_doctor_tells_versions_extras_keys_and_what_is_missing(folder: Path) -> 
     assert {"engine", "python", "sqlite", "extra models", "extra local", "local weights", "keys", "git", "bash"} <= set(
         checks
     )
+    extras = {name.removeprefix("extra ") for name in checks if name.startswith("extra ")}
+    declared = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert extras == declared.keys() - {"dev"}
     assert checks["local weights"] == {
         "name": "local weights", "state": "optional", "detail": "not here", "fix": "engine models install local"
     }  # fmt: skip
