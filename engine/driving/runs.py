@@ -275,9 +275,11 @@ def fork(db: Store, parent: str, alias: str | None = None, at: int | None = None
 
 
 def _check_name(run: str | None) -> None:
-    """Raise `ValidationError` (400) for a name that SQLite would cut."""
+    """Raise `ValidationError` (400) for a name that SQLite would cut, and for an empty one, which names no run."""
     if run is not None and "\0" in run:
         raise ValidationError(f"run {run!r}: a name holds no NUL")
+    if run == "":
+        raise ValidationError("the name of the run is empty; give one, or leave it out for a new run")
 
 
 def configure(db: Store, run: str, **values: Any) -> None:

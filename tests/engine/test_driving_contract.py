@@ -92,6 +92,15 @@ def test_a_prompt_that_cannot_be_driven_is_not_stored(db: engine.Database, tmp_p
     assert db.rows("select loop, status from loop_list") == [{"loop": 1, "status": 200}, {"loop": 2, "status": 200}]
 
 
+def test_an_empty_name_names_no_run(db: engine.Database, tmp_path: Path) -> None:
+    """It began a new run, as if none had been named."""
+    model = script(tmp_path, DONE)
+    for give in (db.run, db.start):
+        with pytest.raises(engine.ValidationError, match="the name of the run is empty"):
+            give("Go", run="", model=model)
+    assert db.runs() == []
+
+
 def test_a_prompt_that_is_refused_when_it_is_stored_leaves_no_lease(db: engine.Database, tmp_path: Path) -> None:
     model = script(tmp_path, DONE, DONE)
     assert db.run("Go", run="demo", model=model).status == 200
