@@ -54,6 +54,15 @@ def test_a_readonly_folder_is_not_written_even_with_yolo(folder: Path, tmp_path:
     assert (folder / "src" / "main.py").read_text() == before
 
 
+def test_a_file_that_no_get_finds_is_not_to_be_read_first(folder: Path, tmp_path: Path) -> None:
+    """Of one that a person or git ignores the model was told to read it again, which it cannot."""
+    engine(folder, "files", "ignore", "notes.md")
+    model = script(tmp_path / "s.jsonl", ['<get path="notes.md"/>', '<set path="notes.md">x</set>', *WRITE])
+    assert "404  get notes.md" in engine(folder, "run", "--yolo", "--run", "demo", "--model", model, "Go").stderr
+    told = next(row["body"] for row in json.loads(engine(folder, "log", "--json").stdout) if row["status"] == 409)
+    assert "none of the project's ('engine files add notes.md'): write to another path" in told
+
+
 def test_an_ignored_file_is_not_in_the_manifest(folder: Path, tmp_path: Path) -> None:
     engine(folder, "files", "ignore", "settings.ini")
     engine(folder, "run", "--model", script(tmp_path / "s.jsonl", READ_AND_ANSWER), "Read")
