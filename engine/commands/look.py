@@ -121,6 +121,9 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
             print_json({**about, "prompts": loops, "timeline": turns, "decisions": decisions, "below": below})
             return
         names = dict(database.tuples("select code, name from statuses"))
+        # 202 while the run waits for a decision; a file of another build may lack the view
+        query = "select loop, status from open_prompts where run = ?"
+        stands = {} if database.differs else dict(database.tuples(query, (alias,)))
     print_text(f"{alias}: {about['status']} {names[about['status']]}")
     for key in ("project", "model", "parent", "created_at", "updated_at"):
         if about[key] is not None:
@@ -128,11 +131,9 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
     for loop in loops:
         print_text("")
         reason = f" ({one_line(loop['reason'], 200)})" if loop["reason"] else ""
-        answer = visible((loop["answer"] or "").rstrip())
-        for text in (
-            f"[{loop['mode']}] {one_line(loop['prompt'], 200)}",
-            f"{loop['status']}{reason} {answer or ('' if loop['ended_at'] else names[loop['status']])}".rstrip(),
-        ):
+        status = stands.get(loop["loop"], loop["status"])
+        answer = visible((loop["answer"] or "").rstrip()) or ("" if reason else names[status])
+        for text in (f"[{loop['mode']}] {one_line(loop['prompt'], 200)}", f"{status}{reason} {answer}".rstrip()):
             # indented, so that no line of an answer looks like one of the screen's own
             for line in wrapped(text, line_width(), "", "  "):
                 typer.echo(line.rstrip())
