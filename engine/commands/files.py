@@ -29,8 +29,8 @@ Patterns = Annotated[list[str], typer.Argument(metavar="PATTERN...", help="Paths
 def files(context: typer.Context, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List or choose the files that a run can see.
 
-    A project has the files that git tracks, without git all files that are not hidden. 'add' includes more files,
-    'ignore' excludes files, 'readonly' protects files from changes.
+    A project has the files that git tracks and those that it does not ignore, without git all files that are not hidden.
+    'add' includes more files, 'ignore' excludes files, 'readonly' protects files from changes.
 
     \b
     Examples:
@@ -65,7 +65,7 @@ def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = N
 
 @app.command()
 def add(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
-    """Include files that git does not track.
+    """Include files that git ignores, or that are hidden.
 
     A file that holds keys (.env, *.pem, id_rsa, …) has to be named by its whole path.
 
