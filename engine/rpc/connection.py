@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from websockets.exceptions import ConnectionClosed
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_MOST_WAITING = 1_000
-"""Messages that wait for a client to read them; one that lets more come is disconnected."""
+MOST_WAITING = 32_000_000
+"""Characters that wait for a client to read them; one that lets more wait is disconnected."""
 _TOO_SLOW = 1013
+_TICK_S = 0.05
 _BY_NAME = {method.name: method for method in METHODS}
 _INIT = (
     Param("name", "string", "a name for the project"),
@@ -44,7 +46,8 @@ class Connection:
         self._projects = projects
         self._version = version
         self._project: Project | None = None
-        self._waiting: asyncio.Queue[str] = asyncio.Queue(_MOST_WAITING)
+        self._waiting: asyncio.Queue[str] = asyncio.Queue()
+        self._waiting_chars = 0
         self._own: dict[str, tuple[str, tuple[Param, ...], Callable[[dict[str, Any]], Awaitable[Any]]]] = {
             "ping": ("answers with nothing", (), self._ping),
             "discover": ("what this server can do, as an OpenRPC document", (), self._discover),
@@ -64,7 +67,10 @@ class Connection:
         try:
             async for message in self._socket:
                 if answers := await self._answered(message):
-                    await self._waiting.put(messages.encoded(answers))
+                    self._put(answers)
+                    # whoever asks and does not read is not asked for more
+                    while self._waiting_chars > MOST_WAITING // 2:
+                        await asyncio.sleep(_TICK_S)
         except ConnectionClosed:
             pass
         finally:
@@ -74,10 +80,14 @@ class Connection:
 
     def tell(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification when the client can take it. One that does not read is disconnected: it asks again later."""
-        try:
-            self._waiting.put_nowait(messages.encoded(messages.notification(method, params)))
-        except asyncio.QueueFull:
+        self._put(messages.notification(method, params))
+        if self._waiting_chars > MOST_WAITING:
             self._drop()
+
+    def _put(self, message: dict[str, Any] | list[dict[str, Any]]) -> None:
+        text = messages.encoded(message)
+        self._waiting_chars += len(text)
+        self._waiting.put_nowait(text)
 
     def _drop(self) -> None:
         if self._project is not None:
@@ -85,11 +95,11 @@ class Connection:
         self._closing = asyncio.create_task(self._socket.close(_TOO_SLOW, "does not read what it is told"))
 
     async def _write(self) -> None:
-        try:
+        with suppress(ConnectionClosed):
             while True:
-                await self._socket.send(await self._waiting.get())
-        except ConnectionClosed:
-            pass
+                text = await self._waiting.get()
+                await self._socket.send(text)
+                self._waiting_chars -= len(text)
 
     async def _answered(self, message: str | bytes) -> dict[str, Any] | list[dict[str, Any]] | None:
         """The answer to a message; None where it asks for none."""

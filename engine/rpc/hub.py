@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 _LOOK_S = 0.1
 """How often is looked whether anything has happened in a run that nobody follows."""
 _NEWEST = "select coalesce(max(id), 0) from events"
+GOES_ON = "select 1 from next_steps where run = ? and step not in ('end', 'wait')"
+"""Whether there is something to do in a run. Who has a lease may be dead, which a driver finds out."""
 _STIRRED = """
     select distinct r.alias as run, p.root
     from runs as r
@@ -90,6 +92,8 @@ class Hub:
 
     async def _drive(self, run: str) -> None:
         async with self._turns[run]:  # a decision may come while the driving that asked for it is still ending
+            if not self.db.value(GOES_ON, (run,)):
+                return
             try:
                 await self.db.resume_async(run, on_event=lambda event: self._pass_on(run, event))
             except LeaseHeld:

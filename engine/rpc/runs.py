@@ -8,6 +8,7 @@ from engine.driving import runs
 from engine.errors import ValidationError
 
 from .entries import expect_run
+from .hub import GOES_ON
 from .params import option_values, snake
 from .telling import proposal_of, state_of
 
@@ -104,16 +105,16 @@ async def abort(project: Project, given: dict[str, Any]) -> dict[str, Any]:
 
 
 async def resume(project: Project, given: dict[str, Any]) -> dict[str, Any]:
-    """Drive a run on."""
+    """Drive a run on; one that has nothing to do stays as it is."""
     run = given["run"]
 
-    def look(db: Database) -> int:
+    def look(db: Database) -> dict[str, Any]:
         expect_run(db, run)
-        return int(db.value(_STATUS, (run,)))
+        return {"run": run, "status": db.value(_STATUS, (run,)), "resumed": bool(db.value(GOES_ON, (run,)))}
 
-    status = await project.hub.db.call_async(look)
+    found = await project.hub.db.call_async(look)
     project.hub.drive(run)
-    return {"run": run, "status": status}
+    return found
 
 
 async def fork(project: Project, given: dict[str, Any]) -> dict[str, Any]:

@@ -93,7 +93,11 @@ class Teller:
 
     async def _tell_state(self) -> None:
         self._changed.clear()
-        state = await self._hub.db.call_async(lambda db: state_of(db, self._run))
+        try:
+            state = await self._hub.db.call_async(lambda db: state_of(db, self._run))
+        except asyncio.CancelledError:
+            self._changed.set()  # it was not told
+            raise
         if state is not None:  # else it was purged
             self._hub.tell(self._root, "run/state", state)
 
