@@ -58,6 +58,6 @@ def checked_patterns(root: Path, patterns: Sequence[str], given_root: Path | Non
         path = path_locate(pattern, names) or ""
         if path in ("", ".") or path.startswith("/") or ".." in path.split("/"):
             raise ValidationError(f"pattern {pattern!r}: name files inside the root {str(root)!r}")
-        is_folder = pattern.endswith("/") or (root / path).is_dir()
+        is_folder = pattern.endswith("/") or os.path.isdir(root / path)
         checked.append(f"{path}/**" if is_folder else path)
     return checked

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from websockets.exceptions import ConnectionClosed
@@ -15,6 +13,7 @@ from engine.errors import EngineError, ValidationError
 from . import messages
 from .messages import Request, RpcError
 from .methods import METHODS, NOTIFICATIONS, Method
+from .outbox import Outbox
 from .params import Param, checked
 
 if TYPE_CHECKING:
@@ -22,12 +21,7 @@ if TYPE_CHECKING:
 
     from .projects import Project, Projects
 
-log = logging.getLogger(__name__)
-
-MOST_WAITING = 32_000_000
-"""Characters that wait for a client to read them; one that lets more wait is disconnected."""
 _TOO_SLOW = 1013
-_TICK_S = 0.05
 _BY_NAME = {method.name: method for method in METHODS}
 _INIT = (
     Param("name", "string", "a name for the project"),
@@ -46,8 +40,7 @@ class Connection:
         self._projects = projects
         self._version = version
         self._project: Project | None = None
-        self._waiting: asyncio.Queue[str] = asyncio.Queue()
-        self._waiting_chars = 0
+        self._outbox = Outbox(socket)
         self._own: dict[str, tuple[str, tuple[Param, ...], Callable[[dict[str, Any]], Awaitable[Any]]]] = {
             "ping": ("answers with nothing", (), self._ping),
             "discover": ("what this server can do, as an OpenRPC document", (), self._discover),
@@ -63,14 +56,12 @@ class Connection:
     async def serve(self) -> None:
         """Serve the client until it is gone."""
         self.tell("engine/hello", {"version": self._version, "root": str(self._projects.top)})
-        writing = asyncio.create_task(self._write())
+        writing = asyncio.create_task(self._outbox.write())
         try:
             async for message in self._socket:
                 if answers := await self._answered(message):
-                    self._put(answers)
-                    # whoever asks and does not read is not asked for more
-                    while self._waiting_chars > MOST_WAITING // 2:
-                        await asyncio.sleep(_TICK_S)
+                    self._outbox.put(answers)
+                    await self._outbox.room()
         except ConnectionClosed:
             pass
         finally:
@@ -80,26 +71,12 @@ class Connection:
 
     def tell(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification when the client can take it. One that does not read is disconnected: it asks again later."""
-        self._put(messages.notification(method, params))
-        if self._waiting_chars > MOST_WAITING:
-            self._drop()
-
-    def _put(self, message: dict[str, Any] | list[dict[str, Any]]) -> None:
-        text = messages.encoded(message)
-        self._waiting_chars += len(text)
-        self._waiting.put_nowait(text)
-
-    def _drop(self) -> None:
-        if self._project is not None:
-            self._project.hub.leave(self)
-        self._closing = asyncio.create_task(self._socket.close(_TOO_SLOW, "does not read what it is told"))
-
-    async def _write(self) -> None:
-        with suppress(ConnectionClosed):
-            while True:
-                text = await self._waiting.get()
-                await self._socket.send(text)
-                self._waiting_chars -= len(text)
+        state_of = params["run"] if method == "run/state" else None
+        self._outbox.put(messages.notification(method, params), replaces=state_of)
+        if self._outbox.is_overfull:
+            if self._project is not None:
+                self._project.hub.leave(self)
+            self._closing = asyncio.create_task(self._socket.close(_TOO_SLOW, "does not read what it is told"))
 
     async def _answered(self, message: str | bytes) -> dict[str, Any] | list[dict[str, Any]] | None:
         """The answer to a message; None where it asks for none."""
@@ -124,8 +101,7 @@ class Connection:
         except TypeError as error:  # an argument that the Python API does not take
             answer = messages.failure(messages.error_of(ValidationError(str(error))), request.id)
         except Exception as error:
-            log.exception("%s", request.method)
-            answer = messages.failure(RpcError(messages.INTERNAL, f"{type(error).__name__}: {error}"), request.id)
+            answer = messages.failure(messages.unforeseen(error, request.method[:100]), request.id)
         return None if request.is_told else answer
 
     async def _carried_out(self, request: Request) -> Any:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engine.errors import EngineError, LeaseHeld
 
+from .messages import error_of, unforeseen
 from .telling import Teller
 
 if TYPE_CHECKING:
     from engine.api import Database
     from engine.events import Event
-
-log = logging.getLogger(__name__)
 
 _LOOK_S = 0.1
 """How often is looked whether anything has happened in a run that nobody follows."""
@@ -73,7 +71,7 @@ class Hub:
 
     def tell(self, root: str | None, method: str, params: dict[str, Any]) -> None:
         """Tell all clients of the folder `root`, or of any folder where it is None."""
-        for listener in self._listeners:
+        for listener in [*self._listeners]:  # one that does not read leaves meanwhile
             if root is None or listener.root == root:
                 listener.tell(method, params)
 
@@ -98,15 +96,12 @@ class Hub:
                 await self.db.resume_async(run, on_event=lambda event: self._pass_on(run, event))
             except LeaseHeld:
                 return  # whoever drives it goes on with what is new
-            except EngineError as error:
-                self._failed(run, error.message)
             except Exception as error:
-                log.exception("run %s", run)
-                self._failed(run, f"{type(error).__name__}: {error}")
+                self._failed(run, error)
 
-    def _failed(self, run: str, message: str) -> None:
-        log.warning("run %s: %s", run, message)
-        self.tell(None, "ui/notify", {"run": run, "level": "error", "text": message})
+    def _failed(self, run: str, error: Exception) -> None:
+        told = error_of(error) if isinstance(error, EngineError) else unforeseen(error, f"run {run}")
+        self.tell(None, "ui/notify", {"run": run, "level": "error", "text": told.message})
 
     def _pass_on(self, run: str, event: Event) -> None:
         """Pass on what a driver tells and the file does not, from its thread; of a loop that has ended nobody is told."""
@@ -135,11 +130,8 @@ class Hub:
             async with teller:
                 async for event in self.db.events_async(run, after=teller.last):
                     teller.told(event)
-        except EngineError as error:
-            self._failed(run, error.message)
         except Exception as error:
-            log.exception("run %s", run)
-            self._failed(run, f"{type(error).__name__}: {error}")
+            self._failed(run, error)
         finally:
             del self._following[run]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +92,13 @@ def error_of(error: EngineError) -> RpcError:
     """An error of the engine as a client gets it: malformed arguments are `INVALID_PARAMS`, any other is `REFUSED`."""
     code = INVALID_PARAMS if isinstance(error, ValidationError) else REFUSED
     return RpcError(code, error.message, error.status)
+
+
+def unforeseen(error: Exception, where: str) -> RpcError:
+    """An error that nobody foresaw, in one line; it is logged, with its traceback where ENGINE_DEBUG is set."""
+    line = f"{type(error).__name__}: {error}".partition("\n")[0][:_MOST_CHARS]
+    logging.getLogger(__name__).error("%s: %s", where, line, exc_info=bool(os.environ.get("ENGINE_DEBUG")))
+    return RpcError(INTERNAL, line, 500)
 
 
 def encoded(message: dict[str, Any] | list[dict[str, Any]]) -> str:

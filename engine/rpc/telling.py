@@ -19,6 +19,8 @@ _STATES_APART_S = 0.2
 """At least so long lies between two states of a run: each has the whole history."""
 _WARNINGS = {"sandbox": "warning", "embedder": "warning", "strike": "warning", "context": "info", "cached": "info"}
 """The events that a person is told of in words, by how grave they are."""
+_SAID = ("turn", "type", "action", "target", "status", "outcome", "path")
+"""What a command, an error or the like says of itself; its text is in the state."""
 _PROPOSAL = "select * from open_proposals where run = ? and path = ?"
 
 
@@ -51,34 +53,31 @@ class Teller:
     def told(self, event: Event) -> None:
         """Pass on an event of the run."""
         self.last = max(self.last, event["id"])
-        match event:
-            case {"type": "text"}:
-                self._tell("ui/render", turn=event["turn"], at=event["at"], text=event["text"])
-            case {"type": "output"}:
-                self._tell("ui/render", channel=event["channel"], text=event["text"])
-            case {"type": "retry"}:
-                waits = {"message": event["message"], "failures": event["failures"], "waitS": event["wait_s"]}
-                self._tell("run/progress", status="retrying", **waits)
-            case _:
-                self._stored(event)
-                self._changed.set()
+        if event["type"] == "text":
+            self._tell("ui/render", turn=event["turn"], at=event["at"], text=event["text"])
+        elif event["type"] == "output":
+            self._tell("ui/render", channel=event["channel"], text=event["text"])
+        elif event["type"] == "retry":
+            waits = {"message": event["message"], "failures": event["failures"], "waitS": event["wait_s"]}
+            self._tell("run/progress", status="retrying", **waits)
+        else:
+            self._stored(event)
+            self._changed.set()
 
     def _stored(self, event: Event) -> None:
-        """Pass on an event that changes the state of the run."""
-        match event:
-            case {"type": "turn"}:
-                self._tell("run/progress", status="thinking", turn=event["turn"])
-            case {"type": "proposal"}:
-                self._proposal(event)
-            case {"type": kind} if kind in _WARNINGS:
-                self._tell("ui/notify", level=_WARNINGS[kind], text=str(event.get("body") or kind))
-            case {"type": "loop"}:
-                pass  # the state says it
-            case _:
-                self._tell("run/progress", status="processing", event=_said(event))
+        """Pass on an event that changes the state of the run; of the end of a prompt the state says it."""
+        if event["type"] == "turn":
+            self._tell("run/progress", status="thinking", turn=event["turn"])
+        elif event["type"] == "proposal":
+            self._proposal(event["path"])
+        elif event["type"] in _WARNINGS:
+            self._tell("ui/notify", level=_WARNINGS[event["type"]], text=str(event.get("body") or event["type"]))
+        elif event["type"] != "loop":
+            said = {name: value for name, value in event.items() if name in _SAID}
+            self._tell("run/progress", status="processing", event=said)
 
-    def _proposal(self, event: Event) -> None:
-        found = self._hub.db.row(_PROPOSAL, (self._run, event.get("path")))
+    def _proposal(self, path: str) -> None:
+        found = self._hub.db.row(_PROPOSAL, (self._run, path))
         if found is not None:  # else it was decided by now
             self._tell("run/proposal", **proposal_of(found))
 
@@ -112,9 +111,3 @@ def proposal_of(row: Row) -> dict[str, Any]:
     """A row of `open_proposals` with its JSON as values, without what is null."""
     values = row | {name: json.loads(row[name]) for name in ("instructions", "options") if row[name]}
     return {name: value for name, value in values.items() if value is not None and name != "run"}
-
-
-def _said(event: Event) -> dict[str, Any]:
-    """What a command, an error or the like says of itself."""
-    names = ("turn", "type", "action", "target", "status", "outcome", "path")
-    return {name: event[name] for name in names if event.get(name) is not None}  # type: ignore[literal-required]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,12 +28,24 @@ class Server:
             cwd=folder,
             env=environment(folder.parent, **extra),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
         )
+        self._lines: list[str] = []
+        self._first = threading.Event()
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
+        assert self._first.wait(SECONDS), "it says where it is"
+        self.said = self._lines[0] if self._lines else ""
+
+    def _read(self) -> None:
         assert self.process.stderr is not None, "it is a pipe"
-        self.said = self.process.stderr.readline()
+        with self.process.stderr as said:
+            for line in said:
+                self._lines.append(line)
+                self._first.set()
+        self._first.set()
 
     @property
     def place(self) -> dict[str, Any]:
@@ -49,8 +62,9 @@ class Server:
     def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
         """End it by a signal; its exit code, and what it had to say besides the first line."""
         self.process.send_signal(number)
-        _, said = self.process.communicate(timeout=SECONDS)
-        return self.process.returncode, said
+        code = self.process.wait(SECONDS)
+        self._reading.join(SECONDS)
+        return code, "".join(self._lines[1:])
 
 
 @contextmanager
