@@ -38,6 +38,7 @@ from .commands import (
     policy,
     proposals,
     relations,
+    rpc,
     rules,
     run,
     shell,
@@ -113,6 +114,7 @@ app.add_typer(workflow.app, name="workflow", cls=Listed)
 app.add_typer(relations.app, name="relations", cls=Listed)
 app.command("sql")(sql.sql)
 app.command("shell")(shell.shell)
+app.command("rpc")(rpc.rpc)
 app.add_typer(models.app, name="models", cls=Listed)
 app.add_typer(keys.app, name="keys", cls=Listed)
 app.command("doctor")(doctor.doctor)

@@ -100,8 +100,9 @@ def look_at(path: Path) -> Database:
         raise Conflict(error.message) from error
 
 
-def open_to_write(given: Path | None) -> Database:
-    """The database, created with its folder where there is none; objects in it that the user trusts are allowed.
+def open_to_write(given: Path | None, start: Path | None = None) -> Database:
+    """The database, created with its folder where there is none; objects in it that the user trusts are allowed. It is
+    looked for from the folder `start` on, by default the current one.
 
     At a terminal a person is asked about a file that he does not know and that would act. A command that fails before it has
     changed anything leaves no new file.
@@ -111,9 +112,10 @@ def open_to_write(given: Path | None) -> Database:
 
     from .printing import say, visible
 
-    path = database_to_write(given, Path.cwd())
+    here = start or Path.cwd()
+    path = database_to_write(given, here)
     if given is None:
-        for reason in passed_over(Path.cwd()):
+        for reason in passed_over(here):
             say(f"engine: {visible(reason)}; --db names a file to use", "yellow")
     try:
         database = _open_known(path)
@@ -123,6 +125,15 @@ def open_to_write(given: Path | None) -> Database:
     if waiting := [str(row["name"]) for row in database.rows("select name from unconfirmed_settings")]:
         say(f"engine.toml: not counted until 'engine config --confirm': {visible(', '.join(waiting))}", "yellow")
     return database
+
+
+def open_unasked(given: Path | None, start: Path) -> Database:
+    """The database as `open_to_write` gives it, without a word: raises `PermissionDenied` (403) where that asks a person."""
+    from engine.db.locate import database_to_write
+    from engine.trust.trusted import trusted
+
+    path = database_to_write(given, start)
+    return _open_in_folder(path, trusted(path) or False)
 
 
 def _open_known(path: Path) -> Database:

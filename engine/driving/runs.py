@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from engine.behaviour.joining import expect_threads
 from engine.contract import OnDriver, OnProposal, Options, Proposal, Result, Run, attributes_of, check_options
-from engine.errors import NotFound, ValidationError
+from engine.errors import Conflict, NotFound, ValidationError
 from engine.events import OnEvent
 from engine.functions.counts import counted
 from engine.project.root_names import note_root
@@ -74,6 +74,31 @@ def prompt(
             (alias,),
         )
     return alias, int(loop)
+
+
+def make(db: Store, run: str | None, options: Options) -> str:
+    """Make a run that has no prompt yet, with the options of a run (not those of a prompt); returns its name.
+
+    Raises what `prompt` raises, and `Conflict` (409) for a name that a run has.
+    """
+    check_options(options)
+    _check_name(run)
+    root = options.get("root")
+    if root is not None:
+        from engine.project.workspace import Workspace
+
+        Workspace(Path(root))
+    sync_environment_models(db)
+    model = choose_model(db, None, db.given_models.name(options.get("model")), root)
+    attributes = attributes_of({**options, "model": model})
+    del attributes["mode"]  # a prompt has one
+    with db.transaction():
+        alias = run or new_alias(db, model)
+        if db.value("select 1 from runs where alias = ?", (alias,)):
+            raise Conflict(f"run {alias!r}: is there already; choose another name")
+        db.call_door("verb_set", run=alias, path=f"run://{alias}", attributes=as_json(attributes))
+        note_root(db, alias, root)
+    return alias
 
 
 def joined(text: str, piped: str, path: str | None) -> str:
