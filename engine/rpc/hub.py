@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
-from engine.errors import EngineError, LeaseHeld
+from engine.errors import Conflict, EngineError, LeaseHeld
 
 from .messages import error_of, unforeseen
 from .telling import Teller
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.1
 """How often is looked whether anything has happened in a run that nobody follows."""
+_PATIENCE_S = 2.0
+"""How long is waited for a driver that may be at its end."""
 _NEWEST = "select coalesce(max(id), 0) from events"
 GOES_ON = "select 1 from next_steps where run = ? and step not in ('end', 'wait')"
 """Whether there is something to do in a run. Who has a lease may be dead, which a driver finds out."""
@@ -80,6 +83,19 @@ class Hub:
         task = asyncio.create_task(self._drive(run))
         self._driving.add(task)
         task.add_done_callback(self._driving.discard)
+
+    @asynccontextmanager
+    async def at_rest(self, run: str) -> AsyncIterator[None]:
+        """While it lasts, this server does not drive `run`. Raises `Conflict` (409) where it does, and is not at its end."""
+        turn = self._turns[run]
+        try:
+            await asyncio.wait_for(turn.acquire(), _PATIENCE_S)
+        except TimeoutError:
+            raise Conflict(f"run {run}: this server drives it, and carries out what it asks for") from None
+        try:
+            yield
+        finally:
+            turn.release()
 
     async def close(self) -> None:
         """Stop driving and close the file; runs that were under way can be resumed."""

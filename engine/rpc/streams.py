@@ -38,7 +38,8 @@ async def stream(project: Project, given: dict[str, Any]) -> dict[str, Any]:
                 db.insert("start_effect", effect_id=effect["effect_id"])
             db.insert("append_output", effect_id=effect["effect_id"], channel=given["channel"], text=given["chunk"])
 
-    await project.hub.db.call_async(write)
+    async with project.hub.at_rest(given["run"]):
+        await project.hub.db.call_async(write)
     return {}
 
 
@@ -71,7 +72,8 @@ async def _ended(project: Project, given: dict[str, Any], result: dict[str, Any]
                 db.insert("start_effect", effect_id=effect["effect_id"])
             db.insert("finish_effect", effect_id=effect["effect_id"], **result)
 
-    await project.hub.db.call_async(write)
+    async with project.hub.at_rest(given["run"]):
+        await project.hub.db.call_async(write)
     project.hub.drive(given["run"])
     return {}
 
