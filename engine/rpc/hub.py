@@ -79,8 +79,11 @@ class Hub:
                 listener.tell(method, params)
 
     def drive(self, run: str) -> None:
-        """Drive `run` in the background until it ends or waits; to be called after each prompt and each decision."""
-        task = asyncio.create_task(self._drive(run))
+        """Drive `run`, or the one that waits for it, in the background until it ends or waits; to be called after each
+        prompt and each decision.
+        """
+        driven = self.db.value("select driven from _runs_to_drive where run = ?", (run,)) or run
+        task = asyncio.create_task(self._drive(str(driven)))
         self._driving.add(task)
         task.add_done_callback(self._driving.discard)
 

@@ -91,6 +91,19 @@ def test_a_rejection_with_words_lets_the_model_try_again(client: Client, tmp_pat
     assert client.wait("run/state", run="ended", status=200)["telemetry"]["turns"] == 1
 
 
+def test_a_decision_on_a_run_below_goes_on_with_the_one_above(client: Client, tmp_path: Path) -> None:
+    client.call(
+        "addModel", alias="helper", actual=script(tmp_path, SHELL, '<update status="200">It said hello.</update>')
+    )
+    leader = script(tmp_path, '<subtask model="helper">Say hello</subtask>', '<update status="200">Said.</update>')
+    client.call("act", prompt="Have it said", run="above", model=leader, maxDepth=1, sandbox="off")
+    below = client.wait("run/proposal", action="sh")["run"]
+    assert below != "above"
+    client.call("run/resolve", run=below, resolution={"action": "accept"})
+    assert client.wait("run/state", run="above", status=200)["answer"] == "Said."
+    client.call("removeModel", alias="helper")
+
+
 def test_a_client_may_carry_out_a_command_itself(client: Client, tmp_path: Path) -> None:
     model = script(tmp_path, SHELL, SHELL.replace("hello", "again"), SHELL.replace("hello", "third"), DONE)
     client.call("act", prompt="Make it", run="carried", model=model)
