@@ -94,16 +94,25 @@ class Database(Outputs, Past, WorkflowRuns):
             at               the turn of that run from which it is forked (default: as it is now)
 
         Raises an `EngineError` where the run cannot be started or driven: `NotFound` (404) for an unknown model or folder,
-        `ValidationError` (400) for an empty prompt, `Conflict` (409) while the run is driven or inside a transaction. A loop
-        that fails raises nothing; its status is in the result.
+        `ValidationError` (400) for an empty prompt, `Conflict` (409) while the run is driven or inside a transaction. The
+        prompt is not stored then; `start` puts one in line behind those of a run that is driven. A loop that fails raises
+        nothing; its status is in the result.
         """
         from .driving import runs
         from .effects.kept_output import opened as output_file
 
         self.expect_no_transaction()
         with output_file(self, keep_output, run or options.get("fork"), options.get("root")) as kept:
-            alias, loop = runs.prompt(self, prompt, run, options)
-            runs.drive(self, alias, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver, kept=kept)
+            alias, loop = runs.prompt_and_drive(
+                self,
+                prompt,
+                run,
+                options,
+                on_event=on_event,
+                on_proposal=on_proposal,
+                on_driver=on_driver,
+                kept=kept,
+            )
         return runs.result(self, alias, loop)
 
     async def run_async(

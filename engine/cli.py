@@ -38,6 +38,7 @@ from .commands import (
     policy,
     proposals,
     relations,
+    rpc,
     rules,
     run,
     serve,
@@ -116,6 +117,7 @@ app.command("acp", cls=Quoted)(serve.acp)
 app.command("serve", cls=Quoted)(serve.serve)
 app.command("sql")(sql.sql)
 app.command("shell")(shell.shell)
+app.command("rpc")(rpc.rpc)
 app.add_typer(models.app, name="models", cls=Listed)
 app.add_typer(keys.app, name="keys", cls=Listed)
 app.command("doctor")(doctor.doctor)

@@ -170,7 +170,8 @@ class Proposal(TypedDict):
     diff, `path` is what `resolve` takes. `since` is a time in UTC. `background` is 1 for a command that would run on in the
     background, else 0, and `kept` for one of these that would outlive its task. `tree` names the runs above one that was
     delegated to and itself, from the top down. `instructions` is a JSON array with the paths of the AGENTS.md that hold
-    for the file, the innermost first, else None; `options` one with the answers that a question suggests, else None.
+    for the file or for what a command line names, the innermost first, else None; `options` one with the answers that a
+    question suggests, else None.
     """
 
     run: str

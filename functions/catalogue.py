@@ -11,6 +11,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from engine.errors import ValidationError
+
 from . import Function
 
 _ARGUMENTS = {
@@ -64,8 +66,15 @@ _ARGUMENTS = {
 """The number of arguments of each function, -1 for any number, by module and by its name, which Python and SQL share."""
 
 
+_UNFIT = (TypeError, AttributeError, LookupError, ValueError, RecursionError)
+"""What Python says of a value that is no text, or of JSON that has not the shape that a function takes."""
+
+
 class Late:
-    """A function that is imported when it is first called."""
+    """A function that is imported when it is first called.
+
+    Values that it does not take, which SQL can give to any function, raise `ValidationError` (400).
+    """
 
     __slots__ = ("_found", "_module", "_name")
 
@@ -84,7 +93,13 @@ class Late:
         found = self._found
         if found is None:
             found = self._found = self.function
-        return found(*values)
+        try:
+            return found(*values)
+        except UnicodeError:  # of the values, wherever they stand
+            raise
+        except _UNFIT as error:
+            said = f"cannot use the values that it was given ({str(error)[:200]}); see SPEC.md"
+            raise ValidationError(f"{self._name}() {said}") from error
 
 
 @cache

@@ -137,7 +137,7 @@ def _encode_escapes(escapes: str) -> str:
 def path_slug(text: str | None) -> str | None:
     """A path made of the first 80 characters of `text`, percent-encoded after the cut; '' if nothing is left.
 
-    White space becomes `_`, a comma begins a new segment, empty segments are dropped.
+    White space becomes `_`, a comma begins a new segment, empty segments are dropped. A slug is a name, never a pattern.
     """
     if text is None:
         return None
@@ -148,7 +148,8 @@ def path_slug(text: str | None) -> str | None:
 def _slug(text: str) -> str:
     """`path_slug` of a text that is cut already. It is cached: an action needs that of its target several times."""
     cut = _SPACE.sub("_", text).replace(",", "/")
-    return "/".join(quote(part, safe=_COMPONENT, errors="replace") for part in cut.split("/") if part)
+    slug = "/".join(quote(part, safe=_COMPONENT, errors="replace") for part in cut.split("/") if part)
+    return slug.replace("*", "%2A").replace("!(", "%21(")
 
 
 def path_readable(path: str) -> str:

@@ -20,6 +20,7 @@ import engine
 from engine.cli import app
 from engine.functions.catalogue import Late, own_functions
 from engine.functions.limits import LIMITS
+from engine.rpc.methods import METHODS, NOTIFICATIONS, Method
 from tests.record_guards import RECORD, sql_files
 
 PROMISE = re.compile(r"\bas\n((?:--[^\n]*\n)+)")
@@ -307,6 +308,21 @@ def _options(command: Any) -> str:
 def _option(option: Any) -> str:
     names = " / ".join([*option.opts, *option.secondary_opts])
     return _code(names if option.is_flag else f"{names} {option.metavar}")
+
+
+def rpc_methods() -> str:
+    """The methods of the RPC server with their params, those that may be left out in brackets."""
+    return table("method, what it does, params", ((_code(each.name), each.meaning, _params(each)) for each in METHODS))
+
+
+def _params(method: Method) -> str:
+    named = [param.name if param.required else f"[{param.name}]" for param in method.params]
+    return ", ".join([_code(", ".join(named)), *(["options of a run"] if method.takes_options else [])])
+
+
+def rpc_notifications() -> str:
+    """What the RPC server tells its clients."""
+    return table("notification, what it says", ((_code(name), meaning) for name, meaning in NOTIFICATIONS))
 
 
 def events() -> str:

@@ -18,7 +18,20 @@ from .files import WrittenThread, read_threads, told
 if TYPE_CHECKING:
     from engine.db.database import Row, Store
 
-_FAULTS = "select * from _thread_faults where thread_id = ?"
+_JOINS = "select run from _runs_with_threads where run = ?"
+_FAULTS = """
+    select *
+    from (select * from _thread_faults union all select thread_id, point, ordinal, fault from _unheard_patterns)
+    where thread_id = ?
+"""
+_UNHEARD = """
+    select distinct
+        'thread ' || t.name || ', point ' || u.point || ': its ' || u.part || ' of ' || u.event || ' never happens now'
+        as told
+    from _unheard_patterns as u
+    join threads as t on t.id = u.thread_id and t.removed_at is null
+    order by t.name, u.point, u.ordinal
+"""
 # Before, not after: a plugin's tool begins its work when its command has become 'performing'.
 _BEFORE_A_COMMAND = """
 create temp trigger if not exists commands__offer_to_threads
@@ -47,9 +60,15 @@ def join_threads(db: Store, run: str) -> None:
 
     Raises `ValidationError` (400) for a thread that is no program, and for a setting that names none.
     """
-    for found in db.rows("select run from _runs_with_threads where run = ?", (run,)):
+    for found in db.rows(_JOINS, (run,)):
         db.insert("join_threads", **found)
         hang_in(db)
+
+
+def expect_threads(db: Store, run: str) -> None:
+    """Raise the `ValidationError` (400) that `join_threads` would raise, and join none."""
+    for found in db.rows(_JOINS, (run,)):
+        db.insert("_expect_threads", **found)
 
 
 def hang_in(db: Store) -> None:
@@ -161,14 +180,17 @@ def switch_thread(
 def remove_thread(db: Store, name: str, *, run: str | None = None, root: str | PathLike[str] | None = None) -> Row:
     """Remove a thread that a person added; what it did stays in the events.
 
-    Raises `NotFound` (404), and `Conflict` (409) for one that comes with the engine.
+    Returns its row of `thread_list`, and as `unheard` a line for each thread that waits for an event of it which no other
+    requests. Raises `NotFound` (404), and `Conflict` (409) for one that comes with the engine.
     """
     with db.transaction():
         found = _of(db, name, owner_of(db, run, root), run)
         if found["level"] == "shipped":
             raise Conflict(f"thread {name!r}: comes with the engine; 'engine threads disable {name}' switches it off")
+        before = db.rows(_UNHEARD)
         db.execute("update threads set removed_at = now() where id = ?", (found["thread_id"],))
-    return found
+        unheard = [row["told"] for row in db.rows(_UNHEARD) if row not in before]
+    return {**found, "unheard": unheard}
 
 
 def show_thread(db: Store, name: str) -> list[dict[str, Any]]:

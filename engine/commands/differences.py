@@ -9,6 +9,7 @@ from io import StringIO
 
 import typer
 
+from .drawing import RETURNS, all_return
 from .printing import paint, visible
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
@@ -30,7 +31,10 @@ def difference(before: str, after: str, old: str, new: str) -> list[str]:
 
 
 def print_difference(lines: Iterable[str]) -> None:
-    """Print the lines of a unified diff on stdout."""
+    """Print the lines of a unified diff on stdout; at a terminal carriage returns that all of them have in a line."""
+    lines = list(lines)
+    if sys.stdout.isatty() and all_return(lines[2:]):
+        lines = [*lines[:2], RETURNS, *(line.removesuffix("\r") for line in lines[2:])]
     for number, line in enumerate(lines):
         _print(line, _COLOURS.get(line[:1]) if number > 1 else None)
 

@@ -16,11 +16,14 @@ import typer
 from .exits import FAILED
 from .printing import paint, print_json
 from .shared import DbOption, JsonOption
+from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
     from engine.config.keys import Key
 
 State = Literal["ok", "optional", "missing"]
+_MARGIN = 27
+"""The state and the name of a check stand before its detail."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +50,13 @@ def doctor(as_json: JsonOption = False, db: DbOption = None) -> None:
     if as_json:
         print_json([asdict(check) for check in checks])
     else:
+        width = line_width()
         colours = {"ok": "green", "optional": "yellow", "missing": "red"}
         for check in checks:
+            told = check.detail + (f"; {check.fix}" if check.fix else "")
+            head, *more = wrapped(told, width, " " * _MARGIN, " " * _MARGIN)
             state = paint(f"{check.state:9}", colours[check.state], stream=sys.stdout)
-            typer.echo(f"{state}{check.name:14} {check.detail}" + (f"; {check.fix}" if check.fix else ""))
+            typer.echo("\n".join([f"{state}{check.name:17} {head[_MARGIN:]}", *more]))
     if any(check.state == "missing" for check in checks):
         raise typer.Exit(FAILED)
 
@@ -68,6 +74,10 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _extra("local", "xllamacpp", "xllamacpp", "the local model")
     yield _extra("web", "trafilatura", "trafilatura", "pages of the web and searches")
     yield _extra("pdf", "pypdf", "pypdf", "PDFs of the web")
+    yield _extra("meaning", "wordllama", "wordllama", "finding by meaning")
+    yield _extra("symbols", "tree_sitter_go", "tree-sitter-go", "summaries of sources other than Python")
+    yield _extra("tokenizers", "tokenizers", "tokenizers", "exact counts of tokens")
+    yield _extra("rpc", "websockets", "websockets", "runs for other programs: engine rpc")
     yield _extra("acp", "acp", "agent-client-protocol", "editors, by the Agent Client Protocol")
     yield _weights()
     yield from _keys()

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import deque
-from collections.abc import Callable
-from itertools import zip_longest
+from collections.abc import Callable, Sequence
+from itertools import islice, zip_longest
 
 _UNSEEN = re.compile(
     # soft hyphen, joiners, fillers, directions, invisible operators, variation selectors, tags: what Unicode calls
@@ -51,6 +51,10 @@ _ALIKE = {
 """Scripts with letters that look like those of another, by the first word of their characters' names."""
 
 
+RETURNS = "\\ All lines end in a carriage return and a line feed"
+"""Stands in a diff in place of the carriage returns."""
+
+
 def drawn(text: str) -> str:
     """`text` as a person may read it: what would not be seen as itself is an escape; line feeds and tabs stay."""
     return _TOKEN.sub(_draw, text)
@@ -62,11 +66,17 @@ def drawn_json(text: str) -> str:
 
 
 def drawn_diff(text: str) -> list[str]:
-    """The lines of a diff. Blanks at the end of a changed line are escapes, and tabs where only blanks differ."""
+    """The lines of a diff. Blanks at the end of a changed line are escapes, and tabs where only blanks differ.
+
+    Where all lines end in a carriage return, as in files of Windows, a line says so in place of an escape in each.
+    """
     lines = deque(text.split("\n"))
     shown = []
     if lines[0].startswith("--- ") and len(lines) > 1 and lines[1].startswith("+++ "):
         shown = [drawn(lines.popleft()), drawn(lines.popleft())]
+    if all_return(lines):
+        lines = deque(line.removesuffix("\r") for line in lines)
+        shown.append(RETURNS)
     while lines:
         removed = _taken(lines, "-")
         added = _taken(lines, "+")
@@ -79,6 +89,16 @@ def drawn_diff(text: str) -> list[str]:
         shown += [_changed(old, tabs) for (old, _), tabs in zip(pairs, blanks, strict=True) if old is not None]
         shown += [_changed(new, tabs) for (_, new), tabs in zip(pairs, blanks, strict=True) if new is not None]
     return shown
+
+
+def all_return(lines: Sequence[str]) -> bool:
+    """Whether all lines of a diff that are of its texts end in a carriage return, one without a line feed excepted."""
+    texts = [
+        line
+        for line, behind in zip_longest(lines, islice(lines, 1, None), fillvalue="")
+        if line[:1] in ("+", "-", " ") and not behind.startswith("\\")
+    ]
+    return bool(texts) and all(line.endswith("\r") for line in texts)
 
 
 def scripts_mixed(text: str) -> str | None:
@@ -157,4 +177,4 @@ def _changed(line: str, tabs: bool) -> str:
     return line[0] + (shown.replace("\t", _escape("\t")) if tabs else shown) + end
 
 
-__all__ = ["drawn", "drawn_diff", "drawn_json", "scripts_mixed"]
+__all__ = ["RETURNS", "all_return", "drawn", "drawn_diff", "drawn_json", "scripts_mixed"]

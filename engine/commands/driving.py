@@ -184,7 +184,9 @@ def _say_how_to_go_on(db: Database, run: str, given: Path | None) -> None:
         "ask": "; the answer had not arrived, so the model is asked again",
         "wait": "; its question is still open",
     }
-    say(f"interrupted; 'engine resume{db_flag(given)} {run}' goes on{begins.get(step, '')}", "yellow")
+    behind = db.value(_LEFT, (run,))
+    line = f"; {counted(behind, 'prompt is', 'prompts are')} in line behind it" if behind else ""
+    say(f"interrupted; 'engine resume{db_flag(given)} {run}' goes on{begins.get(step, '')}{line}", "yellow")
 
 
 def say_how_to_resolve(db: Database, run: str, given: Path | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +12,6 @@ from .printing import print_json, print_table, say
 from .shared import DbOption, JsonOption, is_alone, open_to_read, open_to_write
 
 if TYPE_CHECKING:
-    from engine.api import Database
     from engine.db.database import Row
 
 app = typer.Typer(rich_markup_mode=None)
@@ -29,8 +27,8 @@ Patterns = Annotated[list[str], typer.Argument(metavar="PATTERN...", help="Paths
 def files(context: typer.Context, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List or choose the files that a run can see.
 
-    A project has the files that git tracks, without git all files that are not hidden. 'add' includes more files,
-    'ignore' excludes files, 'readonly' protects files from changes.
+    A project has the files that git tracks and those that it does not ignore, without git all files that are not hidden.
+    'add' includes more files, 'ignore' excludes files, 'readonly' protects files from changes.
 
     \b
     Examples:
@@ -65,7 +63,7 @@ def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = N
 
 @app.command()
 def add(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
-    """Include files that git does not track.
+    """Include files that git ignores, or that are hidden.
 
     A file that holds keys (.env, *.pem, id_rsa, …) has to be named by its whole path.
 
@@ -109,32 +107,21 @@ def rm(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None
       engine files rm 'data/**'
     """
     from engine.db.locate import database_to_read
-    from engine.errors import NotFound
+    from engine.project.constraints import checked_patterns, release
 
     place = _root(root)
-    with open_to_write(database_to_read(db, Path.cwd())) as database, database.transaction():
-        for pattern in _checked(place, root, patterns):
-            found = database.value(
-                "delete from file_constraints where pattern = ? "
-                "and project_id = (select id from projects where root = ?) returning id",
-                (pattern, str(place)),
-            )
-            if found is None:
-                raise NotFound(f"pattern {pattern!r}: there is none for {str(place)!r}; 'engine files' lists them")
+    with open_to_write(database_to_read(db, Path.cwd())) as database:
+        release(database, place, checked_patterns(place, patterns, root))
     say(f"removed: {', '.join(patterns)}")
 
 
 def _constrain(patterns: Sequence[str], rule: str, root: Path | None, db: Path | None) -> None:
+    from engine.project.constraints import checked_patterns, constrain
+
     place = _root(root)
-    checked = _checked(place, root, patterns)
-    with open_to_write(db) as database, database.transaction():
-        project = _project(database, place)
-        for pattern in checked:
-            database.execute(
-                "insert into file_constraints (project_id, pattern, rule, created_at) values (?, ?, ?, now()) "
-                "on conflict (project_id, pattern) do update set rule = excluded.rule",
-                (project, pattern, rule),
-            )
+    checked = checked_patterns(place, patterns, root)
+    with open_to_write(db) as database:
+        constrain(database, place, checked, rule)
     say(f"{rule}: {', '.join(checked)}")
 
 
@@ -142,34 +129,6 @@ def _root(given: Path | None) -> Path:
     from engine.project.workspace import Workspace
 
     return Workspace(given or Path.cwd()).root
-
-
-def _checked(root: Path, given: Path | None, patterns: Sequence[str]) -> list[str]:
-    """The patterns to store, relative to the root: of a folder, all files in it.
-
-    `given` is the root as it was typed. Raises `ValidationError` (400) for a path outside of the root.
-    """
-    from engine.errors import ValidationError
-    from engine.functions.paths import path_locate
-    from engine.project.root_names import root_names
-
-    names = root_names(str(root), [os.path.abspath(given or "."), os.environ.get("PWD", "")])
-    checked = []
-    for pattern in patterns:
-        path = path_locate(pattern, names) or ""
-        if path in ("", ".") or path.startswith("/") or ".." in path.split("/"):
-            raise ValidationError(f"pattern {pattern!r}: name files inside the root {str(root)!r}")
-        is_folder = pattern.endswith("/") or (root / path).is_dir()
-        checked.append(f"{path}/**" if is_folder else path)
-    return checked
-
-
-def _project(db: Database, root: Path) -> int:
-    db.execute(
-        "insert into projects (name, root, created_at) values (:root, :root, now()) on conflict do nothing",
-        {"root": str(root)},
-    )
-    return int(db.value("select id from projects where root = ?", (str(root),)))
 
 
 def _known(root: Path | None, db: Path | None) -> tuple[Path, list[Row], Path | None, bool]:

@@ -102,7 +102,7 @@ def _known(database: Database, text: str, alias: str | None, limit: int) -> list
     if embedder() is None:
         say(f"found by words alone; {missing()}")
     run = database.value("select id from runs where alias = ?", (alias,))
-    kinds = ("entry",) if run else ("tool", "skill", "rule", "entry")
+    kinds = ("skill", "entry") if run else ("tool", "skill", "rule", "entry")
     found, failure = discover_or_words(database, text, kinds=kinds, run_id=run, limit=min(limit, 20), progress=_told)
     if failure:
         say(f"found by words alone; {one_line(failure, 300)}")
@@ -112,11 +112,15 @@ def _known(database: Database, text: str, alias: str | None, limit: int) -> list
             "turn": None,
             "at": None,
             "kind": row["kind"],
-            "path": row["name"] if row["line"] == 1 else f"{row['name']}:{row['line']}",
+            "path": _path(row) if row["line"] == 1 else f"{_path(row)}:{row['line']}",
             "snippet": " ".join(row["beginning"].split())[: _BEFORE + _AROUND],
         }
         for row in found
     ]
+
+
+def _path(found: dict[str, Any]) -> str:
+    return f"skill://{found['name']}" if found["kind"] == "skill" else str(found["name"])
 
 
 def _told(done: int, total: int) -> None:

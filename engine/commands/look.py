@@ -12,6 +12,7 @@ from .completing import complete_turn
 from .printing import cost_cell, costs, dollars, one_line, print_json, print_table, print_text, say, visible
 from .shared import DbOption, JsonOption, RunArgument, db_flag, open_to_read, run_or_latest
 from .story import print_story, story
+from .undriven import say_undriven, undriven
 from .wrapping import line_width, wrapped
 
 # The columns of the table of turns under short names; in tokens, US dollars and milliseconds.
@@ -72,7 +73,8 @@ _COSTS = """
 def runs(as_json: JsonOption = False, db: DbOption = None) -> None:
     """List the runs of the database, the latest first.
 
-    Those that a run delegated to stand below it; tree_cost is the cost with these. Times are UTC.
+    Those that a run delegated to stand below it; tree_cost is the cost with these. Times are UTC. Of one that nobody drives
+    though it has not ended, a line says how to go on; in JSON it is resumable.
 
     \b
     Examples:
@@ -81,8 +83,10 @@ def runs(as_json: JsonOption = False, db: DbOption = None) -> None:
     """
     with open_to_read(db) as database:
         rows = database.rows(_RUNS)
+        left = undriven(database)
         if as_json:
-            print_json(rows)
+            names = {row["run"] for row in left}
+            print_json([{**row, "resumable": row["run"] in names} for row in rows])
             return
         for row in rows:
             row["run"] = "> " * row["depth"] + row["run"]
@@ -91,6 +95,7 @@ def runs(as_json: JsonOption = False, db: DbOption = None) -> None:
         tree = ("tree_cost",) if any(row["depth"] for row in rows) else ()
         columns = ("run", "status", "loops", "turns", "cost", *tree, "updated_at", "answer")
         print_table(rows, columns, "no runs yet; 'engine run PROMPT' starts one")
+        say_undriven(left, db)
 
 
 def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
@@ -110,22 +115,25 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         turns = database.rows("select * from turn_timeline where run = ? order by turn", (alias,))
         below = database.rows(_BELOW, (alias,))
         decisions = database.rows("select * from decisions where run = ? order by decided, proposal_id", (alias,))
+        left = undriven(database, alias)
         if as_json:
+            about["resumable"] = bool(left)
             print_json({**about, "prompts": loops, "timeline": turns, "decisions": decisions, "below": below})
             return
-        name = database.value("select name from statuses where code = ?", (about["status"],))
-    print_text(f"{alias}: {about['status']} {name}")
+        names = dict(database.tuples("select code, name from statuses"))
+        # 202 while the run waits for a decision; a file of another build may lack the view
+        query = "select loop, status from open_prompts where run = ?"
+        stands = {} if database.differs else dict(database.tuples(query, (alias,)))
+    print_text(f"{alias}: {about['status']} {names[about['status']]}")
     for key in ("project", "model", "parent", "created_at", "updated_at"):
         if about[key] is not None:
             print_text(f"  {key.removesuffix('_at'):8} {one_line(about[key], 1_000)}")
     for loop in loops:
         print_text("")
         reason = f" ({one_line(loop['reason'], 200)})" if loop["reason"] else ""
-        answer = visible((loop["answer"] or "").rstrip())
-        for text in (
-            f"[{loop['mode']}] {one_line(loop['prompt'], 200)}",
-            f"{loop['status']}{reason} {answer}".rstrip(),
-        ):
+        status = stands.get(loop["loop"], loop["status"])
+        answer = visible((loop["answer"] or "").rstrip()) or ("" if reason else names[status])
+        for text in (f"[{loop['mode']}] {one_line(loop['prompt'], 200)}", f"{status}{reason} {answer}".rstrip()):
             # indented, so that no line of an answer looks like one of the screen's own
             for line in wrapped(text, line_width(), "", "  "):
                 typer.echo(line.rstrip())
@@ -149,6 +157,7 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         print_text("")
         shown = [{**row, "decided": row["decided"].removeprefix(day)} for row in decisions]
         print_table(shown, ("decided", "turn", "decision", "decided_by", "kind", "target"), "")
+    say_undriven(left, db)
 
 
 def log(
@@ -187,8 +196,10 @@ def log(
             return
         rows = story(database, alias, turn, full=full)
         about = database.row(_COSTS, (alias,)) if turn is None else None
+        left = undriven(database, alias) if turn is None else []
     if not rows:
         say(f"{alias}: nothing was logged")
     print_story(rows, alias, db_flag(db), full=full)
     if about:
         print_text(f"cost: {costs(about['cost'], about['tree_cost'])}")
+    say_undriven(left, db)

@@ -52,7 +52,9 @@ def found(db: Database, run: str, path: str) -> tuple[bool, list[Row]]:
         raise ValidationError(wrong)
     rows = db.rows(_MATCHED, named) if is_glob else exact
     if not rows:
-        names = db.tuples("select path from known_entries where run = ? order by turn desc limit ?", (run, _MOST_NEAR))
+        recent = "select path from known_entries where run = ? and not ? order by turn desc limit ?"
+        # to a glob no path is near
+        names = db.tuples(recent, (run, is_glob, _MOST_NEAR))
         hint = nearest(
             path, (name for (name,) in names), f"'engine get {run} \"**\"' lists files, 'engine context' more"
         )

@@ -123,6 +123,7 @@ def add(
     """
     from engine.driving.model_choice import full_name
     from engine.errors import NotFound, ValidationError
+    from engine.models.aliases import add_alias
 
     if not alias.strip():
         raise ValidationError("an alias is a word, not nothing")
@@ -135,13 +136,15 @@ def add(
     if hint and hint.startswith("model "):
         raise NotFound(hint)
     with open_to_write(db) as database:
-        database.execute(
-            "insert into models (alias, actual, context_length, max_output, tool_calling, profile, images, created_at) "
-            "values (?, ?, ?, ?, ?, ?, ?, now()) "
-            "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
-            "max_output = excluded.max_output, tool_calling = excluded.tool_calling, profile = excluded.profile, "
-            "images = excluded.images, origin = excluded.origin",
-            (alias, name, context, max_output, "native" if native else "xml", profile, images),
+        add_alias(
+            database,
+            alias,
+            name,
+            context=context,
+            max_output=max_output,
+            native=native,
+            profile=profile,
+            images=images,
         )
     say(f"{alias}: {name}" + (f", {context} tokens, {profile} packets" if name.startswith("gguf:") else ""))
     if hint:
@@ -159,15 +162,10 @@ def rm(
       engine models rm fast
     """
     from engine.db.locate import database_to_read
-    from engine.errors import Conflict, NotFound
+    from engine.models.aliases import remove_alias
 
     with open_to_write(database_to_read(db, Path.cwd())) as database:
-        origin = database.value("select origin from models where alias = ?", (alias,))
-        if origin is None:
-            raise NotFound(f"model {alias!r}: there is no such alias; 'engine models' lists them")
-        if origin == "built-in":
-            raise Conflict(f"model {alias!r}: is built in and stays")
-        database.execute("delete from models where alias = ?", (alias,))
+        origin = remove_alias(database, alias)
     say(f"removed: {alias}" + ("; unset ENGINE_MODEL_… too, or it comes back" if origin == "environment" else ""))
 
 

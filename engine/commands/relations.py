@@ -56,13 +56,22 @@ def list_(
       engine relations list --roots
       engine relations list --run demo --status pending
     """
+    from engine.errors import ValidationError
+
     view = "root_nodes" if roots else "leaf_nodes" if leaves else "graph_nodes"
     with database_or_fresh(db) as database:
+        statuses = [name for (name,) in database.tuples("select name from node_statuses order by is_settled, name")]
+        if status is not None and status not in statuses:
+            raise ValidationError(f"status {status!r}: there is none of that name; there are {', '.join(statuses)}")
+        scope = _scope(database, run)
         rows = database.rows(
             f"select v.*, r.alias as run from {view} as v left join runs as r on 'run:' || r.id = v.scope "  # noqa: S608 - one of three
             "where (:scope is null or v.scope = :scope) and (:type is null or v.type = :type) "
             "and (:status is null or v.status = :status) order by v.scope, v.node",
-            {"scope": _scope(database, run), "type": kind, "status": status},
+            {"scope": scope, "type": kind, "status": status},
+        )
+        types = database.tuples(
+            "select distinct type from node_counts where ? is null or scope = ? order by type", (scope, scope)
         )
         if leaves and roots:
             ends = {(row["scope"], row["node"]) for row in database.rows("select scope, node from leaf_nodes")}
@@ -72,7 +81,7 @@ def list_(
         return
     for row in rows:
         row["of"] = row["run"] or row["scope"]
-    print_table(rows, ("of", "node", "type", "status", "description"), "no nodes; 'engine relations add' makes one")
+    print_table(rows, ("of", "node", "type", "status", "description"), _none(types, kind))
 
 
 @app.command()
@@ -220,6 +229,15 @@ def import_(
         except EngineError as error:
             raise type(error)(f"{file}: {error.message}") from error
     say(f"imported: {file}")
+
+
+def _none(types: list[tuple[Any, ...]], kind: str | None) -> str:
+    """What is said where no node was found: of a type that there is not, which ones there are."""
+    if not types:
+        return "no nodes; 'engine relations add' makes one"
+    if kind is not None and (kind,) not in types:
+        return f"no nodes of type {one_line(kind, 80)}; there are {', '.join(one_line(name, 80) for (name,) in types)}"
+    return "no such nodes; 'engine relations list' lists all"
 
 
 def _elsewhere(database: Database, node: str, run: str | None) -> str:

@@ -127,6 +127,15 @@ def open_to_write(given: Path | None, start: Path | None = None) -> Database:
     return database
 
 
+def open_unasked(given: Path | None, start: Path) -> Database:
+    """The database as `open_to_write` gives it, without a word: raises `PermissionDenied` (403) where that asks a person."""
+    from engine.db.locate import database_to_write
+    from engine.trust.trusted import trusted
+
+    path = database_to_write(given, start)
+    return _open_in_folder(path, trusted(path) or False)
+
+
 def _open_known(path: Path) -> Database:
     import engine
     from engine.trust.known_files import ForeignFile

@@ -122,8 +122,10 @@ def rm(name: NameArgument, run: RunOption = None, root: RootOption = None, db: D
     from engine.db.locate import database_to_read
 
     with open_to_write(database_to_read(db, Path.cwd())) as database:
-        remove_thread(database, name, run=run, root=root or Path.cwd())
+        removed = remove_thread(database, name, run=run, root=root or Path.cwd())
     say(f"removed: {name}")
+    for line in removed["unheard"]:
+        say(line, "yellow")
 
 
 @app.command()

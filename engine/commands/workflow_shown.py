@@ -58,7 +58,8 @@ def show(workflow: RunOrWorkflow, root: RootOption = None, as_json: JsonOption =
             needed = (
                 "required" if each["required"] else f"default {each['default']!r}" if each["default"] else "optional"
             )
-            print_text(f"  {visible(each['name'])} ({visible(needed)}): {visible(each['description'])}")
+            about = f": {visible(each['description'])}" if each["description"] else ""
+            print_text(f"  {visible(each['name'])} ({visible(needed)}){about}")
     for each in found["steps"]:
         print_text(f"\nstep {each['id']}{': ' + visible(each['title']) if each['title'] else ''}")
         for name in ("needs", "tools"):

@@ -13,8 +13,6 @@ from engine.errors import Conflict, EngineError, ValidationError, error_for
 
 _REFUSAL = re.compile(r"([45]\d\d) (.*)", re.DOTALL)
 """What a guard says that readers without the engine's functions are to understand too: status and message."""
-_NO_TEXT = re.compile(r"'(?:int|float|bytes)' object has no attribute")
-"""What Python says of a value of a statement that a function of the engine takes for a text."""
 _FRAME = "user-defined-scalar-"
 LOOK_SECONDS = 20.0
 """How long a statement on a file that is only read may take: a view in a file from elsewhere may have no end."""
@@ -71,8 +69,6 @@ class ClearErrors:
                 return ValidationError(
                     f"{ascii(error.object)[:80]} is not UTF-8 and cannot be stored; convert it first"
                 )
-            case AttributeError() if _NO_TEXT.match(str(error)):
-                return ValidationError("a number or bytes stand where a text belongs; give a text")
             case TypeError():  # of a bound value, or of a statement that is no text
                 return ValidationError(f"SQLite cannot take that: {error}; it takes text, numbers, bytes and None")
             case UnicodeDecodeError() if function_that_raised(error):  # bytes that SQL joined to a text

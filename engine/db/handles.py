@@ -33,6 +33,8 @@ _AT_ONCE = 4
 """Handles in use, from which on who wants one more waits, as long as handles come back."""
 _PATIENCE_S = 0.5
 """Where none comes back for as long, twice as many are opened."""
+_GLANCE_S = 0.05
+"""Where none has come back since then either and none waits for the file, they wait for each other: this long is enough."""
 
 
 class Handles:
@@ -44,6 +46,8 @@ class Handles:
         self._idle: list[tuple[float, Database]] = []
         self._used = self._returned = 0
         self._at_once = _AT_ONCE
+        # how many had come back when more were last opened; -1: none were
+        self._returned_at_growth = -1
         self._changed = threading.Condition()
         self._closed = False
         self.lookouts: dict[asyncio.AbstractEventLoop, Lookout] = {}
@@ -134,9 +138,11 @@ class Handles:
         """Wait while many are in use and some come back: a crowd of short calls needs few handles."""
         while not self._idle and not self._closed and self._used >= self._at_once:
             before = self._returned, self._at_once
-            self._changed.wait(_PATIENCE_S)
+            wait_for_each_other = self._returned == self._returned_at_growth and self._db.line.is_free
+            self._changed.wait(_GLANCE_S if wait_for_each_other else _PATIENCE_S)
             if before == (self._returned, self._at_once):
                 self._at_once *= 2
+                self._returned_at_growth = self._returned
                 self._changed.notify_all()
 
     def _count_back(self) -> None:

@@ -35,10 +35,8 @@ class LateCalls:
     """Calls the doors of the engine files of one connection."""
 
     def __init__(self, connection: apsw.Connection | sqlite3.Connection) -> None:
-        # apsw's connection holds the function, and nothing would end the circle; the standard library's allows no weak one
-        self._connection: Callable[[], Any] = (
-            weakref.ref(connection) if isinstance(connection, apsw.Connection) else lambda: connection
-        )
+        # the connection holds the function, and nothing would end the circle
+        self._connection: Callable[[], Any] = _weakly(connection)
         self._insertions: dict[tuple[str, str], tuple[str, int]] = {}
         self._depth = 0
 
@@ -87,6 +85,14 @@ class LateCalls:
         insertion = f"with _ as (select 1) insert into {_quoted(schema)}.{door} values ({values})"  # noqa: S608
         self._insertions[schema, door] = insertion, columns
         return insertion, columns
+
+
+def _weakly(connection: Any) -> Callable[[], Any]:
+    """The connection without keeping it open; the standard library's own class allows that to its subclasses only."""
+    try:
+        return weakref.ref(connection)
+    except TypeError:
+        return lambda: connection
 
 
 def _cursor(connection: Any) -> Any:

@@ -27,6 +27,13 @@ class Line:
         self._place = place
         self._lock = threading.RLock()
 
+    @property
+    def is_free(self) -> bool:
+        """Whether no other thread writes now, or waits for whoever else writes."""
+        if free := self._lock.acquire(blocking=False):
+            self._lock.release()
+        return free
+
     @contextmanager
     def turn(self) -> Iterator[None]:
         """While it is the turn of this thread; raises `Conflict` (409) where another one keeps the file."""

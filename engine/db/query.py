@@ -84,6 +84,8 @@ def answer(
     """
     if len(query) > limits.SQL_TEXT_BYTES:
         raise Overflow(f"the query has more than {limits.SQL_TEXT_BYTES:,} characters; bind long texts as values")
+    if "\0" in query:
+        raise ValidationError("the query holds a NUL; bind texts as values")
     with db.held():
         with db.clear_errors:
             connection = db.onlooker.connection_for(db)

@@ -32,7 +32,8 @@ class Lease:
         self.run = run
         self.token: str = uuid.uuid4().hex
         self.stopped: threading.Event = Flag()
-        self._claimed = False
+        self.taken = False
+        """Whether a claim was made: `release` has something to give back."""
 
     def __enter__(self) -> Lease:
         try:
@@ -48,15 +49,23 @@ class Lease:
         self.release()
 
     def claim(self) -> None:
-        """Claim the lease. `release` follows in any case: an interruption may come when it is claimed already."""
+        """Claim the lease and keep it. `release` follows in any case: an interruption may come when it is claimed."""
+        self.take()
+        self.keep()
+
+    def take(self) -> None:
+        """Claim the lease, perhaps in the transaction of a prompt: one that is rolled back leaves nothing to give back."""
         holder = identity.this_process().to_json()
-        self._claimed = True
+        self.taken = True
         try:
             with self.db.transaction():  # until it is known why a claim was refused, no lease is given back
                 self._insert(holder, self._token_of_the_dead())
         except Conflict:
-            self._claimed = False
+            self.taken = False
             raise
+
+    def keep(self) -> None:
+        """Renew it in the background from now on, when it has been committed."""
         keeper.keep(self)
 
     def _insert(self, holder: str, replaces: str | None) -> None:
@@ -69,7 +78,7 @@ class Lease:
 
     def release(self) -> None:
         """Give the lease back, where it was claimed."""
-        if not self._claimed:
+        if not self.taken:
             return
         try:
             keeper.let_go(self)
@@ -79,7 +88,7 @@ class Lease:
             except KeyboardInterrupt:
                 self._give_back()  # a lease that stays keeps its run from being driven until it expires
                 raise
-        self._claimed = False
+        self.taken = False
 
     def _give_back(self) -> None:
         for tries_left in reversed(range(_RELEASES)):

@@ -116,6 +116,14 @@ class Driver:
         ask = self._ask_person if self._on_proposal else None
         return Children(self._db, self._lease.stopped, self._on_event, ask, self._kept, self._decided_by)
 
+    def claim(self) -> None:
+        """Claim the lease before `drive`, in the transaction of a prompt; `release` follows. Raises `LeaseHeld` (409)."""
+        self._lease.take()
+
+    def release(self) -> None:
+        """Give the lease back; harmless where it was not claimed, or is given back already."""
+        self._lease.release()
+
     def drive(self) -> None:
         """Drive the run until it ends, waits for a person, or is stopped.
 
@@ -140,7 +148,9 @@ class Driver:
         with self._db.driven(), ExitStack() as held:
             held.callback(self._lease.release)
             with self._db.working():
-                self._lease.claim()
+                if not self._lease.taken:
+                    self._lease.take()
+                self._lease.keep()
                 self._take_up()
             try:
                 with suppress(Stopped):

@@ -7,11 +7,13 @@ import math
 import os
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from engine.behaviour.joining import expect_threads
 from engine.contract import OnDriver, OnProposal, Options, Proposal, Result, Run, attributes_of, check_options
-from engine.errors import NotFound, ValidationError
+from engine.errors import Conflict, NotFound, ValidationError
 from engine.events import OnEvent
 from engine.functions.counts import counted
 from engine.project.root_names import note_root
@@ -24,11 +26,20 @@ if TYPE_CHECKING:
     from engine.effects.kept_output import KeptOutput
 
 
-def prompt(db: Store, text: str, run: str | None, options: Options, piped: str = "") -> tuple[str, int]:
+def prompt(
+    db: Store,
+    text: str,
+    run: str | None,
+    options: Options,
+    piped: str = "",
+    *,
+    claim: Callable[[str], None] | None = None,
+) -> tuple[str, int]:
     """Give `text` to a run, a new one where `run` names none, without driving it; returns (run, loop sequence).
 
-    `piped` is a text that the prompt is about: a part of it where it is short, else an entry that it names.
-    Raises `NotFound` (404) for an unknown model or folder, `ValidationError` (400) for an empty prompt.
+    `piped` is a text that the prompt is about: a part of it where it is short, else an entry that it names. `claim` gets the
+    run in the transaction of the prompt: what it raises leaves nothing. Raises `NotFound` (404) for an unknown model or
+    folder, `ValidationError` (400) for an empty prompt and for threads that the run could not join.
     """
     if not text.strip():
         raise ValidationError("the prompt is empty; say what to do")
@@ -55,11 +66,39 @@ def prompt(db: Store, text: str, run: str | None, options: Options, piped: str =
         if path is not None:
             db.insert("verb_set", run=alias, path=path, body=piped)
         note_root(db, alias, root)
+        expect_threads(db, alias)
+        if claim is not None:
+            claim(alias)
         loop = db.value(
             "select max(l.sequence) from loops as l join runs as r on r.id = l.run_id where r.alias = ?",
             (alias,),
         )
     return alias, int(loop)
+
+
+def make(db: Store, run: str | None, options: Options) -> str:
+    """Make a run that has no prompt yet, with the options of a run (not those of a prompt); returns its name.
+
+    Raises what `prompt` raises, and `Conflict` (409) for a name that a run has.
+    """
+    check_options(options)
+    _check_name(run)
+    root = options.get("root")
+    if root is not None:
+        from engine.project.workspace import Workspace
+
+        Workspace(Path(root))
+    sync_environment_models(db)
+    model = choose_model(db, None, db.given_models.name(options.get("model")), root)
+    attributes = attributes_of({**options, "model": model})
+    del attributes["mode"]  # a prompt has one
+    with db.transaction():
+        alias = run or new_alias(db, model)
+        if db.value("select 1 from runs where alias = ?", (alias,)):
+            raise Conflict(f"run {alias!r}: is there already; choose another name")
+        db.call_door("verb_set", run=alias, path=f"run://{alias}", attributes=as_json(attributes))
+        note_root(db, alias, root)
+    return alias
 
 
 def joined(text: str, piped: str, path: str | None) -> str:
@@ -113,6 +152,38 @@ def drive(
     if on_driver:
         on_driver(driver)
     driver.drive()
+
+
+def prompt_and_drive(
+    db: Store,
+    text: str,
+    run: str | None,
+    options: Options,
+    *,
+    on_event: OnEvent | None = None,
+    on_proposal: OnProposal | None = None,
+    on_driver: OnDriver | None = None,
+    kept: KeptOutput | None = None,
+) -> tuple[str, int]:
+    """`prompt`, then `drive`; returns (run, loop sequence). A prompt that cannot be driven is not stored.
+
+    Raises what these do; `LeaseHeld` (409) while another process drives the run.
+    """
+    drivers: list[Driver] = []
+
+    def claim(alias: str) -> None:
+        drivers.append(Driver(db, alias, on_event, on_proposal, kept))
+        drivers[0].claim()
+
+    try:
+        alias, loop = prompt(db, text, run, options, claim=claim)
+        if on_driver:
+            on_driver(drivers[0])
+        drivers[0].drive()
+    finally:
+        for driver in drivers:
+            driver.release()
+    return alias, loop
 
 
 def result(db: Store, run: str, loop: int | None = None) -> Result:
@@ -229,9 +300,11 @@ def fork(db: Store, parent: str, alias: str | None = None, at: int | None = None
 
 
 def _check_name(run: str | None) -> None:
-    """Raise `ValidationError` (400) for a name that SQLite would cut."""
+    """Raise `ValidationError` (400) for a name that SQLite would cut, and for an empty one, which names no run."""
     if run is not None and "\0" in run:
         raise ValidationError(f"run {run!r}: a name holds no NUL")
+    if run == "":
+        raise ValidationError("the name of the run is empty; give one, or leave it out for a new run")
 
 
 def configure(db: Store, run: str, **values: Any) -> None:

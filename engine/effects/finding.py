@@ -24,7 +24,7 @@ def perform(db: Store, effect: Row) -> dict[str, Any]:
     asked = db.row("select * from _find_requests where effect_id = ?", (effect["effect_id"],))
     assert asked is not None, "an effect of this kind has its request"
     found, failure = discover_or_words(
-        db, asked["query"], kinds=("entry",), pattern=asked["pattern"], run_id=asked["run_id"], limit=_MOST
+        db, asked["query"], kinds=("entry", "skill"), pattern=asked["pattern"], run_id=asked["run_id"], limit=_MOST
     )
     lines = db.rows(
         "select l.line from json_each(:found) as j "

@@ -49,7 +49,7 @@ cross join text_vectors as b indexed by idx_text_vectors_bits
     on b.embedder = :embedder and b.digest = t.digest and length(b.bits) = length(:bits)
 where (:kinds is null or t.kind in (select value from json_each(:kinds)))
     and (:scopes is null or t.scope in (select value from json_each(:scopes)))
-    and (:pattern is null or pattern_match(:pattern, t.name))
+    and (:pattern is null or pattern_match(:pattern, case t.kind when 'skill' then 'skill://' || t.name else t.name end))
     and (:run_id is null or exists (
         select 1 from _run_contents as o
         where o.run_id = :run_id and o.entry_id = t.entry_id and o.content_id = t.content_id

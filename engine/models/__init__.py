@@ -79,7 +79,7 @@ def _from_plugin(name: str) -> Model:
             raise NotFound(f"model {name!r}: its provider is missing; write {provider}/{name}")
         known = ", ".join(f"{each}/NAME" for each in PROVIDERS)
         raise NotFound(
-            f"model {name!r}: no such form, and no alias ('engine models' lists those); use scripted:FILE, replay:DB#RUN, "
-            f"local, gguf:FILE, or one of {known}"
+            f"model {name!r}: there is no alias of that name ('engine models' lists them), nor is it a model's: those are "
+            f"scripted:FILE, replay:DB#RUN, local, gguf:FILE, {known}"
         )
     return found

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.behaviour.joining import expect_threads
 from engine.config.places import config_folder
 from engine.contract import Options, attributes_of, check_options
 from engine.driving import runs
@@ -212,6 +213,7 @@ def start(
             ),
         )
         note_root(db, alias, root)
+        expect_threads(db, alias)
     notes = [
         f"{row['name']}: the workflow has no such variable; its steps are told of it all the same"
         for row in db.rows(

@@ -105,6 +105,13 @@ create table if not exists entry_chunks (
 
 create index if not exists idx_entry_chunks_run_id_entry_id on entry_chunks (run_id, entry_id, id);
 
+-- seeds
+
+-- a file that was written again after it was removed went on being missing in files of older builds
+update entries
+set attributes = json_remove(attributes, '$.kind')
+where kind = 'file' and content_id is not null and attributes ->> '$.kind' = 'missing';
+
 -- views
 
 -- Every content with its summary.

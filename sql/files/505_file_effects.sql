@@ -53,7 +53,8 @@ begin
         new.run_id,
         new.path,
         new.content_id,
-        json_patch(coalesce(json_extract(new.detail, '$.attributes'), '{}'), '{"kind":null,"picture":null}'),
+        -- a null takes away what the entry was: no text, or gone
+        json_set(coalesce(json_extract(new.detail, '$.attributes'), '{}'), '$.kind', null, '$.picture', null),
         json_extract(new.detail, '$.visibility'),
         'resolved',
         new.writer,

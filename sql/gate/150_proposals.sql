@@ -44,8 +44,8 @@ create index if not exists idx_proposals_open on proposals (run_id) where state 
 create view open_proposals as
 -- The proposals that wait for a decision: accept or reject them with 'engine resolve', or insert into resolutions.
 -- 'background' is 1 for a command that would run on in the background, 'kept' for one that would outlive its task; 'tree'
--- names the runs down to one that was delegated to; 'instructions' is a JSON array of the AGENTS.md that hold for a file,
--- the innermost first; 'options' is a JSON array of the answers that a question suggests.
+-- names the runs down to one that was delegated to; 'instructions' is a JSON array of the AGENTS.md that hold for a file or
+-- for what a command line names, the innermost first; 'options' is a JSON array of the answers that a question suggests.
 select
     r.alias as run,
     t.sequence as turn,
@@ -60,18 +60,23 @@ select
     (select t.tree from tree_runs as t where t.run_id = p.run_id and t.level > 0 limit 1) as tree,
     p.kind = 'process' and p.detail ->> '$.keep' is not null as kept,
     case
-        when p.kind in ('file_write', 'file_delete')
+        when p.kind in ('file_write', 'file_delete', 'process')
             then (
                 select nullif(json_group_array(i.path), '[]')
                 from (
                     select f.path
                     from _instruction_files as f
                     where f.project_id = r.project_id
-                        and substr(p.target, 1, length(f.folder)) = f.folder
+                        and case
+                            when f.folder = '' then 1
+                            when p.kind = 'process'
+                                then f.folder in (select j.value from json_each(p.detail, '$.folders') as j)
+                            else substr(p.target, 1, length(f.folder)) = f.folder
+                        end
                         and not exists (
                             select 1 from loop_flags as x where x.loop_id = p.loop_id and x.flag = 'no_repo'
                         )
-                    order by length(f.folder) desc
+                    order by length(f.folder) desc, f.folder
                 ) as i
             )
     end as instructions,

@@ -54,7 +54,16 @@ with recursive above (command_id, edit_id, turn_id, loop_id, run_id, made_by) as
     from (
         select command_id
         from proposals
-        where kind in ('file_write', 'file_delete') and state = 'resolved'
+        where kind in ('file_write', 'file_delete')
+            and state = 'resolved'
+            -- a write of what was there is no edit
+            and (
+                kind = 'file_delete'
+                or action in ('undo', 'redo', 'rewind')
+                or detail ->> '$.before' is null
+                or detail ->> '$.executable' is not null
+                or detail ->> '$.diff' is not ''
+            )
         union
         select command_id
         from rewinds

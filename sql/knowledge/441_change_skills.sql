@@ -143,6 +143,10 @@ begin
             when new.body is null then content_id is not new.content_id
             else (select c.body from contents as c where c.id = entries.content_id) is not new.body
         end;
+    -- a search reads the entries anew: no event says that these have changed
+    update _search_clock
+    set at = -1
+    where at <> -1;
     delete from run_views
     where new.body is null
         and new.content_id is null

@@ -122,17 +122,22 @@ begin
                 else excluded.description
             end,
             context = case when new.merges then json_patch(context, excluded.context) else excluded.context end;
-    -- the plans of a run are nodes as well
+    -- the plans of a run and their steps are nodes as well
     insert into nodes (scope, name, type, created_at)
-    select distinct new.scope, p.path, 'plan', now()
+    select distinct new.scope, p.node, p.type, now()
     from json_each(new.nodes, '$.nodes') as n
-    cross join json_each(n.value, '$.parents') as j on j.type = 'text'
-    cross join _run_plans as p on p.run_id = cast(substr(new.scope, 5) as integer) and p.path = j.value
-    where new.scope glob 'run:*'
-        and j.value glob 'plan://*'
-        and not exists (select 1 from nodes as o where o.scope = new.scope and o.name = p.path);
+    cross join json_each(json_insert(
+        case json_type(n.value, '$.parents') when 'array' then n.value -> 'parents' else '[]' end, '$[#]', n.value ->> 'id'
+    )) as j
+    cross join _plan_nodes as p on p.run_id = cast(substr(new.scope, 5) as integer) and p.step = j.value
+    where new.scope glob 'run:*' and j.value glob 'plan://*'
+    on conflict (scope, name) do update set type = excluded.type;
     select fail(
-        404, 'node ' || quote(n.value ->> 'id') || ': there is no node ' || quote(j.value) || ' to be below; add it first'
+        404, 'node ' || quote(n.value ->> 'id') || ': there is no node ' || quote(j.value) || ' to be below; '
+        || case
+            when j.value glob 'plan://*' then 'a run has its plans and their steps, see ''engine plan'''
+            else 'add it first'
+        end
     )
     from json_each(new.nodes, '$.nodes') as n
     cross join json_each(n.value, '$.parents') as j on j.type = 'text'
@@ -170,6 +175,17 @@ begin
     from json_each(new.nodes, '$.nodes') as n
     cross join json_each(n.value, '$.parents') as j on j.type = 'text'
     cross join nodes as c on c.scope = new.scope and c.name = n.value ->> 'id';
+    -- a step is below what its number says
+    insert or ignore into edges (child_id, parent_id)
+    select c.id, o.id
+    from json_each(new.nodes, '$.nodes') as n
+    cross join json_each(json_insert(
+        case json_type(n.value, '$.parents') when 'array' then n.value -> 'parents' else '[]' end, '$[#]', n.value ->> 'id'
+    )) as j
+    cross join _plan_nodes as p on p.run_id = cast(substr(new.scope, 5) as integer) and p.step = j.value
+    cross join nodes as c on c.scope = new.scope and c.name = p.node
+    cross join nodes as o on o.scope = new.scope and o.name = p.parent
+    where new.scope glob 'run:*' and j.value glob 'plan://*';
 end;
 
 create trigger remove_node__remove

@@ -144,6 +144,25 @@ select r.alias as run, s.path as plan, s.line, s.depth, s.number, s.status, s.te
 from runs as r
 cross join _plan_steps as s on s.run_id = r.id;
 
+-- The plans and steps of each run as stored nodes: 'step' is a step or a plan, 'node' each of what it belongs to, itself
+-- included, and 'parent' what that is directly below. A number says its place, so what is stored stays true.
+create view _plan_nodes as
+select
+    s.run_id,
+    s.path || '#' || s.number as step,
+    o.path || '#' || o.number as node,
+    'step' as type,
+    o.path || coalesce('#' || o.parent, '') as parent
+from _plan_steps as s
+cross join _plan_steps as o
+    on o.run_id = s.run_id and o.entry_id = s.entry_id and (o.number = s.number or s.number like o.number || '.%')
+union all
+select s.run_id, s.path || '#' || s.number, s.path, 'plan', null
+from _plan_steps as s
+union all
+select p.run_id, p.path, p.path, 'plan', null
+from _run_plans as p;
+
 -- Each plan with what its steps come to, and what it is about: its first line, where that is no step. Without steps it is
 -- open until it is archived or removed, or followed by another.
 create view _plan_states as
@@ -194,7 +213,8 @@ select
     n.name as node,
     (
         select json_group_array(json_array(
-                o.name, o.type, coalesce(p.status, o.status), coalesce(nullif(p.title, ''), o.description),
+                o.name, o.type,
+                coalesce(p.status, k.value ->> 0, o.status), coalesce(nullif(p.title, ''), k.value ->> 1, o.description),
                 json((
                     select json_group_array(q.name)
                     from edges as e
@@ -216,6 +236,11 @@ select
         cross join nodes as o on o.id = b.id
         left join _plan_states as p
             on o.type = 'plan' and p.run_id = cast(substr(o.scope, 5) as integer) and p.path = o.name
+        cross join json_each(json_array(case when o.type = 'step' then (
+            select json_array(s.status, s.text)
+            from _plan_steps as s
+            where s.run_id = cast(substr(o.scope, 5) as integer) and s.path || '#' || s.number = o.name
+        ) end)) as k
     ) as body
 from nodes as n;
 

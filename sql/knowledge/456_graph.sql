@@ -1,6 +1,7 @@
 -- The graph: the nodes that are stored, and the plans that each run sees with their steps, as one.
 -- A plan is a node of its run under its path, a step one under that path with '#' and its number. They are read from the
--- text, so the graph shows what is there now. A stored node with the path of a plan is that plan: other nodes are below it.
+-- text, so the graph shows what is there now. A stored node with the path of a plan or a step is that one: others are below
+-- it.
 -- spec: @relation_graph @plans
 
 -- views
@@ -11,8 +12,9 @@ select n.scope, n.name as node, n.type, n.status, n.description, n.context
 from nodes as n
 where not (
         n.name glob 'plan://*'
+        and n.scope glob 'run:*'
         and exists (
-            select 1 from _run_plans as p where p.run_id = cast(substr(n.scope, 5) as integer) and p.path = n.name
+            select 1 from _plan_nodes as p where p.run_id = cast(substr(n.scope, 5) as integer) and p.step = n.name
         )
     )
 union all
@@ -30,7 +32,8 @@ select c.scope, c.name as node, p.scope as parent_scope, p.name as parent
 from nodes as c
 cross join edges as e on e.child_id = c.id
 cross join nodes as p on p.id = e.parent_id
-union all
+-- a step that is stored is told once
+union
 select 'run:' || s.run_id, s.path || '#' || s.number, 'run:' || s.run_id, s.path || coalesce('#' || s.parent, '')
 from runs as r
 cross join _plan_steps as s on s.run_id = r.id;
@@ -41,7 +44,7 @@ select p.scope, p.name as node, c.scope as child_scope, c.name as child
 from nodes as p
 cross join edges as e on e.parent_id = p.id
 cross join nodes as c on c.id = e.child_id
-union all
+union
 select 'run:' || s.run_id, s.path || coalesce('#' || s.parent, ''), 'run:' || s.run_id, s.path || '#' || s.number
 from runs as r
 cross join _plan_steps as s on s.run_id = r.id;
@@ -63,17 +66,17 @@ cross join json_each((
     select json_group_array(id) from above
 )) as j
 cross join nodes as a on a.id = j.value
-union all
+union
 -- a step: the steps that it belongs to, its plan, and what that is below
 select 'run:' || s.run_id, s.path || '#' || s.number, 'run:' || s.run_id, o.path || '#' || o.number
 from runs as r
 cross join _plan_steps as s on s.run_id = r.id
 cross join _plan_steps as o on o.run_id = s.run_id and o.entry_id = s.entry_id and s.number like o.number || '.%'
-union all
+union
 select 'run:' || s.run_id, s.path || '#' || s.number, 'run:' || s.run_id, s.path
 from runs as r
 cross join _plan_steps as s on s.run_id = r.id
-union all
+union
 select 'run:' || s.run_id, s.path || '#' || s.number, a.scope, a.name
 from runs as r
 cross join _plan_steps as s on s.run_id = r.id
@@ -98,18 +101,18 @@ select b.scope, b.name as node, d.scope as descendant_scope, d.name as descendan
 from _stored_below as b
 cross join nodes as d on d.id = b.id
 where b.id <> b.top_id
-union all
+union
 -- the steps of the plans that are below it
 select b.scope, b.name, d.scope, s.path || '#' || s.number
 from _stored_below as b
 cross join nodes as d on d.id = b.id and d.name glob 'plan://*' and d.id <> b.top_id
 cross join _plan_steps as s on s.run_id = cast(substr(d.scope, 5) as integer) and s.path = d.name
-union all
+union
 -- those of a plan and of a step
 select 'run:' || s.run_id, s.path, 'run:' || s.run_id, s.path || '#' || s.number
 from runs as r
 cross join _plan_steps as s on s.run_id = r.id
-union all
+union
 select 'run:' || s.run_id, o.path || '#' || o.number, 'run:' || s.run_id, s.path || '#' || s.number
 from runs as r
 cross join _plan_steps as s on s.run_id = r.id

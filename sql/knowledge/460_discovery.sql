@@ -102,18 +102,19 @@ join entries as e on e.id = r.entry_id
 join contents as c on c.id = e.content_id
 group by r.project_id, r.entry_id;
 
--- The entries that can be found: files and other data, the heads of shared ones and what runs have of their own.
+-- The entries that can be found: files, those of skills too, and other data; the heads of shared ones and what runs have of
+-- their own. The text of a skill is among the known texts.
 create view _known_entries as
 select e.id as entry_id, e.content_id, e.scope, e.path
 from entries as e
-join schemes as k on k.name = e.kind and k.model_visible and k.category = 'data' and k.name not in ('skill', 'rule')
-where e.content_id is not null
+join schemes as k on k.name = e.kind and k.model_visible and k.category = 'data' and k.name <> 'rule'
+where e.content_id is not null and (e.kind <> 'skill' or instr(substr(e.path, 9), '/'))
 union
 select e.id, v.content_id, e.scope, e.path
 from run_views as v
 join entries as e on e.id = v.entry_id
-join schemes as k on k.name = e.kind and k.model_visible and k.category = 'data' and k.name not in ('skill', 'rule')
-where v.content_id is not null;
+join schemes as k on k.name = e.kind and k.model_visible and k.category = 'data' and k.name <> 'rule'
+where v.content_id is not null and (e.kind <> 'skill' or instr(substr(e.path, 9), '/'));
 
 -- The content that each run sees of each of its entries.
 create view _run_contents as

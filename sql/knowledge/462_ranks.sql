@@ -101,7 +101,10 @@ begin
             cross join search_texts as t on t.id = s.rowid
             where (new.kinds is null or t.kind in (select value from json_each(new.kinds)))
                 and (new.scopes is null or t.scope in (select value from json_each(new.scopes)))
-                and (new.pattern is null or pattern_match(new.pattern, t.name))
+                and (
+                    new.pattern is null
+                    or pattern_match(new.pattern, case t.kind when 'skill' then 'skill://' || t.name else t.name end)
+                )
                 and (new.run_id is null or exists (
                     select 1 from _run_contents as o
                     where o.run_id = new.run_id and o.entry_id = t.entry_id and o.content_id = t.content_id

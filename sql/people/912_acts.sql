@@ -135,7 +135,7 @@ from (
 join workflows as f on f.id = w.workflow_id
 where w.model glob 'scripted:*' or w.model glob 'replay:*' or w.model glob 'gguf:*'
 union all
-select 7, 'setting', null, 'sets ' || w.name || ' to ' || coalesce(quote(substr(w.value, 1, 100)), 'nothing')
+select 7, 'setting', null, 'sets ' || w.name || ' to ' || coalesce(nullif(quote(substr(w.value, 1, 100)), 'NULL'), 'nothing')
 from (
     select s.name, s.value
     from settings as s
@@ -145,11 +145,19 @@ from (
     -- what comes into force where the layers from outside are read again
     select name, case when origin in ('user', 'project') then "default" else value end
     from _setting_outcomes
+    union
+    select name, value
+    from setting_layers
+    where layer = 'file'
 ) as w
 -- the default of a plugin's setting is what the file says, and counts for nothing here
 left join _setting_defaults as d on d.name = w.name
-where w.value is not d.value
-    and w.name not in (select h.name from _harmless_settings as h)
+where w.name not in (select h.name from _harmless_settings as h)
+    -- what the file says, the default or nothing too, hides what its user says
+    and (
+        w.value is not d.value
+        or exists (select 1 from setting_layers as f where f.layer = 'file' and f.name = w.name and f.value is w.value)
+    )
 union all
 select 8, 'files', null, 'shows its models a file that may hold keys: ' || quote(substr(c.pattern, 1, 100))
 from file_constraints as c

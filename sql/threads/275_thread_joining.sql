@@ -33,13 +33,17 @@ select alias as run
 from runs
 where false;
 
+-- Refuse threads that a run could not join: insert into _expect_threads (run). A prompt is not stored where there are some.
+create view _expect_threads as
+select alias as run
+from runs
+where false;
+
 -- triggers
 
-create trigger join_threads__join
-instead of insert on join_threads
+create trigger _expect_threads__expect
+instead of insert on _expect_threads
 begin
-    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
-    where not exists (select 1 from runs where alias = new.run);
     select fail(
         400,
         'setting threads: there is no thread ' || quote(n.name) || ' that comes with the engine; there are '
@@ -56,6 +60,14 @@ begin
     from threads_in_force as f
     join _thread_faults as x on x.thread_id = f.thread_id
     where f.run = new.run;
+end;
+
+create trigger join_threads__join
+instead of insert on join_threads
+begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
+    insert into _expect_threads (run) values (new.run);
     update thread_states
     set active = thread_id in (select all f.thread_id from threads_in_force as f where f.run = new.run)
     where run_id = (select id from runs where alias = new.run);

@@ -249,12 +249,25 @@ begin
             e.hash,
             json_extract(e.attributes, '$.leads_to') as leads_to,
             b.body as old_body,
-            -- a text file ends in a line feed, unless the one before did not
-            (new.edit ->> '$.body') || case
-                when new.edit ->> '$.body' = '' or substr(new.edit ->> '$.body', -1) = char(10) then ''
-                when coalesce(b.body, '') = '' or substr(b.body, -1) = char(10) then char(10)
-                else ''
-            end as body
+            -- a text file ends in a line feed, unless the one before did not; a model that writes it whole leaves out the
+            -- carriage returns, and those of a file all of whose lines have one stay
+            replace(
+                (new.edit ->> '$.body') || case
+                    when new.edit ->> '$.body' = '' or substr(new.edit ->> '$.body', -1) = char(10) then ''
+                    when coalesce(b.body, '') = '' or substr(b.body, -1) = char(10) then char(10)
+                    else ''
+                end,
+                char(10),
+                case
+                    when new.edit ->> '$.whole'
+                        and c.writer = 'model'
+                        and instr(b.body, char(13, 10))
+                        and not instr(new.edit ->> '$.body', char(13))
+                        and not instr(replace(b.body, char(13, 10), ''), char(10))
+                        then char(13, 10)
+                    else char(10)
+                end
+            ) as body
         from commands as c
         left join entries as e
             on e.id = (select p.entry_id from _run_paths as p where p.run_id = c.run_id and p.path = new.path)

@@ -176,7 +176,17 @@ begin
             json_object(
                 'command', new.body,
                 'background', new.attributes ->> '$.background',
-                'keep', new.attributes ->> '$.keep'
+                'keep', new.attributes ->> '$.keep',
+                -- the folders with instructions that it names: the line is read here, where the functions are
+                'folders', json((
+                    select nullif(json_group_array(distinct i.folder), '[]')
+                    from runs as r
+                    join projects as p on p.id = r.project_id
+                    cross join _instruction_files as i on i.project_id = r.project_id and i.folder <> ''
+                    cross join json_each(shell_paths(new.body, p.root)) as j
+                        on substr(j.value || '/', 1, length(i.folder)) = i.folder
+                    where r.id = new.run_id
+                ))
             )
         )
     );

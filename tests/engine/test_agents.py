@@ -105,6 +105,26 @@ def test_a_decider_is_told_which_hold_for_a_file(db: engine.Database, root: Path
     assert {row["instructions"] for row in db.proposals()} == {None}
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("ls", ["AGENTS.md"]),
+        ("cd web && ./build ../services/billings/x", ["services/AGENTS.md", "web/AGENTS.md", "AGENTS.md"]),
+        ("rm services/billing/invoice.py", ["services/billing/AGENTS.md", "services/AGENTS.md", "AGENTS.md"]),
+    ],
+)
+def test_who_decides_on_a_command_line_is_told_which_hold_for_what_it_names(
+    db: engine.Database, root: Path, line: str, told: list[str]
+) -> None:
+    """None were named, so a person could not see what the project asks for there."""
+    db.run("Do", run="demo", model=script(root.parent, f"<sh>{line}</sh>" + GO_ON, DONE), root=root)
+    (proposal,) = db.proposals()
+    assert json.loads(proposal["instructions"] or "[]") == told
+    assert instruction_lines([proposal]) == [f"instructions: {', '.join(told)}"]
+    db.run("Again", run="blind", model=script(root.parent, f"<sh>{line}</sh>" + GO_ON, DONE), root=root, no_repo=True)
+    assert db.proposals("blind")[0]["instructions"] is None
+
+
 def test_changed_files_are_read_and_deleted_ones_forgotten(db: engine.Database, root: Path) -> None:
     drive(
         db,

@@ -6,6 +6,7 @@ spec: @file_constraints
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,15 @@ def test_a_readonly_folder_is_not_written_even_with_yolo(folder: Path, tmp_path:
     before = (folder / "src" / "main.py").read_text()
     engine(folder, "run", "--yolo", "--model", script(tmp_path / "s.jsonl", WRITE), "Write")
     assert (folder / "src" / "main.py").read_text() == before
+
+
+def test_a_file_that_no_get_finds_is_not_to_be_read_first(folder: Path, tmp_path: Path) -> None:
+    """Of one that a person or git ignores the model was told to read it again, which it cannot."""
+    engine(folder, "files", "ignore", "notes.md")
+    model = script(tmp_path / "s.jsonl", ['<get path="notes.md"/>', '<set path="notes.md">x</set>', *WRITE])
+    assert "404  get notes.md" in engine(folder, "run", "--yolo", "--run", "demo", "--model", model, "Go").stderr
+    told = next(row["body"] for row in json.loads(engine(folder, "log", "--json").stdout) if row["status"] == 409)
+    assert "none of the project's ('engine files add notes.md'): write to another path" in told
 
 
 def test_an_ignored_file_is_not_in_the_manifest(folder: Path, tmp_path: Path) -> None:
@@ -167,6 +177,9 @@ def test_doctor_tells_versions_extras_keys_and_what_is_missing(folder: Path) -> 
     assert {"engine", "python", "sqlite", "extra models", "extra local", "local weights", "keys", "git", "bash"} <= set(
         checks
     )
+    extras = {name.removeprefix("extra ") for name in checks if name.startswith("extra ")}
+    declared = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert extras == declared.keys() - {"dev"}
     assert checks["local weights"] == {
         "name": "local weights", "state": "optional", "detail": "not here", "fix": "engine models install local"
     }  # fmt: skip

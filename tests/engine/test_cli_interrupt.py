@@ -100,6 +100,31 @@ def test_a_signal_leaves_the_prompt_to_be_resumed(
     assert "nothing to resume" in again.stderr
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_prompts_that_nobody_drives_any_more_are_named(
+    folder: Path, tmp_path: Path, start: Started, number: signal.Signals
+) -> None:
+    """They had been told that they come next, and only a resume named them."""
+    process = start("run", "--model", script(tmp_path / "s.jsonl", THINKING), "--run", "demo", "Think")
+    wait_for(folder, "select 1 from turns where phase = 'asking'")
+    assert engine(folder, "run", "--run", "demo", "And this").returncode == 6
+    for look in ("runs", "show", "log"):
+        assert "nobody drives it" not in engine(folder, look).stderr
+    assert json.loads(engine(folder, "runs", "--json").stdout)[0]["resumable"] is False
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=SECONDS)
+    assert "; 1 prompt is in line behind it" in stderr or number == signal.SIGKILL
+    for look in ("runs", "show", "log"):
+        said = "demo: nobody drives it, 2 prompts wait; 'engine resume demo' goes on\n"
+        assert engine(folder, look).stderr == said
+    assert json.loads(engine(folder, "runs", "--json").stdout)[0]["resumable"] is True
+    assert json.loads(engine(folder, "show", "--json").stdout)["resumable"] is True
+    assert "\n100 queued\n" in engine(folder, "show").stdout
+    script(tmp_path / "s.jsonl", ['<update status="200">Resumed.</update>'] * 2)
+    assert engine(folder, "resume", "demo").returncode == 0
+    assert engine(folder, "runs").stderr == ""
+
+
 def test_a_terminal_that_is_closed_stops_the_run(folder: Path, tmp_path: Path, open_terminal: OpenTerminal) -> None:
     """What could not be said any more was an error, by which the run ended instead."""
     terminal = open_terminal("run", "--model", script(tmp_path / "s.jsonl", THINKING), "--run", "demo", "Think")

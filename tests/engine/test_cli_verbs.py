@@ -109,6 +109,7 @@ def test_files_are_written_at_once_whatever_was_on_disk(root: Path) -> None:
 REFUSED = (
     (["get", "nope", "x"], 2, "there is no such run"),
     (["get", "demo", "known://plna"], 2, "did you mean known://plan?"),
+    (["get", "demo", "known://pl*x"], 2, "known://pl*x not found; 'engine get demo \"**\"' lists files"),
     (["get", "demo", "logo.bin"], 1, "is a binary file"),
     (["get", "demo", "../x"], 2, "leaves the project root"),
     (["get", "demo", "/etc/passwd"], 2, "is absolute"),

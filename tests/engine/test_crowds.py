@@ -7,6 +7,7 @@ spec: @async_contract @following @abort @python_contract
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,30 @@ def test_calls_that_wait_for_each_other_get_a_handle_each(monkeypatch: pytest.Mo
 
     with fresh() as db:
         asyncio.run(go(db))
+
+
+def test_calls_that_wait_for_each_other_pay_the_patience_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They paid it for each doubling of the handles. Those that wait for the file get no more handles sooner."""
+    monkeypatch.setattr("engine.db.handles._PATIENCE_S", 600.0)
+
+    async def wait_for_each_other(db: engine.Database) -> None:
+        all_there = threading.Barrier(CROWD)
+        db._handles._returned_at_growth = db._handles._returned  # as after the first doubling
+        await asyncio.gather(*(db.call_async(lambda own: all_there.wait(300)) for _ in range(CROWD)))
+
+    async def wait_for_the_file(db: engine.Database) -> None:
+        db._handles._returned_at_growth = db._handles._returned
+        with db.line.turn():
+            calls = [
+                asyncio.create_task(db.call_async(lambda own: own.start("Go", model="scripted:none"))) for _ in range(9)
+            ]
+            await asyncio.sleep(0.5)
+            assert db._handles._at_once == 4
+        await asyncio.gather(*calls)
+
+    with fresh() as db:
+        asyncio.run(wait_for_each_other(db))
+        asyncio.run(wait_for_the_file(db))
 
 
 def test_who_gave_a_prompt_ends_that_one_wherever_it_stands() -> None:

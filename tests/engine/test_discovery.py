@@ -26,7 +26,8 @@ from engine import plugins
 from engine.errors import EngineError
 from engine.functions.knowledge.listings import find_query, name_words
 from engine.functions.knowledge.vectors import packed, signs, vectors_apart, vectors_cosine
-from engine.knowledge import discovery, embedders
+from engine.knowledge import discovery, embedders, skills
+from engine.knowledge.skill_sources import of_path
 from engine.rules import store
 from engine.rules.found import Domain, Found
 
@@ -268,6 +269,31 @@ def test_a_get_with_like_lists_and_shows_nothing(db: engine.Database, tmp_path: 
     )
 
 
+def test_files_of_skills_are_found(db: engine.Database, tmp_path: Path, letters: _Letters) -> None:
+    """A like on skill://** found none, and a search no file of a skill that was added."""
+    root = project.make(
+        tmp_path / "shop",
+        {
+            ".agents/skills/sign/SKILL.md": project.skill("sign", "Sign it.", "Read details.md."),
+            ".agents/skills/sign/details.md": "The wombat seal.\n",
+        },
+    )
+    project.make(tmp_path / "pack", {"SKILL.md": project.skill("pack", "Pack it.", "x"), "how.md": "The quokka box.\n"})
+    skills.add(db, of_path(tmp_path / "pack"), scope=skills.GLOBAL, by="test")
+    answers = [f'<get path="skill://**" like="{words}"/>{GO_ON}' for words in ("wombat seal", "quokka box", "pack it")]
+    db.run("find", model=script(tmp_path, *answers, DONE), root=root, run="demo")
+    found = [row["message"].splitlines()[1] for row in db.rows("select message from commands where action = 'get'")]
+    assert [line.split(" - ")[0] for line in found] == [
+        "* skill://sign/details.md",
+        "* skill://pack/how.md",
+        "* skill://pack",
+    ]
+    skills.add(db, of_path(tmp_path / "shop/.agents/skills/sign"), scope=skills.GLOBAL, by="test")
+    assert "skill://sign/details.md" in names(db, "wombat", scopes=["global"])
+    db.insert("forget_skill", scope="global", name="pack")
+    assert "skill://pack/how.md" not in names(db, "quokka")
+
+
 def test_the_commands_find_by_meaning(tmp_path: Path) -> None:
     pytest.importorskip("wordllama")
     root = project.make(
@@ -278,6 +304,8 @@ def test_the_commands_find_by_meaning(tmp_path: Path) -> None:
     done = cli(root, "find", "--meaning", "--json", "clients get their cash back")
     assert {(row["kind"], row["path"]) for row in json.loads(done.stdout)} >= {("entry", "docs/refunds.md")}
     assert done.stderr == ""
+    done = cli(root, "find", "--meaning", "--json", "wages")
+    assert {(row["kind"], row["path"]) for row in json.loads(done.stdout)} >= {("skill", "skill://pay-out")}
     found = json.loads(cli(root, "skills", "search", "--json", "salaries of employees").stdout)
     assert [row["name"] for row in found] == ["pay-out"]
 

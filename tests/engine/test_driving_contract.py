@@ -68,6 +68,52 @@ def test_a_run_is_not_driven_inside_a_transaction(db: engine.Database, tmp_path:
     assert db.resume("demo").status in (200, 202)
 
 
+def test_a_prompt_that_cannot_be_driven_is_not_stored(db: engine.Database, tmp_path: Path) -> None:
+    """It stayed in line, and who tried again had it done twice."""
+    model = script(tmp_path, DONE, DONE)
+    db.insert("setting_layers", name="threads", layer="file", value="nope")
+    for give in (db.run, db.start):
+        with pytest.raises(engine.ValidationError, match="there is no thread 'nope'"):
+            give("Go", run="demo", model=model)
+    assert db.runs() == []
+    db.execute("delete from setting_layers where name = 'threads'")
+    assert db.run("Go", run="demo", model=model).status == 200
+    with engine.open(db.path) as other:
+        refused: list[str] = []
+
+        def give_too(event: engine.Event) -> None:
+            if event["type"] == "turn":
+                with pytest.raises(engine.LeaseHeld) as error:
+                    other.run("And this", run="demo")
+                refused.append(error.value.message)
+
+        assert db.run("Go on", run="demo", on_event=give_too).status == 200
+    assert refused == ["run demo: another process drives it; wait for it or stop it"]
+    assert db.rows("select loop, status from loop_list") == [{"loop": 1, "status": 200}, {"loop": 2, "status": 200}]
+
+
+def test_an_empty_name_names_no_run(db: engine.Database, tmp_path: Path) -> None:
+    """It began a new run, as if none had been named."""
+    model = script(tmp_path, DONE)
+    for give in (db.run, db.start):
+        with pytest.raises(engine.ValidationError, match="the name of the run is empty"):
+            give("Go", run="", model=model)
+    assert db.runs() == []
+
+
+def test_a_prompt_that_is_refused_when_it_is_stored_leaves_no_lease(db: engine.Database, tmp_path: Path) -> None:
+    model = script(tmp_path, DONE, DONE)
+    assert db.run("Go", run="demo", model=model).status == 200
+
+    def refuse(driver: object) -> None:
+        raise RuntimeError("the app is not ready")
+
+    with pytest.raises(RuntimeError, match="not ready"):
+        db.run("Go on", run="demo", on_driver=refuse)
+    assert db.value("select count(*) from leases") == 0
+    assert db.resume("demo").status == 200
+
+
 def test_a_proposal_that_another_decision_settled_is_not_asked_about(
     db: engine.Database, tmp_path: Path, workspace_dir: Path
 ) -> None:

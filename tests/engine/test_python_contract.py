@@ -114,7 +114,7 @@ def test_what_keeps_a_run_from_starting_is_raised_and_leaves_nothing(db: engine.
     model = script(tmp_path, DONE)
     with pytest.raises(engine.ValidationError, match="400 the prompt is empty"):
         db.run(" \n", model=model)
-    with pytest.raises(engine.NotFound, match="404 model 'nonsense': no such form"):
+    with pytest.raises(engine.NotFound, match="404 model 'nonsense': there is no alias of that name"):
         db.run("Go", model="nonsense")
     with pytest.raises(engine.NotFound, match="no such folder"):
         db.run("Go", model=model, root=tmp_path / "nowhere")

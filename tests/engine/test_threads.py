@@ -317,6 +317,22 @@ def test_the_command_adds_explains_and_removes(folder: Path) -> None:
         assert error in failed.stderr
 
 
+def test_a_thread_whose_event_another_waits_for_can_be_removed(folder: Path, tmp_path: Path) -> None:
+    """Every later run failed until the one that waits was removed as well."""
+    (tmp_path / "two.toml").write_text(
+        '[[thread]]\nname = "says"\npurpose = "x"\n[[thread.point]]\nrequest = [{ event = "ready" }]\n'
+        '[[thread]]\nname = "hears"\npurpose = "x"\n[[thread.point]]\nwait = [{ event = "ready" }]\n',
+        encoding="utf-8",
+    )
+    with library.open(tmp_path / "t.db") as db:
+        assert add_threads(db, tmp_path / "two.toml", root=str(folder)) == ["says", "hears"]
+        removed = remove_thread(db, "says", root=str(folder))
+        assert removed["unheard"] == ["thread hears, point 1: its wait of ready never happens now"]
+        assert drive(db, folder, DONE).status == 200
+        assert [(row["thread"], row["point"]) for row in explain_threads(db, "demo")["now"]] == [("hears", 1)]
+        assert remove_thread(db, "hears", root=str(folder))["unheard"] == []
+
+
 def test_threads_of_a_relative_root_take_part_in_that_folder(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1440,6 +1440,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _envelope_costs (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, added, chars_per_token)
 -- view _executable_files (scope, path)
 -- view _expect_at_rest (run, lease)
+-- view _expect_threads (run)
 -- view _explain_rules (run_id, project_id, prompt)
 -- view _explained_decisions (explained_id, readable, plain, policy_id, level, name, decision, message, grant_id)
 -- view _explained_programs (explained_id, ordinal, program, arguments, policy_id, level, name, decision, message)
@@ -1591,6 +1592,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _picture_stamps (turn_id, stamp)
 -- view _plain_commands (command_id)
 -- view _plan_boxes (run_id, entry_id, path, shown_path, content_id, visibility, turn, since, body, chars, fence, boxes)
+-- view _plan_nodes (run_id, step, node, type, parent)
 -- view _plan_stamps (turn_id, stamp)
 -- view _plan_states (run_id, entry_id, path, shown_path, content_id, visibility, turn, since, body, chars, fence, boxes, total, settled, status, next_line, title)
 -- view _plan_steps (run_id, entry_id, path, line, depth, number, parent, status, text)
@@ -1748,6 +1750,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _undo_plans (run_id, way, turn, plan)
 -- view _undo_swaps (run_id, way, turn, keeps)
 -- view _unfinished_processes (effect_id, run_id, door, identity, holder, token, kept, is_unheeded)
+-- view _unheard_patterns (thread_id, point, ordinal, part, event, fault)
 -- view _unknown_modes (tool, message)
 -- view _unknown_stamps (turn_id, stamp)
 -- view _unknown_writers (scheme, message)
@@ -1989,6 +1992,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _entry_metadata__keep_keys on _entry_metadata
 -- trigger _entry_metadata__keep_rows on _entry_metadata
 -- trigger _expect_at_rest__expect on _expect_at_rest
+-- trigger _expect_threads__expect on _expect_threads
 -- trigger _explain_rules__explain on _explain_rules
 -- trigger _fail_command__fail on _fail_command
 -- trigger _fill_workflow__fill on _fill_workflow

@@ -123,10 +123,20 @@ def lines(diff: str) -> list[str]:
     return drawn_diff(HEAD + diff)[3:]
 
 
+def test_carriage_returns_of_all_lines_are_told_in_one() -> None:
+    """Each line of a file of Windows ended in an escape. One line that differs has it, and so have all then."""
+    told = "\\ All lines end in a carriage return and a line feed"
+    assert drawn_diff(f"{HEAD} a\r\n-b\r\n+c\r\n")[2:] == [told, "@@ -1,2 +1,2 @@", " a", "-b", "+c", ""]
+    assert drawn_diff(f"{HEAD}-b\r\n+c\n\\ No newline at end of file")[2] == told
+    assert lines("-b\r\n+b") == ["-b\\u{d}", "+b"]
+    assert lines("-b\n+b\r") == ["-b", "+b\\u{d}"]
+    assert lines("-b\r \n+c\r \n") == ["-b\\u{d}\\u{20}", "+c\\u{d}\\u{20}", ""]
+
+
 def test_blanks_at_the_end_of_a_changed_line_are_seen() -> None:
     assert lines("-a\n+a  \n b ") == ["-a", "+a\\u{20}\\u{20}", " b "]
     assert lines("-a\n+a\t") == ["-a", "+a\\u{9}"]
-    assert lines("+a\r") == ["+a\\u{d}"]
+    assert lines("+a\r\n b") == ["+a\\u{d}", " b"]
 
 
 def test_tabs_are_seen_where_only_blanks_change() -> None:

@@ -5,8 +5,12 @@ spec: @embedding
 
 from __future__ import annotations
 
+import gc
 import sqlite3
+import weakref
+from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -39,6 +43,23 @@ def test_a_connection_of_the_standard_library_is_made_able_to_write(tmp_path: Pa
         with pytest.raises(sqlite3.OperationalError):
             connection.execute("update runs set status = 100")
         assert connection.execute("select last_error()").fetchone() == ("409 run demo: cannot go from 202 to 100",)
+
+
+class Own(sqlite3.Connection):
+    """A connection to which a weak reference can be had, which the standard library's own does not allow."""
+
+
+@pytest.mark.parametrize("connect", [apsw.Connection, partial(sqlite3.connect, factory=Own)])
+def test_a_connection_that_is_registered_and_forgotten_is_closed(
+    tmp_path: Path, connect: Callable[[str], apsw.Connection | sqlite3.Connection]
+) -> None:
+    connection = connect(str(file_with_a_run(tmp_path / "t.db")))
+    engine.register(connection)
+    connection.execute(WRITE)
+    forgotten = weakref.ref(connection)
+    del connection
+    gc.collect()
+    assert forgotten() is None
 
 
 def test_a_connection_that_is_not_registered_cannot_write(tmp_path: Path) -> None:

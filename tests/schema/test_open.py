@@ -126,6 +126,20 @@ def test_patterns_that_an_older_build_stored_as_they_were_typed_hold(tmp_path: P
     assert told == [("a", "readonly"), ("b", "readonly"), ("./b", "add")]
 
 
+def test_a_file_that_was_written_again_is_no_longer_missing(tmp_path: Path) -> None:
+    """Older builds went on saying so of its entry: a model could not remove it any more, and was told that it had."""
+    path = tmp_path / "t.db"
+    with engine.open(path) as db:
+        db.insert("verb_set", run="demo", path="run://demo", body="go", attributes='{"model": "m"}')
+        db.insert("report_file", project_id=1, path="a", kind="text", size=3, mtime_ns=1, sha256="h", text="one")
+        db.insert("sync_files", run_id=1)
+        triggers = db.tuples("select name from sqlite_schema where type = 'trigger' and tbl_name = 'entries'")
+    drops = [f"drop trigger {name}" for (name,) in triggers]
+    write_with(path, *drops, """update entries set attributes = '{"kind":"missing","tags":"x"}' where path = 'a'""")
+    with engine.open(path) as db:
+        assert db.value("select attributes from entries where path = 'a'") == '{"tags":"x"}'
+
+
 def test_a_view_that_was_replaced_by_hand_is_rebuilt(tmp_path: Path) -> None:
     path = file_with_a_run(tmp_path / "t.db")
     write_with(path, "drop view run_overview", "create view run_overview as select 1 as run")

@@ -1,0 +1,52 @@
+"""Aliases of models: rows of `models` that a person or an app adds and removes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.errors import Conflict, NotFound, ValidationError
+
+if TYPE_CHECKING:
+    from engine.db.database import Store
+
+
+def add_alias(
+    db: Store,
+    alias: str,
+    actual: str,
+    *,
+    context: int | None = None,
+    max_output: int | None = None,
+    native: bool = False,
+    profile: str = "full",
+    images: bool | None = None,
+) -> None:
+    """Make `alias` mean the model with the name `actual`, as `full_name` gives it, whatever it meant before.
+
+    `context` and `max_output` are tokens, None: as the provider says. Raises `ValidationError` (400) for an empty alias.
+    """
+    if not alias.strip():
+        raise ValidationError("an alias is a word, not nothing")
+    db.execute(
+        "insert into models (alias, actual, context_length, max_output, tool_calling, profile, images, created_at) "
+        "values (?, ?, ?, ?, ?, ?, ?, now()) "
+        "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
+        "max_output = excluded.max_output, tool_calling = excluded.tool_calling, profile = excluded.profile, "
+        "images = excluded.images, origin = excluded.origin",
+        (alias, actual, context, max_output, "native" if native else "xml", profile, images),
+    )
+
+
+def remove_alias(db: Store, alias: str) -> str:
+    """Remove an alias; runs that used it keep their history. Returns its origin: `client` or `environment`.
+
+    Raises `NotFound` (404) for an unknown one, `Conflict` (409) for one that is built in.
+    """
+    with db.transaction():
+        origin = db.value("select origin from models where alias = ?", (alias,))
+        if origin is None:
+            raise NotFound(f"model {alias!r}: there is no such alias; 'engine models' lists them")
+        if origin == "built-in":
+            raise Conflict(f"model {alias!r}: is built in and stays")
+        db.execute("delete from models where alias = ?", (alias,))
+    return str(origin)
