@@ -197,9 +197,9 @@ class Database(Outputs, Past, WorkflowRuns):
         """The events of a run behind the one with the id `after`, and those that come, until all its prompts have ended.
 
         Whoever drives the run, here or in another process, it is followed live; while it waits for a decision this waits
-        too. Events of type delta, output and retry are told to `on_event` only. The `text` of an answer arrives in pieces
-        where the run is driven in this process, else when the answer has been stored. A client that comes back with the id
-        of the last event that it saw misses none. Raises `NotFound` (404) for an unknown run.
+        too. Events of type delta, begin, output and retry are told to `on_event` only. The `text` of an answer arrives in
+        pieces where the run is driven in this process, else when the answer has been stored. A client that comes back with
+        the id of the last event that it saw misses none. Raises `NotFound` (404) for an unknown run.
         """
         from .driving.following import follow
 

@@ -41,6 +41,7 @@ from .commands import (
     rpc,
     rules,
     run,
+    serve,
     shell,
     skills,
     sql,
@@ -112,6 +113,8 @@ app.add_typer(answers.app, name="cache", cls=Listed)
 app.add_typer(rules.app, name="rules", cls=Listed)
 app.add_typer(workflow.app, name="workflow", cls=Listed)
 app.add_typer(relations.app, name="relations", cls=Listed)
+app.command("acp", cls=Quoted)(serve.acp)
+app.command("serve", cls=Quoted)(serve.serve)
 app.command("sql")(sql.sql)
 app.command("shell")(shell.shell)
 app.command("rpc")(rpc.rpc)

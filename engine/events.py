@@ -116,6 +116,17 @@ class ProposalEvent(_OfARun):
     path: str
 
 
+class BeginEvent(_OfARun):
+    """A command begins to work in the world: a process, a page, a function, a file; `path` is its entry."""
+
+    type: Literal["begin"]
+    id: int
+    turn: NotRequired[int]
+    action: str
+    target: NotRequired[str]
+    path: str
+
+
 class OutputEvent(_OfARun):
     """What a process prints; `channel` is 1 (stdout) or 2 (stderr)."""
 
@@ -194,6 +205,7 @@ Event = (
     | ContextEvent
     | StrikeEvent
     | ProposalEvent
+    | BeginEvent
     | OutputEvent
     | RetryEvent
     | SandboxEvent

@@ -1,4 +1,4 @@
-"""Plugins: packages that bring functions, SQL files, templates, model adapters, effect handlers, sandboxes and embedders.
+"""Plugins: packages that bring functions, SQL files, templates, models, effect handlers, sandboxes, embedders and adapters.
 
 A plugin is found by its entry point in the group `engine`, or passed to `manager().register` before a file is opened. It
 implements any of the hooks below. Its SQL files change what runs do, by rows and triggers:
@@ -26,6 +26,7 @@ from .functions import Function
 if TYPE_CHECKING:
     from jinja2 import BaseLoader
 
+    from .adapters import Adapter
     from .knowledge.embedders import Embedder
     from .models.protocol import Model
     from .sandbox import Sandbox
@@ -92,6 +93,11 @@ class Hooks:
         """What makes vectors of texts; the first one that can be used is, before the engine's own."""
         return ()
 
+    @hookspec
+    def engine_adapters(self) -> Mapping[str, Adapter]:
+        """What serves runs by a protocol, by the name that `engine serve --adapter` takes: a function of a `Serving`."""
+        return {}
+
 
 @cache
 def manager() -> pluggy.PluginManager:
@@ -143,3 +149,8 @@ def sandboxes() -> list[Sandbox]:
 def embedders() -> list[Embedder]:
     """The embedders of all plugins."""
     return [embedder for given in manager().hook.engine_embedders() for embedder in given]
+
+
+def adapters() -> dict[str, Adapter]:
+    """The adapters of all plugins, by name."""
+    return {name: adapter for given in manager().hook.engine_adapters() for name, adapter in given.items()}

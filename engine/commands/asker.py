@@ -142,7 +142,7 @@ class Asker:
                     self._grant(proposal["run"], proposal["kind"], None, whole_project=False)
                     return True
                 case "p":
-                    self._grant(proposal["run"], proposal["kind"], _always(proposal), whole_project=True)
+                    self._grant(proposal["run"], proposal["kind"], always_target(proposal), whole_project=True)
                     return True
                 case "v":
                     paged(_whole(proposal))
@@ -219,7 +219,7 @@ def _explain(keys: str, proposals: Sequence[Mapping[str, Any]]) -> None:
     """Say what each key does."""
     kinds = " and ".join(dict.fromkeys(_KINDS.get(each["kind"], each["kind"]) for each in proposals))
     for key in keys:
-        always = one_line(_always(proposals[0]), 60) if key == "p" else ""
+        always = one_line(always_target(proposals[0]), 60) if key == "p" else ""
         say(f"  {key}  {_MEANINGS[key][1].format(kinds=kinds, always=always)}")
 
 
@@ -233,7 +233,7 @@ def _whole(proposal: Mapping[str, Any]) -> list[str]:
     return [visible(proposal["target"] or ""), *coloured(proposal_lines(proposal), proposal["target"]), ""]
 
 
-def _always(proposal: Mapping[str, Any]) -> str:
+def always_target(proposal: Mapping[str, Any]) -> str:
     """What 'always in this project' means for a proposal: this command line, or the files in this folder."""
     if proposal["kind"] == "process":
         return str(proposal["target"])

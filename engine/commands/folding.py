@@ -71,10 +71,10 @@ class Draft:
 
     def lines(self, width: int) -> list[str]:
         """The last lines of prose and answer, in lines of `width` cells."""
-        text = "\n".join(filter(None, (self.prose.strip("\n"), self._answer())))
+        text = "\n".join(filter(None, (self.prose.strip("\n"), self.answer())))
         return wrapped(visible(text[-_LONGEST:]), width, "    ", "    ")[-LAST_LINES:] if text else []
 
-    def _answer(self) -> str:
+    def answer(self) -> str:
         """The body of the update that ends the loop, as far as it is written."""
         self._pieces = ["".join(self._pieces)]
         _, mark, last = self._pieces[0].rpartition("<update")

@@ -329,7 +329,14 @@ class Store:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        new = self.new_file if exception[0] is not None else None
+        if exception[0] is None:
+            self.close()
+        else:
+            self.close_or_remove()
+
+    def close_or_remove(self) -> None:
+        """`close`; a file to which nobody has committed anything since `keep_if_used` is removed."""
+        new = self.new_file
         unused = new is not None and new.is_unused(self.connection)
         self.close()
         if new is not None and unused:

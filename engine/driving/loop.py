@@ -80,6 +80,7 @@ class Driver:
             kept,
             lambda: self.children,
             self._progress.tell,
+            self._progress.began,
         )
         self._model_calls = ModelCalls(db, run, self._lease, self._renderer, self._progress)
         dispatch = Dispatcher(db, run, self._lease).dispatch

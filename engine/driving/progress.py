@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 Told = TypeVar("Told")
 Given = TypeVar("Given")
 
+_BEGUN = """
+    select t.sequence as turn, c.action, coalesce(c.path, c.body) as target, c.log_path as path
+    from effects as f
+    join commands as c on c.id = f.command_id
+    left join turns as t on t.id = c.turn_id
+    where f.id = ?
+"""
+
 
 class Progress:
     """Passes the events of `engine.contract.Event` to `on_event`, and keeps the answer that arrives for who follows the run.
@@ -68,6 +76,12 @@ class Progress:
         if self._on_event is not None:
             prose = self._db.value("select prose from _response_prose where turn_id = ?", (turn_id,))
             self._tell_prose(prose or "")  # a turn that another process has removed has none
+
+    def began(self, effect_id: int) -> None:
+        """Pass on that a command begins to work in the world."""
+        if self._on_event is not None and (row := self._db.row(_BEGUN, (effect_id,))):
+            told = {key: value for key, value in row.items() if value is not None}
+            self._on_event(cast("Event", {"type": "begin", "id": self._last, **told}))
 
     def output(self, channel: int, text: str) -> None:
         """Pass on what a process prints."""

@@ -41,7 +41,7 @@ class Performer:
     is told as interrupted.
 
     `on_output` gets the channel (1 stdout, 2 stderr) and the text of what a process prints, one in the background excepted;
-    `kept` gets every byte.
+    `kept` gets every byte. `on_begin` gets the id of each effect that has been marked as started.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class Performer:
         kept: KeptOutput | None = None,
         children: Callable[[], Children] | None = None,
         tell: Callable[[], None] | None = None,
+        on_begin: Callable[[int], None] | None = None,
     ) -> None:
         self._db = db
         self._token = token
@@ -61,6 +62,7 @@ class Performer:
         self._kept = kept
         self._children = children
         self._tell = tell
+        self._on_begin = on_begin
         self._jobs: Jobs | None = None
         self._functions = Functions(db, stopped)
         self._of_plugins = plugins.effect_handlers()
@@ -258,6 +260,8 @@ class Performer:
     def _mark_started(self, effect_id: int, identity: str | None) -> None:
         """Record the start of an effect; raises `Conflict` (409) while another process drives its run."""
         self._db.insert("start_effect", effect_id=effect_id, identity=identity, lease=self._token)
+        if self._on_begin:
+            self._on_begin(effect_id)
 
     def _append(self, effect_id: int, channel: int, text: str) -> None:
         self._db.insert("append_output", effect_id=effect_id, channel=channel, text=text, lease=self._token)

@@ -16,7 +16,7 @@ from engine_cli import EDIT_AND_RUN, QUESTION, database, engine, on_terminal, sc
 from terminal import OpenTerminal
 
 import engine as library
-from engine.commands.asker import _always as folder_of
+from engine.commands.asker import always_target as folder_of
 from engine.commands.asking import asked_once, user_name
 from engine.commands.exits import INTERRUPTED
 from engine.functions.patterns.kinds import pattern_match

@@ -270,6 +270,7 @@ def test_what_happens_is_told_in_order(db: engine.Database, tmp_path: Path, work
         ("turn", None),
         ("delta", None),
         ("proposal", "sh"),
+        ("begin", "sh"),
         ("output", None),
         ("command", "sh"),
         ("command", "update"),
@@ -282,8 +283,10 @@ def test_what_happens_is_told_in_order(db: engine.Database, tmp_path: Path, work
         ("command", "update"),
         ("loop", None),
     ]
-    assert events[3] == {"type": "output", "id": latest, "channel": 1, "text": "hello\n"}
-    assert events[8]["status"] == 404
+    begun = {key: events[3][key] for key in ("turn", "target", "path")}
+    assert begun == {"turn": 1, "target": "echo hello", "path": "log://turn_1/sh/echo_hello"}
+    assert events[4] == {"type": "output", "id": latest, "channel": 1, "text": "hello\n"}
+    assert events[9]["status"] == 404
 
 
 def test_a_run_that_was_left_in_the_middle_goes_on_where_it_stood(tmp_path: Path) -> None:

@@ -1,0 +1,322 @@
+"""The agent: what it answers to each request of a client. `serving` puts it behind a connection."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from acp import PROTOCOL_VERSION, RequestError, schema
+
+from engine.driving.model_choice import choose_model, sync_environment_models
+from engine.driving.threads import in_thread
+from engine.errors import Conflict, EngineError, NotFound, Overflow
+
+from . import choices, mcp_servers
+from .content import Prompt, read_prompt
+from .failures import request_error, told
+from .prompting import Prompting
+from .replay import past
+from .sessions import MOST_WAITING, Session, Sessions
+from .shown import title
+from .updates import message
+
+if TYPE_CHECKING:
+    from acp import Client
+
+    from engine.adapters import Serving
+
+    from .lines import Lines
+
+_T = TypeVar("_T")
+
+_AUTH_REQUIRED = -32000
+_KEYS = "keys"
+
+
+class EngineAgent:
+    """Serves the sessions of one client."""
+
+    def __init__(self, serving: Serving, lines: Lines) -> None:
+        self._serving = serving
+        self._lines = lines
+        self._sessions = Sessions(serving)
+        self._one_at_a_time = asyncio.Lock()
+        self._client: Client | None = None
+        self._reads_files = False
+
+    def on_connect(self, conn: Client) -> None:
+        """Take the connection."""
+        self._client = conn
+
+    def stop(self) -> None:
+        """Stop what is driven; whatever was not at its end can be resumed."""
+        for session in self._sessions:
+            for prompting in tuple(session.prompts):
+                prompting.stop()
+
+    async def close(self) -> None:
+        """Close the databases."""
+        self.stop()
+        await in_thread(self._sessions.close_all)
+
+    @told
+    async def initialize(
+        self, protocol_version: int, client_capabilities: schema.ClientCapabilities | None = None, **_: Any
+    ) -> schema.InitializeResponse:
+        """Agree on the version, and tell what this agent can do."""
+        files = client_capabilities and client_capabilities.fs
+        self._reads_files = bool(files and files.read_text_file)
+        return schema.InitializeResponse(
+            protocol_version=min(max(protocol_version, 1), PROTOCOL_VERSION),
+            agent_info=schema.Implementation(name="engine", title="engine", version=version("engine")),
+            agent_capabilities=schema.AgentCapabilities(
+                load_session=True,
+                prompt_capabilities=schema.PromptCapabilities(image=False, audio=False, embedded_context=True),
+                mcp_capabilities=mcp_servers.CAPABILITIES,
+                session_capabilities=schema.SessionCapabilities(
+                    list=schema.SessionListCapabilities(),
+                    fork=schema.SessionForkCapabilities(),
+                    resume=schema.SessionResumeCapabilities(),
+                    close=schema.SessionCloseCapabilities(),
+                ),
+            ),
+            auth_methods=await self._methods(),
+        )
+
+    @told
+    async def authenticate(self, method_id: str, **_: Any) -> schema.AuthenticateResponse:
+        """Look whether there is a model by now."""
+        if method_id != _KEYS:
+            raise NotFound(f"method {method_id[:100]!r}: there is none; there is {_KEYS!r}")
+        if missing := await in_thread(self._missing_model):
+            raise RequestError(_AUTH_REQUIRED, missing)
+        return schema.AuthenticateResponse()
+
+    @told
+    async def new_session(
+        self,
+        cwd: str,
+        additional_directories: Sequence[str] | None = None,
+        mcp_servers: Sequence[Any] | None = None,
+        **_: Any,
+    ) -> schema.NewSessionResponse:
+        """Begin a session; its first prompt makes the run."""
+        _refuse_more_folders(additional_directories)
+        try:
+            session = await self._locked(lambda: self._sessions.new(cwd))
+        except NotFound as error:
+            if error.message.startswith("no model"):
+                raise RequestError(_AUTH_REQUIRED, error.message) from error
+            raise
+        modes, options = await self._opened(session, mcp_servers)
+        return schema.NewSessionResponse(session_id=session.run, modes=modes, config_options=options)
+
+    @told
+    async def load_session(
+        self,
+        cwd: str,
+        session_id: str,
+        mcp_servers: Sequence[Any] | None = None,
+        additional_directories: Sequence[str] | None = None,
+        **_: Any,
+    ) -> schema.LoadSessionResponse:
+        """Go on with a run, and tell what it said and did."""
+        _refuse_more_folders(additional_directories)
+        session = await self._locked(lambda: self._sessions.load(cwd, session_id))
+        if session.prompts:
+            raise Conflict(f"session {session_id!r}: is answering a prompt; cancel it, or wait")
+        async with session.turn:
+            await self._tell_past(session)
+        modes, options = await self._opened(session, mcp_servers)
+        return schema.LoadSessionResponse(modes=modes, config_options=options)
+
+    @told
+    async def resume_session(
+        self,
+        cwd: str,
+        session_id: str,
+        mcp_servers: Sequence[Any] | None = None,
+        additional_directories: Sequence[str] | None = None,
+        **_: Any,
+    ) -> schema.ResumeSessionResponse:
+        """Go on with a run without telling of its past."""
+        _refuse_more_folders(additional_directories)
+        session = await self._locked(lambda: self._sessions.load(cwd, session_id))
+        modes, options = await self._opened(session, mcp_servers)
+        return schema.ResumeSessionResponse(modes=modes, config_options=options)
+
+    @told
+    async def fork_session(
+        self,
+        cwd: str,
+        session_id: str,
+        mcp_servers: Sequence[Any] | None = None,
+        additional_directories: Sequence[str] | None = None,
+        **_: Any,
+    ) -> schema.ForkSessionResponse:
+        """Go on with a fork of a run, as it is now."""
+        _refuse_more_folders(additional_directories)
+        session = await self._locked(lambda: self._sessions.fork(cwd, session_id))
+        modes, options = await self._opened(session, mcp_servers)
+        return schema.ForkSessionResponse(session_id=session.run, modes=modes, config_options=options)
+
+    @told
+    async def list_sessions(
+        self, cwd: str | None = None, cursor: str | None = None, **_: Any
+    ) -> schema.ListSessionsResponse:
+        """The runs of a folder, the latest first."""
+        rows, after = await self._locked(lambda: self._sessions.listed(cwd, cursor))
+        return schema.ListSessionsResponse(
+            sessions=[
+                schema.SessionInfo(
+                    session_id=row["alias"],
+                    cwd=row["root"],
+                    title=title(row["prompt"] or row["alias"], 80),
+                    updated_at=row["updated_at"],
+                )
+                for row in rows
+            ],
+            next_cursor=after,
+        )
+
+    @told
+    async def close_session(self, session_id: str, **_: Any) -> schema.CloseSessionResponse:
+        """Cancel what is under way in a session, and forget it; its run stays."""
+        await self._cancel(self._sessions.find(session_id))
+        self._sessions.close(session_id)
+        return schema.CloseSessionResponse()
+
+    @told
+    async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> schema.SetSessionModeResponse:
+        """Choose the mode of the next prompts."""
+        choices.set_mode(self._sessions.find(session_id), mode_id, self._sessions.modes)
+        return schema.SetSessionModeResponse()
+
+    @told
+    async def set_config_option(
+        self, config_id: str, session_id: str, value: str | bool, **_: Any
+    ) -> schema.SetSessionConfigOptionResponse:
+        """Choose the model of the next prompts."""
+        session = self._sessions.find(session_id)
+        await self._locked(lambda: choices.set_option(session, config_id, value))
+        options = await self._locked(lambda: choices.options(session))
+        return schema.SetSessionConfigOptionResponse(config_options=options)
+
+    @told
+    async def prompt(self, session_id: str, prompt: Sequence[Any], **_: Any) -> schema.PromptResponse:
+        """Answer a prompt. One of a session that is answering another waits for its turn."""
+        session = self._sessions.find(session_id)
+        asked = read_prompt(prompt, session.root)
+        if len(session.prompts) > MOST_WAITING:
+            raise Overflow(
+                f"session {session_id!r}: {MOST_WAITING} prompts wait; cancel them, or wait for their answers"
+            )
+        assert self._client is not None, "a request came over a connection"
+        prompting = Prompting(session, self._client, self._lines)
+        session.prompts.append(prompting)
+        try:
+            async with session.turn:
+                prompting.expect_client()
+                if prompting.is_cancelled:
+                    return schema.PromptResponse(stop_reason="cancelled")
+                await self._title(session, asked)
+                text = await self._locked(lambda: choices.expanded(session, asked.text))
+                answer = await prompting.answer(Prompt(text, asked.embedded))
+                await self._tell_commands(session)
+                return answer
+        finally:
+            session.prompts.remove(prompting)
+
+    async def cancel(self, session_id: str, **_: Any) -> None:
+        """End the prompts of a session that have not ended."""
+        try:
+            await self._cancel(self._sessions.find(session_id))
+        except EngineError as error:
+            raise request_error(error) from error
+
+    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - the library's
+        """Nothing is added to the protocol."""
+        raise RequestError.method_not_found(f"_{method}")
+
+    async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
+        """Nothing is added to the protocol."""
+
+    async def _cancel(self, session: Session) -> None:
+        for prompting in tuple(session.prompts):
+            await prompting.cancel()
+
+    async def _title(self, session: Session, asked: Prompt) -> None:
+        """Name a session after its first prompt."""
+        if not session.is_titled:
+            session.is_titled = True
+            named = schema.SessionInfoUpdate(session_update="session_info_update", title=title(asked.text, 80))
+            await self._tell(session, named)
+
+    async def _opened(self, session: Session, servers: Sequence[Any] | None) -> tuple[Any, Any]:
+        """Say what a session that was just opened may choose."""
+        session.reads_files = self._reads_files
+        options = await self._locked(lambda: choices.options(session))
+        await self._tell_commands(session)
+        if left_out := mcp_servers.take_over(servers):
+            self._later(session, message(left_out))
+        return choices.modes(session, self._sessions.modes), options
+
+    async def _tell_commands(self, session: Session) -> None:
+        """Tell the commands of a session where they are others than the client knows: a scan finds skills."""
+        known, session.commands = session.commands, await self._locked(lambda: choices.commands(session))
+        if session.commands != known and (known or session.commands.available_commands):
+            self._later(session, session.commands)
+
+    def _later(self, session: Session, update: Any) -> None:
+        """Tell an update behind the answer that is being given."""
+
+        def tell() -> None:
+            task = asyncio.ensure_future(self._tell(session, update))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+        asyncio.get_running_loop().call_soon(tell)
+
+    async def _tell(self, session: Session, update: Any) -> None:
+        assert self._client is not None, "a request came over a connection"
+        await self._client.session_update(session.run, update)
+
+    async def _tell_past(self, session: Session) -> None:
+        loop = asyncio.get_running_loop()
+
+        def read() -> None:
+            with session.database.shared() as db:
+                for update in past(db, session):
+                    asyncio.run_coroutine_threadsafe(self._tell(session, update), loop).result()
+
+        await in_thread(read)
+
+    async def _locked(self, work: Callable[[], _T]) -> _T:
+        """The result of work with the handles of databases, in a thread: one thread at a time uses them."""
+        async with self._one_at_a_time:
+            return await in_thread(work)
+
+    async def _methods(self) -> list[Any]:
+        """How a person gets a model; none where there is one."""
+        missing = await in_thread(self._missing_model)
+        return [schema.AuthMethodAgent(id=_KEYS, name="Key of a provider", description=missing)] if missing else []
+
+    def _missing_model(self) -> str:
+        """Why there is no model that a run in no folder would get, and how to get one; '' where there is one."""
+        import engine
+
+        with engine.open(":memory:", config=True) as db:
+            sync_environment_models(db)
+            model = self._serving.options.get("model")
+            try:
+                choose_model(db, None, model if isinstance(model, str) else None)
+            except EngineError as error:
+                return error.message
+        return ""
+
+
+def _refuse_more_folders(folders: Sequence[str] | None) -> None:
+    """Raise `EngineError` (400) where a session would have several folders."""
+    if folders:
+        raise EngineError("additionalDirectories: a session works in one folder, its cwd", 400)

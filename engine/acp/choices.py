@@ -1,0 +1,118 @@
+"""What a client may choose for a session: its mode, its model, and commands that begin a prompt.
+
+All but the modes use the handle of the session, which one thread at a time does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from acp import schema
+
+from engine.driving.model_choice import choose_model, keys_for, sync_environment_models
+from engine.errors import EngineError, NotFound, PermissionDenied
+
+from .sessions import MODES
+from .shown import title
+
+if TYPE_CHECKING:
+    from .sessions import Session
+
+MODEL = "model"
+"""The id of the option that names the model."""
+_MOST_COMMANDS = 100
+_SKILLS = """
+    select s.name, s.description
+    from skills as s
+    left join projects as p on p.name = s.project
+    where s.problem is null and (s.project is null or p.root = ?)
+    order by s.name
+    limit ?
+"""
+
+
+def modes(session: Session, known: Sequence[str]) -> schema.SessionModeState:
+    """The modes that a session may have, and the one that it has."""
+    available = [schema.SessionMode(id=each, name=MODES[each][0], description=MODES[each][1]) for each in known]
+    return schema.SessionModeState(current_mode_id=session.mode, available_modes=available)
+
+
+def set_mode(session: Session, mode: str, known: Sequence[str]) -> None:
+    """Let the next prompts of a session have a mode. Raises `PermissionDenied` (403) for yolo where nobody allowed it,
+    `NotFound` (404) for a mode that there is not.
+    """
+    if mode in MODES and mode not in known:
+        raise PermissionDenied(f"mode {mode!r}: only who starts 'engine acp --yolo' has it")
+    if mode not in known:
+        raise NotFound(f"mode {mode[:100]!r}: there is none; there are {', '.join(known)}")
+    session.mode = mode
+
+
+def options(session: Session) -> list[schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean]:
+    """The options of a session: its model, among those that can be used here."""
+    sync_environment_models(session.database)
+    current = _model(session)
+    names = dict.fromkeys([*_usable(session), *([current] if current else [])])
+    if not names:
+        return []
+    return [
+        schema.SessionConfigOptionSelect(
+            type="select",
+            id=MODEL,
+            name="Model",
+            category="model",
+            current_value=current or next(iter(names)),
+            options=[schema.SessionConfigSelectOption(value=each, name=title(each)) for each in names],
+        )
+    ]
+
+
+def set_option(session: Session, option: str, value: str | bool) -> None:
+    """Let the next prompts of a session have another model. Raises `NotFound` (404) for an option or a model that there
+    is not.
+    """
+    if option != MODEL or not isinstance(value, str):
+        raise NotFound(f"option {str(option)[:100]!r}: there is none that takes this value; there is {MODEL!r}, a text")
+    session.model = choose_model(session.database, session.run, value, session.root)
+
+
+def commands(session: Session) -> schema.AvailableCommandsUpdate:
+    """The commands of a session: its skills, by their names."""
+    rows = session.database.rows(_SKILLS, (str(session.root), _MOST_COMMANDS))
+    return schema.AvailableCommandsUpdate(
+        session_update="available_commands_update",
+        available_commands=[
+            schema.AvailableCommand(
+                name=row["name"],
+                description=title(row["description"] or row["name"]),
+                input=schema.AvailableCommandInput(schema.UnstructuredCommandInput(hint="what to do")),
+            )
+            for row in rows
+        ],
+    )
+
+
+def expanded(session: Session, text: str) -> str:
+    """A prompt that begins with /NAME of a skill says so in words; any other is as it is."""
+    name, _, rest = text.removeprefix("/").partition(" ")
+    if not text.startswith("/"):
+        return text
+    known = {row["name"] for row in session.database.rows(_SKILLS, (str(session.root), _MOST_COMMANDS))}
+    return f"Get skill://{name} and do what it says. {rest}".strip() if name in known else text
+
+
+def _model(session: Session) -> str | None:
+    """The model of the next prompt; None where there is none."""
+    try:
+        return choose_model(session.database, session.run, session.model, session.root)
+    except EngineError:
+        return session.model
+
+
+def _usable(session: Session) -> list[str]:
+    from engine.commands.models import problem
+
+    keys = keys_for(session.database, session.run, session.root)
+    rows = session.database.rows("select alias, actual from models order by alias")
+    return [str(row["alias"]) for row in rows if problem(row["actual"], keys) is None]

@@ -1,0 +1,116 @@
+"""`engine serve` and `engine acp`: serve runs to others by a protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .completing import complete_model
+from .shared import DbOption, KeyFromOption, absolute_model, open_to_write, use_keys
+
+if TYPE_CHECKING:
+    from engine.adapters import Serving
+    from engine.api import Database
+    from engine.contract import Options
+
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="The model of new runs: an alias or a name; see 'engine models'.",
+        autocompletion=complete_model,
+    ),
+]
+ActOption = Annotated[bool, typer.Option("--act/--ask", help="New runs may change things, or only read.")]
+YoloOption = Annotated[bool, typer.Option("--yolo", help="A client may have a run accept all proposals.")]
+NoWebOption = Annotated[bool, typer.Option("--no-web", help="No search and no fetching of web pages.")]
+SandboxOption = Annotated[
+    str | None,
+    typer.Option("--sandbox", metavar="CHOICE", help="For shell commands: auto, require, off, or the name of one."),
+]
+
+
+def acp(
+    model: ModelOption = None,
+    act: ActOption = True,
+    yolo: YoloOption = False,
+    no_web: NoWebOption = False,
+    sandbox: SandboxOption = None,
+    key_from: KeyFromOption = None,
+    db: DbOption = None,
+) -> None:
+    """Serve an editor, or another client of the Agent Client Protocol (ACP), over stdin and stdout.
+
+    The client starts this command and names the folder of each session. Without --db the runs of a folder are in its
+    .engine/engine.db, as those of 'engine run' are, and each can be gone on with from either side. --yolo only lets the
+    client choose that mode. Needs pip install 'engine[acp]'.
+
+    \b
+    Examples:
+      engine acp
+      engine acp --model anthropic/claude-sonnet-4-5 --sandbox require
+    """
+    _serve("acp", _serving(model, act, yolo, no_web, sandbox, key_from, db))
+
+
+def serve(
+    adapter: Annotated[
+        str, typer.Option("--adapter", metavar="NAME|FILE", help="acp, one of a plugin, or a Python file.")
+    ] = "acp",
+    model: ModelOption = None,
+    act: ActOption = True,
+    yolo: YoloOption = False,
+    no_web: NoWebOption = False,
+    sandbox: SandboxOption = None,
+    key_from: KeyFromOption = None,
+    db: DbOption = None,
+) -> None:
+    """Serve runs by the protocol of an adapter: acp, one that a plugin brings, or the function 'serve' of a Python file.
+
+    \b
+    Examples:
+      engine serve --adapter acp
+      engine serve --adapter ./my_adapter.py --db agent.db
+    """
+    _serve(adapter, _serving(model, act, yolo, no_web, sandbox, key_from, db))
+
+
+def _serve(name: str, serving: Serving) -> None:
+    from engine.adapters import named
+    from engine.config.installing import how_to_install
+    from engine.errors import NotFound
+
+    try:
+        named(name)(serving)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "acp":
+            raise
+        raise NotFound(f"the library of the protocol is missing; {how_to_install('acp')}") from error
+
+
+def _serving(
+    model: str | None,
+    act: bool,
+    yolo: bool,
+    no_web: bool,
+    sandbox: str | None,
+    key_from: list[str] | None,
+    db: Path | None,
+) -> Serving:
+    from engine.adapters import Serving
+    from engine.driving.runs import with_sandbox
+
+    options: Options = {"mode": "act" if act else "ask", "no_web": no_web, "sandbox": sandbox}
+    if model is not None:
+        options["model"] = absolute_model(model)
+    with_sandbox(options)
+
+    def opened(folder: Path) -> Database:
+        database = open_to_write(db, folder)
+        use_keys(database, key_from)
+        return database
+
+    return Serving(opened, db, yolo, options)
