@@ -30,6 +30,7 @@ class Options(TypedDict, total=False):
     system_prompt: str | None
     task_prompt: str | None
     temperature: float | None
+    effort: str | None
     context_limit: int | None
     max_turns: int | None
     max_seconds: float | None
@@ -62,6 +63,7 @@ _KINDS: dict[str, str] = {
             "persona",
             "system_prompt",
             "task_prompt",
+            "effort",
             "sandbox",
             "network",
             "accept",

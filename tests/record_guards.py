@@ -69,7 +69,7 @@ OF_RUNS = (
         stays="not exists (select 1 from _purges where run_id = old.id)",
         # a rewind swaps the names of two lines
         may=(("alias", "exists (select 1 from rewinds where old.id in (run_id, from_run_id))"),),
-        free="model persona system_prompt temperature context_limit status next_turn next_loop responses updated_at",
+        free="model persona system_prompt temperature effort context_limit status next_turn next_loop responses updated_at",
     ),
     Kept("run_scopes", stays=OF_A_RUN),
     Kept("children", stays=OF_A_RUN),

@@ -13,7 +13,7 @@ from .exits import INTERRUPTED
 from .interrupt import Interrupt
 from .keeping import ending_with_an_error, stay_attached
 from .printing import one_line, say
-from .shared import DbOption, KeyFromOption, absolute_model, open_to_write, run_or_latest, use_keys
+from .shared import DbOption, EffortOption, KeyFromOption, absolute_model, open_to_write, run_or_latest, use_keys
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -47,6 +47,7 @@ def chat(
             "--persona", metavar="NAME", help="The persona of a new run's model.", autocompletion=complete_persona
         ),
     ] = None,
+    effort: EffortOption = None,
     key_from: KeyFromOption = None,
     db: DbOption = None,
 ) -> None:
@@ -80,6 +81,8 @@ def chat(
             session.go_on(found)
         if model is not None:
             session.use_model(absolute_model(model))
+        if effort is not None:
+            session.use_effort(effort)
         if act is not None:
             session.mode = "act" if act else "ask"
         _greet(session)

@@ -118,6 +118,12 @@ def _model(session: Session, words: list[str]) -> None:
     say(f"model: {visible(session.model() or 'by the setting or the default')}; /models lists them", dim=True)
 
 
+def _effort(session: Session, words: list[str]) -> None:
+    if words:
+        session.use_effort(words[0])
+    say(f"effort: {session.effort() or 'by the alias, the setting or the model itself'}", dim=True)
+
+
 def _mode(session: Session, words: list[str]) -> None:
     from engine.errors import ValidationError
 
@@ -174,6 +180,8 @@ MODES = ("act", "ask")
 OWN: dict[str, tuple[str, Callable[[Session, list[str]], None]]] = {
     "help": ("List the commands; /help NAME says more of one.", _help),
     "model": ("Show the model, or choose another: /model NAME.", _model),
+    "effort": ("Show how hard the model thinks, or choose that: /effort high.", _effort),
+    "reasoning": ("The same as /effort.", _effort),
     "mode": ("Show the mode, or choose another: /mode act, /mode ask.", _mode),
     "status": ("Say where the run stands: its model, tokens, cost and open decisions.", _status),
     "run": ("Go on with another run: /run NAME.", _run),

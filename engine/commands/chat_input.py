@@ -41,6 +41,10 @@ _PROMPTS = f"""
 """  # noqa: S608 - numbers of ours
 
 
+_AS_OPTION = {"model": "--model", "run": "--run", "effort": "--effort", "reasoning": "--effort"}
+"""Commands of the session that take what an option of `engine run` takes."""
+
+
 class Reader:
     """Reads prompts and commands at the terminal; what it draws goes to stderr."""
 
@@ -116,25 +120,15 @@ class _Completer(Completer):
             yield Completion(word, start_position=-len(typed), display_meta=told)
 
     def _words(self, before: list[str], typed: str) -> list[str]:
-        name = before[0]
-        if name == "mode":
-            return [mode for mode in MODES if mode.startswith(typed)]
-        # these take what an option of 'run' takes
-        as_option = {"model": ["run", "--model"], "run": ["run", "--run"], "help": []}.get(name)
-        if as_option is not None:
-            return (
-                [each for each in names() if each.startswith(typed)]
-                if name == "help"
-                else self._of_line(as_option, typed)
-            )
-        if name in OWN or name not in names():
-            return []
-        return self._of_line(as_line(self._session, name, before[1:]), typed)
-
-    def _of_line(self, words: list[str], typed: str) -> list[str]:
         from engine.cli import completions
 
-        return completions(words, typed)
+        name = before[0]
+        if name in _AS_OPTION:
+            return completions(["run", _AS_OPTION[name]], typed)
+        if name in OWN:
+            words: Iterable[str] = {"mode": MODES, "help": names()}.get(name, ())
+            return [each for each in words if each.startswith(typed)]
+        return completions(as_line(self._session, name, before[1:]), typed) if name in names() else []
 
 
 def _keys() -> KeyBindings:

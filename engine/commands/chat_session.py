@@ -67,6 +67,7 @@ class Session:
         self._yolo = yolo
         self._persona = persona
         self._model: str | None = None
+        self._effort: str | None = None
         self._named: str | None = None
         self._run_id: int | None = None
 
@@ -91,7 +92,7 @@ class Session:
     def go_on(self, run: str) -> None:
         """Go on with a run that there is, in the mode of its last prompt."""
         self._run_id = self.db.value("select id from runs where alias = ?", (run,))
-        self._named = self._model = None
+        self._named = self._model = self._effort = None
         if last := self.last_prompt():
             self.mode = str(last["mode"])
 
@@ -113,6 +114,23 @@ class Session:
         if not self.is_new:
             runs.configure(self.db, str(self.run), model=self._model)
 
+    def use_effort(self, effort: str) -> None:
+        """Have the model think that hard from the next prompt on; raises `ValidationError` (400) for what is no effort."""
+        from engine.driving import runs
+        from engine.errors import ValidationError
+        from engine.functions.values import value_error
+
+        if wrong := value_error(effort, "effort", None, None):
+            raise ValidationError(f"the effort {wrong}")
+        self._effort = effort
+        if not self.is_new:
+            runs.configure(self.db, str(self.run), effort=effort)
+
+    def effort(self) -> str | None:
+        """How hard the model is asked to think; None where it is left to the alias or the setting."""
+        own = self.db.value("select effort from runs where id = ?", (self._run_id,))
+        return self._effort or (None if own is None else str(own))
+
     def model(self) -> str | None:
         """The model that the next prompt asks for; None where it is left to the setting or the default."""
         own = self.db.value("select model from runs where id = ?", (self._run_id,))
@@ -123,8 +141,9 @@ class Session:
         return None if self.is_new else self.db.row(_LAST_PROMPT, (self.run,))
 
     def summary(self) -> str:
-        """The run, its model and the mode, in a line."""
-        parts = [f"run {self.run or '(new)'}", self.model() or "", self.mode]
+        """The run, its model, how hard that thinks, and the mode, in a line."""
+        effort = self.effort()
+        parts = [f"run {self.run or '(new)'}", self.model(), f"effort {effort}" if effort else None, self.mode]
         return ", ".join(filter(None, parts))
 
     def status(self) -> list[str]:
@@ -151,6 +170,7 @@ class Session:
             "mode": "ask" if self.mode == "ask" else "act",
             "yolo": self._yolo,
             "model": self._model,
+            "effort": self._effort,
             "persona": self._persona if self.is_new else None,
         }
         if self.is_new:

@@ -119,6 +119,13 @@ def complete_workflow(ctx: typer.Context, args: list[str], incomplete: str) -> l
     return [name for name in names if name.startswith(incomplete) and _is_offered(name)]
 
 
+def complete_effort(incomplete: str) -> list[str]:
+    """How hard a model may be asked to think."""
+    from engine.functions.values import EFFORTS
+
+    return [effort for effort in EFFORTS if effort.startswith(incomplete)]
+
+
 def complete_provider(incomplete: str) -> list[str]:
     """The names of providers."""
     from engine.models.providers import PROVIDERS

@@ -14,6 +14,7 @@ from .piped import piped_text
 from .printing import say
 from .shared import (
     DbOption,
+    EffortOption,
     JsonOption,
     KeepOutputOption,
     KeyFromOption,
@@ -106,6 +107,7 @@ def run(
     temperature: Annotated[
         float | None, typer.Option("--temperature", metavar="N", min=0, max=2, help="Sampling temperature, 0 to 2.")
     ] = None,
+    effort: EffortOption = None,
     no_repo: Annotated[bool, typer.Option("--no-repo", help="The run sees no files of the folder.")] = False,
     no_web: Annotated[bool, typer.Option("--no-web", help="No search and no fetching of web pages.")] = False,
     no_interaction: Annotated[bool, typer.Option("--no-interaction", help="The model may not ask questions.")] = False,
@@ -204,6 +206,7 @@ def run(
         persona=persona,
         system_prompt=system_prompt,
         temperature=temperature,
+        effort=effort,
         context_limit=context_limit,
         max_turns=max_turns,
         max_depth=max_depth,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .completing import complete_key_source, complete_run
+from .completing import complete_effort, complete_key_source, complete_run
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -46,6 +46,15 @@ KeyFromOption = Annotated[
         metavar="PROVIDER=SOURCE",
         help="Where that provider's key is: env:VARIABLE, file:PATH, .env, project or user.",
         autocompletion=complete_key_source,
+    ),
+]
+EffortOption = Annotated[
+    str | None,
+    typer.Option(
+        "--effort",
+        metavar="LEVEL",
+        help="How hard the model thinks: none, minimal, low, medium, high, xhigh or max; kept for the run.",
+        autocompletion=complete_effort,
     ),
 ]
 RunArgument = Annotated[

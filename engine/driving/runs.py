@@ -17,7 +17,7 @@ from engine.functions.counts import counted
 from engine.project.root_names import note_root
 
 from .loop import Driver
-from .model_choice import check_tokenizer, choose_model, sync_environment_models
+from .model_choice import check_effort, check_tokenizer, choose_model, sync_environment_models
 
 if TYPE_CHECKING:
     from engine.db.database import Store
@@ -44,6 +44,7 @@ def prompt(db: Store, text: str, run: str | None, options: Options, piped: str =
     sync_environment_models(db)
     model = choose_model(db, parent or run, db.given_models.name(options.get("model")), root)
     check_tokenizer(db)
+    check_effort(db, parent or run, model, options.get("effort"))
     if judge := db.given_models.name(options.get("accept_model")):
         options = {**options, "accept_model": choose_model(db, parent or run, judge, root)}
     attributes = as_json(attributes_of({**options, "model": model}))
@@ -235,7 +236,7 @@ def _check_name(run: str | None) -> None:
 
 
 def configure(db: Store, run: str, **values: Any) -> None:
-    """Change model, temperature or context_limit (tokens) of a run; None changes nothing. Raises `NotFound` (404)."""
+    """Change model, temperature, effort or context_limit (tokens) of a run, unless None; raises `NotFound` (404)."""
     given = {key: value for key, value in values.items() if value is not None}
     with db.transaction():
         if not db.value("select 1 from runs where alias = ?", (run,)):

@@ -33,6 +33,10 @@ values
     ('max_repeated_commands', '2', 'whole', 0, null, 1, 'times that one command line runs in a loop; 0: any number'),
     ('temperature', '0.1', 'number', 0, 2, 1, 'sampling temperature of a run that names none'),
     ('model', null, 'text', null, null, 0, 'alias of the model of a run that names none'),
+    (
+        'effort', null, 'text', null, null, 0,
+        'how hard a model thinks where neither the run nor the alias says: none, minimal, low, medium, high, xhigh, max'
+    ),
     ('persona', 'default', 'text', null, null, 0, 'persona of a run that names none'),
     (
         'prompt_figures', '0', 'whole', 0, 1, 1,

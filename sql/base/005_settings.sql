@@ -211,6 +211,8 @@ begin
     select fail(400, 'setting ' || s.name || ': ' || value_error(new.value, s.kind, s.least, s.most))
     from settings as s
     where s.name = new.name and value_error(nullif(new.value, ''), s.kind, s.least, s.most) is not null;
+    select fail(400, 'setting effort: ' || value_error(new.value, 'effort', null, null))
+    where new.name = 'effort' and value_error(nullif(new.value, ''), 'effort', null, null) is not null;
     select fail(
         400,
         'setting sandbox: ' || quote(new.value) || ' is none of auto, require, or the name of a sandbox'

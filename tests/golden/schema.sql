@@ -491,7 +491,8 @@ CREATE TABLE model_calls (
     state text not null default 'open'
         constraint model_calls_state check (state in ('open', 'answered', 'failed', 'interrupted')),
     status integer,
-    message text
+    message text,
+    effort text
 ) strict;
 
 CREATE TABLE model_failures (
@@ -520,7 +521,9 @@ CREATE TABLE models (
     origin text not null default 'client'
         constraint models_origin check (origin in ('client', 'environment', 'built-in')),
     created_at integer not null,
-    images integer constraint models_images_flag check (images in (0, 1))
+    images integer constraint models_images_flag check (images in (0, 1)),
+    effort text constraint models_effort
+        check (effort in ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'))
 ) strict;
 
 CREATE TABLE modes (
@@ -832,7 +835,8 @@ CREATE TABLE runs (
     system_prompt text,
     role text not null default 'main'
         constraint runs_role check (role in ('main', 'subtask', 'execute', 'judge', 'workflow', 'step')),
-    depth integer not null default 0 constraint runs_depth check (depth >= 0)
+    depth integer not null default 0 constraint runs_depth check (depth >= 0),
+    effort text constraint runs_effort check (effort in ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'))
 ) strict;
 
 CREATE TABLE schemes (
@@ -1415,7 +1419,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _delegation_ends (effect_id, run_id, parent_run_id, alias, status, answer, reason, turns, cost, path, turn, loop_id)
 -- view _delegation_refusals (effect_id, refusal)
 -- view _delegation_reports (effect_id, report)
--- view _delegations_ahead (effect_id, run_id, command_id, action, objective, attributes, run, role, depth, loop_id, max_depth, own_name, provider, asked, judge, own_model, model, judge_name, name, tiers, own_tier, tier, judge_tier)
+-- view _delegations_ahead (effect_id, run_id, command_id, action, objective, attributes, run, role, depth, effort, own_effort, loop_id, max_depth, own_name, provider, asked, judge, own_model, model, judge_name, name, efforts, tiers, own_tier, tier, judge_tier)
 -- view _demote (turn_id, step)
 -- view _demotion_notes (turn_id, step, entries, tokens, lines)
 -- view _domain_findings (part, place, kind, name, word, path, domain_id)
@@ -1536,9 +1540,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _maps (command_id, message)
 -- view _matched_references (turn_id, entry_id)
 -- view _metadata (id, attributes, head)
--- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, answer_cache, timeout_s, deadline_s, has_pictures)
+-- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, effort, max_tokens, position, answer_cache, timeout_s, deadline_s, has_pictures)
 -- view _models_ahead (effect_id, run, actual)
--- view _models_asked (effect_id, run_id, command_id, action, objective, attributes, run, role, depth, loop_id, max_depth, own_name, provider, asked, judge, own_model, model, judge_name, name)
+-- view _models_asked (effect_id, run_id, command_id, action, objective, attributes, run, role, depth, effort, own_effort, loop_id, max_depth, own_name, provider, asked, judge, own_model, model, judge_name, name, efforts)
 -- view _models_from_files (run_id, actual)
 -- view _modes_now (entry_id, is_executable)
 -- view _move_loop (loop_id, status, reason)
@@ -1858,7 +1862,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view node_parents (scope, node, parent_scope, parent)
 -- view offer_delegation (run, lease)
 -- view offer_search (run, lease)
--- view open_call (turn_id)
+-- view open_call (turn_id, effort)
 -- view open_prompts (run, loop, status, prompt, created_at)
 -- view open_proposal (command_id, kind, target, body, detail)
 -- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id, background, tree, kept, instructions, options)
