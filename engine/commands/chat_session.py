@@ -20,7 +20,7 @@ _LAST_ACTIVE = """
     select r.alias
     from runs as r
     join projects as p on p.id = r.project_id
-    where r.role = 'main' and p.root = ?
+    where r.role = 'main' and p.root = ? and r.archived_at is null
     order by r.updated_at desc, r.id desc
     limit 1
 """

@@ -27,6 +27,7 @@ _MEANT = {
 
 GROUPS = {
     "Work": ("run", "chat", "resume", "abort", "workflow"),
+    "Name": ("rename", "label", "archive"),
     "Look": ("runs", "show", "log", "plan", "costs", "find", "packet", "context", "diff", "stream"),
     "Decide": ("proposals", "resolve", "grants", "policy", "threads", "trust"),
     "Entries and files": ("get", "set", "rm", "cp", "mv", "files", "relations"),

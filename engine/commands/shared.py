@@ -196,8 +196,9 @@ def run_or_latest(db: Database, run: str | None) -> str:
 
     found = db.value(
         # a run that was delegated to is named
-        "select alias from runs where alias = coalesce(?, alias) order by role <> 'main', updated_at desc, id desc limit 1",
-        (run,),
+        "select alias from runs where alias = coalesce(:run, alias) and (:run is not null or archived_at is null) "
+        "order by role <> 'main', updated_at desc, id desc limit 1",
+        {"run": run},
     )
     if found is None and run is None:
         raise NotFound("there is no run yet; 'engine run PROMPT' starts one")

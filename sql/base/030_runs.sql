@@ -57,7 +57,13 @@ create table if not exists runs (
     -- how many runs above it have delegated; 0: nobody did
     depth integer not null default 0 constraint runs_depth check (depth >= 0),
     -- how hard its model thinks; null: as the alias or the setting effort says
-    effort text constraint runs_effort check (effort in ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'))
+    effort text constraint runs_effort check (effort in ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
+    -- what a person calls it in lists; null: the beginning of its first prompt
+    title text,
+    -- a JSON array of texts; null: none
+    labels text constraint runs_labels_json check (labels is null or json_valid(labels)),
+    -- since when lists leave it out; null: they do not
+    archived_at integer
 ) strict;
 
 create index if not exists idx_runs_parent_run_id on runs (parent_run_id);

@@ -8,3 +8,9 @@ alter table runs add column effort text constraint runs_effort
     check (effort in ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'));
 
 alter table model_calls add column effort text;
+
+alter table runs add column title text;
+
+alter table runs add column labels text constraint runs_labels_json check (labels is null or json_valid(labels));
+
+alter table runs add column archived_at integer;

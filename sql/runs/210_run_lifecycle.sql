@@ -297,6 +297,7 @@ begin
         persona = coalesce(json_extract(new.attributes, '$.attributes.persona'), persona),
         system_prompt = coalesce(json_extract(new.attributes, '$.attributes.system_prompt'), system_prompt),
         next_loop = next_loop + (new.body is not null),
+        archived_at = case when new.body is null then archived_at end,
         updated_at = now()
     where id = new.run_id;
     insert into _late_call (door, a, b)

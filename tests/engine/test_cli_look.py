@@ -39,6 +39,9 @@ LOOKING = [
 ]
 MOVING = [
     "chat",
+    "rename",
+    "label",
+    "archive",
     "run",
     "set",
     "rm",
@@ -343,7 +346,7 @@ def test_runs_lists_status_turns_and_answer(folder: Path) -> None:
         ("demo", 200, 2, "The port is 8080.")
     ]
     header, line = engine(folder, "runs").stdout.splitlines()
-    assert header.split() == ["run", "status", "loops", "turns", "cost", "updated_at", "answer"]
+    assert header.split() == ["run", "status", "loops", "turns", "cost", "updated_at", "title", "answer"]
     assert line.startswith("demo  200")
     assert " 0.0030 " in line
 

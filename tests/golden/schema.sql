@@ -836,7 +836,10 @@ CREATE TABLE runs (
     role text not null default 'main'
         constraint runs_role check (role in ('main', 'subtask', 'execute', 'judge', 'workflow', 'step')),
     depth integer not null default 0 constraint runs_depth check (depth >= 0),
-    effort text constraint runs_effort check (effort in ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'))
+    effort text constraint runs_effort check (effort in ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
+    title text,
+    labels text constraint runs_labels_json check (labels is null or json_valid(labels)),
+    archived_at integer
 ) strict;
 
 CREATE TABLE schemes (
@@ -1811,6 +1814,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view context_changes (run, from_turn, to_turn, path, change, visibility_before, visibility, body_before, body, state_before, state, outcome_before, outcome, attributes_before, attributes)
 -- view cost_by_day (day, model, run, calls, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, unknown_prices, known_cost)
 -- view decisions (run, turn, path, kind, target, decision, decided_by, reason, decided, command_id, proposal_id)
+-- view describe_run (run, title, add_labels, drop_labels, archived)
 -- view dispatch (run, lease, only)
 -- view document_references (project, source, line, title, target, chars)
 -- view end_kept_jobs (run, reason)
@@ -1886,6 +1890,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view record_crash (command_id, message, lease)
 -- view release_lease (token)
 -- view remove_node (run, scope, node, cascade)
+-- view rename_run (run, name)
 -- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to, picture, is_executable)
 -- view report_listing (project_id, listing, is_partial)
 -- view resolve_tree (run, path, decision, body, reason, decided_by)
@@ -1899,7 +1904,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view rule_warnings (folder, warning)
 -- view run_leases (run, token, holder, expires_at)
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, at)
--- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent, tree_cost)
+-- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent, tree_cost, title, labels, archived_at)
 -- view run_progress (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path, at)
 -- view run_settings (run, name, value, origin)
 -- view run_state (run, turn, status, answer, history, unknowns, telemetry, updated_at)
@@ -2118,6 +2123,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger demotions__keep_fixed on demotions
 -- trigger demotions__keep_keys on demotions
 -- trigger demotions__keep_rows on demotions
+-- trigger describe_run__describe on describe_run
 -- trigger dispatch__dispatch on dispatch
 -- trigger edges__refuse_changed_cycle on edges
 -- trigger edges__refuse_cycle on edges
@@ -2217,6 +2223,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger record_crash__record on record_crash
 -- trigger release_lease__release on release_lease
 -- trigger remove_node__remove on remove_node
+-- trigger rename_run__rename on rename_run
 -- trigger report_file__take on report_file
 -- trigger report_listing__compare on report_listing
 -- trigger resolutions__decide on resolutions
