@@ -57,6 +57,7 @@ from .commands.completing import complete_for_bash, is_for_bash
 from .commands.exits import FAILED, INTERRUPTED, exit_code
 from .commands.given import take_as_given
 from .commands.grouped import GROUPS, SENTENCE, Grouped, Listed, Quoted
+from .commands.hiding import command
 from .commands.printing import print_error
 from .config import secrets
 from .errors import EngineError, NotFound
@@ -241,6 +242,11 @@ def complete() -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    with command():
+        return _performed(arguments)
+
+
+def _performed(arguments: Sequence[str] | None) -> int:
     _open_streams()
     for output in (sys.stdout, sys.stderr):
         if hasattr(output, "reconfigure"):

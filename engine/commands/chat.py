@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import hiding
 from .asking import at_terminal
 from .completing import complete_model, complete_persona, complete_run
 from .exits import INTERRUPTED
 from .interrupt import Interrupt
 from .keeping import ending_with_an_error, stay_attached
 from .printing import one_line, say
-from .shared import DbOption, EffortOption, KeyFromOption, absolute_model, open_to_write, run_or_latest, use_keys
+from .shared import (
+    DbOption,
+    DemoOption,
+    EffortOption,
+    KeyFromOption,
+    absolute_model,
+    open_to_write,
+    run_or_latest,
+    use_keys,
+)
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -48,6 +58,7 @@ def chat(
         ),
     ] = None,
     effort: EffortOption = None,
+    demo: DemoOption = False,
     key_from: KeyFromOption = None,
     db: DbOption = None,
 ) -> None:
@@ -72,6 +83,8 @@ def chat(
     if not at_terminal():
         raise ValidationError("a chat needs a terminal; 'engine run PROMPT' takes one prompt without one")
     quieten_libraries()
+    if demo:
+        hiding.begin()
     with open_to_write(db) as database, ending_with_an_error(database):
         use_keys(database, key_from)
         session = Session(database, db, root or Path.cwd(), yolo=yolo, persona=persona)

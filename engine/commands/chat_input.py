@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .chat_commands import MODES, OWN, as_line, names
+from .printing import visible
 
 try:
     from prompt_toolkit import PromptSession
@@ -65,7 +66,7 @@ class Reader:
     def read(self) -> str:
         """What the person sends. Raises `KeyboardInterrupt` for Ctrl-C, `EOFError` for Ctrl-D and signals that end."""
         return self._prompts.prompt(
-            f"{self._session.run or 'new'} {self._session.mode}> ", pre_run=self._end_by_signals
+            visible(f"{self._session.run or 'new'} {self._session.mode}> "), pre_run=self._end_by_signals
         )
 
     def _is_typing_a_command(self) -> bool:

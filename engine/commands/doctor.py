@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from .exits import FAILED
-from .printing import paint, print_json
+from .printing import paint, print_json, visible
 from .shared import DbOption, JsonOption
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def doctor(as_json: JsonOption = False, db: DbOption = None) -> None:
         colours = {"ok": "green", "optional": "yellow", "missing": "red"}
         for check in checks:
             state = paint(f"{check.state:9}", colours[check.state], stream=sys.stdout)
-            typer.echo(f"{state}{check.name:14} {check.detail}" + (f"; {check.fix}" if check.fix else ""))
+            typer.echo(state + visible(f"{check.name:14} {check.detail}" + (f"; {check.fix}" if check.fix else "")))
     if any(check.state == "missing" for check in checks):
         raise typer.Exit(FAILED)
 

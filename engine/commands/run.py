@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import hiding
 from .completing import complete_model, complete_persona, complete_run
 from .driving import drive
 from .piped import piped_text
 from .printing import say
 from .shared import (
     DbOption,
+    DemoOption,
     EffortOption,
     JsonOption,
     KeepOutputOption,
@@ -161,6 +163,7 @@ def run(
     ] = None,
     keep_output: KeepOutputOption = None,
     wait: WaitOption = True,
+    demo: DemoOption = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -194,6 +197,8 @@ def run(
     from engine.errors import ValidationError
     from engine.models.protocol import storable
 
+    if demo:
+        hiding.begin()
     text, piped = (sys.stdin.read(), "") if prompt == "-" else (prompt, piped_text(stdin))
     text, piped = storable(text), storable(piped)
     if not text.strip():

@@ -38,6 +38,8 @@ values
         'how hard a model thinks where neither the run nor the alias says: none, minimal, low, medium, high, xhigh, max'
     ),
     ('persona', 'default', 'text', null, null, 0, 'persona of a run that names none'),
+    ('demo', '0', 'whole', 0, 1, 1, '1: names are drawn as blocks; counts where a person says it for himself'),
+    ('demo_names', null, 'text', null, null, 0, 'names that demo mode hides, separated by commas; as demo'),
     (
         'prompt_figures', '0', 'whole', 0, 1, 1,
         '1: the <prompt> carries token figures, at the price of the prefix cache'
