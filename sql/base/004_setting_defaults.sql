@@ -44,6 +44,7 @@ values
         'prompt_figures', '0', 'whole', 0, 1, 1,
         '1: the <prompt> carries token figures, at the price of the prefix cache'
     ),
+    ('time_stamps', '0', 'whole', 0, 1, 1, '1: the <budget> of each packet says when its turn began'),
     (
         'narrow_tools', '0', 'whole', 0, 100, 1,
         'tools besides the core that a loop is told of, those that its prompt needs; 0: all'
@@ -162,4 +163,5 @@ values
     ('max_entry_tokens'),
     ('persona'),
     ('prompt_figures'),
-    ('temperature');
+    ('temperature'),
+    ('time_stamps');

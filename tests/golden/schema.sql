@@ -1570,7 +1570,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _open_undos (run_id, command_id)
 -- view _outer_layers (layers)
 -- view _own_edits (run_id, command_id)
--- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, entry_chars)
+-- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, began, entry_chars)
 -- view _packet_compact (turn_id, part, path, body, tag)
 -- view _packet_conventions (turn_id, path, text, cut, refers_to)
 -- view _packet_layers (turn_id, layer, source, text, fence, note, refers_to)
