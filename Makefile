@@ -84,12 +84,12 @@ $(BIN)/python:
 # The stamps are files, so that a second run starts at once and a changed pyproject.toml installs again.
 $(INSTALLED): $(SOURCES) | $(BIN)/python
 	$(STEP) 'Installing engine and the model libraries (a download of about 60 MB, once)'
-	@$(PIP) -c constraints.txt -e '.[models,local]' || $(NOT_INSTALLED)
+	@$(PIP) -c constraints.txt -e '.[models,local,chat]' || $(NOT_INSTALLED)
 	@touch $@
 
 $(DEVELOPED): $(SOURCES) | $(BIN)/python
 	$(STEP) 'Installing engine and what its tests need (once)'
-	@$(PIP) -c constraints.txt -e '.[models,local,symbols,tokenizers,web,pdf,meaning,acp,rpc,dev]' || $(NOT_INSTALLED)
+	@$(PIP) -c constraints.txt -e '.[models,local,chat,symbols,tokenizers,web,pdf,meaning,acp,rpc,dev]' || $(NOT_INSTALLED)
 	@touch $(INSTALLED) $@
 
 $(WEIGHTS): $(INSTALLED)

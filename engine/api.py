@@ -69,6 +69,8 @@ class Database(Outputs, Past, WorkflowRuns):
             system_prompt    what its system message says besides the persona, for this and later prompts; "" ends that
             task_prompt      what it says for this prompt alone
             temperature      sampling temperature, 0 to 2 (default: the model's own)
+            effort           how hard the model thinks: none, minimal, low, medium, high, xhigh or max, for this and later
+                             prompts (default: that of the alias, then the setting)
             context_limit    context window in tokens, at least 256 (default: that of the model)
             max_turns        turns after which the prompt ends at 499, at least 1 (default: setting max_loop_turns)
             max_seconds      seconds after which it ends at 499; 0: no limit (default: setting max_loop_seconds)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from functools import cache
+from importlib import import_module
 from inspect import getdoc
 from types import TracebackType
 from typing import Annotated, Any
@@ -19,6 +20,7 @@ import typer
 
 from .commands import (
     answers,
+    chat,
     config,
     costs,
     doctor,
@@ -31,6 +33,7 @@ from .commands import (
     lifecycle,
     look,
     models,
+    naming,
     packets,
     past,
     personas,
@@ -55,7 +58,8 @@ from .commands import (
 from .commands.completing import complete_for_bash, is_for_bash
 from .commands.exits import FAILED, INTERRUPTED, exit_code
 from .commands.given import take_as_given
-from .commands.grouped import Grouped, Listed, Quoted
+from .commands.grouped import GROUPS, SENTENCE, Grouped, Listed, Quoted
+from .commands.hiding import command
 from .commands.printing import print_error
 from .config import secrets
 from .errors import EngineError, NotFound
@@ -76,6 +80,7 @@ app = typer.Typer(
 for _each in (
     init.init,
     run.run,
+    chat.chat,
     look.runs,
     look.show,
     look.log,
@@ -93,6 +98,9 @@ for _each in (
     verbs.mv,
     lifecycle.resume,
     lifecycle.abort,
+    naming.rename,
+    naming.label,
+    naming.archive,
     lifecycle.fork,
     undo.undo,
     undo.rewind,
@@ -151,7 +159,7 @@ def _version(wanted: bool) -> None:
 
 
 @cache
-def _command(name: str) -> Callable[..., Any]:
+def command_line(name: str) -> Any:
     """The command line with the command of that name, made once; of the others it knows what help lists of them.
 
     To make all of them takes longer than most run.
@@ -162,13 +170,32 @@ def _command(name: str) -> Callable[..., Any]:
     return _made(chosen)
 
 
+def listed() -> dict[str, str]:
+    """The commands, with the first sentence of what each does, in the order of their groups."""
+    commands = command_line("").commands
+    order = [name for names in GROUPS.values() for name in names if name in commands]
+    return {name: commands[name].get_short_help_str(SENTENCE) for name in order}
+
+
+def completions(words: Sequence[str], typed: str) -> list[str]:
+    """What may stand behind `words` of a command line and begins with `typed`; nothing where anything fails."""
+    line: Any = _called(words)
+    # the copy of click that newer versions of typer bring along, or click itself
+    shells = import_module(f"{type(line).__mro__[2].__module__.rpartition('.')[0]}.shell_completion")
+    try:
+        found = shells.get_completion_class("zsh")(line, {}, _NAME, "").get_completions([*words], typed)
+    except Exception:
+        return []
+    return [str(each.value) for each in found]
+
+
 @cache
-def _every_command() -> Callable[..., Any]:
+def _every_command() -> Any:
     return _made(app)
 
 
-def _made(commands: typer.Typer) -> Callable[..., Any]:
-    command = typer.main.get_command(commands)
+def _made(commands: typer.Typer) -> Any:
+    command: Any = typer.main.get_command(commands)
     take_as_given(command)
     return command
 
@@ -188,14 +215,14 @@ def _listed_group(group: Any) -> Any:
     return told
 
 
-def _called(arguments: Sequence[str]) -> Callable[..., Any]:
+def _called(arguments: Sequence[str]) -> Any:
     """The command line for these words; a completion is told of all commands."""
     if _COMPLETE in os.environ:
         return _every_command()
     # the options before it take no values
     first = next((word for word in arguments if not word.startswith("-")), "")
     names = {each.name for each in app.registered_commands} | {each.name for each in app.registered_groups}
-    return _command(first if first in names else "")
+    return command_line(first if first in names else "")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -220,6 +247,11 @@ def complete() -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    with command():
+        return _performed(arguments)
+
+
+def _performed(arguments: Sequence[str] | None) -> int:
     _open_streams()
     for output in (sys.stdout, sys.stderr):
         if hasattr(output, "reconfigure"):

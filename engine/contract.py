@@ -30,6 +30,7 @@ class Options(TypedDict, total=False):
     system_prompt: str | None
     task_prompt: str | None
     temperature: float | None
+    effort: str | None
     context_limit: int | None
     max_turns: int | None
     max_seconds: float | None
@@ -62,6 +63,7 @@ _KINDS: dict[str, str] = {
             "persona",
             "system_prompt",
             "task_prompt",
+            "effort",
             "sandbox",
             "network",
             "accept",
@@ -146,7 +148,8 @@ class Run:
     """A run as it stands, a row of `run_overview`: `loops` and `turns` are numbers of them, times are UTC.
 
     `cost` is in US dollars (None: unknown), `answer` is the latest one, `parent` the run that it was forked from. The
-    latest prompt is that of loop number `loops`.
+    latest prompt is that of loop number `loops`. `title` is what a person called it, else the beginning of its first
+    prompt (None without one); `archived_at` is when it was taken out of lists (None: it was not).
     """
 
     run: str
@@ -161,6 +164,9 @@ class Run:
     updated_at: str
     parent: str | None
     tree_cost: float | None
+    title: str | None = None
+    labels: tuple[str, ...] = ()
+    archived_at: str | None = None
 
 
 class Proposal(TypedDict):

@@ -53,6 +53,7 @@ _ARGUMENTS = {
         "pattern_search": 2,
         "pattern_error": 1,
     },
+    "patterns.replacing": {"pattern_replace": 3},
     "pictures": {"picture_line": 2, "picture_tokens": 3},
     "schemas": {"schema_openai": 4, "schema_anthropic": 3},
     "shell.lines": {"shell_read": 1, "shell_paths": 2},

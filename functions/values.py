@@ -8,6 +8,8 @@ import re
 from engine.functions.lazy import lazy_regex
 
 _FLAGS = ("0", "1", "true", "false")
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""How hard a model may be asked to think."""
 _WHOLE = lazy_regex(r"[+-]?[0-9]{1,15}")
 _LARGEST = 2**53
 """Up to here a float represents every whole number."""
@@ -18,14 +20,16 @@ _NUMBER = lazy_regex(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNOR
 def value_error(value: str | float | None, kind: str | None, least: float | None, most: float | None) -> str | None:
     """What `value` must be and is not, as the rest of a sentence that begins with its name; NULL if it is valid, or NULL.
 
-    `kind` is flag (0, 1, true, false), whole (a whole number), number, mode (of a prompt), sandbox (a name), or text. A
-    number may be given as text. `least` and `most` are the inclusive bounds of a number; NULL is no bound. A text may be
+    `kind` is flag (0, 1, true, false), whole (a whole number), number, mode (of a prompt), sandbox (a name), effort, text.
+    A number may be given as text. `least` and `most` are the inclusive bounds of a number; NULL is no bound. A text may be
     anything; one with `most` is handed to the system, so it has at most as many bytes and no NUL.
     """
-    if value is None or kind not in ("flag", "whole", "number", "mode", "sandbox", "text"):
+    if value is None or kind not in ("flag", "whole", "number", "mode", "sandbox", "effort", "text"):
         return None
     if kind == "mode":
         return None if value in ("ask", "act") else f"is ask or act, not {value!r}"
+    if kind == "effort":
+        return None if value in EFFORTS else f"is one of {', '.join(EFFORTS)}, not {value!r}"
     if kind == "sandbox":
         known = _SANDBOX.fullmatch(str(value))
         return None if known else f"is auto, require, off or the name of one, not {value!r}"

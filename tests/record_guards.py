@@ -67,9 +67,17 @@ OF_RUNS = (
     Kept(
         "runs",
         stays="not exists (select 1 from _purges where run_id = old.id)",
-        # a rewind swaps the names of two lines
-        may=(("alias", "exists (select 1 from rewinds where old.id in (run_id, from_run_id))"),),
-        free="model persona system_prompt temperature context_limit status next_turn next_loop responses updated_at",
+        # a rewind swaps the names of two lines; a person's new name stands in the events first
+        may=(
+            (
+                "alias",
+                "exists (select 1 from rewinds where old.id in (run_id, from_run_id))\n    or new.alias = ("
+                "\n        select json_extract(detail, '$.to') from events where run_id = old.id and kind = 'run.renamed'"
+                "\n        order by id desc limit 1\n    )",
+            ),
+        ),
+        free="title labels archived_at model persona system_prompt temperature effort context_limit status next_turn "
+        "next_loop responses updated_at",
     ),
     Kept("run_scopes", stays=OF_A_RUN),
     Kept("children", stays=OF_A_RUN),

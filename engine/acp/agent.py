@@ -154,7 +154,7 @@ class EngineAgent:
                 schema.SessionInfo(
                     session_id=row["alias"],
                     cwd=row["root"],
-                    title=title(row["prompt"] or row["alias"], 80),
+                    title=title(row["title"] or row["alias"], 80),
                     updated_at=row["updated_at"],
                 )
                 for row in rows

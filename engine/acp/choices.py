@@ -6,12 +6,14 @@ All but the modes use the handle of the session, which one thread at a time does
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from acp import schema
 
-from engine.driving.model_choice import choose_model, keys_for, sync_environment_models
-from engine.errors import EngineError, NotFound, PermissionDenied
+from engine.driving.model_choice import check_effort, choose_model, keys_for, sync_environment_models, takes_effort
+from engine.errors import EngineError, NotFound, PermissionDenied, ValidationError
+from engine.functions.values import EFFORTS
+from engine.models import resolve_model
 
 from .sessions import MODES
 from .shown import title
@@ -19,8 +21,11 @@ from .shown import title
 if TYPE_CHECKING:
     from .sessions import Session
 
-MODEL = "model"
-"""The id of the option that names the model."""
+MODEL, EFFORT = "model", "effort"
+"""The ids of the options."""
+_AS_IT_IS = "default"
+"""The effort that the alias, the setting or the model itself says."""
+_EFFORT = "select effort from runs where alias = ?"
 _MOST_COMMANDS = 100
 _SKILLS = """
     select s.name, s.description
@@ -50,31 +55,52 @@ def set_mode(session: Session, mode: str, known: Sequence[str]) -> None:
 
 
 def options(session: Session) -> list[schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean]:
-    """The options of a session: its model, among those that can be used here."""
+    """The options of a session: its model, among those that can be used here, and how hard that thinks, if it can be told."""
     sync_environment_models(session.database)
     current = _model(session)
-    names = dict.fromkeys([*_usable(session), *([current] if current else [])])
+    names = list(dict.fromkeys([*_usable(session), *([current] if current else [])]))
     if not names:
         return []
-    return [
-        schema.SessionConfigOptionSelect(
-            type="select",
-            id=MODEL,
-            name="Model",
-            category="model",
-            current_value=current or next(iter(names)),
-            options=[schema.SessionConfigSelectOption(value=each, name=title(each)) for each in names],
-        )
+    found: list[schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean] = [
+        _select(MODEL, "Model", "model", current or names[0], names)
     ]
+    if current and _takes_effort(session, current):
+        effort = session.effort or session.database.value(_EFFORT, (session.run,))
+        levels = [*EFFORTS] if effort else [_AS_IT_IS, *EFFORTS]
+        found.append(_select(EFFORT, "Effort", "thought_level", effort or _AS_IT_IS, levels))
+    return found
 
 
 def set_option(session: Session, option: str, value: str | bool) -> None:
-    """Let the next prompts of a session have another model. Raises `NotFound` (404) for an option or a model that there
-    is not.
+    """Let the next prompts of a session have another model or effort.
+
+    Raises `NotFound` (404) for an option or a model that there is not, `ValidationError` (400) for an effort that is none or
+    that the model does not take.
     """
-    if option != MODEL or not isinstance(value, str):
-        raise NotFound(f"option {str(option)[:100]!r}: there is none that takes this value; there is {MODEL!r}, a text")
-    session.model = choose_model(session.database, session.run, value, session.root)
+    db = session.database
+    match option, value:
+        case "model", str(name):
+            session.model = choose_model(db, session.run, name, session.root)
+        case "effort", str(level):
+            if level not in (_AS_IT_IS, *EFFORTS):
+                raise ValidationError(f"effort {level[:40]!r}: is one of {', '.join(EFFORTS)}")
+            chosen = None if level == _AS_IT_IS else level
+            if model := _model(session):
+                check_effort(db, session.run, model, chosen)
+            session.effort = chosen
+        case _:
+            raise NotFound(
+                f"option {option[:100]!r}: there is none that takes this value; there are {MODEL} and {EFFORT}"
+            )
+
+
+def _select(
+    option: str, name: str, category: Any, current: str, values: Sequence[str]
+) -> schema.SessionConfigOptionSelect:
+    choices = [schema.SessionConfigSelectOption(value=each, name=title(each)) for each in values]
+    return schema.SessionConfigOptionSelect(
+        type="select", id=option, name=name, category=category, current_value=current, options=choices
+    )
 
 
 def commands(session: Session) -> schema.AvailableCommandsUpdate:
@@ -108,6 +134,18 @@ def _model(session: Session) -> str | None:
         return choose_model(session.database, session.run, session.model, session.root)
     except EngineError:
         return session.model
+
+
+def _takes_effort(session: Session, name: str) -> bool:
+    """Whether a model can be told how hard to think."""
+    db = session.database
+    actual = str(db.value("select actual from models where alias = ?", (name,)) or name)
+    try:
+        return takes_effort(
+            db.given_models.find(actual) or resolve_model(actual, keys_for(db, session.run, session.root))
+        )
+    except EngineError:
+        return False
 
 
 def _usable(session: Session) -> list[str]:

@@ -49,11 +49,12 @@ _RUN = """
 _LIST = """
     select
         r.id, r.alias, p.root,
-        (select l.prompt from loops as l where l.run_id = r.id order by l.sequence limit 1) as prompt,
+        coalesce(r.title, (select l.prompt from loops as l where l.run_id = r.id order by l.sequence limit 1)) as title,
         strftime('%Y-%m-%dT%H:%M:%SZ', r.updated_at / 1000.0, 'unixepoch') as updated_at
     from runs as r
     join projects as p on p.id = r.project_id
     where r.role = 'main'
+        and r.archived_at is null
         and p.root is not null
         and (:root is null or p.root = :root)
         and (:before is null or r.id < :before)
@@ -73,6 +74,8 @@ class Session:
     mode: str
     model: str | None = None
     """The model that the client has chosen; None: that of the run, or the one that a run gets."""
+    effort: str | None = None
+    """How hard it thinks, as the client has chosen; None: as before."""
     is_titled: bool = False
     commands: Any = None
     """What the client was told of its commands."""
@@ -83,7 +86,7 @@ class Session:
     def options(self) -> Options:
         """The options of the next prompt."""
         chosen: Options = {"yolo": self.mode == "yolo", "mode": "ask" if self.mode == "ask" else "act"}
-        return {**self.given, **chosen, **({"model": self.model} if self.model else {})}
+        return {**self.given, **chosen, **({"model": self.model} if self.model else {}), "effort": self.effort}
 
     def text_on_disk(self, target: str) -> str | None:
         """The text of a file of the project as it lies on the disk; None where it has none, or one that is not read."""

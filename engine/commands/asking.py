@@ -14,6 +14,7 @@ import typer
 from .colouring import coloured, line_painted
 from .drawing import drawn_diff, scripts_mixed
 from .exits import FAILED, INTERRUPTED
+from .hiding import hidden
 from .piped import descriptor
 from .printing import paint, say, visible
 from .screen import screen, show_lines
@@ -47,7 +48,7 @@ def asked(source: TextIO, question: str) -> str:
     """The line that the person types behind a question, '' at the end of the input. The question goes to stderr: stdout
     is for what a command prints.
     """
-    sys.stderr.write(paint(question, "yellow", stream=sys.stderr))
+    sys.stderr.write(paint(hidden(question), "yellow", stream=sys.stderr))
     sys.stderr.flush()
     line = source.readline()
     if not line.endswith("\n"):

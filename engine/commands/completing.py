@@ -21,6 +21,13 @@ _ODD = re.compile(r"[^\w./:@%+,=~^-]")
 _BREAKS = re.compile(r"[:=]+")
 
 _RUNS = "select alias from runs where substr(alias, 1, length(:typed)) = :typed order by updated_at desc, id desc"
+_LABELS = """
+    select distinct l.value
+    from runs as r
+    join json_each(coalesce(r.labels, '[]')) as l
+    where substr(l.value, 1, length(:typed)) = :typed
+    order by 1
+"""
 _SETTINGS = """
     select name || '=' from settings where substr(name || '=', 1, length(:typed)) = :typed order by name
 """
@@ -83,6 +90,7 @@ def _completer(query: str) -> Completer:
 
 
 complete_run = _completer(_RUNS)
+complete_label = _completer(_LABELS)
 complete_model = _completer(_MODELS)
 complete_path = _completer(_PATHS)
 complete_proposal = _completer(_PROPOSALS)
@@ -117,6 +125,13 @@ def complete_workflow(ctx: typer.Context, args: list[str], incomplete: str) -> l
     except Exception:
         return []
     return [name for name in names if name.startswith(incomplete) and _is_offered(name)]
+
+
+def complete_effort(incomplete: str) -> list[str]:
+    """How hard a model may be asked to think."""
+    from engine.functions.values import EFFORTS
+
+    return [effort for effort in EFFORTS if effort.startswith(incomplete)]
 
 
 def complete_provider(incomplete: str) -> list[str]:

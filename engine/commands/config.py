@@ -18,7 +18,7 @@ from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, nea
 if TYPE_CHECKING:
     from engine.api import Database
 
-_OF_A_RUN = {"model": str, "temperature": float, "context_limit": int}
+_OF_A_RUN = {"model": str, "temperature": float, "effort": str, "context_limit": int}
 """What can be changed of a run, with the types of the values."""
 
 
@@ -61,8 +61,8 @@ def config(
 
     A setting is what was said of this file, else what the project's engine.toml says, else your own config.toml, else its
     default; the column 'origin' says which. NAME= takes back what was said of it, here or with --user and --project there.
-    With RUN, what is changed is model, temperature and context_limit of that run; its queued prompts keep their model. All
-    changes are made or none.
+    With RUN, what is changed is model, temperature, effort and context_limit of that run; its queued prompts keep their
+    model. All changes are made or none.
 
     \b
     Examples:

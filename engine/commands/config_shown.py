@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from engine.api import Database
     from engine.db.database import Row
 
-_SHOWN_OF_A_RUN = ("model", "persona", "temperature", "context_length")
+_SHOWN_OF_A_RUN = ("model", "persona", "temperature", "effort", "context_length")
 
 
 def print_run(database: Database, run: str, as_json: bool) -> None:
     """Print what a run has of its own, and its settings that are not the default."""
     row = database.row(
-        "select r.alias as run, r.model, r.persona, r.temperature, r.context_limit, p.name as project, p.root "
+        "select r.alias as run, r.model, r.persona, r.temperature, r.effort, r.context_limit, p.name as project, p.root "
         "from runs as r join projects as p on p.id = r.project_id where r.alias = ?",
         (run,),
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from .exits import FAILED
-from .printing import paint, print_json
+from .printing import paint, print_json, visible
 from .shared import DbOption, JsonOption
 from .wrapping import line_width, wrapped
 
@@ -56,7 +56,7 @@ def doctor(as_json: JsonOption = False, db: DbOption = None) -> None:
             told = check.detail + (f"; {check.fix}" if check.fix else "")
             head, *more = wrapped(told, width, " " * _MARGIN, " " * _MARGIN)
             state = paint(f"{check.state:9}", colours[check.state], stream=sys.stdout)
-            typer.echo("\n".join([f"{state}{check.name:17} {head[_MARGIN:]}", *more]))
+            typer.echo(state + visible("\n".join([f"{check.name:17} {head[_MARGIN:]}", *more])))
     if any(check.state == "missing" for check in checks):
         raise typer.Exit(FAILED)
 
@@ -72,6 +72,7 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield Check("sqlite", "ok", f"{apsw.sqlite_lib_version()} of apsw, {sqlite3.sqlite_version} of Python")
     yield _extra("models", "pydantic_ai", "pydantic-ai-slim", "models of providers")
     yield _extra("local", "xllamacpp", "xllamacpp", "the local model")
+    yield _extra("chat", "prompt_toolkit", "prompt_toolkit", "'engine chat'")
     yield _extra("web", "trafilatura", "trafilatura", "pages of the web and searches")
     yield _extra("pdf", "pypdf", "pypdf", "PDFs of the web")
     yield _extra("meaning", "wordllama", "wordllama", "finding by meaning")

@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import islice, zip_longest
 
+from .hiding import hidden
+
 _UNSEEN = re.compile(
     # soft hyphen, joiners, fillers, directions, invisible operators, variation selectors, tags: what Unicode calls
     # default-ignorable; the braille pattern and the notehead without ink; annotations
@@ -56,8 +58,11 @@ RETURNS = "\\ All lines end in a carriage return and a line feed"
 
 
 def drawn(text: str) -> str:
-    """`text` as a person may read it: what would not be seen as itself is an escape; line feeds and tabs stay."""
-    return _TOKEN.sub(_draw, text)
+    """`text` as a person may read it: what would not be seen as itself is an escape; line feeds and tabs stay.
+
+    In demo mode names are hidden.
+    """
+    return _TOKEN.sub(_draw, hidden(text))
 
 
 def drawn_json(text: str) -> str:

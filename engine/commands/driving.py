@@ -49,17 +49,17 @@ def drive(
     from engine.driving import runs
     from engine.errors import EngineError, LeaseHeld
 
-    _quieten_libraries()
-    _say_whose_key(db, run)
+    quieten_libraries()
+    say_whose_key(db, run)
     with Interrupt() as interrupt, ending_with_an_error(db):
         try:
-            _drive(db, run, interrupt, yolo=yolo, kept=kept)
+            drive_run(db, run, interrupt, yolo=yolo, kept=kept)
         except LeaseHeld:
             status = loop and db.value(_STATUS, (run, loop))
             if not status:
                 raise
             if status in _OPEN:
-                _print_result(db, runs.result(db, run, loop), as_json)
+                print_result(db, runs.result(db, run, loop), as_json)
                 takes = "takes this prompt up next" if status == 100 else "has taken this prompt up"
                 shows = f"'engine log{db_flag(given)} {run}' shows what comes of it"
                 say(f"another process drives {run} and {takes}; {shows}", "yellow")
@@ -72,8 +72,8 @@ def drive(
             advice = f"'engine resume{db_flag(given)} {run}' goes on from here"
             raise EngineError(f"{error.message}; {advice}", error.status) from error
         result = runs.result(db, run, loop)
-        _print_result(db, result, as_json)
-        _say_what_may_lack(db, run, loop)
+        print_result(db, result, as_json)
+        say_what_may_lack(db, run, loop)
         code = exit_code(result.status, accepted=result.accepted)
         if code == exit_code(202):
             if interrupt.struck:
@@ -90,8 +90,8 @@ def drive(
     raise typer.Exit(code)
 
 
-def _drive(db: Database, run: str, interrupt: Interrupt, *, yolo: bool, kept: KeptOutput | None) -> None:
-    """Drive `run`; raises `LeaseHeld` (409) while another process does."""
+def drive_run(db: Database, run: str, interrupt: Interrupt, *, yolo: bool, kept: KeptOutput | None) -> None:
+    """Drive `run`, show what it does and ask about its proposals; raises `LeaseHeld` (409) while another process does."""
     from engine.driving import runs
     from engine.errors import LeaseHeld
 
@@ -107,7 +107,7 @@ def _drive(db: Database, run: str, interrupt: Interrupt, *, yolo: bool, kept: Ke
                     raise
 
 
-def _quieten_libraries() -> None:
+def quieten_libraries() -> None:
     """Keep what libraries log off the screen; warnings are off in the whole process."""
     import logging
 
@@ -115,7 +115,7 @@ def _quieten_libraries() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else the library warns of each process that is started
 
 
-def _say_whose_key(db: Database, run: str) -> None:
+def say_whose_key(db: Database, run: str) -> None:
     """Name the source of the key that the model of a run gets, unless that is the environment or the user's own store."""
     from engine.driving.model_choice import keys_for
     from engine.models.providers import PROVIDERS
@@ -141,7 +141,8 @@ def _say_whose_key(db: Database, run: str) -> None:
         say(visible(reason), "yellow")
 
 
-def _print_result(db: Database, result: Result, as_json: bool) -> None:
+def print_result(db: Database, result: Result, as_json: bool = False) -> None:
+    """Print the answer on stdout, and on stderr how the prompt ended and what it took."""
     if as_json:
         print_json_text(result.to_json())
     elif result.answer:
@@ -171,7 +172,7 @@ _MAY_LACK = """
 """
 
 
-def _say_what_may_lack(db: Database, run: str, loop: int | None) -> None:
+def say_what_may_lack(db: Database, run: str, loop: int | None) -> None:
     """Say so where nobody told whether the answer is whole."""
     if told := db.value(_MAY_LACK, {"run": run, "loop": loop}):
         say(told, "yellow")

@@ -14,7 +14,7 @@ from .printing import shown_error
 _WRONG_USAGE: Any = BadParameter.__mro__[1]
 """`UsageError`: that of click, or of the copy of click that newer versions of typer bring along."""
 
-_SENTENCE = 500
+SENTENCE = 500
 """Characters of a first sentence; it is not cut."""
 
 _MEANT = {
@@ -26,7 +26,8 @@ _MEANT = {
 """What is wrong with a value, by pydantic's name for it."""
 
 GROUPS = {
-    "Work": ("run", "resume", "abort", "workflow"),
+    "Work": ("run", "chat", "resume", "abort", "workflow"),
+    "Name": ("rename", "label", "archive"),
     "Look": ("runs", "show", "log", "plan", "costs", "find", "packet", "context", "diff", "stream"),
     "Decide": ("proposals", "resolve", "grants", "policy", "threads", "trust"),
     "Entries and files": ("get", "set", "rm", "cp", "mv", "files", "relations"),
@@ -61,7 +62,7 @@ class Grouped(TyperGroup):
         for title, names in {**GROUPS, "More": rest}.items():
             known = [(name, self.get_command(ctx, name)) for name in names]
             rows = [
-                (name.ljust(width), command.get_short_help_str(_SENTENCE))
+                (name.ljust(width), command.get_short_help_str(SENTENCE))
                 for name, command in known
                 if command is not None
             ]
@@ -76,7 +77,7 @@ class Listed(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of the commands."""
         known = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, command.get_short_help_str(_SENTENCE)) for name, command in known if command is not None]
+        rows = [(name, command.get_short_help_str(SENTENCE)) for name, command in known if command is not None]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 

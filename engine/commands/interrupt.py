@@ -24,11 +24,12 @@ class Interrupt:
     """A context manager in which the first Ctrl-C, SIGTERM or SIGHUP stops what it took, and the second
     one ends the process.
 
-    `struck` is set by the first one.
+    `struck` is set by the first one, and `ends` as well where it was not Ctrl-C: the process is told to end.
     """
 
     def __init__(self) -> None:
         self.struck = False
+        self.ends = False
         self._taken: Stoppable | None = None
         self._asking = False
         self._before: dict[signal.Signals, Any] = {}
@@ -64,10 +65,10 @@ class Interrupt:
         for number, before in self._before.items():
             signal.signal(number, before)
 
-    def _stop(self, _: int, __: FrameType | None) -> None:
+    def _stop(self, came: int, _: FrameType | None) -> None:
         for number in self._before:
             signal.signal(number, signal.SIG_DFL)
-        self.struck = True
+        self.struck, self.ends = True, came != signal.SIGINT
         if self._taken:
             self._taken.stop()
         tell(1, b"")

@@ -8,7 +8,8 @@ import typer
 
 from engine.functions.counts import counted
 
-from .completing import complete_turn
+from .completing import complete_label, complete_turn
+from .naming import called, with_labels
 from .printing import cost_cell, costs, dollars, one_line, print_json, print_table, print_text, say, visible
 from .shared import DbOption, JsonOption, RunArgument, db_flag, open_to_read, run_or_latest
 from .story import print_story, story
@@ -32,6 +33,9 @@ _FIGURES = {
 }
 _SPARED = ("ms engine", "strikes", "ms model", "commands")
 """What a narrow terminal lacks of them first."""
+_SPARED_OF_RUNS = ("loops", "turns", "updated_at")
+_TITLE = 30
+"""Characters of a title in the list of runs."""
 
 
 # The runs by tree: the latest tree first, in it each run before those below it.
@@ -41,6 +45,8 @@ _RUNS = """
     join run_overview as o on o.run = r.alias
     left join children as c on c.run_id = r.id
     join runs as t on t.id = coalesce(c.root_run_id, r.id)
+    where (:archived or t.archived_at is null)
+        and (:label is null or exists (select 1 from json_each(coalesce(t.labels, '[]')) as l where l.value = :label))
     order by t.updated_at desc, t.id desc, (
         select group_concat(printf('%010d', value), '/')
         from json_each('[' || replace(trim(coalesce(c.lineage, '/') || r.id, '/'), '/', ',') || ']')
@@ -70,31 +76,43 @@ _COSTS = """
 """
 
 
-def runs(as_json: JsonOption = False, db: DbOption = None) -> None:
+def runs(
+    label: Annotated[
+        str | None,
+        typer.Option("--label", metavar="LABEL", help="Only runs that have it.", autocompletion=complete_label),
+    ] = None,
+    archived: Annotated[bool, typer.Option("--archived", help="Also the runs that were archived.")] = False,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
     """List the runs of the database, the latest first.
 
-    Those that a run delegated to stand below it; tree_cost is the cost with these. Times are UTC. Of one that nobody drives
-    though it has not ended, a line says how to go on; in JSON it is resumable.
+    Those that a run delegated to stand below it; tree_cost is the cost with these. A title that nobody gave is the beginning
+    of the first prompt. Times are UTC. Of one that nobody drives though it has not ended, a line says how to go on; in
+    JSON it is resumable.
 
     \b
     Examples:
       engine runs
+      engine runs --label q3
       engine runs --json | jq -r '.[].run'
     """
     with open_to_read(db) as database:
-        rows = database.rows(_RUNS)
+        rows = database.rows(_RUNS, {"archived": archived, "label": label})
         left = undriven(database)
         if as_json:
             names = {row["run"] for row in left}
-            print_json([{**row, "resumable": row["run"] in names} for row in rows])
+            print_json([{**with_labels(row), "resumable": row["run"] in names} for row in rows])
             return
         for row in rows:
             row["run"] = "> " * row["depth"] + row["run"]
             row["cost"] = cost_cell(row["cost"])
             row["tree_cost"] = cost_cell(row["tree_cost"])
+            row["title"] = one_line(called(row), _TITLE)
         tree = ("tree_cost",) if any(row["depth"] for row in rows) else ()
-        columns = ("run", "status", "loops", "turns", "cost", *tree, "updated_at", "answer")
-        print_table(rows, columns, "no runs yet; 'engine run PROMPT' starts one")
+        columns = ("run", "status", "loops", "turns", "cost", *tree, "updated_at", "title", "answer")
+        none = "no such runs" if label or database.value("select 1 from runs") else "no runs yet"
+        print_table(rows, columns, f"{none}; 'engine run PROMPT' starts one", spared=_SPARED_OF_RUNS)
         say_undriven(left, db)
 
 
@@ -118,13 +136,17 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         left = undriven(database, alias)
         if as_json:
             about["resumable"] = bool(left)
-            print_json({**about, "prompts": loops, "timeline": turns, "decisions": decisions, "below": below})
+            print_json(
+                {**with_labels(about), "prompts": loops, "timeline": turns, "decisions": decisions, "below": below}
+            )
             return
         names = dict(database.tuples("select code, name from statuses"))
         # 202 while the run waits for a decision; a file of another build may lack the view
         query = "select loop, status from open_prompts where run = ?"
         stands = {} if database.differs else dict(database.tuples(query, (alias,)))
     print_text(f"{alias}: {about['status']} {names[about['status']]}")
+    if title := called(about):
+        print_text(f"  title    {one_line(title, 1_000)}{' (archived)' if about.get('archived_at') else ''}")
     for key in ("project", "model", "parent", "created_at", "updated_at"):
         if about[key] is not None:
             print_text(f"  {key.removesuffix('_at'):8} {one_line(about[key], 1_000)}")

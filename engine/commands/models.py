@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .printing import print_json, print_table, say
-from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, is_alone, open_to_write
+from .shared import DbOption, EffortOption, JsonOption, absolute_model, database_or_fresh, is_alone, open_to_write
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -55,7 +55,18 @@ def list_(as_json: JsonOption = False, db: DbOption = None) -> None:
     else:
         print_table(
             rows,
-            ("alias", "actual", "context_length", "max_output", "tool_calling", "images", "origin", "usable", "hint"),
+            (
+                "alias",
+                "actual",
+                "context_length",
+                "max_output",
+                "tool_calling",
+                "images",
+                "effort",
+                "origin",
+                "usable",
+                "hint",
+            ),
             "no models",
         )
 
@@ -102,6 +113,7 @@ def add(
     native: Annotated[
         bool, typer.Option("--native", help="The model uses tool calls of the provider's API, not markup.")
     ] = False,
+    effort: EffortOption = None,
     images: Annotated[
         bool | None,
         typer.Option("--images/--no-images", help="Whether the model sees pictures; default: as its name says."),
@@ -114,6 +126,7 @@ def add(
     Examples:
       engine models add fast openai/gpt-5-mini --context 200000 --native
       engine models add exact anthropic/claude-sonnet-4-5 --context 200000 --max-output 32000
+      engine models add deep openai/gpt-5 --effort high
       engine models add seer ollama/my-own-model --images
       engine models add demo scripted:answers.jsonl
       engine models add mine gguf:qwen2.5-7b-instruct-q4_k_m.gguf --context 16384
@@ -135,6 +148,8 @@ def add(
     hint = problem(name)
     if hint and hint.startswith("model "):
         raise NotFound(hint)
+    if effort is not None:
+        _check_effort(alias, name, effort)
     with open_to_write(db) as database:
         add_alias(
             database,
@@ -145,6 +160,7 @@ def add(
             native=native,
             profile=profile,
             images=images,
+            effort=effort,
         )
     say(f"{alias}: {name}" + (f", {context} tokens, {profile} packets" if name.startswith("gguf:") else ""))
     if hint:
@@ -191,7 +207,7 @@ def listed(db: Database) -> list[Row]:
     """The rows of `models`, with those of the environment, each with `usable` (yes, no) and a `hint` of what is missing."""
     with with_environment(db) as beside:
         rows = beside.rows(
-            "select m.alias, m.actual, m.context_length, m.max_output, m.tool_calling, s.images, m.origin "
+            "select m.alias, m.actual, m.context_length, m.max_output, m.tool_calling, s.images, m.effort, m.origin "
             "from models as m join model_sights as s on s.alias = m.alias order by m.alias"
         )
     keys = _keys_here()
@@ -214,6 +230,20 @@ def problem(actual: str, keys: Keys | None = None) -> str | None:
     except EngineError as error:
         return error.message
     return _problem_of_runtime() if actual.startswith("gguf:") else None
+
+
+def _check_effort(alias: str, name: str, effort: str) -> None:
+    """Raise `ValidationError` (400) for an effort that is none, or that the model does not take."""
+    import engine
+    from engine.driving.model_choice import check_effort
+    from engine.errors import ValidationError
+    from engine.functions.values import value_error
+
+    if wrong := value_error(effort, "effort", None, None):
+        raise ValidationError(f"model {alias!r}: the effort {wrong}")
+    with engine.open(":memory:") as beside:
+        beside.keys = _keys_here()
+        check_effort(beside, None, name, effort)
 
 
 def _keys_here() -> Keys:

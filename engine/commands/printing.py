@@ -11,6 +11,7 @@ from typing import Any, TextIO
 import typer
 
 from .drawing import drawn, drawn_json
+from .hiding import hidden
 from .wrapping import line_width, wrapped
 
 # In terminal cells: the widest column of a table, the last one excepted, and the gap between two columns.
@@ -21,8 +22,8 @@ _LEAST_LEFT = 30
 
 
 def say(text: str = "", colour: str | None = None, *, dim: bool = False) -> None:
-    """Print a line for the person on stderr, coloured where that is a terminal."""
-    typer.echo(paint(text, colour, dim=dim, stream=sys.stderr), err=True)
+    """Print a line for the person on stderr, coloured where that is a terminal; in demo mode names are hidden."""
+    typer.echo(paint(hidden(text), colour, dim=dim, stream=sys.stderr), err=True)
 
 
 _MOST_OF_ERROR = 2_000

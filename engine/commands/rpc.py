@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .printing import say, visible
-from .shared import DbOption, open_to_write, open_unasked
+from .shared import DbOption, KeyFromOption, open_to_write, open_unasked, use_keys
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -34,6 +34,7 @@ def rpc(
         list[str] | None,
         typer.Option("--origin", metavar="URL", help="Web pages of this origin may connect, too; may be repeated."),
     ] = None,
+    key_from: KeyFromOption = None,
     db: DbOption = None,
 ) -> None:
     """Serve runs to other programs: JSON-RPC 2.0 over WebSocket.
@@ -65,7 +66,9 @@ def rpc(
     open_to_write(db, top).close()
 
     def open_database(folder: Path) -> Database:
-        return open_unasked(db, folder)
+        database = open_unasked(db, folder)
+        use_keys(database, key_from)
+        return database
 
     def told(url: str, said: Path | None) -> None:
         token = f"; the token is in {visible(str(said))}" if said else ""

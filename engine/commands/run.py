@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import hiding
 from .completing import complete_model, complete_persona, complete_run
 from .driving import drive
 from .piped import piped_text
 from .printing import say
 from .shared import (
     DbOption,
+    DemoOption,
+    EffortOption,
     JsonOption,
     KeepOutputOption,
     KeyFromOption,
@@ -106,6 +109,7 @@ def run(
     temperature: Annotated[
         float | None, typer.Option("--temperature", metavar="N", min=0, max=2, help="Sampling temperature, 0 to 2.")
     ] = None,
+    effort: EffortOption = None,
     no_repo: Annotated[bool, typer.Option("--no-repo", help="The run sees no files of the folder.")] = False,
     no_web: Annotated[bool, typer.Option("--no-web", help="No search and no fetching of web pages.")] = False,
     no_interaction: Annotated[bool, typer.Option("--no-interaction", help="The model may not ask questions.")] = False,
@@ -159,6 +163,7 @@ def run(
     ] = None,
     keep_output: KeepOutputOption = None,
     wait: WaitOption = True,
+    demo: DemoOption = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -192,6 +197,8 @@ def run(
     from engine.errors import ValidationError
     from engine.models.protocol import storable
 
+    if demo:
+        hiding.begin()
     text, piped = (sys.stdin.read(), "") if prompt == "-" else (prompt, piped_text(stdin))
     text, piped = storable(text), storable(piped)
     if not text.strip():
@@ -204,6 +211,7 @@ def run(
         persona=persona,
         system_prompt=system_prompt,
         temperature=temperature,
+        effort=effort,
         context_limit=context_limit,
         max_turns=max_turns,
         max_depth=max_depth,

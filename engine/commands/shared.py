@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .completing import complete_key_source, complete_run
+from .completing import complete_effort, complete_key_source, complete_run
+from .hiding import hide_paths, is_on
 
 if TYPE_CHECKING:
     from engine.api import Database
@@ -46,6 +47,21 @@ KeyFromOption = Annotated[
         metavar="PROVIDER=SOURCE",
         help="Where that provider's key is: env:VARIABLE, file:PATH, .env, project or user.",
         autocompletion=complete_key_source,
+    ),
+]
+DemoOption = Annotated[
+    bool,
+    typer.Option(
+        "--demo", help="Draw blocks for the names of 'engine config --user demo_names' and for parts of paths."
+    ),
+]
+EffortOption = Annotated[
+    str | None,
+    typer.Option(
+        "--effort",
+        metavar="LEVEL",
+        help="How hard the model thinks: none, minimal, low, medium, high, xhigh or max; kept for the run.",
+        autocompletion=complete_effort,
     ),
 ]
 RunArgument = Annotated[
@@ -94,7 +110,7 @@ def look_at(path: Path) -> Database:
     from engine.errors import Conflict, ValidationError
 
     try:
-        return engine.open(path, read_only=True, config=True)
+        return _with_hidden_paths(engine.open(path, read_only=True, config=True))
     except ValidationError as error:
         # 409, because 400 would exit as a usage error
         raise Conflict(error.message) from error
@@ -121,7 +137,7 @@ def open_to_write(given: Path | None, start: Path | None = None) -> Database:
         database = _open_known(path)
     except ValidationError as error:
         raise Conflict(error.message) from error
-    database.keep_if_used()
+    _with_hidden_paths(database).keep_if_used()
     if waiting := [str(row["name"]) for row in database.rows("select name from unconfirmed_settings")]:
         say(f"engine.toml: not counted until 'engine config --confirm': {visible(', '.join(waiting))}", "yellow")
     return database
@@ -134,6 +150,21 @@ def open_unasked(given: Path | None, start: Path) -> Database:
 
     path = database_to_write(given, start)
     return _open_in_folder(path, trusted(path) or False)
+
+
+def _with_hidden_paths(database: Database) -> Database:
+    """The database; in demo mode the parts of its path, and of those of its projects, are hidden."""
+    if is_on():
+        from contextlib import suppress
+
+        from engine.db.locate import FOLDER
+        from engine.errors import EngineError
+
+        place = database.path.absolute()
+        hide_paths([place.parent.parent if place.parent.name == FOLDER else place])
+        with suppress(EngineError):  # a damaged file is told of by the command itself
+            hide_paths(str(row["root"]) for row in database.rows("select root from projects where root is not null"))
+    return database
 
 
 def _open_known(path: Path) -> Database:
@@ -198,8 +229,9 @@ def run_or_latest(db: Database, run: str | None) -> str:
 
     found = db.value(
         # a run that was delegated to is named
-        "select alias from runs where alias = coalesce(?, alias) order by role <> 'main', updated_at desc, id desc limit 1",
-        (run,),
+        "select alias from runs where alias = coalesce(:run, alias) and (:run is not null or archived_at is null) "
+        "order by role <> 'main', updated_at desc, id desc limit 1",
+        {"run": run},
     )
     if found is None and run is None:
         raise NotFound("there is no run yet; 'engine run PROMPT' starts one")

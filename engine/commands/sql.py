@@ -15,6 +15,7 @@ import typer
 from engine.functions.counts import counted
 
 from .exits import exit_code
+from .hiding import not_hidden
 from .printing import print_error, print_json, print_table, say, shown, visible
 from .shared import DbOption, JsonOption, open_to_read
 
@@ -77,8 +78,9 @@ def _ended_after(seconds: float) -> Iterator[None]:
 
 
 def print_answer(found: Answer) -> None:
-    """Print an answer as a table."""
-    print_table(found.dicts(), found.columns, "no rows")
+    """Print an answer as a table; its rows are data, of which nothing is hidden."""
+    with not_hidden():
+        print_table(found.dicts(), found.columns, "no rows")
 
 
 class _Lines:
@@ -92,5 +94,6 @@ def _print_csv(found: Answer) -> None:
     """Print CSV; at a terminal with the characters escaped that control it."""
     clean = visible if sys.stdout.isatty() else str
     writer = csv.writer(_Lines(), lineterminator="\r\n")  # so that a value with either of them is quoted
-    writer.writerow([clean(name) for name in found.columns])
-    writer.writerows([clean(shown(value)) for value in row] for row in found.rows)
+    with not_hidden():
+        writer.writerow([clean(name) for name in found.columns])
+        writer.writerows([clean(shown(value)) for value in row] for row in found.rows)

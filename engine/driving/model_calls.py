@@ -11,7 +11,7 @@ from engine.models.retry import complete_with_retry
 from engine.models.stuck import Listener
 from engine.packets.store import pictures_of
 
-from .model_choice import keys_for
+from .model_choice import keys_for, takes_effort
 
 if TYPE_CHECKING:
     from engine.db.database import Row, Store
@@ -46,8 +46,10 @@ class ModelCalls:
 
     def open(self, turn_id: int) -> None:
         """Record that the model is about to be asked, and read what for, in the transaction that stores the packet."""
-        self._db.insert("open_call", turn_id=turn_id)
         row = self._db.row("select * from _model_requests where turn_id = ?", (turn_id,))
+        if row and row["effort"] and not takes_effort(self._model(row)):
+            row["effort"] = None
+        self._db.insert("open_call", turn_id=turn_id, effort=row and row["effort"])
         if row is None:
             self._asked = None
             return
@@ -67,8 +69,7 @@ class ModelCalls:
         try:
             with self._progress.answering(step["turn"]):
                 completion = complete_with_retry(
-                    self._db.given_models.find(row["actual"])
-                    or resolve_model(row["actual"], keys_for(self._db, self._run)),
+                    self._model(row),
                     self._request(asked),
                     listener.hear,
                     listener,
@@ -94,6 +95,9 @@ class ModelCalls:
             self._store(step["turn_id"], completion, ms_model)  # it was paid for
             raise
         self._progress.answered(step["turn_id"])
+
+    def _model(self, row: Row) -> protocol.Model:
+        return self._db.given_models.find(row["actual"]) or resolve_model(row["actual"], keys_for(self._db, self._run))
 
     def _answer_from_cache(self, step: Row, asked: _Asked) -> bool:
         """Store an answer of before, if there is one that fits. What its prompt means is found before the transaction."""
@@ -131,6 +135,7 @@ class ModelCalls:
             run=row["run"],
             tools=asked.tools,
             pictures=asked.pictures,
+            effort=row["effort"],
         )
 
     def _tools(self, row: Row) -> tuple[protocol.ToolSpec, ...]:

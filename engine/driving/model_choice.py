@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from engine.config.keys import Keys
     from engine.db.database import Row, Store
+    from engine.models.protocol import Model
     from engine.models.providers import Endpoint
 
 _NAMED = 3
@@ -100,6 +101,24 @@ def _endpoints(keys: Keys) -> Iterator[Endpoint]:
         if provider.needs_key:
             with suppress(ModelError, NotFound):
                 yield endpoint(provider, keys)
+
+
+def takes_effort(model: Model) -> bool:
+    """Whether a model can be told how hard to think; one that does not say is told."""
+    return bool(getattr(model, "takes_effort", True))
+
+
+def check_effort(db: Store, run: str | None, name: str, given: str | None) -> None:
+    """Raise `ValidationError` (400) where a model that takes no effort is to have one, given now or to its run before."""
+    effort = given or db.value("select effort from runs where alias = ?", (run,))
+    if effort in (None, "none") or value_error(effort, "effort", None, None):
+        return
+    actual = str(db.value("select actual from models where alias = ?", (name,)) or name)
+    model = db.given_models.find(actual) or resolve_model(actual, keys_for(db, run))
+    if not takes_effort(model):
+        raise ValidationError(
+            f"model {name!r}: takes no effort, and {effort} was asked for; choose another, or effort none"
+        )
 
 
 def check_tokenizer(db: Store) -> None:

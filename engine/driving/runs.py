@@ -7,7 +7,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,10 +19,10 @@ from engine.functions.counts import counted
 from engine.project.root_names import note_root
 
 from .loop import Driver
-from .model_choice import check_tokenizer, choose_model, sync_environment_models
+from .model_choice import check_effort, check_tokenizer, choose_model, sync_environment_models
 
 if TYPE_CHECKING:
-    from engine.db.database import Store
+    from engine.db.database import Row, Store
     from engine.effects.kept_output import KeptOutput
 
 
@@ -55,6 +55,7 @@ def prompt(
     sync_environment_models(db)
     model = choose_model(db, parent or run, db.given_models.name(options.get("model")), root)
     check_tokenizer(db)
+    check_effort(db, parent or run, model, options.get("effort"))
     if judge := db.given_models.name(options.get("accept_model")):
         options = {**options, "accept_model": choose_model(db, parent or run, judge, root)}
     attributes = as_json(attributes_of({**options, "model": model}))
@@ -216,7 +217,7 @@ def run_rows(db: Store, limit: int | None = None) -> list[Run]:
     if limit is not None and limit < 0:
         raise ValidationError(f"limit is {limit}; give 0 or more, or None for all")
     query = "select o.* from runs as r join run_overview as o on o.run = r.alias order by r.id desc limit ?"
-    return [Run(**row) for row in db.rows(query, (-1 if limit is None else limit,))]
+    return [_run(row) for row in db.rows(query, (-1 if limit is None else limit,))]
 
 
 def run_row(db: Store, run: str) -> Run:
@@ -224,7 +225,11 @@ def run_row(db: Store, run: str) -> Run:
     row = db.row("select * from run_overview where run = ?", (run,))
     if row is None:
         raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
-    return Run(**row)
+    return _run(row)
+
+
+def _run(row: Row) -> Run:
+    return Run(**{**row, "labels": tuple(json.loads(row["labels"]))})
 
 
 def proposals(db: Store, run: str | None = None) -> list[Proposal]:
@@ -299,6 +304,32 @@ def fork(db: Store, parent: str, alias: str | None = None, at: int | None = None
     return child
 
 
+def rename(db: Store, run: str, name: str) -> None:
+    """Give a run another name; raises `NotFound` (404), `ValidationError` (400) for what is no name, and `Conflict` (409)
+    for one that is taken or while the run or one below it is driven.
+    """
+    db.insert("rename_run", run=run, name=name)
+
+
+def describe(
+    db: Store,
+    run: str,
+    title: str | None = None,
+    labels: Sequence[str] = (),
+    drop_labels: Sequence[str] = (),
+    archived: bool | None = None,
+) -> None:
+    """Change a run's title (one line; "" is that of its first prompt again), its labels, and whether lists leave it out."""
+    db.insert(
+        "describe_run",
+        run=run,
+        title=title,
+        add_labels=json.dumps(list(labels)),
+        drop_labels=json.dumps(list(drop_labels)),
+        archived=None if archived is None else int(archived),
+    )
+
+
 def _check_name(run: str | None) -> None:
     """Raise `ValidationError` (400) for a name that SQLite would cut, and for an empty one, which names no run."""
     if run is not None and "\0" in run:
@@ -308,7 +339,7 @@ def _check_name(run: str | None) -> None:
 
 
 def configure(db: Store, run: str, **values: Any) -> None:
-    """Change model, temperature or context_limit (tokens) of a run; None changes nothing. Raises `NotFound` (404)."""
+    """Change model, temperature, effort or context_limit (tokens) of a run, unless None; raises `NotFound` (404)."""
     given = {key: value for key, value in values.items() if value is not None}
     with db.transaction():
         if not db.value("select 1 from runs where alias = ?", (run,)):

@@ -1,7 +1,8 @@
-"""The part of the Python API that is about what a run did: fork, undo, rewind, purge."""
+"""The part of the Python API that is about runs as they stand: fork, rename, describe, undo, rewind, purge."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.arguments import expects
@@ -15,7 +16,7 @@ _NUMBER = "a whole number or None"
 
 
 class Past(Store):
-    """The methods of `Database` that go back to what a run did."""
+    """The methods of `Database` that name runs, and that go back to what a run did."""
 
     @expects(run="a text", alias=_TEXT, at=_NUMBER)
     def fork(self, run: str, alias: str | None = None, at: int | None = None) -> str:
@@ -23,6 +24,34 @@ class Past(Store):
         from engine.driving import runs
 
         return runs.fork(self, run, alias, at)
+
+    @expects(run="a text", name="a text")
+    def rename(self, run: str, name: str) -> None:
+        """Give a run another name; what refers to it follows.
+
+        Raises `NotFound` (404) for an unknown run, `ValidationError` (400) for what is no name, and `Conflict` (409) for one
+        that is taken, and while the run or one below it is driven.
+        """
+        from engine.driving import runs
+
+        runs.rename(self, run, name)
+
+    @expects(run="a text", title=_TEXT, archived="True or False or None")
+    def describe(
+        self,
+        run: str,
+        title: str | None = None,
+        *,
+        labels: Sequence[str] = (),
+        drop_labels: Sequence[str] = (),
+        archived: bool | None = None,
+    ) -> None:
+        """Change what a run is called in lists: its title ("" is that of its first prompt again), its labels, and whether
+        lists leave it out. Raises `NotFound` (404), and `ValidationError` (400) for a title or a label that is none.
+        """
+        from engine.driving import runs
+
+        runs.describe(self, run, title, labels, drop_labels, archived)
 
     @expects(run="a text", turn=_NUMBER, redo="True or False", by="a text", dry_run="True or False", plan=_TEXT)
     def undo(

@@ -20,6 +20,7 @@ def add_alias(
     native: bool = False,
     profile: str = "full",
     images: bool | None = None,
+    effort: str | None = None,
 ) -> None:
     """Make `alias` mean the model with the name `actual`, as `full_name` gives it, whatever it meant before.
 
@@ -28,12 +29,12 @@ def add_alias(
     if not alias.strip():
         raise ValidationError("an alias is a word, not nothing")
     db.execute(
-        "insert into models (alias, actual, context_length, max_output, tool_calling, profile, images, created_at) "
-        "values (?, ?, ?, ?, ?, ?, ?, now()) "
+        "insert into models (alias, actual, context_length, max_output, tool_calling, profile, images, effort, "
+        "created_at) values (?, ?, ?, ?, ?, ?, ?, ?, now()) "
         "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
         "max_output = excluded.max_output, tool_calling = excluded.tool_calling, profile = excluded.profile, "
-        "images = excluded.images, origin = excluded.origin",
-        (alias, actual, context, max_output, "native" if native else "xml", profile, images),
+        "images = excluded.images, effort = excluded.effort, origin = excluded.origin",
+        (alias, actual, context, max_output, "native" if native else "xml", profile, images, effort),
     )
 
 

@@ -55,6 +55,9 @@ class LocalModel:
     otherwise.
     """
 
+    takes_effort = False
+    """It cannot be told how hard to think."""
+
     def __init__(self, name: str = "local") -> None:
         self._name = name
 

@@ -82,7 +82,8 @@ class Request:
     output ignores it. `timeout_s` is the limit in seconds for the whole call, streaming included. `position` is the number
     of responses that the run `run` has stored so far; scripted and replayed models choose their answer by it. `tools` are
     the tools to call natively; there are none for a model that answers in markup. `pictures` belong to the last message, in
-    the order of the numbers that its text gives them; there are none for a model that does not see.
+    the order of the numbers that its text gives them; there are none for a model that does not see. `effort` is how hard it
+    shall think, one of `engine.functions.values.EFFORTS`; None: as it does by itself.
     """
 
     messages: tuple[Message, ...]
@@ -94,6 +95,7 @@ class Request:
     run: str
     tools: tuple[ToolSpec, ...] = ()
     pictures: tuple[Picture, ...] = ()
+    effort: str | None = None
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,9 @@ _CONNECT_S = 10.0
 _POLL_S = 0.05
 _ANTHROPIC_MAX_TOKENS = 8192
 """Anthropic's API requires a limit for the answer; all of its models can write this many tokens."""
+_ANTHROPIC_THOUGHTS = 32_768
+"""Tokens that the library gives one of Anthropic's models for its thoughts at most."""
+_TOLD_ANY_EFFORT = ("google", "ollama", "xai")
 _MESSAGE_MARKS = 3
 """Anthropic accepts four cache marks in a request; one of them is for the system text."""
 
@@ -58,6 +61,14 @@ class RemoteModel:
             return asyncio.run(self._until_stopped(request, emit, stop))
 
         return watched(work, who=self.who, timeout_s=request.timeout_s, on_delta=on_delta, cancelled=cancelled)
+
+    @property
+    def takes_effort(self) -> bool:
+        """Whether it can be told how hard to think: as the library knows of its name; where it knows none, it is told."""
+        if self._is_told_any_effort:
+            return True
+        profile: Any = library_model(self._at, self.name, _http_client(_CONNECT_S, self.who)).profile
+        return bool(profile.get("supports_thinking") or profile.get("thinking_always_enabled"))
 
     async def _until_stopped(self, request: Request, emit: Emit, stop: threading.Event) -> Completion:
         call = asyncio.create_task(self._call(request, emit))
@@ -113,8 +124,10 @@ class RemoteModel:
 
     def _settings(self, request: Request) -> ModelSettings:
         settings: dict[str, Any] = {
-            "temperature": request.temperature,
-            "max_tokens": request.max_tokens or self._own_max_tokens,
+            # models refuse it, or warn of it, where they are asked to think
+            "temperature": None if self._thinks(request) else request.temperature,
+            "max_tokens": self._max_tokens(request),
+            **self._effort(request),
             # the library marks the system text, not the messages: their cache points are in _user_content
             "cache": {"messages": False} if self._caches_where_told else None,
             # llama.cpp's server accepts GBNF; the providers' own APIs refuse the field
@@ -122,9 +135,33 @@ class RemoteModel:
         }
         return {key: value for key, value in settings.items() if value is not None}  # type: ignore[return-value]
 
+    def _max_tokens(self, request: Request) -> int | None:
+        """The limit of the answer. At Anthropic's API that counts the thoughts too, so they get room beside it."""
+        if self._at.provider.name != "anthropic":
+            return request.max_tokens
+        most = request.max_tokens or _ANTHROPIC_MAX_TOKENS
+        return most + _ANTHROPIC_THOUGHTS if self._thinks(request) else most
+
+    def _effort(self, request: Request) -> dict[str, Any]:
+        """How hard it shall think, in the library's terms, which sends nothing to models that it does not know."""
+        if request.effort is None:
+            return {}
+        if self._is_told_any_effort:
+            return {"openai_reasoning_effort": request.effort}
+        return {"thinking": False if request.effort == "none" else request.effort}
+
     @property
-    def _own_max_tokens(self) -> int | None:
-        return _ANTHROPIC_MAX_TOKENS if self._at.provider.name == "anthropic" else None
+    def _is_told_any_effort(self) -> bool:
+        """Whether the server decides what efforts it takes: the library does not know its models."""
+        return self._is_own_server or self._at.provider.name in _TOLD_ANY_EFFORT
+
+    @property
+    def _is_own_server(self) -> bool:
+        """Whether a server of the user's own is asked, with OpenAI's API and any model."""
+        return self._at.provider.name == "openai" and not self._at.is_own
+
+    def _thinks(self, request: Request) -> bool:
+        return request.effort not in (None, "none")
 
     @property
     def _caches_where_told(self) -> bool:
@@ -134,7 +171,7 @@ class RemoteModel:
         )
 
     def _takes_grammar(self, request: Request) -> bool:
-        return bool(request.grammar) and self._at.provider.name == "openai" and not self._at.is_own
+        return bool(request.grammar) and self._is_own_server
 
     def _completion(self, response: ModelResponse) -> Completion:
         from pydantic_ai.messages import TextPart, ThinkingPart

@@ -182,6 +182,12 @@ METHODS: tuple[Method, ...] = (
             _text("persona", "cannot change: a run keeps its persona"),
         ),
     ),
+    Method(
+        "run/rename",
+        "give a run another name",
+        runs.rename,
+        (_RUN, _text("name", "its new name", required=True)),
+    ),
     Method("getRuns", "the runs of the project, the newest first", runs.get_runs, (_LIMIT, _OFFSET)),
     Method("getRun", "the state of a run, as `run/state` tells it", runs.get_run, (_RUN,)),
     Method(

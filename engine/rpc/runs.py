@@ -135,6 +135,12 @@ async def config(project: Project, given: dict[str, Any]) -> dict[str, Any]:
     return {"run": given["run"]}
 
 
+async def rename(project: Project, given: dict[str, Any]) -> dict[str, Any]:
+    """Give a run another name."""
+    await project.hub.db.call_async(lambda db: runs.rename(db, given["run"], given["name"]))
+    return {"run": given["name"]}
+
+
 async def get_runs(project: Project, given: dict[str, Any]) -> list[Row]:
     """The runs of the project's folder, and those without one."""
     asked = {"root": str(project.root), "limit": given.get("limit"), "offset": given.get("offset")}

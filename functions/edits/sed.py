@@ -93,7 +93,7 @@ def find_hits(substitution: Substitution, text: str, most: int = SUBSTITUTION_HI
         left -= len(substitution.new) + sum(len(filled[group] or "") for group in groups if group < len(filled))
         if left < 0:
             raise too_long(longest)
-        found.append(Hit(hit.start(), hit.end(), _expand(substitution.new, filled)))
+        found.append(Hit(hit.start(), hit.end(), expanded(substitution.new, filled)))
     return found
 
 
@@ -143,7 +143,7 @@ def _plain(escape: re.Match[str]) -> str:
     return _ESCAPED.get(escape[1], escape[1])
 
 
-def _expand(new: str, groups: tuple[str | None, ...]) -> str:
+def expanded(new: str, groups: tuple[str | None, ...]) -> str:
     """A replacement with `\\1` … `\\9` filled in; `&` stays an ampersand, as models intend."""
 
     def fill(escape: re.Match[str]) -> str:

@@ -19,7 +19,7 @@ from .globs import path_regex, text_regex, wildcard_runs
 from .queries import jsonpath_error, jsonpath_finds, xpath_error, xpath_finds
 from .regexes import Limited, limited
 
-_SLASHED = lazy_regex(r"/(?!/)(.+)/([gimsuy]*)", re.DOTALL)
+SLASHED = lazy_regex(r"/(?!/)(.+)/([gimsuy]*)", re.DOTALL)
 _REGEX_EVIDENCE = lazy_regex(r"\\|[\^$|(){}\[]|\.[*+?]|[\w)\]][+?]|://")
 _INNER_SLASH = lazy_regex(r"(?<!\\)/")
 _JSONPATH = lazy_regex(r"\$(?:\.\.?[A-Za-z_*]|\.\.\[|\[)[^/]*")
@@ -122,7 +122,7 @@ class _Regex(Pattern):
 
     def __init__(self, pattern: str) -> None:
         super().__init__(pattern)
-        slashed = _SLASHED.fullmatch(pattern)
+        slashed = SLASHED.fullmatch(pattern)
         assert slashed is not None
         self._expression = limited(slashed[1], "".join(sorted(set(slashed[2]))))
 
@@ -189,7 +189,7 @@ _KINDS: Mapping[str, type[Pattern]] = {each.kind: each for each in (Pattern, _Gl
 
 def pattern_kind(pattern: str | None) -> str | None:
     """The kind of `pattern`: literal, glob, regex, jsonpath, xpath or sed."""
-    return None if pattern is None else _pattern(pattern, False).kind
+    return None if pattern is None else pattern_of(pattern, False).kind
 
 
 def pattern_prefix(pattern: str | None) -> str | None:
@@ -197,7 +197,7 @@ def pattern_prefix(pattern: str | None) -> str | None:
 
     '' if nothing is known. With it a query reads only this range of an index over paths.
     """
-    return None if pattern is None else _pattern(pattern, False).prefix
+    return None if pattern is None else pattern_of(pattern, False).prefix
 
 
 def pattern_match(pattern: str | None, text: str | None) -> int | None:
@@ -207,7 +207,7 @@ def pattern_match(pattern: str | None, text: str | None) -> int | None:
     """
     if pattern is None or text is None:
         return None
-    return 1 if _pattern(pattern, False).match(text) else 0
+    return 1 if pattern_of(pattern, False).match(text) else 0
 
 
 def pattern_search(pattern: str | None, text: str | None) -> int | None:
@@ -217,14 +217,14 @@ def pattern_search(pattern: str | None, text: str | None) -> int | None:
     """
     if pattern is None or text is None:
         return None
-    return _pattern(pattern, True).search(text)
+    return pattern_of(pattern, True).search(text)
 
 
 def pattern_error(pattern: str | None) -> str | None:
     """What is wrong with `pattern`, as a sentence: it is not valid, or took too long earlier; else NULL."""
     if pattern is None:
         return None
-    return _pattern(pattern, False).error() or _pattern(pattern, True).error()
+    return pattern_of(pattern, False).error() or pattern_of(pattern, True).error()
 
 
 def _kind(pattern: str, *, passage: bool) -> str:
@@ -235,7 +235,7 @@ def _kind(pattern: str, *, passage: bool) -> str:
         return "glob" if path_is_pattern(pattern) else "literal"
     if pattern.startswith("s/") and parse_sed(pattern):
         return "sed"
-    if (slashed := _SLASHED.fullmatch(pattern)) and _is_regex(slashed, passage):
+    if (slashed := SLASHED.fullmatch(pattern)) and _is_regex(slashed, passage):
         return "regex"
     if _JSONPATH.fullmatch(pattern):
         return "jsonpath"
@@ -252,7 +252,7 @@ def _is_regex(slashed: re.Match[str], passage: bool) -> bool:
     return not _INNER_SLASH.search(source) and (passage or flags != "")
 
 
-def _pattern(pattern: str, passage: bool) -> Pattern:
+def pattern_of(pattern: str, passage: bool) -> Pattern:
     """The pattern, ready to use. Only one that begins with a slash can mean something else in a passage."""
     if len(pattern) > PATTERN_CHARACTERS:
         return Pattern(pattern)  # not cached: it would keep a long text alive

@@ -33,11 +33,18 @@ values
     ('max_repeated_commands', '2', 'whole', 0, null, 1, 'times that one command line runs in a loop; 0: any number'),
     ('temperature', '0.1', 'number', 0, 2, 1, 'sampling temperature of a run that names none'),
     ('model', null, 'text', null, null, 0, 'alias of the model of a run that names none'),
+    (
+        'effort', null, 'text', null, null, 0,
+        'how hard a model thinks where neither the run nor the alias says: none, minimal, low, medium, high, xhigh, max'
+    ),
     ('persona', 'default', 'text', null, null, 0, 'persona of a run that names none'),
+    ('demo', '0', 'whole', 0, 1, 1, '1: names are drawn as blocks; counts where a person says it for himself'),
+    ('demo_names', null, 'text', null, null, 0, 'names that demo mode hides, separated by commas; as demo'),
     (
         'prompt_figures', '0', 'whole', 0, 1, 1,
         '1: the <prompt> carries token figures, at the price of the prefix cache'
     ),
+    ('time_stamps', '0', 'whole', 0, 1, 1, '1: the <budget> of each packet says when its turn began'),
     (
         'narrow_tools', '0', 'whole', 0, 100, 1,
         'tools besides the core that a loop is told of, those that its prompt needs; 0: all'
@@ -156,4 +163,5 @@ values
     ('max_entry_tokens'),
     ('persona'),
     ('prompt_figures'),
-    ('temperature');
+    ('temperature'),
+    ('time_stamps');

@@ -120,6 +120,8 @@ instead of insert on set_layer
 begin
     select fail(404, 'setting ' || quote(new.name) || ': there is none of that name; ''engine config'' lists them')
     where not exists (select 1 from settings as s where s.name = new.name);
+    select fail(400, 'setting ' || new.name || ': is yours alone; engine config --user ' || new.name || '=…')
+    where new.name in ('demo', 'demo_names') and new.layer <> 'user';
     select fail(400, 'setting ' || new.name || ': comes with a plugin and is set for a file only')
     where new.layer <> 'file' and not exists (select 1 from _setting_defaults as d where d.name = new.name);
     insert into _check_setting (name, value) values (new.name, nullif(new.value, ''));
@@ -211,6 +213,8 @@ begin
     select fail(400, 'setting ' || s.name || ': ' || value_error(new.value, s.kind, s.least, s.most))
     from settings as s
     where s.name = new.name and value_error(nullif(new.value, ''), s.kind, s.least, s.most) is not null;
+    select fail(400, 'setting effort: ' || value_error(new.value, 'effort', null, null))
+    where new.name = 'effort' and value_error(nullif(new.value, ''), 'effort', null, null) is not null;
     select fail(
         400,
         'setting sandbox: ' || quote(new.value) || ' is none of auto, require, or the name of a sandbox'

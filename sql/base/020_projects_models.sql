@@ -51,7 +51,10 @@ create table if not exists models (
         constraint models_origin check (origin in ('client', 'environment', 'built-in')),
     created_at integer not null,
     -- 1: it sees pictures, 0: it does not; null: as its name says (seeing_models)
-    images integer constraint models_images_flag check (images in (0, 1))
+    images integer constraint models_images_flag check (images in (0, 1)),
+    -- how hard it thinks where its run does not say; null: as the setting effort says
+    effort text constraint models_effort
+        check (effort in ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'))
 ) strict;
 
 -- seeds

@@ -55,7 +55,15 @@ create table if not exists runs (
     role text not null default 'main'
         constraint runs_role check (role in ('main', 'subtask', 'execute', 'judge', 'workflow', 'step')),
     -- how many runs above it have delegated; 0: nobody did
-    depth integer not null default 0 constraint runs_depth check (depth >= 0)
+    depth integer not null default 0 constraint runs_depth check (depth >= 0),
+    -- how hard its model thinks; null: as the alias or the setting effort says
+    effort text constraint runs_effort check (effort in ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
+    -- what a person calls it in lists; null: the beginning of its first prompt
+    title text,
+    -- a JSON array of texts; null: none
+    labels text constraint runs_labels_json check (labels is null or json_valid(labels)),
+    -- since when lists leave it out; null: they do not
+    archived_at integer
 ) strict;
 
 create index if not exists idx_runs_parent_run_id on runs (parent_run_id);
@@ -110,6 +118,7 @@ insert into run_options (name, scope, kind, least, most, meaning) values
     ('fork', 'run', 'text', null, null, 'alias of the run that it is forked from'),
     ('at', 'run', 'whole', 1, null, 'turn of that run from which it is forked'),
     ('temperature', 'run', 'number', 0, 2, 'sampling temperature'),
+    ('effort', 'run', 'text', null, null, 'how hard its model thinks: none, minimal, low, medium, high, xhigh or max'),
     ('context_limit', 'run', 'whole', 256, null, 'context window in tokens'),
     ('system_prompt', 'run', 'text', null, null, 'what its system message says besides its persona'),
     ('task_prompt', 'loop', 'text', null, null, 'what the system message says for this prompt alone')
@@ -128,7 +137,7 @@ insert or ignore into run_transitions (from_status, to_status) values
 
 -- The options of a run with the kind of their values, as value_error takes it.
 create view _run_option_kinds as
-select name, case when name in ('mode', 'sandbox') then name else kind end as kind, least, most
+select name, case when name in ('mode', 'sandbox', 'effort') then name else kind end as kind, least, most
 from run_options;
 
 -- Refuse options of a run that are unknown or have a wrong value: insert into _check_options (run, attributes).

@@ -166,7 +166,7 @@ begin
     values (new.parent_run_id, new.role, json_remove(coalesce(new.attributes, '{}'), '$.tools'));
     insert into runs (
         project_id, parent_run_id, alias, model, persona, temperature, context_limit, system_prompt, role, depth, next_loop,
-        created_at, updated_at
+        created_at, updated_at, effort
     )
     select
         p.project_id,
@@ -187,7 +187,8 @@ begin
         p.depth + 1,
         2,
         now(),
-        now()
+        now(),
+        coalesce(new.attributes ->> '$.effort', p.effort)
     from runs as p
     left join _handed_options as h on h.run_id = p.id
     where p.id = new.parent_run_id;

@@ -9,7 +9,7 @@
 create table if not exists model_tiers (
     -- a GLOB
     pattern text not null,
-    -- how hard it thinks, as its name ends: -high, :high; '': any
+    -- how hard it thinks, as its run or its alias says, or its name ends: -high, :high; '': any
     effort text not null default '',
     tier integer not null constraint model_tiers_tier check (tier between 1 and 9),
     primary key (pattern, effort)

@@ -10,7 +10,12 @@ create view _models_asked as
 select
     q.*,
     lower(coalesce((select m.actual from models as m where m.alias = q.judge), q.judge)) as judge_name,
-    lower(coalesce((select m.actual from models as m where m.alias = q.model), q.model)) as name
+    lower(coalesce((select m.actual from models as m where m.alias = q.model), q.model)) as name,
+    json_array(
+        coalesce(q.effort, q.own_effort),
+        coalesce(q.effort, (select m.effort from models as m where m.alias = q.model)),
+        coalesce(q.effort, (select m.effort from models as m where m.alias = q.judge))
+    ) as efforts
 from (
     select
         f.id as effect_id,
@@ -22,6 +27,8 @@ from (
         r.alias as run,
         r.role,
         r.depth,
+        r.effort,
+        m.effort as own_effort,
         l.id as loop_id,
         coalesce(
             l.config ->> '$.max_depth',
@@ -86,7 +93,10 @@ from (
                             when instr(k.pattern, '/') then n.value
                             else substr(n.value, length(rtrim(n.value, replace(n.value, '/', ''))) + 1)
                         end
-                        glob lower(k.pattern || case when k.effort = '' then '' else '[-:@]' || k.effort end)
+                        glob lower(
+                            k.pattern
+                            || case when k.effort in ('', a.efforts ->> n.key) then '' else '[-:@]' || k.effort end
+                        )
                     order by length(k.pattern) + length(k.effort) desc, k.tier
                     limit 1
                 )
@@ -160,7 +170,7 @@ select
                 ) || '.'
         -- what is not known is neither below nor above what is known; of two that are not, an alias is a person's word
         when d.action = 'subtask'
-            and d.name <> d.own_name
+            and (d.name <> d.own_name or d.efforts ->> 1 is not d.efforts ->> 0)
             and case
                 when coalesce(d.tier, d.own_tier) is null then d.model not in (select alias from models)
                 else coalesce(d.tier, 1) < coalesce(d.own_tier, 9)
@@ -173,7 +183,8 @@ select
         -- one that a person has configured: any other may be a file
         when d.judge <> d.own_model and d.judge not in (select alias from models)
             then 'not_found: There is no model ' || quote(d.judge) || ' to judge a result. Leave accept_model out.'
-        when d.judge_name <> d.own_name
+        when d.judge is not null
+            and (d.judge_name <> d.own_name or d.efforts ->> 2 is not d.efforts ->> 0)
             and coalesce(d.judge_tier, d.own_tier) is not null
             and coalesce(d.judge_tier, 1) < coalesce(d.own_tier, 9)
             then 'permission: ' || d.judge || case

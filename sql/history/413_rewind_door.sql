@@ -80,6 +80,15 @@ begin
         case r.role when 'judge' then 'main' else r.role end
     from runs as r
     where r.id = new.run_id;
+    -- what people call the old line is said of the new one
+    update runs
+    set (title, labels) = (
+            select o.title, r.labels
+            from runs as r
+            join run_overview as o on o.run = r.alias
+            where r.id = new.run_id
+        )
+    where id = (select max(id) from runs);
     -- below the run that delegated to it, which waits for the old line, if for any
     insert into children (run_id, parent_run_id, root_run_id, lineage, loop_id)
     select (select max(id) from runs), c.parent_run_id, c.root_run_id, c.lineage, c.loop_id

@@ -197,6 +197,10 @@ sums as materialized (
             b.ceiling,
             w.steps,
             w.steps_left,
+            case
+                when (select value from settings where name = 'time_stamps') = '1'
+                    then strftime('%Y-%m-%d %H:%M', t.created_at / 1000.0, 'unixepoch')
+            end as began,
             coalesce(s.visible, 0) as visible,
             coalesce(s.summarized, 0) as summarized,
             coalesce(s.floor, 0) as floor,
@@ -240,6 +244,7 @@ select
     steps,
     steps_left,
     urgency,
+    began,
     entry_chars
 from (
     select

@@ -60,7 +60,8 @@ where t.response is not null;
 create view run_overview as
 -- One row a run, with its status, latest answer and cost in US dollars (null: unknown): select * from run_overview.
 -- 'parent' is the run that it was forked from or that gave it work; 'tree_cost' is the cost with all runs below it. The cost
--- of a workflow is that of its steps.
+-- of a workflow is that of its steps. 'title' is what a person called it, else the beginning of its first prompt; 'labels'
+-- is a JSON array; 'archived_at' is when it was taken out of lists (null: it was not).
 select
     r.alias as run,
     p.name as project,
@@ -74,7 +75,25 @@ select
     strftime('%Y-%m-%d %H:%M:%S', r.created_at / 1000.0, 'unixepoch') as created_at,
     strftime('%Y-%m-%d %H:%M:%S', r.updated_at / 1000.0, 'unixepoch') as updated_at,
     (select o.alias from runs as o where o.id = r.parent_run_id) as parent,
-    (select c.cost from _tree_costs as c where c.run_id = r.id) as tree_cost
+    (select c.cost from _tree_costs as c where c.run_id = r.id) as tree_cost,
+    coalesce(
+        r.title,
+        (
+            select case when length(line) > 60 then substr(line, 1, 59) || '…' else line end
+            from (
+                select trim(replace(substr(t.text, 1, instr(t.text || char(10), char(10)) - 1), char(9), ' ')) as line
+                from (
+                    select ltrim(replace(l.prompt, char(13), ' '), char(32, 9, 10)) as text
+                    from loops as l
+                    where l.run_id = r.id
+                    order by l.sequence
+                    limit 1
+                ) as t
+            )
+        )
+    ) as title,
+    coalesce(r.labels, '[]') as labels,
+    strftime('%Y-%m-%d %H:%M:%S', r.archived_at / 1000.0, 'unixepoch') as archived_at
 from runs as r
 join projects as p on p.id = r.project_id;
 

@@ -158,6 +158,7 @@ select
         when s.name = 'model' and r.model is not null then r.model
         when s.name = 'persona' and r.persona is not null then r.persona
         when s.name = 'temperature' and r.temperature is not null then cast(r.temperature as text)
+        when s.name = 'effort' and r.effort is not null then r.effort
         when s.name = 'context_length' and r.context_limit is not null then cast(r.context_limit as text)
         else s.value
     end as value,
@@ -166,6 +167,7 @@ select
         when (s.name = 'model' and r.model is not null)
             or (s.name = 'persona' and r.persona is not null)
             or (s.name = 'temperature' and r.temperature is not null)
+            or (s.name = 'effort' and r.effort is not null)
             or (s.name = 'context_length' and r.context_limit is not null) then 'run'
         else s.origin
     end as origin

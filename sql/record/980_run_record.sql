@@ -36,7 +36,11 @@ end;
 
 create trigger runs__keep_alias
 after update of alias on runs
-when (exists (select 1 from rewinds where old.id in (run_id, from_run_id))) is not true
+when (exists (select 1 from rewinds where old.id in (run_id, from_run_id))
+    or new.alias = (
+        select json_extract(detail, '$.to') from events where run_id = old.id and kind = 'run.renamed'
+        order by id desc limit 1
+    )) is not true
 begin
     select raise(abort, '405 runs: the record is append-only; this value does not change any more');
 end;
@@ -360,7 +364,7 @@ begin
 end;
 
 create trigger model_calls__keep_fixed
-after update of id, run_id, turn_id, attempt, model, started_at, rowid, _rowid_, oid on model_calls
+after update of id, run_id, turn_id, attempt, model, started_at, effort, rowid, _rowid_, oid on model_calls
 begin
     select raise(abort, '405 model_calls: the record is append-only; this value never changes');
 end;

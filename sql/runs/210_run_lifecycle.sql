@@ -69,7 +69,7 @@ begin
     on conflict do nothing;
     insert into runs (
         project_id, parent_run_id, forked_at, alias, model, persona, temperature, context_limit, next_turn, created_at,
-        updated_at, system_prompt, role, depth
+        updated_at, system_prompt, role, depth, effort
     )
     select
         coalesce(
@@ -95,7 +95,8 @@ begin
         coalesce(json_extract(new.attributes, '$.system_prompt'), p.system_prompt),
         new.role,
         -- a run that stands for another one of its tree stands at its place
-        case when new.role = 'main' then 0 else coalesce(p.depth, 0) end
+        case when new.role = 'main' then 0 else coalesce(p.depth, 0) end,
+        coalesce(json_extract(new.attributes, '$.effort'), p.effort)
     from (select 1)
     -- fork from the ancestor that owns the turn, where the named run inherited it
     left join runs as p
@@ -291,10 +292,12 @@ begin
     update runs
     set model = coalesce(json_extract(new.attributes, '$.attributes.model'), model),
         temperature = coalesce(json_extract(new.attributes, '$.attributes.temperature'), temperature),
+        effort = coalesce(json_extract(new.attributes, '$.attributes.effort'), effort),
         context_limit = coalesce(json_extract(new.attributes, '$.attributes.context_limit'), context_limit),
         persona = coalesce(json_extract(new.attributes, '$.attributes.persona'), persona),
         system_prompt = coalesce(json_extract(new.attributes, '$.attributes.system_prompt'), system_prompt),
         next_loop = next_loop + (new.body is not null),
+        archived_at = case when new.body is null then archived_at end,
         updated_at = now()
     where id = new.run_id;
     insert into _late_call (door, a, b)

@@ -19,7 +19,9 @@ create table if not exists model_calls (
         constraint model_calls_state check (state in ('open', 'answered', 'failed', 'interrupted')),
     -- the HTTP status of a failure
     status integer,
-    message text
+    message text,
+    -- how hard it was asked to think; null: as it does by itself
+    effort text
 ) strict;
 
 create index if not exists idx_model_calls_turn_id on model_calls (turn_id);
@@ -135,6 +137,7 @@ select
             then (select g.gbnf from _loop_grammars as g where g.loop_id = t.loop_id)
     end as grammar,
     coalesce(r.temperature, (select cast(value as real) from settings where name = 'temperature')) as temperature,
+    coalesce(r.effort, m.effort, (select value from settings where name = 'effort')) as effort,
     -- a provider refuses a limit above its own, so one is sent only where that is known; a local model always gets one,
     -- or it would write until its context is full
     case
@@ -165,8 +168,9 @@ join _loop_ceilings as b on b.loop_id = l.id
 left join models as m on m.alias = coalesce(l.model, r.model);
 
 create view open_call as
--- Say that the model is about to be asked: insert into open_call (turn_id). A turn that is not 'asking' opens no call.
-select turn_id
+-- Say that the model is about to be asked: insert into open_call (turn_id, effort). 'effort' is how hard it will be asked to
+-- think; null: nothing is said of that. A turn that is not 'asking' opens no call.
+select turn_id, effort
 from model_calls
 where false;
 
@@ -215,13 +219,14 @@ begin
     update model_calls
     set state = 'interrupted', ended_at = now()
     where turn_id = new.turn_id and state = 'open';
-    insert into model_calls (run_id, turn_id, attempt, model, started_at)
+    insert into model_calls (run_id, turn_id, attempt, model, started_at, effort)
     select
         q.run_id,
         q.turn_id,
         1 + (select count(*) from model_calls as c where c.turn_id = q.turn_id),
         q.model,
-        now()
+        now(),
+        new.effort
     from turns as t
     cross join _model_requests as q on q.turn_id = t.id
     where t.id = new.turn_id and t.phase = 'asking';

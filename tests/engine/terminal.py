@@ -50,6 +50,15 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self._ours, text.encode())
 
+    @property
+    def descriptor(self) -> int:
+        """Our side of the terminal, for what is no text."""
+        return self._ours
+
+    def interrupt(self, number: signal.Signals = signal.SIGINT) -> None:
+        """Send a signal, as the terminal does at Ctrl-C."""
+        self._process.send_signal(number)
+
     def end(self) -> tuple[int, str]:
         """Wait for its end; exit code and stdout."""
         deadline = time.monotonic() + SECONDS

@@ -329,6 +329,30 @@ def test_modes_and_models_hold_from_the_next_prompt_on(notes: Path, tmp_path: Pa
     assert (notes / "rent.md").read_text() == "1900\n"
 
 
+def test_a_model_that_can_be_told_how_hard_to_think_has_the_option(notes: Path, tmp_path: Path) -> None:
+    (tmp_path / "thinker.py").write_text(THINKER)
+
+    async def talk() -> None:
+        async with talking(
+            notes, "--model", "thinker", command=("serve", "--adapter", str(tmp_path / "thinker.py"))
+        ) as at:
+            made = await at.connection.new_session(cwd=str(notes), mcp_servers=[])
+            session = made.session_id
+            assert [each.id for each in made.config_options or []] == ["model", "effort"]
+            with pytest.raises(RequestError, match="is one of none"):
+                await at.connection.set_config_option(config_id="effort", session_id=session, value="immense")
+            await at.connection.set_config_option(config_id="effort", session_id=session, value="high")
+            await at.prompt(session, "Think")
+            assert at.editor.said() == "I thought: high."
+            engine(notes, "label", session, "--title", "A thought")
+            (listed,) = (await at.connection.list_sessions(cwd=str(notes))).sessions
+            assert listed.title == "A thought"
+            engine(notes, "archive", session)
+            assert (await at.connection.list_sessions(cwd=str(notes))).sessions == []
+
+    run(talk())
+
+
 def test_yolo_is_refused_where_nobody_allowed_it(notes: Path, tmp_path: Path) -> None:
     model = script(tmp_path / "s.jsonl", [RENT])
     engine(notes, "run", "--yolo", "--model", script(tmp_path / "y.jsonl", ["Yes."]), "--run", "free", "Go")
@@ -504,6 +528,28 @@ def test_servers_that_a_client_names_are_told_not_to_be_used(notes: Path, tmp_pa
 
     run(all_of_it())
 
+
+THINKER = """
+from engine import plugins
+from engine.adapters import named
+from engine.models.protocol import Completion, Usage
+
+
+class Thinker:
+    takes_effort = True
+
+    @plugins.hookimpl
+    def engine_model(self, name):
+        return self if name == "thinker" else None
+
+    def complete(self, request, *_):
+        return Completion(f"I thought: {request.effort}.", "", Usage(10, 0, 5, 0, 0.0))
+
+
+def serve(serving):
+    plugins.manager().register(Thinker())
+    named("acp")(serving)
+"""
 
 PLAYERS = """
 from engine import plugins

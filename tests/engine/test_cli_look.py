@@ -38,6 +38,10 @@ LOOKING = [
     "shell",
 ]
 MOVING = [
+    "chat",
+    "rename",
+    "label",
+    "archive",
     "run",
     "set",
     "rm",
@@ -142,8 +146,8 @@ def test_a_command_is_made_alone_as_it_is_among_all(tmp_path: Path) -> None:
         return {name: each.get_short_help_str(200) for name, each in group.commands.items()}
 
     every = cli._every_command()
-    alone = cli._command("workflow")
-    assert told(alone) == told(cli._command("")) == told(every)
+    alone = cli.command_line("workflow")
+    assert told(alone) == told(cli.command_line("")) == told(every)
     assert told(alone.commands["workflow"]) == told(every.commands["workflow"])
     assert [each.name for each in alone.commands["runs"].params] == []
     assert engine(tmp_path, "workflwo").stderr.endswith("Did you mean 'workflow'?\n")
@@ -342,7 +346,7 @@ def test_runs_lists_status_turns_and_answer(folder: Path) -> None:
         ("demo", 200, 2, "The port is 8080.")
     ]
     header, line = engine(folder, "runs").stdout.splitlines()
-    assert header.split() == ["run", "status", "loops", "turns", "cost", "updated_at", "answer"]
+    assert header.split() == ["run", "status", "loops", "turns", "cost", "updated_at", "title", "answer"]
     assert line.startswith("demo  200")
     assert " 0.0030 " in line
 

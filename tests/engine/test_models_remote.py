@@ -5,6 +5,7 @@
 3. Every failure has its category, and none shows the key.
 4. Time limits and cancelling hold whatever the server does.
 5. Configuration: keys, addresses, libraries.
+6. Effort: what is sent to whom.
 """
 
 from __future__ import annotations
@@ -391,3 +392,63 @@ def test_a_missing_library_says_what_to_install() -> None:
     environment = {**os.environ, "OPENAI_API_KEY": KEY}
     result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert how_to_install("models") in result.stdout
+
+
+def asked_to_think(server: Server, name: str, effort: str | None) -> dict[str, Any]:
+    """What a server is sent for an effort; it answers with a failure."""
+    server.answers = [failing(400, "enough")]
+    server.asked.clear()
+    with pytest.raises(ModelError, match="enough"):
+        resolve_model(name).complete(request(temperature=0.5, effort=effort))
+    return server.asked[0][2]
+
+
+@pytest.mark.parametrize(
+    ("effort", "sent"), [("none", "none"), ("low", "low"), ("high", "high"), ("max", "max"), (None, None)]
+)
+def test_a_server_of_ones_own_is_told_any_effort(server: Server, effort: str | None, sent: str | None) -> None:
+    """spec: @effort"""
+    body = asked_to_think(server, "openai/tiny", effort)
+    assert body.get("reasoning_effort") == sent
+    assert ("temperature" in body) is (effort in (None, "none"))
+
+
+@pytest.mark.filterwarnings("ignore:The model:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("name", "effort", "sent"),
+    [
+        ("anthropic/claude-sonnet-4-5", "high", {"type": "enabled", "budget_tokens": 16384}),
+        ("anthropic/claude-sonnet-4-5", "none", None),
+        ("anthropic/claude-sonnet-4-5", None, None),
+    ],
+)
+def test_anthropic_gets_a_budget_for_thoughts_beside_the_answer(
+    server: Server, monkeypatch: pytest.MonkeyPatch, name: str, effort: str | None, sent: Any
+) -> None:
+    """spec: @effort"""
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{server.server_address[1]}")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    body = asked_to_think(server, name, effort)
+    assert body.get("thinking") == sent
+    assert body["max_tokens"] - 8192 > 16384 if sent else body["max_tokens"] == 8192
+    assert ("temperature" in body) is (sent is None)
+
+
+@pytest.mark.parametrize(
+    ("name", "takes"),
+    [
+        ("openai/gpt-5", True),
+        ("openai/gpt-4o", False),
+        ("anthropic/claude-opus-4-1", True),
+        ("cerebras/llama3", False),
+        ("ollama/llama3", True),
+        ("google/gemini-2.5-pro", True),
+        ("local", False),
+    ],
+)
+def test_which_models_take_an_effort(monkeypatch: pytest.MonkeyPatch, name: str, takes: bool) -> None:
+    """spec: @effort"""
+    for provider in PROVIDERS.values():
+        monkeypatch.setenv(provider.keys[0], KEY)
+        monkeypatch.delenv(provider.url_variable, raising=False)
+    assert resolve_model(name).takes_effort is takes  # type: ignore[attr-defined]

@@ -351,3 +351,29 @@ def test_a_scheme_that_is_hidden_leaves_the_packet(tmp_path: Path) -> None:
         db.run("Ask", run="demo", model=model, on_event=hide)
         shown = [[part in db.value(texts, (turn,)) for part in ("<unknowns>", "<prompt mode")] for turn in (3, 4)]
     assert shown == [[True, True], [False, False]]
+
+
+def test_a_time_stamp_stands_behind_all_that_a_provider_caches(tmp_path: Path) -> None:
+    """spec: @time_stamps"""
+    texts: dict[str, list[str]] = {}
+    for setting in ("0", "1"):
+        clock = Clock()
+        with fresh(clock=clock) as db:
+            db.execute("update settings set value = ? where name = 'time_stamps'", (setting,))
+
+            def pass_time(event: dict[str, Any], clock: Clock = clock) -> None:
+                clock.now += 3_600_000 * (event["type"] == "turn")
+
+            model = script(tmp_path, f"<set path='known://a'>{'x' * 300}</set>{GO_ON}", GO_ON, DONE)
+            assert db.run("Go", model=model, run="demo", on_event=pass_time).status == 200
+            rows = db.rows("select group_concat(text, '') as text from packet_texts where role = 'user' group by turn")
+            texts[setting] = [row["text"] for row in rows]
+            sizes = db.rows("select sum(length(text)) as n, turn from packet_texts group by turn order by turn")
+            told = [row["context_tokens"] for row in db.rows("select context_tokens from turns order by sequence")]
+            assert told == [math.ceil(row["n"] / 2) for row in sizes]
+    stamps = [re.findall(r"^Time: (.*) UTC\.$", text, re.MULTILINE) for text in texts["1"]]
+    assert stamps == [[f"2026-01-01 0{hour}:00"] for hour in range(3)]
+    for plain, stamped in zip(texts["0"], texts["1"], strict=True):
+        assert "Time:" not in plain
+        assert stamped.partition("<budget token")[0] == plain.partition("<budget token")[0]
+        assert stamped.partition("<budget token")[2].count("Time: ") == 1

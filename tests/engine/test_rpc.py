@@ -154,6 +154,8 @@ def test_a_run_is_made_configured_prompted_forked_and_aborted(client: Client, tm
     assert client.call("run/abort", run="made", reason="enough")["run"] == "made"
     (loop,) = client.call("sql", query="select status, reason from loop_results where run = 'made' and loop = 2")
     assert loop == {"status": 499, "reason": "enough"}
+    assert client.call("run/rename", run="twin", name="sister") == {"run": "sister"}
+    assert client.call("run/rename", run="sister", name="twin") == {"run": "twin"}
     assert {each["run"] for each in client.call("getRuns")} >= {"made", "twin"}
     assert [each["run"] for each in client.call("getRuns", limit=1, offset=0)] == ["twin"]
     child = client.call("ask", prompt="And?", run="twin", fork=True, model=script(tmp_path, DONE))
@@ -226,7 +228,7 @@ def test_every_option_of_a_prompt_is_taken(client: Client, tmp_path: Path) -> No
     }
     told = client.call("discover")
     (known,) = [each["params"] for each in told["methods"] if each["name"] == "act"]
-    left_out = {"accept", "acceptCommand", "acceptModel", "model", "network", "sandbox", "effort"}
+    left_out = {"accept", "acceptCommand", "acceptModel", "effort", "model", "network", "sandbox"}
     assert {param["name"] for param in known} - {"prompt", "run", "fork", "at"} - left_out == set(options)
     client.call("act", prompt="Go", run="options", model=script(tmp_path, DONE), **options)
     client.wait("run/state", run="options", status=200)

@@ -15,6 +15,7 @@ from timing import check_cost
 
 from engine.functions.limits import Allowance
 from engine.functions.patterns.kinds import pattern_error, pattern_kind, pattern_match, pattern_search
+from engine.functions.patterns.replacing import pattern_replace
 
 PAGE = "<?xml version='1.0' encoding='latin-1'?>\n<page><title id='1'>é</title></page>"
 DATA = json.dumps({"books": [{"name": "Emma", "price": 5}, {"name": "Ulysses"}]})
@@ -229,3 +230,34 @@ def test_ten_thousand_matches_are_cheap(pattern: str) -> None:
     paths = [f"src/engine/functions/file_{number}.py" for number in range(10_000)]
     pattern_match(pattern, "")
     check_cost(1, lambda: [pattern_match(pattern, path) for path in paths])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "replacement", "text", "replaced"),
+    [
+        ("one", "two", "one, one, One", "two, two, One"),
+        ("a.b", "-", "a.b axb", "- axb"),
+        (r"/(\d+)-(\d+)/", r"\2:\1", "1-2 and 30-40", "2:1 and 40:30"),
+        ("/x*/", "-", "abc", None),
+        ("/TODO/", "DONE", "TODO todo TODO", "DONE todo DONE"),
+        ("/todo/i", r"\0&", "TODO", "0&"),
+        ("n?w", "old", "now or new", "old or old"),
+        ("s/a/b/", "ignored", "aaa", "baa"),
+        ("s/a/b/g;s/b/c/", "ignored", "aa", "cb"),
+        ("$.a", "x", '{"a": 1}', None),
+        ("//p", "x", "<p/>", None),
+        ("gone", "x", "here", None),
+        ("", "x", "here", None),
+        ("/(/", "x", "((", None),
+        (None, "x", "here", None),
+        ("a", None, "here", None),
+        ("a", "x", None, None),
+    ],
+)
+def test_a_pattern_replaces_what_it_finds(pattern: str, replacement: str, text: str, replaced: str | None) -> None:
+    assert pattern_replace(pattern, replacement, text) == replaced
+
+
+def test_a_replacement_has_bounds() -> None:
+    assert pattern_replace("a", "x" * 100_000, "a" * 100_000) is None
+    assert pattern_replace("/(a|aa)+$/", "x", "a" * 5_000 + "b") is None

@@ -491,7 +491,8 @@ CREATE TABLE model_calls (
     state text not null default 'open'
         constraint model_calls_state check (state in ('open', 'answered', 'failed', 'interrupted')),
     status integer,
-    message text
+    message text,
+    effort text
 ) strict;
 
 CREATE TABLE model_failures (
@@ -520,7 +521,9 @@ CREATE TABLE models (
     origin text not null default 'client'
         constraint models_origin check (origin in ('client', 'environment', 'built-in')),
     created_at integer not null,
-    images integer constraint models_images_flag check (images in (0, 1))
+    images integer constraint models_images_flag check (images in (0, 1)),
+    effort text constraint models_effort
+        check (effort in ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'))
 ) strict;
 
 CREATE TABLE modes (
@@ -832,7 +835,11 @@ CREATE TABLE runs (
     system_prompt text,
     role text not null default 'main'
         constraint runs_role check (role in ('main', 'subtask', 'execute', 'judge', 'workflow', 'step')),
-    depth integer not null default 0 constraint runs_depth check (depth >= 0)
+    depth integer not null default 0 constraint runs_depth check (depth >= 0),
+    effort text constraint runs_effort check (effort in ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
+    title text,
+    labels text constraint runs_labels_json check (labels is null or json_valid(labels)),
+    archived_at integer
 ) strict;
 
 CREATE TABLE schemes (
@@ -1415,7 +1422,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _delegation_ends (effect_id, run_id, parent_run_id, alias, status, answer, reason, turns, cost, path, turn, loop_id)
 -- view _delegation_refusals (effect_id, refusal)
 -- view _delegation_reports (effect_id, report)
--- view _delegations_ahead (effect_id, run_id, command_id, action, objective, attributes, run, role, depth, loop_id, max_depth, own_name, provider, asked, judge, own_model, model, judge_name, name, tiers, own_tier, tier, judge_tier)
+-- view _delegations_ahead (effect_id, run_id, command_id, action, objective, attributes, run, role, depth, effort, own_effort, loop_id, max_depth, own_name, provider, asked, judge, own_model, model, judge_name, name, efforts, tiers, own_tier, tier, judge_tier)
 -- view _demote (turn_id, step)
 -- view _demotion_notes (turn_id, step, entries, tokens, lines)
 -- view _domain_findings (part, place, kind, name, word, path, domain_id)
@@ -1537,9 +1544,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _maps (command_id, message)
 -- view _matched_references (turn_id, entry_id)
 -- view _metadata (id, attributes, head)
--- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, max_tokens, position, answer_cache, timeout_s, deadline_s, has_pictures)
+-- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, effort, max_tokens, position, answer_cache, timeout_s, deadline_s, has_pictures)
 -- view _models_ahead (effect_id, run, actual)
--- view _models_asked (effect_id, run_id, command_id, action, objective, attributes, run, role, depth, loop_id, max_depth, own_name, provider, asked, judge, own_model, model, judge_name, name)
+-- view _models_asked (effect_id, run_id, command_id, action, objective, attributes, run, role, depth, effort, own_effort, loop_id, max_depth, own_name, provider, asked, judge, own_model, model, judge_name, name, efforts)
 -- view _models_from_files (run_id, actual)
 -- view _modes_now (entry_id, is_executable)
 -- view _move_loop (loop_id, status, reason)
@@ -1564,7 +1571,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _open_undos (run_id, command_id)
 -- view _outer_layers (layers)
 -- view _own_edits (run_id, command_id)
--- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, entry_chars)
+-- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, began, entry_chars)
 -- view _packet_compact (turn_id, part, path, body, tag)
 -- view _packet_conventions (turn_id, path, text, cut, refers_to)
 -- view _packet_layers (turn_id, layer, source, text, fence, note, refers_to)
@@ -1810,6 +1817,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view context_changes (run, from_turn, to_turn, path, change, visibility_before, visibility, body_before, body, state_before, state, outcome_before, outcome, attributes_before, attributes)
 -- view cost_by_day (day, model, run, calls, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, unknown_prices, known_cost)
 -- view decisions (run, turn, path, kind, target, decision, decided_by, reason, decided, command_id, proposal_id)
+-- view describe_run (run, title, add_labels, drop_labels, archived)
 -- view dispatch (run, lease, only)
 -- view document_references (project, source, line, title, target, chars)
 -- view end_kept_jobs (run, reason)
@@ -1861,7 +1869,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view node_parents (scope, node, parent_scope, parent)
 -- view offer_delegation (run, lease)
 -- view offer_search (run, lease)
--- view open_call (turn_id)
+-- view open_call (turn_id, effort)
 -- view open_prompts (run, loop, status, prompt, created_at)
 -- view open_proposal (command_id, kind, target, body, detail)
 -- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id, background, tree, kept, instructions, options)
@@ -1885,6 +1893,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view record_crash (command_id, message, lease)
 -- view release_lease (token)
 -- view remove_node (run, scope, node, cascade)
+-- view rename_run (run, name)
 -- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to, picture, is_executable)
 -- view report_listing (project_id, listing, is_partial)
 -- view resolve_tree (run, path, decision, body, reason, decided_by)
@@ -1898,7 +1907,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view rule_warnings (folder, warning)
 -- view run_leases (run, token, holder, expires_at)
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, at)
--- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent, tree_cost)
+-- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent, tree_cost, title, labels, archived_at)
 -- view run_progress (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path, at)
 -- view run_settings (run, name, value, origin)
 -- view run_state (run, turn, status, answer, history, unknowns, telemetry, updated_at)
@@ -2118,6 +2127,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger demotions__keep_fixed on demotions
 -- trigger demotions__keep_keys on demotions
 -- trigger demotions__keep_rows on demotions
+-- trigger describe_run__describe on describe_run
 -- trigger dispatch__dispatch on dispatch
 -- trigger edges__refuse_changed_cycle on edges
 -- trigger edges__refuse_cycle on edges
@@ -2217,6 +2227,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger record_crash__record on record_crash
 -- trigger release_lease__release on release_lease
 -- trigger remove_node__remove on remove_node
+-- trigger rename_run__rename on rename_run
 -- trigger report_file__take on report_file
 -- trigger report_listing__compare on report_listing
 -- trigger resolutions__decide on resolutions

@@ -100,6 +100,8 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
             for kind in ("one letter", "xml", "json"):
                 for name in ("pattern_match", "pattern_search"):
                     yield f"{name}: {pattern[:60]!r} on {kind}", _call(by_name[name], [pattern, long[kind]])
+                replacing = _call(by_name["pattern_replace"], [pattern, "new", long[kind]])
+                yield f"pattern_replace: {pattern[:60]!r} on {kind}", replacing
             yield f"pattern_error: {pattern[:60]!r}", _call(by_name["pattern_error"], [pattern])
 
 

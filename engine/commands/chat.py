@@ -1,0 +1,135 @@
+"""`engine chat`: prompts and answers in one session at the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import hiding
+from .asking import at_terminal
+from .completing import complete_model, complete_persona, complete_run
+from .exits import INTERRUPTED
+from .interrupt import Interrupt
+from .keeping import ending_with_an_error, stay_attached
+from .printing import one_line, say
+from .shared import (
+    DbOption,
+    DemoOption,
+    EffortOption,
+    KeyFromOption,
+    absolute_model,
+    open_to_write,
+    run_or_latest,
+    use_keys,
+)
+
+if TYPE_CHECKING:
+    from engine.api import Database
+
+    from .chat_input import Reader
+    from .chat_session import Session
+
+
+def chat(
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="NAME", help="Go on with this run.", autocompletion=complete_run)
+    ] = None,
+    new: Annotated[bool, typer.Option("--new", help="Begin a new run, named by --run where that is given.")] = False,
+    root: Annotated[
+        Path | None,
+        typer.Option("--root", metavar="FOLDER", readable=False, help="The folder to work in; default: this one."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", metavar="NAME", help="An alias or a name; see 'engine models'.", autocompletion=complete_model
+        ),
+    ] = None,
+    act: Annotated[
+        bool | None, typer.Option("--act/--ask", help="Act may change things, ask only reads; default: as last.")
+    ] = None,
+    yolo: Annotated[bool, typer.Option("--yolo", help="Accept all proposals, also shell commands.")] = False,
+    persona: Annotated[
+        str | None,
+        typer.Option(
+            "--persona", metavar="NAME", help="The persona of a new run's model.", autocompletion=complete_persona
+        ),
+    ] = None,
+    effort: EffortOption = None,
+    demo: DemoOption = False,
+    key_from: KeyFromOption = None,
+    db: DbOption = None,
+) -> None:
+    """Give prompts one after the other, in a session at the terminal.
+
+    It goes on with the run that was last active in this folder. Enter sends a prompt; Alt-Enter, or a backslash before
+    Enter, begins another line. Tab completes, the arrow keys bring back earlier prompts, and Ctrl-R searches them. Ctrl-C
+    stops what the model does; Ctrl-D leaves. /help lists the commands, such as /model, /status and /undo.
+
+    \b
+    Examples:
+      engine chat
+      engine chat --new --ask --model openai/gpt-5
+      engine chat --run review
+    """
+    from engine.errors import ValidationError
+
+    from .chat_input import Reader
+    from .chat_session import Session
+    from .driving import quieten_libraries
+
+    if not at_terminal():
+        raise ValidationError("a chat needs a terminal; 'engine run PROMPT' takes one prompt without one")
+    quieten_libraries()
+    if demo:
+        hiding.begin()
+    with open_to_write(db) as database, ending_with_an_error(database):
+        use_keys(database, key_from)
+        session = Session(database, db, root or Path.cwd(), yolo=yolo, persona=persona)
+        if new:
+            session.begin(run)
+        elif found := run_or_latest(database, run) if run else session.last_active():
+            session.go_on(found)
+        if model is not None:
+            session.use_model(absolute_model(model))
+        if effort is not None:
+            session.use_effort(effort)
+        if act is not None:
+            session.mode = "act" if act else "ask"
+        _greet(session)
+        _converse(session, Reader(session))
+        _leave(database, db)
+        raise typer.Exit(INTERRUPTED if session.is_told_to_end else 0)
+
+
+def _greet(session: Session) -> None:
+    """Say with which run the session goes on, and where that stands."""
+    say(f"{session.summary()}; /help lists the commands, Ctrl-D leaves", dim=True)
+    if last := session.last_prompt():
+        say(f"last: {one_line(last['prompt'], 200)}", dim=True)
+        if last["answer"]:
+            say(f"      {one_line(last['answer'], 200)}", dim=True)
+    session.tell_unfinished()
+
+
+def _converse(session: Session, reader: Reader) -> None:
+    """Do what the person types until the session ends."""
+    from .chat_commands import perform
+
+    while not (session.is_over or session.is_told_to_end):
+        try:
+            text = reader.read()
+        except KeyboardInterrupt:
+            say("Ctrl-D, or /quit, leaves", dim=True)
+            continue
+        except EOFError:
+            return
+        perform(session, text)
+
+
+def _leave(db: Database, given: Path | None) -> None:
+    """End the commands in the background that the session has kept."""
+    with Interrupt() as interrupt:
+        stay_attached(db, given, interrupt, wait=False)

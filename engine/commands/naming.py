@@ -1,0 +1,116 @@
+"""`engine rename`, `label` and `archive`: what runs are called, and which of them lists leave out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .completing import complete_label, complete_run
+from .printing import print_json, print_text, say, visible
+from .shared import DbOption, JsonOption, open_existing, run_or_latest
+
+if TYPE_CHECKING:
+    from engine.api import Database
+    from engine.db.database import Row
+
+_CALLED = "select run, title, labels, archived_at from run_overview where run = ?"
+
+
+def rename(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its new name: letters, digits, '_', '-' and '.'.")],
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Give a run another name. What refers to it follows; what was said before keeps the old one.
+
+    A run that is driven keeps its name meanwhile.
+
+    \b
+    Example:
+      engine rename gpt_5_1124_101500 billing
+    """
+    with open_existing(db) as database:
+        old = run_or_latest(database, run)
+        database.rename(old, name)
+        _tell(database, name, as_json, f"{old}: is called {name} now")
+
+
+def label(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)],
+    labels: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="LABEL...", help="Labels to add.", autocompletion=complete_label),
+    ] = None,
+    rm: Annotated[
+        list[str] | None,
+        typer.Option("--rm", metavar="LABEL", help="Take this label away.", autocompletion=complete_label),
+    ] = None,
+    title: Annotated[
+        str | None,
+        typer.Option("--title", metavar="TEXT", help="Its title, one line; '' is that of its first prompt again."),
+    ] = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Give a run labels and a title, or show them. 'engine runs --label' lists the runs that have one.
+
+    \b
+    Examples:
+      engine label billing urgent q3
+      engine label billing --title "Invoices with two currencies" --rm urgent
+      engine runs --label q3
+    """
+    with open_existing(db) as database:
+        alias = run_or_latest(database, run)
+        if labels or rm or title is not None:
+            database.describe(alias, title, labels=labels or (), drop_labels=rm or ())
+        row = database.row(_CALLED, (alias,)) or {}
+        _tell(database, alias, as_json, f"{alias}: {called(row) or '(no title)'}")
+
+
+def archive(
+    run: Annotated[list[str], typer.Argument(metavar="RUN...", help="The runs.", autocompletion=complete_run)],
+    undo: Annotated[bool, typer.Option("--undo", help="Have lists show them again; a prompt does the same.")] = False,
+    db: DbOption = None,
+) -> None:
+    """Take runs out of lists. Nothing of them is removed; 'engine runs --archived' lists them.
+
+    \b
+    Examples:
+      engine archive billing trial-2
+      engine archive billing --undo
+    """
+    with open_existing(db) as database:
+        aliases = [run_or_latest(database, each) for each in run]
+        with database.transaction():
+            for alias in aliases:
+                database.describe(alias, archived=not undo)
+    say(f"{'shown' if undo else 'left out of'} {'in ' if undo else ''}lists: {', '.join(aliases)}")
+
+
+def called(row: Row) -> str:
+    """The title and the labels of a row of run_overview, in a line."""
+    import json
+
+    labels = "".join(f"[{each}] " for each in json.loads(row.get("labels") or "[]"))
+    return f"{labels}{row.get('title') or ''}".strip()
+
+
+def _tell(database: Database, run: str, as_json: bool, told: str) -> None:
+    if as_json:
+        row = database.row(_CALLED, (run,)) or {}
+        print_json(with_labels(row))
+    else:
+        print_text(visible(told))
+
+
+def with_labels(row: Row) -> Row:
+    """A row of run_overview with its labels as a list, for JSON."""
+    import json
+
+    return {**row, "labels": json.loads(row.get("labels") or "[]")}
+
+
+__all__ = ["archive", "called", "label", "rename", "with_labels"]

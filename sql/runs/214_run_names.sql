@@ -1,0 +1,104 @@
+-- What people call runs: their names, titles and labels, and which of them lists leave out.
+-- All else refers to a run by its number, so a new name is a change of one column. A title that nobody gave is the beginning
+-- of the first prompt (run_overview).
+-- spec: @run_names
+
+-- views
+
+create view rename_run as
+-- Give a run another name: insert into rename_run (run, name). It is refused while the run, or one below it, is driven.
+select alias as run, null as name
+from runs
+where false;
+
+create view describe_run as
+-- Say what a run is called in lists: insert into describe_run (run, title, add_labels, drop_labels, archived). Null leaves a
+-- thing as it is; a title '' is that of the first prompt again; labels are JSON arrays; 'archived' is 1 or 0.
+select alias as run, title, null as add_labels, null as drop_labels, null as archived
+from runs
+where false;
+
+-- triggers
+
+-- A driver knows its run by name, and so does what a kept command is ended by.
+create trigger rename_run__rename
+instead of insert on rename_run
+when new.name is not new.run or not exists (select 1 from runs where alias = new.run)
+begin
+    insert into _expect_at_rest (run) values (new.run);
+    select fail(
+        400, 'run ' || new.run || ': a name has letters, digits, ''_'', ''-'' and ''.'' only, at most 200, not '
+        || quote(substr(new.name, 1, 200))
+    )
+    where new.name is null
+        or length(new.name) not between 1 and 200
+        or new.name glob '*[^a-zA-Z0-9_.-]*'
+        or instr(new.name, char(0));
+    select fail(409, 'run ' || new.run || ': cannot be called ' || alias || ', as another one is')
+    from runs
+    where alias = new.name;
+    select fail(
+        409, 'run ' || new.run || ': keeps a command in the background, so its name cannot change; end it with '
+        || '''engine abort ' || new.run || ''''
+    )
+    from _kept_jobs as k
+    join runs as r on r.id = k.run_id
+    where r.alias = new.run;
+    insert into events (at, run_id, kind, detail)
+    select now(), id, 'run.renamed', json_object('from', alias, 'to', new.name)
+    from runs
+    where alias = new.run;
+    update runs
+    set alias = new.name
+    where alias = new.run;
+end;
+
+create trigger describe_run__describe
+instead of insert on describe_run
+begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
+    select fail(400, 'run ' || new.run || ': a title is one line of at most 200 characters')
+    where length(new.title) > 200
+        or new.title glob '*[' || char(1) || '-' || char(31) || char(127) || ']*'
+        or instr(new.title, char(0));
+    select fail(400, 'run ' || new.run || ': archived is 0 or 1, not ' || quote(new.archived))
+    where new.archived not in (0, 1);
+    select fail(400, 'run ' || new.run || ': labels are a JSON array, not ' || quote(substr(j.value, 1, 200)))
+    from (select new.add_labels as value union all select new.drop_labels) as j
+    where j.value is not null and case when json_valid(j.value) then json_type(j.value) else '' end <> 'array';
+    select fail(
+        400, 'run ' || new.run || ': a label is one line of 1 to 40 characters without a comma, not '
+        || quote(substr(j.value, 1, 200))
+    )
+    from json_each(coalesce(new.add_labels, '[]')) as j
+    where j.type <> 'text'
+        or length(j.value) > 40
+        or trim(j.value) = ''
+        or j.value glob '*[' || char(1) || '-' || char(31) || char(127) || ',]*'
+        or instr(j.value, char(0));
+    update runs
+    set title = case when new.title is null then title else nullif(trim(new.title), '') end,
+        labels = (
+            select nullif(json_group_array(label), '[]')
+            from (
+                select value as label from json_each(coalesce(runs.labels, '[]'))
+                union
+                select trim(value) from json_each(coalesce(new.add_labels, '[]'))
+                except
+                select trim(value) from json_each(coalesce(new.drop_labels, '[]'))
+                order by 1
+            )
+        ),
+        archived_at = case new.archived when 1 then coalesce(archived_at, now()) when 0 then null else archived_at end
+    where alias = new.run;
+    select fail(400, 'run ' || new.run || ': has ' || json_array_length(labels) || ' labels; 32 are the most')
+    from runs
+    where alias = new.run and json_array_length(labels) > 32;
+    insert into events (at, run_id, kind, detail)
+    select
+        now(), id, 'run.described',
+        json_object('title', title, 'labels', json(coalesce(labels, '[]')), 'archived', archived_at is not null)
+    from runs
+    where alias = new.run;
+end;

@@ -1,0 +1,281 @@
+"""A chat at a real pseudo terminal: prompts, commands, approvals, Ctrl-C, and going on after a restart.
+
+spec: @chat
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_cli import EDIT_AND_RUN, READ_AND_ANSWER, database, engine, engine_process, run_command, script
+from terminal import Terminal
+
+import engine as library
+
+OpenChat = Callable[..., "Chat"]
+Rows = Callable[[str], list[dict[str, Any]]]
+READY = "\x1b[?2004h"
+"""What the terminal is sent when a prompt begins."""
+SLOW: list[str | Mapping[str, Any]] = [{"text": '<update status="200">Late.</update>', "delay_s": 3600}]
+DONE: list[str | Mapping[str, Any]] = ['<update status="200">Done.</update>']
+
+
+class Chat(Terminal):
+    """A chat on a pseudo terminal, which draws without asking the terminal where its cursor is."""
+
+    def __init__(self, folder: Path, *arguments: str, **extra: str) -> None:
+        super().__init__(folder, "chat", *arguments, PROMPT_TOOLKIT_NO_CPR="1", **extra)
+
+    def enter(self, typed: str, told: str = "") -> None:
+        """Type a line at the next prompt, and wait for what is told."""
+        self.expect(READY)
+        self.type(f"{typed}\r")
+        self.expect(told)
+
+    def leave(self) -> str:
+        """Leave at the next prompt; what was printed on stdout."""
+        self.expect(READY)
+        self.type("\x04")
+        code, printed = self.end()
+        assert code == 0
+        return printed
+
+
+@pytest.fixture
+def chat(folder: Path) -> Iterator[OpenChat]:
+    """Opens a chat in the folder; it is closed when the test ends."""
+    opened: list[Chat] = []
+
+    def start(*arguments: str, **extra: str) -> Chat:
+        opened.append(Chat(folder, *arguments, **extra))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.close()
+
+
+@pytest.fixture
+def rows(folder: Path) -> Rows:
+    """Asks the folder's database."""
+
+    def ask(query: str) -> list[dict[str, Any]]:
+        with library.open(database(folder), read_only=True) as db:
+            return db.rows(query)
+
+    return ask
+
+
+def test_prompts_are_answered_in_one_run(chat: OpenChat, tmp_path: Path, rows: Rows) -> None:
+    at = chat("--run", "demo", "--new", "--model", script(tmp_path / "s.jsonl", [*READ_AND_ANSWER, *DONE]))
+    at.enter("Which port?", "200 completed (2 turns")
+    at.enter("First line\\\rsecond line", "200 completed (1 turn")
+    assert at.leave() == "The port is 8080.\nDone.\n"
+    assert rows("select prompt from loop_list") == [{"prompt": "Which port?"}, {"prompt": "First line\nsecond line"}]
+
+
+def test_it_goes_on_with_the_run_that_was_active_last(chat: OpenChat, folder: Path, tmp_path: Path) -> None:
+    model = script(tmp_path / "s.jsonl", DONE * 4)
+    for name in ("one", "two"):
+        assert engine(folder, "run", "--ask", "--run", name, "--model", model, f"Prompt of {name}").returncode == 0
+    at = chat()
+    at.expect("run two, ")
+    at.expect("last: Prompt of two")
+    at.enter("/run one", "run one, ")
+    at.enter("And more", "one: 200 completed")
+    at.enter("/new three", "run three, ")
+    at.enter("/quit")
+    assert at.end()[0] == 0
+    at = chat()
+    at.expect("run one, ")
+    at.leave()
+
+
+def test_ctrl_c_stops_the_turn_and_another_prompt_takes_its_place(chat: OpenChat, tmp_path: Path, rows: Rows) -> None:
+    at = chat("--new", "--run", "demo", "--model", script(tmp_path / "s.jsonl", SLOW))
+    at.enter("Too slow", "thinking")
+    at.interrupt()
+    at.expect("/resume goes on with it, another prompt ends it")
+    at.enter(f"/model {script(tmp_path / 't.jsonl', DONE)}", "model: scripted:")
+    at.enter("Quick", "200 completed")
+    assert at.leave() == "Done.\n"
+    told = rows("select prompt, status from loop_list")
+    assert told == [{"prompt": "Too slow", "status": 499}, {"prompt": "Quick", "status": 200}]
+
+
+def test_a_stopped_prompt_is_resumed_also_after_a_restart(chat: OpenChat, tmp_path: Path, rows: Rows) -> None:
+    at = chat("--new", "--run", "demo", "--model", script(tmp_path / "s.jsonl", SLOW))
+    at.enter("Too slow", "thinking")
+    at.interrupt()
+    at.leave()
+    script(tmp_path / "s.jsonl", DONE)
+    at = chat()
+    at.expect("its last prompt was stopped")
+    at.enter("/resume", "200 completed")
+    at.enter("/resume", "nothing to resume")
+    assert at.leave() == "Done.\n"
+    assert rows("select status from loop_list") == [{"status": 200}]
+
+
+def test_a_decision_is_asked_for_and_may_wait(chat: OpenChat, folder: Path, tmp_path: Path) -> None:
+    at = chat("--new", "--run", "demo", "--model", script(tmp_path / "s.jsonl", EDIT_AND_RUN))
+    at.enter("Move it", "accept?")
+    at.type("y\n")
+    at.expect("accept?")
+    at.type("q\n")
+    at.expect("it waits for a decision; /resume asks again")
+    at.enter("/proposals")
+    at.enter("/resume", "accept?")
+    at.type("y\n")
+    at.expect("200 completed")
+    assert "echo done > marker" in at.leave()
+    assert (folder / "marker").read_text() == "done\n"
+
+
+def test_commands_of_the_command_line_get_the_run(chat: OpenChat, folder: Path, tmp_path: Path) -> None:
+    model = script(tmp_path / "s.jsonl", [*READ_AND_ANSWER, *DONE])
+    for name in ("demo", "other"):
+        assert engine(folder, "run", "--run", name, "--model", model, f"Which port, {name}?").returncode == 0
+    at = chat("--run", "demo", "--db", str(database(folder)))
+    for command, told in (
+        ("/status", "context "),
+        ("/mode ask", "mode: ask"),
+        ("/mode fast", "a mode is act"),
+        ("/mdel", "did you mean model?"),
+        ("/log --turn 9", "there is no turn 9"),
+        ("/help", "/undo"),
+        ("/get 'open", "no closing quotation"),
+        ("/run nobody", "there is no such run"),
+        ("/diff 1", "Missing argument"),
+        ("/clear", "\x1b[2J"),
+        ("/help log", ""),
+        ("/log", ""),
+        ("/diff", ""),
+        ("/rules list", ""),
+    ):
+        at.enter(command, told)
+    printed = at.leave()
+    assert "Usage: engine log" in printed
+    assert "Which port, demo?" in printed
+    assert "Which port, other?" not in printed
+    assert "appeared" in printed
+    assert "Traceback" not in at.said + printed
+
+
+def test_the_session_follows_its_run(chat: OpenChat, folder: Path, tmp_path: Path) -> None:
+    model = script(tmp_path / "s.jsonl", DONE * 3)
+    at = chat("--new", "--run", "demo", "--model", model)
+    at.enter("/log", "there is no run yet")
+    at.enter("/new nothing", "run nothing")
+    at.enter("One", "nothing: 200 completed")
+    at.enter("/new nothing", "there is one already")
+    at.enter("/purge --yes", "the run is gone")
+    at.enter("Another", "200 completed")
+    at.leave()
+
+
+def test_what_begins_with_a_path_is_a_prompt(chat: OpenChat, tmp_path: Path, rows: Rows) -> None:
+    at = chat("--new", "--run", "demo", "--model", script(tmp_path / "s.jsonl", DONE * 2))
+    for prompt in ("/etc/hosts is what?", " /help me"):
+        at.enter(prompt, "200 completed")
+    at.leave()
+    assert [row["prompt"] for row in rows("select prompt from loop_list")] == ["/etc/hosts is what?", " /help me"]
+
+
+def test_words_are_completed(chat: OpenChat, folder: Path, tmp_path: Path) -> None:
+    model = script(tmp_path / "s.jsonl", DONE)
+    assert engine(folder, "run", "--run", "a-name-that-is-long", "--model", model, "One").returncode == 0
+    at = chat("--new")
+    for typed, completed in (
+        ("/reso", "lve"),
+        ("/skills sear", "ch"),
+        ("/run a-na", "me-that-is-long"),
+        ("/mode a", "sk"),
+    ):
+        at.expect(READY)
+        at.type(typed)
+        at.expect(typed.split()[-1])
+        at.type("\t")
+        at.expect(completed)
+        at.type("\x03")
+    at.leave()
+
+
+def test_earlier_prompts_come_back(chat: OpenChat, folder: Path, tmp_path: Path, rows: Rows) -> None:
+    model = script(tmp_path / "s.jsonl", DONE * 2)
+    assert engine(folder, "run", "--run", "demo", "--model", model, "Of before").returncode == 0
+    at = chat()
+    at.expect(READY)
+    at.type("\x1b[A")
+    at.expect("Of before")
+    at.type(" again\r")
+    at.expect("200 completed")
+    at.leave()
+    assert rows("select prompt from loop_list")[1] == {"prompt": "Of before again"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_end_it_at_the_prompt_and_in_a_turn(
+    chat: OpenChat, tmp_path: Path, number: signal.Signals, rows: Rows
+) -> None:
+    model = script(tmp_path / "s.jsonl", SLOW)
+    at = chat("--new", "--run", "demo", "--model", model)
+    at.expect("act>")
+    at.interrupt(number)
+    assert at.end()[0] == 130
+    assert at.said.count("\x1b[?2004l") == at.said.count(READY) > 0  # the terminal is as it was before
+    at = chat("--new", "--run", "demo", "--model", model)
+    at.enter("Too slow", "thinking")
+    at.interrupt(number)
+    assert at.end()[0] == 130
+    assert rows("select status from loop_list") == [{"status": 102}]
+
+
+def test_a_window_that_is_closed_leaves_the_prompt_to_be_resumed(chat: OpenChat, tmp_path: Path, rows: Rows) -> None:
+    at = chat("--new", "--run", "demo", "--model", script(tmp_path / "s.jsonl", SLOW))
+    at.enter("Too slow", "thinking")
+    assert at.hang_up() == 130
+    assert rows("select status from loop_list") == [{"status": 102}]
+
+
+def test_without_a_terminal_it_says_what_to_use(folder: Path) -> None:
+    done = engine_process(folder, "chat", stdin="hello\n")
+    assert done.returncode == 2
+    assert done.stderr == "engine: a chat needs a terminal; 'engine run PROMPT' takes one prompt without one\n"
+    assert not database(folder).exists()
+
+
+def test_leaving_at_once_leaves_no_file(chat: OpenChat, folder: Path) -> None:
+    chat().leave()
+    assert not database(folder).exists()
+
+
+def test_hostile_input_harms_nothing(chat: OpenChat, folder: Path, tmp_path: Path, rows: Rows) -> None:
+    model = script(tmp_path / "s.jsonl", DONE * 3)
+    assert engine(folder, "run", "--run", "demo", "--model", model, "Red \x1b[31m\x1b]0;title\x07").returncode == 0
+    at = chat()
+    at.expect("last: Red \\u{1b}[31m")
+    at.expect(READY)
+    at.type("\x1b[A")  # the history holds it
+    at.expect("title")
+    at.type("\x03")
+    at.enter("/" + "x" * 3_000, "no such command")
+    at.expect(READY)
+    os.write(at.descriptor, b"bytes \xff\xfe that are no text\r")
+    at.expect("200 completed")
+    at.enter("\x1b[200~pasted\rtwo lines\x1b[201~", "200 completed")
+    at.leave()
+    assert "\x1b[31m\x1b]0" not in at.said
+    assert rows("select prompt from loop_list")[2] == {"prompt": "pasted\ntwo lines"}
+
+
+def test_only_this_command_imports_the_library(folder: Path) -> None:
+    lines = "main(['runs']); main(['chat', '--help']); print('prompt_toolkit' in sys.modules)"
+    program = f"import sys; from engine.cli import main; {lines}"
+    assert run_command(folder, sys.executable, "-c", program).stdout.endswith("False\n")

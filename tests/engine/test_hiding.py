@@ -1,0 +1,125 @@
+"""Demo mode: names are blocks wherever something is drawn for a person, and what is stored or printed for programs is whole.
+
+spec: @demo_mode
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from engine_cli import database, engine, on_terminal, script
+
+import engine as library
+from engine.commands import hiding
+from engine.commands.printing import one_line, visible
+
+ANSWERS = [
+    '<get path="notes.md"/><update status="102">I read what Acme\nGmbH says</update>',
+    '<set path="known://acme_gmbh">ACME GmbH and Jo</set><set path="notes.md">Acme GmbH\npays</set>'
+    '<sh>echo Acme  GmbH $PWD; echo jo</sh><update status="102">on</update>',
+    '<update status="200">acme gmbh pays, Jo says; joke</update>',
+]
+NAMES = ("acme gmbh", "acme  gmbh", "acme_gmbh", "acme__gmbh")
+
+
+@pytest.fixture
+def demo(folder: Path, tmp_path: Path) -> Path:
+    """A folder of a client, with a run about him, in demo mode."""
+    assert engine(folder, "config", "--user", "demo=1", "demo_names=Acme GmbH, Jo").returncode == 0
+    model = script(tmp_path / "s.jsonl", ANSWERS)
+    done = engine(folder, "run", "--run", "demo", "--yolo", "--model", model, "What does Acme GmbH pay?")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Acme GmbH pays Jo", "████ ████ pays ██"),
+        ("ACME\n  gmbh, jo's joke", "████\n  ████, ██'s joke"),
+        ("known://Acme_GmbH/x%20Acme%20GmbH", "known://█████████/x%20███████████"),
+        ("contoso.com, MyContosoApp", "███████.com, My███████App"),
+        ("Müller, M\u00fcller and Mu\u0308ller", "██████, ██████ and ███████"),
+        ("山田さん", "██さん"),
+        ("/home/ann/clients/x/site/a.py", "/home/ann/███████/█/site/a.py"),
+        ("an x or /x/ it", "an x or /█/ it"),
+        ("nothing", "nothing"),
+    ],
+)
+def test_names_are_blocks_of_their_length(text: str, shown: str) -> None:
+    with hiding.command():
+        hiding.begin()
+        hiding.hide_names("Acme GmbH, Jo, contoso, Müller,山田 , ,")
+        hiding.hide_paths(["/data/clients/x/site"])
+        assert visible(text) == shown.replace("\u0308", "")
+    assert visible("Acme GmbH") == "Acme GmbH"
+
+
+def test_a_name_is_hidden_before_a_line_is_cut() -> None:
+    with hiding.command():
+        hiding.begin()
+        hiding.hide_names("Acme GmbH")
+        assert one_line("to Acme GmbH", 6) == "to ██…"
+
+
+LOOKING = [
+    ["runs"],
+    ["show"],
+    ["log", "--full"],
+    ["context"],
+    ["packet"],
+    ["get", "demo", "notes.md"],
+    ["get", "demo", "known://acme_gmbh"],
+    ["diff", "demo", "1", "3", "**"],
+    ["undo", "demo", "--diff"],
+    ["find", "Acme"],
+    ["files"],
+    ["doctor"],
+    ["config"],
+    ["show", "Acme_GmbH"],
+    ["sql", "select * from acme_gmbh"],
+]
+
+
+@pytest.mark.parametrize("words", LOOKING, ids=" ".join)
+def test_no_terminal_is_shown_a_name(demo: Path, words: list[str]) -> None:
+    _, said = on_terminal(demo, *words, columns=40)
+    assert said.strip()
+    assert not any(name in " ".join(said.lower().split()) for name in NAMES)
+    assert demo.parent.name not in said
+
+
+def test_what_is_stored_and_what_programs_get_is_whole(demo: Path) -> None:
+    assert json.loads(engine(demo, "log", "--json").stdout)
+    assert "What does Acme GmbH pay?" in engine(demo, "show", "--json").stdout
+    assert "What does Acme GmbH pay?" in engine(demo, "sql", "select prompt from loop_list").stdout
+    assert "What does Acme GmbH pay?" in on_terminal(demo, "show", "--json")[1]
+    assert "What does Acme GmbH pay?" in on_terminal(demo, "sql", "select prompt from loop_list", columns=200)[1]
+    assert (demo / "notes.md").read_text() == "Acme GmbH\npays\n"
+    with library.open(database(demo), read_only=True) as db:
+        assert "█" not in "".join(str(row["body"]) for row in db.rows("select body from contents"))
+
+
+def test_a_run_hides_while_it_is_asked_to(folder: Path, tmp_path: Path) -> None:
+    assert engine(folder, "config", "--user", "demo_names=Acme GmbH").returncode == 0
+    model = script(tmp_path / "s.jsonl", ANSWERS)
+    said = on_terminal(
+        folder, "run", "--demo", "--yolo", "--run", "demo", "--model", model, "What does Acme GmbH pay?"
+    )[1]
+    assert "████ ████ pays, Jo says; joke" in said
+    assert "acme gmbh" not in said.lower()
+    assert "What does Acme GmbH pay?" in on_terminal(folder, "log")[1]
+
+
+def test_neither_a_file_nor_a_project_hides_anything(folder: Path) -> None:
+    refused = engine(folder, "config", "demo=1")
+    assert (refused.returncode, "is yours alone; engine config --user demo=" in refused.stderr) == (2, True)
+    refused = engine(folder, "config", "--project", "demo_names=curl")
+    assert refused.returncode != 0
+    with library.open(folder / "x.db") as db:
+        db.execute("update settings set value = '1' where name = 'demo'")
+        db.execute("update settings set value = 'curl' where name = 'demo_names'")
+        db.insert("verb_set", run="demo", path="run://demo", body="Use curl")
+    assert "Use curl" in on_terminal(folder, "show", "--db", str(folder / "x.db"))[1]
