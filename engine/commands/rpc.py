@@ -37,7 +37,7 @@ def rpc(
     key_from: KeyFromOption = None,
     db: DbOption = None,
 ) -> None:
-    """Serve runs to other programs: JSON-RPC 2.0 over WebSocket.
+    """Serve runs to other programs by JSON-RPC over WebSocket.
 
     A program connects with the token that .engine/rpc.json says while the server runs ("Authorization: Bearer TOKEN", or
     ?token=TOKEN), or that you choose with the variable ENGINE_RPC_TOKEN. 'discover' lists the methods. Ctrl-C ends the

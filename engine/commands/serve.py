@@ -42,11 +42,11 @@ def acp(
     key_from: KeyFromOption = None,
     db: DbOption = None,
 ) -> None:
-    """Serve an editor, or another client of the Agent Client Protocol (ACP), over stdin and stdout.
+    """Serve an editor by the Agent Client Protocol (ACP).
 
-    The client starts this command and names the folder of each session. Without --db the runs of a folder are in its
-    .engine/engine.db, as those of 'engine run' are, and each can be gone on with from either side. --yolo only lets the
-    client choose that mode. Needs pip install 'engine[acp]'.
+    The client, an editor or another one, starts this command, talks over its stdin and stdout, and names the folder of
+    each session. Without --db the runs of a folder are in its .engine/engine.db, as those of 'engine run' are, and each
+    can be gone on with from either side. --yolo only lets the client choose that mode. Needs the extra acp.
 
     \b
     Examples:
@@ -68,7 +68,9 @@ def serve(
     key_from: KeyFromOption = None,
     db: DbOption = None,
 ) -> None:
-    """Serve runs by the protocol of an adapter: acp, one that a plugin brings, or the function 'serve' of a Python file.
+    """Serve runs by the protocol of an adapter.
+
+    An adapter is acp, one that a plugin brings, or the function 'serve' of a Python file.
 
     \b
     Examples:

@@ -38,6 +38,9 @@ LOOKING = [
     "shell",
 ]
 MOVING = [
+    "acp",
+    "rpc",
+    "serve",
     "chat",
     "rename",
     "label",
