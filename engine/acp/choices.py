@@ -55,7 +55,7 @@ def set_mode(session: Session, mode: str, known: Sequence[str]) -> None:
 
 
 def options(session: Session) -> list[schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean]:
-    """The options of a session: its model, among those that can be used here, and, if it can be told, how hard that thinks."""
+    """The options of a session: its model, of those that can be used here, and, if it can be told, how hard that thinks."""
     sync_environment_models(session.database)
     current = _model(session)
     names = list(dict.fromkeys([*_usable(session), *([current] if current else [])]))
