@@ -30,6 +30,7 @@ from .commands import (
     keys,
     lifecycle,
     look,
+    mcp,
     models,
     packets,
     past,
@@ -115,6 +116,7 @@ app.command("sql")(sql.sql)
 app.command("shell")(shell.shell)
 app.add_typer(models.app, name="models", cls=Listed)
 app.add_typer(keys.app, name="keys", cls=Listed)
+app.add_typer(mcp.app, name="mcp", cls=Listed)
 app.command("doctor")(doctor.doctor)
 
 

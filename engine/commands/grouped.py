@@ -32,7 +32,7 @@ GROUPS = {
     "Entries and files": ("get", "set", "rm", "cp", "mv", "files", "relations"),
     "Go back": ("undo", "rewind", "fork", "purge"),
     "Knowledge": ("init", "rules", "skills", "personas", "cache"),
-    "Set up": ("config", "models", "keys", "doctor", "sql", "shell"),
+    "Set up": ("config", "models", "keys", "mcp", "doctor", "sql", "shell"),
 }
 """The commands of each group, in the order in which they are listed."""
 

@@ -24,6 +24,7 @@ from .lease import Lease
 from .model_calls import ModelCalls
 from .preparing import prepare_turn, search_for_prompt
 from .progress import Progress, watched
+from .servers import RunServers
 
 if TYPE_CHECKING:
     from engine.contract import OnProposal, Proposal
@@ -81,6 +82,7 @@ class Driver:
             lambda: self.children,
             self._progress.tell,
         )
+        self._servers = RunServers(db, run, self._lease, self._progress)
         self._model_calls = ModelCalls(db, run, self._lease, self._renderer, self._progress)
         dispatch = Dispatcher(db, run, self._lease).dispatch
         self._inside = {"begin": self._begin, "render": self._render, "dispatch": dispatch, "verify": self._verify}
@@ -143,6 +145,7 @@ class Driver:
                 self._take_up()
             try:
                 with suppress(Stopped):
+                    self._servers.connect()
                     self._take_steps()
             except (Conflict, NotFound) as error:
                 # a lease that is lost never comes back, so it is no matter when it is looked for
@@ -168,6 +171,7 @@ class Driver:
         while going and not self._lease.stopped.is_set():
             if jobs := self._performer.jobs:
                 jobs.await_ends()
+            self._servers.look()
             step = self._steps_inside()
             self._progress.tell()
             self._at_end = step["step"] == "end"

@@ -1,4 +1,4 @@
-"""Calls the function of a tool, and tells what came of it."""
+"""Calls the function of a tool, or the tool of an MCP server, and tells what came of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_OF_ERROR = 2_000
 
 
 class Functions:
-    """Performs effects of the kind function for a driver that ends when `stopped` is set."""
+    """Performs effects of the kinds function and mcp for a driver that ends when `stopped` is set."""
 
     def __init__(self, db: Store, stopped: threading.Event) -> None:
         self._db = db
@@ -33,10 +33,10 @@ class Functions:
         given = self._db.given_tools
         tool = given.find(detail["tool"]) if given else None
         if tool is None:
-            message = (
-                "Not called: it is a function of an app; resume where a file is opened with tools=[…] that has it."
-            )
-            return _failed(detail, "error", message)
+            return _failed(detail, "error", _not_here(detail))
+        if detail.get("digest") not in (None, getattr(tool, "digest", None)):
+            changed = "Not called: its server has defined it anew since this was asked for; read what it is now."
+            return _failed(detail, "conflict", changed)
         from engine.tools.calling import Broken, Calls, GivenUp, TookTooLong
         from engine.tools.kinds import WrongArgument
         from engine.tools.results import result_text
@@ -59,7 +59,7 @@ class Functions:
                 raise Stopped(f"{tool.name}: the driver was stopped") from None
             return _failed(detail, "interrupted", "Stopped while it worked; whether it finished is unknown.")
         except Broken as broken:
-            return _failed(detail, "error", _said(broken.error))
+            return _failed(detail, *_outcome(broken.error, effect["max_output"]))
         except Exception as error:
             return _failed(detail, "error", _said(error))
         finally:
@@ -83,6 +83,24 @@ class Functions:
 
 def _failed(detail: dict[str, Any], outcome: str, message: str) -> dict[str, Any]:
     return {"state": "failed", "outcome": outcome, "message": f"{detail['call']}\n{message}"}
+
+
+def _not_here(detail: dict[str, Any]) -> str:
+    if "server" in detail:
+        return f"Not called: this process is not connected to the MCP server {detail['server']}; see 'engine mcp test'."
+    return "Not called: it is a function of an app; resume where a file is opened with tools=[…] that has it."
+
+
+def _outcome(error: BaseException, most: int) -> tuple[str, str]:
+    """The outcome and the message of a call that raised an error; what a server says of one is no error of the engine."""
+    from engine.errors import EngineError
+    from engine.tools.results import ToolFailed, result_text
+
+    if isinstance(error, ToolFailed):
+        return error.outcome, scrubbed(result_text(error.message, most))
+    if isinstance(error, EngineError) and error.status in (502, 504):
+        return ("timeout" if error.status == 504 else "unreachable"), error.message
+    return "error", _said(error)
 
 
 def _said(error: BaseException) -> str:

@@ -25,7 +25,7 @@ from .plugin_files import compile_uses, run_files
 APPLICATION_ID = 0x454E474E
 """The mark of an engine file in its header: 'ENGN'."""
 
-VERSION = 4
+VERSION = 5
 """The version of the tables; a migration leads from each version to the next."""
 
 BOOTSTRAP = """

@@ -17,6 +17,16 @@ NOTHING = "Done."
 """The result of a function that returns None."""
 
 
+class ToolFailed(Exception):  # noqa: N818 - an outcome, not a defect
+    """A tool says that its call failed, by `outcome`; `message` is what it says."""
+
+    outcome = "error"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
 class NoText(TypeError):  # noqa: N818 - an outcome, not a defect
     """A result that JSON cannot hold."""
 

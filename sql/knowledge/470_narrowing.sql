@@ -32,12 +32,30 @@ create table if not exists _tool_choices (
 
 -- views
 
--- How many tools besides the core each loop is told of, where it is told of few: its option, else the setting.
+-- How many tools besides the core each loop is told of, where it is told of few: its option, else the setting; else 20,
+-- where its driver offers more tools than narrow_above.
 create view _narrow_limits as
-select l.id as loop_id, cast(coalesce(l.config ->> '$.narrow_tools', s.value) as integer) as most
-from settings as s
-cross join loops as l
-where s.name = 'narrow_tools' and cast(coalesce(l.config ->> '$.narrow_tools', s.value) as integer) > 0;
+select loop_id, most
+from (
+    select
+        l.id as loop_id,
+        cast(coalesce(
+            l.config ->> '$.narrow_tools',
+            nullif(s.value, '0'),
+            (
+                select 20
+                from leases as d
+                where d.run_id = l.run_id
+                    and (select count(*) from json_each(d.tools))
+                    > (select cast(a.value as integer) from settings as a where a.name = 'narrow_above')
+            ),
+            0
+        ) as integer) as most
+    from settings as s
+    cross join loops as l
+    where s.name = 'narrow_tools'
+)
+where most > 0;
 
 -- The tools that every narrowed loop is told of.
 create view _core_tools as

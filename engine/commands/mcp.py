@@ -1,0 +1,312 @@
+"""`engine mcp`: MCP servers of this user and of the project: kept, looked at, asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .exits import FAILED
+from .printing import print_json, print_text, say, visible
+from .shared import JsonOption, is_alone
+
+if TYPE_CHECKING:
+    from engine.config.configuration import Layer
+
+app = typer.Typer(rich_markup_mode=None)
+
+NameArgument = Annotated[str, typer.Argument(metavar="SERVER", help="The name of a server; see 'engine mcp list'.")]
+ProjectOption = Annotated[
+    bool, typer.Option("--project", help="In engine.toml of this folder's project, not in yours.")
+]
+WordsArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="Arguments; or one text, a JSON object.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def mcp(context: typer.Context, as_json: JsonOption = False) -> None:
+    """Let models use the tools, resources and prompts of MCP servers.
+
+    A server is a program or an address. 'engine run' connects to those that your config.toml names, and to those of the
+    project's engine.toml that you have confirmed. A call is a proposal, unless you allow the tool by its name.
+
+    \b
+    Examples:
+      engine mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
+      engine mcp add tracker --url https://mcp.example.org/mcp --header 'Authorization=Bearer ${env:TRACKER_TOKEN}'
+      engine mcp show files
+      engine mcp call files read_file path=README.md
+    """
+    if is_alone(context, as_json):
+        list_(as_json=as_json)
+
+
+@app.command("list")
+def list_(as_json: JsonOption = False) -> None:
+    """List the servers that are named for this folder. Nothing is started.
+
+    \b
+    Examples:
+      engine mcp list
+      engine mcp list --json | jq '.[] | select(.confirmed | not)'
+    """
+    from engine.config.mcp_servers import counting
+
+    from .mcp_shown import print_servers
+
+    print_servers(counting(Path.cwd()), as_json=as_json)
+
+
+@app.command("add")
+def add(
+    name: Annotated[str, typer.Argument(metavar="SERVER", help="Small letters, digits, _ and -.")],
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- COMMAND...]", help="The program, with its arguments.")
+    ] = None,
+    url: Annotated[str | None, typer.Option("--url", metavar="URL", help="The address of streamable HTTP.")] = None,
+    env: Annotated[
+        list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="For its environment; a key: ${env:NAME}.")
+    ] = None,
+    header: Annotated[
+        list[str] | None, typer.Option("--header", metavar="NAME=VALUE", help="For each request; a key: ${env:NAME}.")
+    ] = None,
+    allow: Annotated[
+        list[str] | None, typer.Option("--allow", metavar="GLOB", help="Tools that are called without asking.")
+    ] = None,
+    reads: Annotated[
+        list[str] | None, typer.Option("--reads", metavar="GLOB", help="Tools that only read: open with --ask too.")
+    ] = None,
+    hide: Annotated[
+        list[str] | None, typer.Option("--hide", metavar="GLOB", help="Tools that models are not told of.")
+    ] = None,
+    sandbox: Annotated[bool, typer.Option("--sandbox", help="Run the program in the sandbox of commands.")] = False,
+    network: Annotated[
+        str | None, typer.Option("--network", metavar="LIST", help="What it reaches there: all, or domains.")
+    ] = None,
+    timeout: Annotated[float | None, typer.Option("--timeout", metavar="N", help="Seconds for a call.")] = None,
+    project: ProjectOption = False,
+    replace: Annotated[bool, typer.Option("--replace", help="In the place of one of this name.")] = False,
+) -> None:
+    """Add a server. A key is never written down: its value names where the key is.
+
+    \b
+    Examples:
+      engine mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
+      engine mcp add db --env 'DATABASE_TOKEN=${env:DB_TOKEN}' --sandbox --allow 'list_*' -- ./tools/db-server
+      engine mcp add tracker --url https://mcp.example.org/mcp --header 'Authorization=Bearer ${file:~/.tracker}'
+    """
+    from engine.config import mcp_servers
+
+    given: dict[str, Any] = {
+        "command": command or None,
+        "url": url,
+        "env": _pairs(env, "--env") or None,
+        "headers": _pairs(header, "--header") or None,
+        "timeout": timeout,
+        "allow": allow or None,
+        "reads": reads or None,
+        "hide": hide or None,
+        "sandbox": sandbox or None,
+        "network": network,
+    }
+    data = {key: value for key, value in given.items() if value is not None}
+    place = mcp_servers.add(_layer(project=project), Path.cwd(), name, data, replace=replace)
+    say(f"added {name} to {visible(str(place))}; 'engine mcp show {name}' connects to it")
+
+
+@app.command("rm")
+def rm(name: NameArgument, project: ProjectOption = False) -> None:
+    """Remove a server.
+
+    \b
+    Examples:
+      engine mcp rm files
+    """
+    from engine.config.mcp_servers import remove
+
+    place = remove(_layer(project=project), Path.cwd(), name)
+    say(f"removed {name} from {visible(str(place))}")
+
+
+@app.command("confirm")
+def confirm(
+    name: NameArgument, yes: Annotated[bool, typer.Option("--yes", "-y", help="Without a question.")] = False
+) -> None:
+    """Let a server count that the project's engine.toml names. It is a program of whoever wrote that file.
+
+    \b
+    Examples:
+      engine mcp confirm files
+    """
+    from engine.config import mcp_servers
+    from engine.errors import NotFound, ValidationError
+
+    from .asking import at_terminal, end_unless_yes
+    from .mcp_shown import server_lines
+
+    found = next((each for each in mcp_servers.listed("project", Path.cwd()) if each.name == name), None)
+    if found is None:
+        raise NotFound(f"MCP server {name}: engine.toml names none of this name; your own need no confirmation")
+    for line in server_lines(found):
+        say(line)
+    if not yes:
+        if not at_terminal():
+            raise ValidationError(f"there is no terminal to ask at; 'engine mcp confirm {name} --yes' confirms this")
+        end_unless_yes("let models use it?")
+    mcp_servers.confirm(Path.cwd(), name)
+    say(f"confirmed {name}; a change of it in engine.toml needs a confirmation of its own")
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON with mcpServers, such as .mcp.json.")],
+    project: ProjectOption = False,
+    replace: Annotated[bool, typer.Option("--replace", help="In the place of those of the same names.")] = False,
+) -> None:
+    """Take servers over from the JSON that other programs keep them in. Exits 1 where one could not be taken.
+
+    \b
+    Examples:
+      engine mcp import .mcp.json
+      engine mcp import ~/.config/Claude/claude_desktop_config.json --replace
+    """
+    from engine.config import mcp_servers
+    from engine.config.mcp_json import read_servers
+    from engine.errors import EngineError
+
+    failed = False
+    for name, data in read_servers(file):
+        try:
+            place = mcp_servers.add(_layer(project=project), Path.cwd(), name, data, replace=replace)
+            say(f"added {name} to {visible(str(place))}")
+        except EngineError as error:
+            failed = True
+            say(visible(error.message), "yellow")
+    if failed:
+        raise typer.Exit(FAILED)
+
+
+@app.command("show")
+def show(name: NameArgument, as_json: JsonOption = False) -> None:
+    """Connect to a server, and show its tools, resources and prompts. Exits 0 where it works.
+
+    \b
+    Examples:
+      engine mcp show files
+      engine mcp show files --json | jq '.items[].name'
+    """
+    from .mcp_asked import connected
+    from .mcp_shown import print_offered
+
+    with connected([name]) as registry:
+        print_offered(registry.clients.servers[name], registry.clients.offered[name], as_json=as_json)
+
+
+@app.command("search")
+def search(
+    words: Annotated[str, typer.Argument(metavar="WORDS", help="What is looked for.")],
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=1000, help="How many are shown.")] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """Search in the tools, resources and prompts of all servers; the best first.
+
+    \b
+    Examples:
+      engine mcp search "create an issue"
+    """
+    from .mcp_asked import connected
+    from .mcp_shown import print_items
+
+    with connected(None) as registry:
+        print_items(registry.search(words)[:limit], as_json=as_json)
+
+
+@app.command("call")
+def call(
+    name: NameArgument,
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="Its name, as the server has it.")],
+    words: WordsArgument = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Call a tool, and print what it says. Exits 1 where it fails.
+
+    \b
+    Examples:
+      engine mcp call files read_file path=README.md
+      engine mcp call tracker create_issue '{"title": "It rains", "labels": ["roof"]}'
+    """
+    from .mcp_asked import call_tool, connected
+
+    with connected([name]) as registry:
+        said = call_tool(registry, name, tool, words or [])
+    if as_json:
+        print_json(said)
+    else:
+        print_text(said["text"])
+    if said["failed"]:
+        raise typer.Exit(FAILED)
+
+
+@app.command("read")
+def read(
+    name: NameArgument,
+    uri: Annotated[str, typer.Argument(metavar="URI", help="That of a resource.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Print the text of a resource.
+
+    \b
+    Examples:
+      engine mcp read files file:///srv/notes.md
+    """
+    from .mcp_asked import connected
+
+    with connected([name]) as registry:
+        text, kind = registry.read(name, uri)
+    if as_json:
+        print_json({"uri": uri, "mime_type": kind, "text": text})
+    else:
+        print_text(text)
+
+
+@app.command("prompt")
+def prompt(
+    name: NameArgument,
+    prompt_name: Annotated[str, typer.Argument(metavar="PROMPT", help="The name of a prompt.")],
+    words: WordsArgument = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the text of a prompt, such as for 'engine run -'.
+
+    \b
+    Examples:
+      engine mcp prompt office review room=A | engine run -
+    """
+    from .mcp_asked import arguments_of, connected
+
+    with connected([name]) as registry:
+        given = {key: str(value) for key, value in arguments_of(words or [], {}).items()}
+        text = registry.prompt(name, prompt_name, given)
+    if as_json:
+        print_json({"server": name, "prompt": prompt_name, "text": text})
+    else:
+        print_text(text)
+
+
+def _layer(*, project: bool) -> Layer:
+    return "project" if project else "user"
+
+
+def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
+    found = {}
+    for each in given or []:
+        name, mark, value = each.partition("=")
+        if not mark:
+            raise typer.BadParameter("is NAME=VALUE", param_hint=option)
+        found[name] = value
+    return found
+
+
+__all__ = ["app"]
