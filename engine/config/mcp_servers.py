@@ -211,8 +211,7 @@ def _expect_no_key(part: str, key: str, value: str) -> None:
     is_key = secrets.is_secret("PLAIN", rest) if named else secrets.is_secret(key.replace("-", "_"), value)
     if is_key or (not named and key.lower() in _CREDENTIALS):
         raise ValidationError(
-            f"{part}: {key[:60]} would hold the key itself; name where it is, such as "
-            f'{key[:60]} = "{"Bearer " if key.lower() == "authorization" else ""}${{env:NAME}}"'
+            f"{part}: {key[:60]} would hold the key itself; write ${{env:NAME}} in its place, and set that variable"
         )
 
 

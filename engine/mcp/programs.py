@@ -123,6 +123,7 @@ async def _take_lines(
             while line := await _line(lines, watch):
                 if message := _message(line, watch):
                     await inward.send(message)
+            watch.ended = watch.fault is None
 
 
 async def _line(lines: asyncio.StreamReader, watch: Watch) -> bytes:
@@ -177,5 +178,6 @@ async def _end(guarded: Guarded, watch: Watch) -> None:
     while not guarded.ended() and waited < _END_SECONDS:
         await asyncio.sleep(_TICK_SECONDS)
         waited += _TICK_SECONDS
-    watch.code = guarded.code
+    if watch.ended:
+        watch.code = guarded.code
     await asyncio.to_thread(guarded.close)

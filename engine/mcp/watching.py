@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 @dataclass
 class Watch:
     """What one connection did: `fault` says why it ended, where the engine ended it; `status` is the last HTTP status above
-    399, `code` that with which a program ended; `noise` a line that was no message. `tell` gets the log.
+    399, `code` that with which a program `ended` by itself; `noise` a line that was no message. `tell` gets the log.
     """
 
     server: Server
     fault: str | None = None
     status: int | None = None
+    ended: bool = False
     code: int | None = None
     noise: str | None = None
     stderr: deque[str] = field(default_factory=lambda: deque(maxlen=STDERR_LINES))

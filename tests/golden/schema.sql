@@ -1522,6 +1522,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _leading_rule_sets (project_id, rule_set_id, brackets, bracket_basis, devmode)
 -- view _learned_facts (run_id, parent_run_id, content_id, path, parent_path, parent_content_id)
 -- view _leases_in_force (run_id, token)
+-- view _left_out_tools (loop_id, name)
 -- view _leftover_jobs (effect_id, run_id, identity, keeper)
 -- view _leftover_processes (effect_id, run_id, identity, message)
 -- view _line_paths (turn_id, paths)

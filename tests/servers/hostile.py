@@ -64,7 +64,9 @@ def tools(cursor: str | None) -> dict[str, Any]:
             }
             return {"tools": [{**PLAIN, "description": words, "title": words, "inputSchema": schema}]}
         case "deep":
-            return {"tools": [{**PLAIN, "inputSchema": nested(80)}, {**PLAIN, "name": "wide", "inputSchema": wide()}]}
+            return {"tools": [{**PLAIN, "inputSchema": nested(30)}, {**PLAIN, "name": "wide", "inputSchema": wide()}]}
+        case "abyss":
+            return {"tools": [{**PLAIN, "inputSchema": nested(400)}]}
         case "lists":
             return {"tools": "none"}
         case _:
@@ -73,7 +75,7 @@ def tools(cursor: str | None) -> dict[str, Any]:
 
 def wide() -> dict[str, Any]:
     """A schema with very many properties."""
-    each = {"type": "string", "description": "w" * 1_000, "enum": ["v" * 100] * 200}
+    each = {"type": "string", "description": "w" * 1_000, "enum": ["v" * 100] * 50}
     return {"type": "object", "properties": {f"p{number}": each for number in range(500)}}
 
 
