@@ -134,29 +134,28 @@ def rm(name: NameArgument, project: ProjectOption = False) -> None:
 def confirm(
     name: NameArgument, yes: Annotated[bool, typer.Option("--yes", "-y", help="Without a question.")] = False
 ) -> None:
-    """Let a server count that the project's engine.toml names. It is a program of whoever wrote that file.
+    """Let a server count that the project's engine.toml names, and its allowed tools as they are defined now.
+
+    It is a program of whoever wrote that file. Your own servers count without; of them, tools that were defined anew are.
 
     \b
     Examples:
       engine mcp confirm files
     """
     from engine.config import mcp_servers
-    from engine.errors import NotFound, ValidationError
+    from engine.errors import ValidationError
 
     from .asking import at_terminal, end_unless_yes
     from .mcp_shown import server_lines
 
-    found = next((each for each in mcp_servers.listed("project", Path.cwd()) if each.name == name), None)
-    if found is None:
-        raise NotFound(f"MCP server {name}: engine.toml names none of this name; your own need no confirmation")
-    for line in server_lines(found):
+    for line in server_lines(mcp_servers.to_confirm(Path.cwd(), name)):
         say(line)
     if not yes:
         if not at_terminal():
             raise ValidationError(f"there is no terminal to ask at; 'engine mcp confirm {name} --yes' confirms this")
         end_unless_yes("let models use it?")
     mcp_servers.confirm(Path.cwd(), name)
-    say(f"confirmed {name}; a change of it in engine.toml needs a confirmation of its own")
+    say(f"confirmed {name}; what is changed in it needs a confirmation of its own")
 
 
 @app.command("import")

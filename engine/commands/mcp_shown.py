@@ -97,6 +97,8 @@ def _state(each: Configured) -> str:
 
 
 def _decision(tool: Any) -> str:
+    if tool.is_changed:
+        return "asks: defined anew"
     return "asks" if tool.choices.ask else "allowed"
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +23,14 @@ from engine.trust.rights import Rights
 from . import secrets, toml_files
 from .configuration import Layer, place_of, project_folder
 from .keys import DOTENV, one_line_key, read_dotenv
+from .mcp_pins import KeptPins
 from .places import own_lock, write_own
 
 if TYPE_CHECKING:
     from engine.db.database import Store
 
 _TABLE = "mcp"
+_LAYERS: tuple[Layer, ...] = ("project", "user")
 _KINDS: dict[str, tuple[type, ...]] = {
     "command": (list,),
     "url": (str,),
@@ -82,7 +85,12 @@ class Configured:
                 given[part] = {key: _resolved(self.name, value, root) for key, value in given[part].items()}
         if "cwd" in given:
             given["cwd"] = root / Path(given["cwd"]).expanduser()
-        return Server(self.name, **given)
+        return Server(self.name, **given, pins=self.pins)
+
+    @property
+    def pins(self) -> KeptPins:
+        """How its allowed tools were defined."""
+        return KeptPins(os.path.realpath(self.source), self.name)
 
 
 def configured(db: Store) -> tuple[list[Server], dict[str, str]]:
@@ -149,6 +157,9 @@ def add(layer: Layer, folder: Path, name: str, data: Mapping[str, Any], *, repla
     _write(layer, folder, name, data)
     if layer == "project":
         confirm(folder, name)
+    else:
+        with suppress(OSError):
+            Configured(name, layer, place, data, confirmed=True).pins.forget()
     return place
 
 
@@ -163,13 +174,26 @@ def remove(layer: Layer, folder: Path, name: str) -> Path:
     return place
 
 
+def to_confirm(folder: Path, name: str) -> Configured:
+    """The server that a confirmation is about: the project's, else the user's. Raises `NotFound` (404)."""
+    for layer in _LAYERS:
+        if found := next((each for each in listed(layer, folder) if each.name == name), None):
+            return found
+    raise NotFound(f"MCP server {name}: there is none of this name; 'engine mcp list' shows those that there are")
+
+
 def confirm(folder: Path, name: str) -> Configured:
-    """Let the server that the project names count, as it stands there now. Raises `NotFound` (404)."""
-    found = next((each for each in listed("project", folder) if each.name == name), None)
-    if found is None:
-        place = place_of("project", folder)
-        raise NotFound(f"MCP server {name}: {place} names none of this name, and your own need no confirmation")
-    Rights(Path(os.path.realpath(found.source))).change(give=[right(found.source, name, found.data)])
+    """Let a server of the project count, as it stands there now, and the tools that are allowed, as they are defined now.
+
+    Raises `NotFound` (404), `EngineError` (500) where that cannot be written.
+    """
+    found = to_confirm(folder, name)
+    if found.layer == "project":
+        Rights(Path(os.path.realpath(found.source))).change(give=[right(found.source, name, found.data)])
+    try:
+        found.pins.forget()
+    except OSError as error:
+        raise EngineError(f"{error.filename}: cannot be written ({error.strerror})") from None
     return found
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _ROOT = "select p.root from runs as r join projects as p on p.id = r.project_id where r.alias = ?"
 _LIMITS = "select name, value from settings where name glob 'sandbox_*'"
+_PICTURES = "select 1 from _server_pictures where run = ? limit 1"
 _MEGABYTE = 1_000_000
 
 
@@ -64,6 +65,10 @@ class RunServers:
             log = logs.popleft()
             self._tell(log.server, log.level, log.text)
 
+    def show_pictures(self) -> bool:
+        """Whether the run has a picture of a server in view."""
+        return self._servers is not None and bool(self._db.value(_PICTURES, (self._run,)))
+
     def _offer(self, servers: Servers) -> None:
         self._version = servers.clients.version
         self._told = servers.tell(self._db, self._run, self._lease.token, self._told)
@@ -89,6 +94,10 @@ def _state(clients: Clients, name: str) -> tuple[str, str]:
     for kind, plural in (("resource", "resources"), ("prompt", "prompts")):
         if number := sum(item.kind == kind for item in offered.items):
             parts.append(f"{counted(number, kind, plural)}")
+    changed = [tool.tool for tool in offered.tools if tool.is_changed]
+    if changed:
+        again = "is defined" if len(changed) == 1 else "are defined"
+        parts.append(f"{', '.join(changed[:3])} {again} anew and asks: engine mcp confirm {name}")
     left_out = f"; left out: {offered.left_out}" if offered.left_out else ""
     return "connected", f"MCP server {name}: {', '.join(parts)}{left_out}"
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from engine.config.secrets import scrubbed
@@ -39,7 +41,7 @@ class Functions:
             return _failed(detail, "conflict", changed)
         from engine.tools.calling import Broken, Calls, GivenUp, TookTooLong
         from engine.tools.kinds import WrongArgument
-        from engine.tools.results import result_text
+        from engine.tools.results import WithPictures, result_text
 
         self._calls = self._calls or Calls(self._stopped)
         row = self._db.row("select * from _function_timeouts where effect_id = ?", (effect["effect_id"],))
@@ -52,6 +54,8 @@ class Functions:
         try:
             result = self._calls.call(tool.function, positional, named, seconds)
             text = result_text(result, effect["max_output"])
+            if isinstance(result, WithPictures) and result.pictures:
+                keep_pictures(self._db, effect, result.pictures)
         except TookTooLong:
             return _failed(detail, "timeout", f"No result within {seconds:g} s; whether it finished is unknown.")
         except GivenUp:
@@ -79,6 +83,40 @@ class Functions:
             return False
         self._db.execute("rollback")
         return True
+
+
+def keep_pictures(db: Store, effect: Row, pictures: Mapping[str, bytes]) -> None:
+    """Keep the pictures of a result, each as an entry of its run under its path, which the next packet shows.
+
+    One that is none, or larger than `picture_max_bytes`, is left out; the text names it all the same.
+    """
+    from engine.functions.pictures import picture_facts, picture_line
+
+    most = int(db.value("select value from settings where name = 'picture_max_bytes'"))
+    turn = db.value("select sequence from turns where id = ?", (effect["turn_id"],))
+    for path, body in pictures.items():
+        facts = json.loads(picture_facts(body) or "{}")
+        if "width" not in facts or len(body) > most:
+            continue
+        sha256 = hashlib.sha256(body).hexdigest()
+        told = picture_line(json.dumps(facts), len(body))
+        with db.transaction():
+            db.execute(
+                "insert into pictures (sha256, format, body) select :sha256, :format, :body "
+                "where not exists (select 1 from pictures where sha256 = :sha256)",
+                {"sha256": sha256, "format": facts["format"], "body": body},
+            )
+            db.insert(
+                "write_entry",
+                run_id=effect["run_id"],
+                path=path,
+                body="",
+                attributes=json.dumps({"picture": told, "sha256": sha256, "size": len(body), **facts}),
+                visibility="visible",
+                state="resolved",
+                writer="plugin",
+                turn=turn,
+            )
 
 
 def _failed(detail: dict[str, Any], outcome: str, message: str) -> dict[str, Any]:

@@ -214,11 +214,13 @@ class Clients:
 
     def _calling(self, connection: Connection) -> Callable[[str, dict[str, Any]], Awaitable[Any]]:
         """What calls a tool of a server; it may be awaited in any event loop, and cancelling it cancels the request."""
-        from .results import call_text
+        from .results import call_result
+
+        name = connection.server.name
 
         async def call(tool: str, arguments: dict[str, Any]) -> Any:
-            work = self.request(connection.server.name, tool, arguments)
-            return call_text(await asyncio.wrap_future(self._submit(work)))
+            work = self.request(name, tool, arguments)
+            return call_result(name, await asyncio.wrap_future(self._submit(work)))
 
         return call
 

@@ -54,6 +54,7 @@ class Offered:
         prompts = await connection.prompts()
         usable = [tool for tool in listed if _is_usable(tool.name)]
         tools = _tools(connection.server, usable, call)
+        tools = _as_pinned(connection.server, tools)
         if before is not None:
             tools = tuple(_changed(tool, before) for tool in tools)
         info = client.server_info
@@ -83,12 +84,28 @@ def _tools(server: Server, listed: list[Tool], call: Call) -> tuple[ServerTool, 
     return tuple(found.values())
 
 
+def _as_pinned(server: Server, tools: tuple[ServerTool, ...]) -> tuple[ServerTool, ...]:
+    """The tools, of which those ask that were allowed as something else; what is seen first is kept."""
+    if server.pins is None:
+        return tools
+    known = server.pins.known()
+    server.pins.keep({each.tool: each.digest for each in tools if not each.choices.ask and each.tool not in known})
+    return tuple(_asking(each) if known.get(each.tool, each.digest) != each.digest else each for each in tools)
+
+
 def _changed(tool: ServerTool, before: Offered) -> ServerTool:
     old = next((each for each in before.tools if each.tool == tool.tool), None)
     if old is None or (old.digest == tool.digest and old.choices.ask == tool.choices.ask) or tool.choices.ask:
         return tool
+    return _asking(tool)
+
+
+def _asking(tool: ServerTool) -> ServerTool:
+    """A tool that asks although it is allowed by its name."""
+    if tool.choices.ask:
+        return tool
     definition = tool.definition.replace('"ask":0', '"ask":1', 1)
-    return replace(tool, choices=tool.choices._replace(ask=True), definition=definition)
+    return replace(tool, choices=tool.choices._replace(ask=True), definition=definition, is_changed=True)
 
 
 def _is_usable(name: str) -> bool:

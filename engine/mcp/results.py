@@ -4,23 +4,50 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 
 from engine.functions.compact import to_json
+from engine.functions.pictures import HEAD_BYTES, picture_format
 from engine.models.protocol import storable
-from engine.tools.results import ToolFailed
+from engine.tools.results import ToolFailed, WithPictures
 
-from .limits import DESCRIPTION_CHARACTERS
+from .limits import DESCRIPTION_CHARACTERS, PICTURE_BYTES
 from .words import line
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult
 
+_MOST_PICTURES = 8
 EMPTY = "Done."
 """The result of a tool that says nothing."""
+
+
+def call_result(server: str, result: CallToolResult) -> WithPictures:
+    """What a tool of a server returned: `call_text`, and its pictures, which the text names. Raises `ToolFailed`."""
+    pictures: dict[str, bytes] = {}
+    for each in result.content:
+        found = _picture(each)
+        if found is not None and len(pictures) < _MOST_PICTURES:
+            data, name = found
+            pictures[f"mcp://{server}/pictures/{hashlib.sha256(data).hexdigest()[:16]}.{name.lower()}"] = data
+    told = "".join(f"\n[picture: {path}]" for path in pictures)
+    return WithPictures(call_text(result) + told, pictures)
+
+
+def _picture(block: ContentBlock) -> tuple[bytes, str] | None:
+    """The bytes and the format of a picture that models can be shown; None for any other part."""
+    if not isinstance(block, types.ImageContent):
+        return None
+    try:
+        data = base64.b64decode(block.data, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    name = picture_format(data[:HEAD_BYTES])
+    return None if name is None or len(data) > PICTURE_BYTES else (data, name)
 
 
 def call_text(result: CallToolResult) -> str:

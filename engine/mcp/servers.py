@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from engine.errors import ValidationError
@@ -53,6 +53,16 @@ class Log:
     logger: str | None = None
 
 
+class Pins(Protocol):
+    """Keeps how the tools that are allowed by name were defined when they were first seen."""
+
+    def known(self) -> Mapping[str, str]:
+        """The digest of each tool that was seen before."""
+
+    def keep(self, digests: Mapping[str, str]) -> None:
+        """Keep the digests of tools that are seen for the first time."""
+
+
 @dataclass(frozen=True)
 class Server:
     """An MCP server: a program (`command`), or an address (`url`) that speaks streamable HTTP.
@@ -67,6 +77,7 @@ class Server:
     | reads | patterns of tools that only read: open in the mode ask too |
     | tools, hide | patterns of the tools that models are told of, and of those that they are not |
     | sandbox, network | run the program in a sandbox; what it reaches there: all, or domains separated by commas |
+    | pins | keeps how allowed tools are defined: one that is defined anew needs a decision again |
     | auth, refresh | give the token of a request, and another one where it was refused (401) |
     | on_request, on_response | get each message; what they return is sent, or taken, instead; None leaves it as it is |
     | on_log | gets each line of its log |
@@ -89,6 +100,7 @@ class Server:
     hide: Sequence[str] = ()
     sandbox: bool = False
     network: str = ""
+    pins: Pins | None = field(default=None, repr=False)
     auth: Auth | None = field(default=None, repr=False)
     refresh: Refresh | None = field(default=None, repr=False)
     on_request: Callable[[Request], Request | None] | None = field(default=None, repr=False)
@@ -159,7 +171,7 @@ class Server:
         `command` may be a text with `args` beside it; `env` and `headers` may be lists of ``{"name", "value"}``. An unknown
         key, as `type`, counts for nothing. Raises `ValidationError` (400).
         """
-        known = {each.name for each in fields(cls)} - {"auth", "refresh"}
+        known = {each.name for each in fields(cls)} - {"auth", "refresh", "pins"}
         given = {key: value for key, value in data.items() if key in known and not key.startswith("on_")}
         name = str(given.pop("name", ""))
         if isinstance(given.get("command"), str):

@@ -48,6 +48,8 @@ class ServerTool:
     definition: str
     digest: str
     body: str | None
+    is_changed: bool = False
+    """Whether the user allowed it by its name, as something else."""
     lists: bool = False
     """Whether it is the engine's own, which lists the resources of the server."""
 

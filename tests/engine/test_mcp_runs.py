@@ -11,10 +11,12 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +24,11 @@ import pytest
 from audit import audit
 from driving import DONE, GO_ON, script
 from mcp_servers import LOG, SERVERS, TOLD, alive, driven, hostile, office, over_http
+from sandboxed import require_sandbox
 
 import engine
 from engine.mcp import Server
+from engine.models.protocol import Completion, Request
 
 # 1. what models are told, and what a call brings
 
@@ -91,6 +95,36 @@ def test_models_that_call_natively_are_given_the_schema(tmp_path: Path) -> None:
             "select schema from tools where name = 'office__slow'"
         )
         assert json.loads(found)["required"] == ["seconds"]
+
+
+class Seeing:
+    """A model of an app that sees pictures, and keeps what it is asked."""
+
+    name = "sees"
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = iter(answers)
+        self.asked: list[Request] = []
+
+    def complete(self, request: Request, *_: Any) -> Completion:
+        """The next answer."""
+        self.asked.append(request)
+        return Completion(next(self.answers))
+
+
+def test_a_picture_of_a_result_is_shown_to_a_model_that_sees(tmp_path: Path) -> None:
+    model = Seeing(f"<office__plan/>{GO_ON}", f"<think>I see</think>{GO_ON}", DONE)
+    with engine.open(tmp_path / "t.db", mcp=[office(allow=["*"])]) as db:
+        db.insert("models", alias="object:sees", actual="object:sees", images=1, created_at=0)
+        result = db.run("Go", run="demo", model=model, root=tmp_path)
+        assert result.status == 200, result
+        assert [len(request.pictures) for request in model.asked] == [0, 1, 1]
+        assert model.asked[1].pictures[0].media_type == "image/png"
+        assert "office/pictures/" in str(db.rows(LOG)[0]["body"])
+        row = db.row("select line, is_sent from packet_pictures where run = 'demo' and turn = 2")
+        assert row == {"line": "PNG picture, 1 × 1 pixels, 69 bytes", "is_sent": 1}
+        assert db.value("select count(*) from pictures") == 1
+    audit(tmp_path / "t.db")
 
 
 # 2. who decides
@@ -388,6 +422,33 @@ def test_a_program_gets_no_secrets_but_those_that_are_named(tmp_path: Path, monk
         "<office__environment>GIVEN_TOKEN</office__environment>",
     )
     assert [row[2].splitlines()[-1] for row in log][:2] == ["not set", "plain"]
+
+
+def test_a_server_in_a_sandbox_reaches_the_project_alone(tmp_path: Path) -> None:
+    require_sandbox()
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    (root / ".env").write_text("A_KEY=secret", encoding="utf-8")
+    program = root / "server.py"
+    program.write_text((SERVERS / "hostile.py").read_text("utf-8"), encoding="utf-8")
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+        port = listening.getsockname()[1]
+        words = ["python3", str(program), "probe", str(root / ".env"), str(outside / "x"), str(port)]
+        found = []
+        for sandbox in (True, False):
+            server = Server("own", words, sandbox=sandbox, allow=["*"])
+            with engine.open(tmp_path / "t.db", mcp=[server]) as db:
+                model = script(tmp_path, f"<own__plain/>{GO_ON}", DONE)
+                assert db.run("Go", run=f"run_{sandbox}", model=model, root=root).status == 200
+                body = db.value("select body from run_log where run = ? and action = 'own__plain'", (f"run_{sandbox}",))
+                found.append(json.loads(str(body).split("\n", 1)[1]))
+    assert found[0] == {"secret": "refused", "outside": "refused", "inside": "done", "network": "refused"}
+    assert set(found[1].values()) == {"done"}
+    with engine.open(tmp_path / "t.db", mcp=[Server("own", ["python3", "x"], sandbox=True)]) as db:
+        # without a folder there is nothing to confine it to
+        assert db.run("Go", run="none", model=script(tmp_path, DONE)).status == 200
+        assert "its run has no folder" in db.value("select text from mcp_log where run = 'none' and level = 'failed'")
 
 
 # 5. what is recorded

@@ -6,8 +6,10 @@ It begins with the handshake of 2025, so it is what an older server looks like t
 from __future__ import annotations
 
 import json
+import socket
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 HOW = sys.argv[1]
@@ -137,10 +139,30 @@ def call(number: Any) -> None:
             for _ in range(20_000):
                 print("\x1b[31mcomplaint", file=sys.stderr)
             reply(number, "done")
+        case "probe":
+            reply(number, json.dumps(probe()))
         case "wrong":
             send({"id": number, "result": {"content": "text"}})
         case _:
             reply(number, "plain")
+
+
+def probe() -> dict[str, str]:
+    """What can be read, written and reached from here."""
+    found = {}
+    attempts: dict[str, Any] = {
+        "secret": lambda: Path(sys.argv[2]).read_text("utf-8"),
+        "outside": lambda: Path(sys.argv[3]).write_text("x", "utf-8"),
+        "inside": lambda: Path("here.txt").write_text("x", "utf-8"),
+        "network": lambda: socket.create_connection(("127.0.0.1", int(sys.argv[4])), timeout=5).close(),
+    }
+    for name, attempt in attempts.items():
+        try:
+            attempt()
+            found[name] = "done"
+        except OSError:
+            found[name] = "refused"
+    return found
 
 
 def reply(number: Any, text: str) -> None:
