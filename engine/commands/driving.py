@@ -49,7 +49,7 @@ def drive(
     from engine.driving import runs
     from engine.errors import EngineError, LeaseHeld
 
-    _quieten_libraries()
+    quieten_libraries()
     _say_whose_key(db, run)
     with Interrupt() as interrupt, ending_with_an_error(db):
         try:
@@ -107,7 +107,7 @@ def _drive(db: Database, run: str, interrupt: Interrupt, *, yolo: bool, kept: Ke
                     raise
 
 
-def _quieten_libraries() -> None:
+def quieten_libraries() -> None:
     """Keep what libraries log off the screen; warnings are off in the whole process."""
     import logging
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError, NotFound, ValidationError
 
+from .driving import quieten_libraries
 from .printing import say, visible
 from .shared import nearest
 
@@ -25,6 +26,7 @@ def connected(names: Sequence[str] | None) -> Iterator[Registry]:
     from engine.mcp.registry import connect, expect_sdk
 
     expect_sdk()
+    quieten_libraries()
     known = {each.name: each for each in counting(Path.cwd()) if each.enabled or names}
     if unknown := next((name for name in names or () if name not in known), None):
         near = nearest(unknown, known, "'engine mcp add' adds one")

@@ -26,9 +26,12 @@ def perform(db: Store, stopped: threading.Event, request: Row) -> dict[str, Any]
         known = ", ".join(servers.clients.servers) if servers else ""
         which = f"there are {known}" if known else "there is none; 'engine mcp add' adds one"
         return _failed("not_found", f"there is no MCP server {name!r} here: {which}")
-    from engine.mcp.results import resource_page
+    from engine.mcp.registry import expect_sdk
 
     try:
+        expect_sdk()
+        from engine.mcp.results import resource_page
+
         result = servers.clients.ask(name, lambda client: client.session.read_resource(uri), stopped)
         text, kind = resource_page(result)
     except EngineError as error:

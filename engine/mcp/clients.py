@@ -86,7 +86,7 @@ class Clients:
         waiting: Callable[[list[str]], None] | None = None,
     ) -> list[str]:
         """Start those servers that are not connected, all at once, and read their lists; afterwards each is in `offered` or
-        in `failures`. Returns the names of those that were started; one that has failed is tried again after a minute.
+        in `failures`. Returns the names of those that were started now; one that has failed is tried again after a minute.
 
         Returns early where `stopped` says so. `waiting` gets the names of those that take longer than a second, once.
         """
@@ -101,7 +101,7 @@ class Clients:
             if tasks:
                 self._await_all(tasks, stopped, waiting)
             untold, self._untold = self._untold, []
-            return [*untold, *wanted]
+            return [*untold, *(name for name in wanted if name in self.offered or name in self.failures)]
 
     def refresh(self) -> None:
         """Read the tools again of servers that said that theirs are others now; one that fails keeps those that it had."""

@@ -18,6 +18,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError as InvalidAnswer
 
+from engine.config import secrets
 from engine.config.secrets import scrubbed
 from engine.errors import EngineError, NotFound
 
@@ -85,6 +86,7 @@ class Connection:
             if self._client is not None and not self._watch.over.is_set():
                 return self._client
             await self._settle()
+            _learn(self.server)
             self._watch, self._end = Watch(self.server, tell=self._log), asyncio.Event()
             ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
             self._task = asyncio.create_task(self._hold(ready), name=f"MCP server {self.server.name}")
@@ -283,6 +285,13 @@ class Connection:
             said = f"; it wrote {watch.noise[:200]!r}"
         text = f"MCP server {self.server.name}: {code}{what}{said}"
         return " ".join(scrubbed(text).split())[:1_500]
+
+
+def _learn(server: Server) -> None:
+    """Keep what is given to a server as a key out of messages and results."""
+    for name, value in (*server.env.items(), *server.headers.items()):
+        if secrets.is_secret(name.replace("-", "_"), value) or name.lower() == "authorization":
+            secrets.learn(value.removeprefix("Bearer ").strip())
 
 
 def _first(error: BaseException) -> BaseException:

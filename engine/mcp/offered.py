@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import EngineError
+
 from .limits import DESCRIPTION_CHARACTERS, NAME_CHARACTERS
 from .tools import ServerTool, listing_tool, tool_of
 from .words import line, tool_name
@@ -50,15 +52,18 @@ class Offered:
         """
         client = await connection.open()
         listed, cut = await connection.tools()
-        resources, templates = await connection.resources(), await connection.templates()
-        prompts = await connection.prompts()
+        problems: list[str] = []
+        resources = await _listed(connection.resources(), "resources", problems)
+        templates = await _listed(connection.templates(), "templates", problems)
+        prompts = await _listed(connection.prompts(), "prompts", problems)
         usable = [tool for tool in listed if _is_usable(tool.name)]
         tools = _tools(connection.server, usable, call)
         tools = _as_pinned(connection.server, tools)
         if before is not None:
             tools = tuple(_changed(tool, before) for tool in tools)
         info = client.server_info
-        problems = [f"more than {len(listed):,} tools"] if cut else []
+        if cut:
+            problems.append(f"more than {len(listed):,} tools")
         if bad := len(listed) - len(usable):
             problems.append(f"{bad} tools whose names cannot be used")
         if resources or templates:
@@ -70,6 +75,15 @@ class Offered:
             tuple(_items(connection.server.name, usable, resources, templates, prompts)),
             ", ".join(problems),
         )
+
+
+async def _listed(work: Awaitable[list[Any]], kind: str, problems: list[str]) -> list[Any]:
+    """A list beside that of the tools; where it cannot be read, the server is used without it."""
+    try:
+        return await work
+    except EngineError:
+        problems.append(f"its {kind}, which it does not list")
+        return []
 
 
 def _tools(server: Server, listed: list[Tool], call: Call) -> tuple[ServerTool, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 
+from engine.config.secrets import without_learnt
 from engine.functions.compact import to_json
 from engine.functions.pictures import HEAD_BYTES, picture_format
 from engine.models.protocol import storable
@@ -60,7 +61,7 @@ def call_text(result: CallToolResult) -> str:
         isinstance(each, types.TextContent) for each in result.content
     ):
         parts.append(to_json(result.structured_content))
-    text = storable("\n".join(parts)) or EMPTY
+    text = without_learnt(storable("\n".join(parts))) or EMPTY
     if result.is_error:
         raise ToolFailed(text)
     return text
@@ -101,7 +102,7 @@ def resource_page(result: ReadResourceResult) -> tuple[str, str | None]:
     kinds = [each.mime_type for each in result.contents if each.mime_type]
     if not any(isinstance(each, types.TextResourceContents) for each in result.contents):
         return "", kinds[0] if kinds else None
-    return storable(contents_text(result.contents)), kinds[0] if kinds else None
+    return without_learnt(storable(contents_text(result.contents))), kinds[0] if kinds else None
 
 
 def prompt_text(result: GetPromptResult) -> str:

@@ -86,7 +86,8 @@ begin
     from json_each(new.items)
     where true
     on conflict (server, kind, name) do update
-        set title = excluded.title, description = excluded.description, detail = excluded.detail;
+        set title = excluded.title, description = excluded.description, detail = excluded.detail
+        where (title, description, detail) is not (excluded.title, excluded.description, excluded.detail);
 end;
 
 -- Nothing is told without the token of the run's lease.

@@ -27,7 +27,7 @@ from mcp_servers import LOG, SERVERS, TOLD, alive, driven, hostile, office, over
 from sandboxed import require_sandbox
 
 import engine
-from engine.mcp import Server
+from engine.mcp import Server, connect
 from engine.models.protocol import Completion, Request
 
 # 1. what models are told, and what a call brings
@@ -315,6 +315,21 @@ def test_servers_that_fail_hinder_nobody(tmp_path: Path) -> None:
     assert "no configuration in /etc/hostile" in told["hostile"]
     assert told["refused"].startswith("MCP server refused: ")
     assert all("\n" not in body for body in told.values())
+
+
+def test_without_the_extra_one_line_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name == "mcp" or name.startswith("mcp.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    events: list[Any] = []
+    log = driven(tmp_path, [office()], '<get path="mcp://office/office://rules"/>', yolo=True, on_event=events.append)
+    assert log[0][1] == 404
+    told = [event["body"] for event in events if event["type"] == "server"]
+    assert len(told) == 1
+    assert "pip install" in told[0]
+    assert "[mcp]" in told[0]
+    with pytest.raises(engine.NotFound, match="extra 'mcp'"), connect(office()):
+        pass
 
 
 def test_a_server_that_dies_in_mid_call_is_started_again_by_the_next(tmp_path: Path) -> None:

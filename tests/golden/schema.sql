@@ -1690,6 +1690,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _selection_star_commands (selection_id, star_command_id, name, description)
 -- view _sent_packets (run_id, seen_at, turn)
 -- view _servable_answers (key, embedder, vector, created_at, run_id, sequence, prompt)
+-- view _server_pictures (run, run_id, entry_id, path, shown, size, sha256, format, width, height)
 -- view _setting_defaults (name, value, kind, least, most, needed, meaning)
 -- view _setting_outcomes (name, origin, value, source, default)
 -- view _settle_proposal (proposal_id, decision, body, reason)

@@ -186,7 +186,14 @@ def test_a_log_without_end_is_cut(tmp_path: Path) -> None:
 def test_keys_of_headers_and_hooks_stand_nowhere(tmp_path: Path) -> None:
     key = "sk-canary-0123456789abcdef"
     server = office(allow=["*"], env={"OFFICE_TOKEN": key})
-    driven(tmp_path, [server], "<office__say>hello</office__say>", "<office__fail>no</office__fail>")
+    log = driven(
+        tmp_path,
+        [server],
+        "<office__say>hello</office__say>",
+        "<office__fail>no</office__fail>",
+        "<office__environment>OFFICE_TOKEN</office__environment>",
+    )
+    assert log[2][2].endswith("\n[key]"), "what a server gives back of its key is kept out too"
     for path in tmp_path.iterdir():
         if path.is_file():
             assert key.encode() not in path.read_bytes(), path
