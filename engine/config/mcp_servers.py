@@ -108,11 +108,15 @@ def configured(db: Store) -> tuple[list[Server], dict[str, str]]:
 
 
 def counting(folder: Path) -> list[Configured]:
-    """The server of each name that counts in the project in `folder`: a confirmed one of the project before the user's."""
+    """The server of each name that counts in the project in `folder`: a confirmed one of the project before the user's.
+
+    Names that differ in `-` and `_` are one name.
+    """
     found: dict[str, Configured] = {}
     for each in (*listed("user", folder), *listed("project", folder)):
-        if each.name not in found or each.confirmed:
-            found[each.name] = each
+        name = each.name.replace("-", "_")
+        if name not in found or each.confirmed:
+            found[name] = each
     return sorted(found.values(), key=lambda each: each.name)
 
 

@@ -71,7 +71,9 @@ class RunServers:
 
     def _offer(self, servers: Servers) -> None:
         self._version = servers.clients.version
-        self._told = servers.tell(self._db, self._run, self._lease.token, self._told)
+        given = self._db.given_tools
+        taken = given.functions if given else ()
+        self._told = servers.tell(self._db, self._run, self._lease.token, self._told, taken)
 
     def _tell(self, server: str, level: str, text: str) -> None:
         from engine.config.secrets import scrubbed

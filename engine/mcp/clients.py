@@ -53,7 +53,8 @@ class Clients:
     ) -> None:
         self.servers: dict[str, Server] = {}
         for server in servers:
-            if server.name in self.servers:
+            # their tools would have the same names
+            if any(each.replace("-", "_") == server.name.replace("-", "_") for each in self.servers):
                 raise ValidationError(f"MCP server {server.name}: there are two of this name; rename one")
             self.servers[server.name] = server
         self.root = root

@@ -7,7 +7,6 @@ request that was under way is never made again.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -19,9 +18,8 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError as InvalidAnswer
 
 from engine.config import secrets
-from engine.config.secrets import scrubbed
-from engine.errors import EngineError, NotFound
 
+from .failures import CallTimeout, ServerFailed, failure, told
 from .limits import LOG_CHARACTERS, MOST_ITEMS, MOST_PAGES, MOST_TOOLS
 from .programs import Confine
 from .servers import Log, Server
@@ -30,25 +28,6 @@ from .watching import Watch, watched
 _T = TypeVar("_T")
 _SETTLE_SECONDS = 6.0
 _CLIENT = types.Implementation(name="engine", version="1")
-_HTTP = {
-    401: "401: it refuses the key, or wants one; check headers, or give the server another key",
-    403: "403: the key has no right to this",
-    404: "404: there is no MCP server at this address",
-    407: "407: a proxy wants a password",
-    429: "429: it is asked too often; try later",
-}
-
-
-class ServerFailed(EngineError):  # noqa: N818 - a field term
-    """502: a server cannot be started or reached, or its answer cannot be read."""
-
-    status = 502
-
-
-class CallTimeout(EngineError):  # noqa: N818 - a field term
-    """504: a server has not answered in time."""
-
-    status = 504
 
 
 class Connection:
@@ -95,7 +74,7 @@ class Connection:
             except TimeoutError:
                 await self.close()
                 seconds = f"{self.server.connect_timeout:g}"
-                raise CallTimeout(self._told(f"it did not answer within {seconds} s of its start")) from None
+                raise CallTimeout(told(self._watch, f"it did not answer within {seconds} s of its start")) from None
             except asyncio.CancelledError:
                 await self.close()
                 raise
@@ -116,11 +95,11 @@ class Connection:
         try:
             return await asyncio.wait_for(work(client), limit)
         except TimeoutError:
-            raise CallTimeout(self._told(f"no answer within {limit:g} s", with_output=False)) from None
+            raise CallTimeout(told(self._watch, f"no answer within {limit:g} s", with_output=False)) from None
         except (MCPError, InvalidAnswer) as error:
             if self._watch.over.is_set():
                 await self._settle()  # how its program ended is known then
-            raise self._failed(error) from None
+            raise failure(self._watch, error) from None
 
     async def tools(self) -> tuple[list[types.Tool], bool]:
         """The tools that it lists, and whether some were left out."""
@@ -206,7 +185,7 @@ class Connection:
             raise
         except BaseException as error:
             if not ready.done():
-                ready.set_exception(self._failed(_first(error)))
+                ready.set_exception(failure(self._watch, error))
                 ready.exception()  # who waited may have gone
         finally:
             self._client = None
@@ -252,50 +231,9 @@ class Connection:
 
         return address(self.server, self._watch)
 
-    def _failed(self, error: BaseException) -> EngineError:
-        """What went wrong, in one line, without keys."""
-        if isinstance(error, NotFound):
-            return NotFound(self._told(error.message))
-        if isinstance(error, EngineError):
-            return ServerFailed(self._told(error.message))
-        if self._watch.fault:
-            return ServerFailed(self._told(self._watch.fault, with_output=False))
-        if isinstance(error, MCPError):
-            if self._watch.status is not None:
-                said = _HTTP.get(self._watch.status, f"HTTP {self._watch.status}: {error.message}")
-                return ServerFailed(self._told(said))
-            if error.code == types.CONNECTION_CLOSED and self._watch.code is not None:
-                return ServerFailed(self._told(f"it ended with exit code {self._watch.code}"))
-            code = "" if error.code >= -32000 or error.code < -32768 else f" ({error.code})"
-            return ServerFailed(self._told(f"{error.message}{code}"))
-        if isinstance(error, InvalidAnswer):
-            where = ".".join(str(each) for each in error.errors()[0]["loc"])[:100]
-            return ServerFailed(self._told(f"its answer is none of the protocol (at {where or 'its beginning'})"))
-        if self._watch.code is not None:
-            return ServerFailed(self._told(f"it ended with exit code {self._watch.code}"))
-        return ServerFailed(self._told(str(error) or type(error).__name__))
-
-    def _told(self, what: str, *, with_output: bool = True) -> str:
-        watch = self._watch
-        code = f"it ended with exit code {watch.code}; " if watch.code is not None and "exit code" not in what else ""
-        printed = [each for each in watch.stderr if re.search(r"\w{2}", each)]
-        lines = [each.strip("│╭╮╰╯─ ") for each in printed[-3:]] if with_output else []
-        said = f"; its last words: {' / '.join(lines)}" if lines else ""
-        if not lines and watch.noise and with_output:
-            said = f"; it wrote {watch.noise[:200]!r}"
-        text = f"MCP server {self.server.name}: {code}{what}{said}"
-        return " ".join(scrubbed(text).split())[:1_500]
-
 
 def _learn(server: Server) -> None:
     """Keep what is given to a server as a key out of messages and results."""
     for name, value in (*server.env.items(), *server.headers.items()):
         if secrets.is_secret(name.replace("-", "_"), value) or name.lower() == "authorization":
             secrets.learn(value.removeprefix("Bearer ").strip())
-
-
-def _first(error: BaseException) -> BaseException:
-    """The first error in a group of them."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

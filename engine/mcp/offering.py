@@ -5,7 +5,7 @@ calls and resources are read and performed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,9 +75,12 @@ class Servers:
             "shown": storable(f"{name} reads\n{uri}"),
         }
 
-    def tell(self, db: Store, run: str, lease: str, told: set[str]) -> set[str]:
-        """Offer the tools of the connected servers to a run, and take back those of `told` that are gone; their names."""
-        offered = [tool for each in self._offered() for tool in each.tools]
+    def tell(self, db: Store, run: str, lease: str, told: set[str], taken: Collection[str]) -> set[str]:
+        """Offer the tools of the connected servers to a run, and take back those of `told` that are gone; their names.
+
+        A name that is `taken` by a function of the app is that of the function.
+        """
+        offered = [tool for each in self._offered() for tool in each.tools if tool.name not in taken]
         names = {tool.name for tool in offered}
         definitions = "[" + ",".join(tool.definition for tool in offered) + "]"
         with db.transaction():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -47,6 +47,11 @@ class GivenTools:
 
     def __bool__(self) -> bool:
         return bool(self._tools or self.servers)
+
+    @property
+    def functions(self) -> Collection[str]:
+        """The names of the functions."""
+        return self._tools.keys()
 
     def find(self, name: str) -> FunctionTool | ServerTool | None:
         """The tool of a name; None for one that this handle does not have."""

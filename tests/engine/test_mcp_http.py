@@ -236,5 +236,6 @@ def test_servers_are_made_of_plain_data() -> None:
             Server.of_data(wrong)
     with pytest.raises(TypeError, match=r"engine\.mcp\.Server"):
         engine.open(":memory:", mcp=[{"name": "a"}])  # type: ignore[list-item]
-    with pytest.raises(engine.ValidationError, match="two of this name"):
-        engine.open(":memory:", mcp=[office(), office()])
+    for names in (("office", "office"), ("an-office", "an_office")):
+        with pytest.raises(engine.ValidationError, match="two of this name"):
+            engine.open(":memory:", mcp=[office(name) for name in names])

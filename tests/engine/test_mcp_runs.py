@@ -69,6 +69,17 @@ def test_the_tools_of_a_server_are_told_and_called(tmp_path: Path) -> None:
         assert schema["properties"]["hours"] == {"type": "integer"}
 
 
+def test_a_function_of_the_app_keeps_its_name(tmp_path: Path) -> None:
+    def office__book(room: str) -> str:
+        """The app's own."""
+        return f"own {room}"
+
+    model = script(tmp_path, f"<office__book>A</office__book>{GO_ON}", DONE)
+    with engine.open(tmp_path / "t.db", tools=[office__book], mcp=[office()]) as db:
+        assert db.run("Go", run="demo", model=model).status == 200
+        assert str(db.rows(LOG)[0]["body"]).endswith("own A")
+
+
 def test_a_driver_without_the_server_offers_nothing_of_it(tmp_path: Path) -> None:
     driven(tmp_path, [office(allow=["*"])], "<office__price>A</office__price>")
     model = script(tmp_path, f"<office__price>A</office__price>{GO_ON}", DONE)
