@@ -47,9 +47,10 @@ class RunServers:
             clients.root = None if root is None else Path(root)
             clients.confine = lambda server: confined(self._db, server, clients.root)
         tried = clients.connect(stopped=self._lease.stopped.is_set, waiting=self._progress.connecting)
-        for name in tried:
-            self._tell(name, *_state(clients, name))
-        self._offer(servers)
+        with self._db.transaction():
+            for name in tried:
+                self._tell(name, *_state(clients, name))
+            self._offer(servers)
 
     def look(self) -> None:
         """Offer what has changed since the last turn, and record what servers have said."""
@@ -57,13 +58,15 @@ class RunServers:
         if servers is None:
             return
         if servers.clients.has_changed:
-            servers.clients.refresh()
+            servers.clients.refresh(self._lease.stopped)
         if servers.clients.version != self._version:
             self._offer(servers)
         logs = servers.clients.logs
-        while logs:
-            log = logs.popleft()
-            self._tell(log.server, log.level, log.text)
+        if logs:
+            with self._db.transaction():
+                for _ in range(len(logs)):
+                    log = logs.popleft()
+                    self._tell(log.server, log.level, log.text)
 
     def show_pictures(self) -> bool:
         """Whether the run has a picture of a server in view."""

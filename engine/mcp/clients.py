@@ -104,15 +104,15 @@ class Clients:
             untold, self._untold = self._untold, []
             return [*untold, *(name for name in wanted if name in self.offered or name in self.failures)]
 
-    def refresh(self) -> None:
+    def refresh(self, stopped: threading.Event) -> None:
         """Read the tools again of servers that said that theirs are others now; one that fails keeps those that it had."""
         with self._lock:
             names, self._changed = self._changed, set()
         for name in names & self.offered.keys():
             with suppress(EngineError):
-                self.wait(self._list_again(name), _LIST_SECONDS)
+                self.wait(self._list_again(name), _LIST_SECONDS, stopped)
 
-    def ask(self, server: str, work: Callable[[Client], Awaitable[_T]], stopped: Any = None) -> _T:
+    def ask(self, server: str, work: Callable[[Client], Awaitable[_T]], stopped: threading.Event | None = None) -> _T:
         """What `work` gets of the client of a server. Raises `EngineError`; `Conflict` (409) where it is stopped."""
         return self.wait(self._connection(server).ask(work), stopped=stopped)
 
@@ -124,7 +124,9 @@ class Clients:
         asked = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
         return await self._connection(server).ask(lambda client: client.session.send_request(asked, CallToolResult))
 
-    def wait(self, work: Coroutine[Any, Any, _T], seconds: float | None = None, stopped: Any = None) -> _T:
+    def wait(
+        self, work: Coroutine[Any, Any, _T], seconds: float | None = None, stopped: threading.Event | None = None
+    ) -> _T:
         """The result of `work`, which runs in the event loop of the servers. Raises `Conflict` (409) where it is stopped."""
         task = self._submit(work)
         until = None if seconds is None else time.monotonic() + seconds

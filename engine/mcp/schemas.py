@@ -6,6 +6,7 @@ What is left out makes the schema wider, never narrower: the server judges its a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from engine.tools import kinds
@@ -14,10 +15,22 @@ from engine.tools.kinds import Kind, Schema, json_of
 from .limits import ARGUMENT_CHARACTERS, SCHEMA_LEVELS, SCHEMA_VALUES
 from .words import line
 
+
+def _short(value: object) -> object:
+    """A number as it is written: 2 is not 2.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT else value
+
+
+_EXACT = 2**53
+_NUMBER = replace(
+    kinds.NUMBER,
+    read=lambda text, place: _short(kinds.NUMBER.read(text, place)),
+    make=lambda value, place: _short(kinds.NUMBER.make(value, place)),
+)
 _PLAIN = {
     "string": kinds.TEXT,
     "integer": kinds.WHOLE,
-    "number": kinds.NUMBER,
+    "number": _NUMBER,
     "boolean": kinds.FLAG,
     "null": kinds.NOTHING,
 }

@@ -151,7 +151,9 @@ def test_a_key_is_named_and_never_written_down(folder: Path) -> None:
     assert "MY_OFFICE_TOKEN that holds its key is not set" in without.stderr
     given = {"MY_OFFICE_TOKEN": "token-0123456789"}
     found = engine(folder, "mcp", "call", "office", "environment", "name=OFFICE_TOKEN", env=given)
-    assert (found.returncode, found.stdout.strip()) == (0, "token-0123456789")
+    assert (found.returncode, found.stdout.strip()) == (0, "[key]"), "what a server gives back of its key is kept out"
+    found = engine(folder, "mcp", "call", "office", "backwards", "name=OFFICE_TOKEN", env=given)
+    assert (found.returncode, found.stdout.strip()[::-1]) == (0, "token-0123456789")
     found = engine(folder, "mcp", "call", "office", "environment", "name=MY_OFFICE_TOKEN", env=given)
     assert found.stdout.strip() == "not set"
     found = engine(folder, "mcp", "call", "office", "environment", "name=OTHER_TOKEN", env=given)
@@ -160,9 +162,10 @@ def test_a_key_is_named_and_never_written_down(folder: Path) -> None:
     (folder / ".env").write_text("DOT_TOKEN=dot-0123456789\n", encoding="utf-8")
     added(folder, "--replace", "--env", "A_TOKEN=${file:key}", "--env", "B_TOKEN=${.env:DOT_TOKEN}")
     assert (
-        engine(folder, "mcp", "call", "office", "environment", "name=A_TOKEN").stdout.strip() == "file-key-0123456789"
+        engine(folder, "mcp", "call", "office", "backwards", "name=A_TOKEN").stdout.strip()[::-1]
+        == "file-key-0123456789"
     )
-    assert engine(folder, "mcp", "call", "office", "environment", "name=B_TOKEN").stdout.strip() == "dot-0123456789"
+    assert engine(folder, "mcp", "call", "office", "backwards", "name=B_TOKEN").stdout.strip()[::-1] == "dot-0123456789"
 
 
 # 4. mistakes
@@ -247,7 +250,7 @@ def test_a_run_uses_what_is_configured(folder: Path) -> None:
     )
     found = engine(folder, "run", "--run", "demo", "--model", model, "Book it")
     assert found.returncode == 6
-    assert "MCP server office: 10 tools, 1 resource, 1 prompt" in found.stderr
+    assert "MCP server office: 11 tools, 1 resource, 1 prompt" in found.stderr
     assert "office/book" in found.stderr
     found = engine(folder, "resolve", "demo", "--accept", "--continue")
     assert (found.returncode, found.stdout) == (0, "Booked.\n")

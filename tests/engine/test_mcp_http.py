@@ -187,7 +187,13 @@ def test_what_a_hook_raises_fails_its_request_alone() -> None:
         if response.method == "prompts/get":
             raise LookupError("no")
 
-    with connect(office(on_response=on_response)) as registry:
+    def on_request(request: Request) -> None:
+        if request.method == "resources/read":
+            raise LookupError("never")
+
+    with connect(office(on_response=on_response, on_request=on_request)) as registry:
+        with pytest.raises(LookupError, match="never"):
+            registry.read("office", "office://rules")
         with pytest.raises(engine.EngineError, match="on_response: LookupError: no"):
             registry.prompt("office", "review", {"room": "A"})
         assert registry.call("office", "book", {"room": "A"}) == "room A is booked for 1 h"

@@ -58,7 +58,7 @@ def test_the_tools_of_a_server_are_told_and_called(tmp_path: Path) -> None:
     bodies = [row[2] for row in log]
     assert bodies[0] == 'office__book(room="A", hours=2)\nroom A is booked for 2 h'
     assert '"price": 12.5' in bodies[2]
-    assert bodies[3].endswith("the plan\n[picture: image/png, 69 bytes]")
+    assert "\nthe plan\n[picture: image/png, 69 bytes]\n[picture: mcp://office/pictures/" in bodies[3]
     assert "hours is a whole number" in bodies[4]
     assert "room is missing" in bodies[5]
     assert bodies[7].endswith("\nError executing tool fail")
@@ -404,6 +404,7 @@ def test_stopping_and_time_outs_cancel_the_request(tmp_path: Path) -> None:
     server = office(allow=["*"], timeout=1.5, env={"OFFICE_NOTES": str(notes)})
     log = driven(tmp_path, [server], "<office__slow>60</office__slow>")
     assert log[0][1] == 504
+    assert log[0][2].startswith("office__slow(seconds=60)\n"), "a number is sent as it was written"
     assert "1.5 s" in log[0][2]
     _until(lambda: "slow cancelled" in notes.read_text("utf-8"))
     notes.unlink()
@@ -491,7 +492,7 @@ def test_calls_and_logs_can_be_asked_for_in_sql(tmp_path: Path) -> None:
         log = {(row["level"], row["text"]) for row in db.rows("select level, text from mcp_log")}
         assert ("info", "hello") in log
         assert ("stderr", "printed hello") in log
-        assert ("connected", "MCP server office: 10 tools, 1 resource, 1 prompt") in log
+        assert ("connected", "MCP server office: 11 tools, 1 resource, 1 prompt") in log
 
 
 # 6. what changes

@@ -78,6 +78,12 @@ def environment(name: str) -> str:
 
 
 @server.tool()
+def backwards(name: str) -> str:
+    """A variable of its environment, backwards."""
+    return os.environ.get(name, "not set")[::-1]
+
+
+@server.tool()
 def die() -> str:
     """End the server."""
     os._exit(3)
