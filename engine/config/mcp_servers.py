@@ -83,6 +83,10 @@ class Configured:
         for part in ("env", "headers"):
             if part in given:
                 given[part] = {key: _resolved(self.name, value, root) for key, value in given[part].items()}
+        if "command" in given:
+            given["command"] = [_resolved(self.name, word, root, key=False) for word in given["command"]]
+        if "url" in given:
+            given["url"] = _resolved(self.name, given["url"], root, key=False)
         if "cwd" in given:
             given["cwd"] = root / Path(given["cwd"]).expanduser()
         return Server(self.name, **given, pins=self.pins)
@@ -146,6 +150,11 @@ def check_table(where: str, name: str, data: object) -> None:
         for part in ("env", "headers"):
             for key, value in data.get(part, {}).items():
                 _expect_no_key(part, key, value)
+        for word in (*data.get("command", ()), data.get("url", "")):
+            if secrets.is_secret("PLAIN", word):
+                raise ValidationError(
+                    "command and url hold no key: they are shown; give it by env or headers: ${env:NAME}"
+                )
         plain = {key: value for key, value in data.items() if key != "enabled"}
         Server(name, **plain)
     except ValidationError as error:
@@ -243,22 +252,28 @@ def _expect_no_key(part: str, key: str, value: str) -> None:
         )
 
 
-def _resolved(server: str, value: str, root: Path) -> str:
-    """A value with the keys that it names. Raises `NotFound` (404) where one is not there."""
+def _resolved(server: str, value: str, root: Path, *, key: bool = True) -> str:
+    """A value with what it names. Raises `NotFound` (404) where that is not there, `ValidationError` (400) for a key where
+    none belongs: command lines and addresses are shown, and read by others.
+    """
 
     def found(match: re.Match[str]) -> str:
         kind, name, default = match.groups()
         if kind == "file":
-            key: str | None = one_line_key(root / Path(name).expanduser())
+            said: str | None = one_line_key(root / Path(name).expanduser())
         elif kind == ".env":
-            key = read_dotenv(root / DOTENV).get(name)
+            said = read_dotenv(root / DOTENV).get(name)
         else:
-            key = os.environ.get(name)
-        if not key and default is None:
+            said = os.environ.get(name)
+        if not said and default is None:
             where = {"env": "the variable", ".env": f"the variable, in {root / DOTENV},"}.get(kind, "the file")
-            raise NotFound(f"MCP server {server}: {where} {name} that holds its key is not set")
-        if key:
-            secrets.learn(key)
-        return key or default or ""
+            raise NotFound(f"MCP server {server}: {where} {name} that it needs is not set")
+        if said and not key and (kind != "env" or secrets.is_secret(name, said)):
+            raise ValidationError(
+                f"MCP server {server}: {name} is a key; give it by env or headers, which nobody else reads"
+            )
+        if said and key:
+            secrets.learn(said)
+        return said or default or ""
 
     return _REFERENCE.sub(found, value)

@@ -145,10 +145,17 @@ def test_a_key_is_named_and_never_written_down(folder: Path) -> None:
         assert found.returncode != 0
         assert "${env:NAME}" in found.stderr
         assert not user_file(folder).exists()
+    found = engine(folder, "mcp", "add", "x", "--", "cat", "--key", "sk-0123456789abcdef")
+    assert found.returncode != 0
+    assert "hold no key" in found.stderr
+    assert engine(folder, "mcp", "add", "x", "--", "cat", "${env:SOME_TOKEN}", "${env:HOME}/a").returncode == 0
+    found = engine(folder, "mcp", "show", "x", env={"SOME_TOKEN": "token-0123456789"})
+    assert "SOME_TOKEN is a key; give it by env" in found.stderr
+    assert engine(folder, "mcp", "rm", "x").returncode == 0
     added(folder, "--env", "OFFICE_TOKEN=${env:MY_OFFICE_TOKEN}", "--env", "OTHER_TOKEN=${env:NOT_SET:-none}")
     without = engine(folder, "mcp", "call", "office", "environment", "name=OFFICE_TOKEN")
     assert without.returncode != 0
-    assert "MY_OFFICE_TOKEN that holds its key is not set" in without.stderr
+    assert "MY_OFFICE_TOKEN that it needs is not set" in without.stderr
     given = {"MY_OFFICE_TOKEN": "token-0123456789"}
     found = engine(folder, "mcp", "call", "office", "environment", "name=OFFICE_TOKEN", env=given)
     assert (found.returncode, found.stdout.strip()) == (0, "[key]"), "what a server gives back of its key is kept out"
