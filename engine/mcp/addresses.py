@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from engine.config import secrets
 
 from .limits import MESSAGE_BYTES, STREAM_BYTES
-from .servers import Server, Token
+from .servers import Auth, Server, Token
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -36,13 +36,20 @@ async def address(server: Server, watch: Watch) -> AsyncIterator[TransportStream
         httpx2.AsyncClient(
             transport=_Bounded(watch),
             headers=dict(server.headers),
-            auth=_Tokens(server) if server.auth else None,
+            auth=_auth(server),
             timeout=timeout,
             trust_env=False,
         ) as client,
         streamable_http_client(server.url, http_client=client, max_sse_event_size=MESSAGE_BYTES) as streams,
     ):
         yield streams
+
+
+def _auth(server: Server) -> httpx2.Auth | None:
+    """What adds the tokens of an app: its hooks, or an `Auth` of its own, such as the SDK's for OAuth."""
+    if server.auth is None or isinstance(server.auth, httpx2.Auth):
+        return server.auth
+    return _Tokens(server, server.auth)
 
 
 class TooLong(httpx2.TransportError):
@@ -93,15 +100,15 @@ class _BoundedStream(httpx2.AsyncByteStream):
 class _Tokens(httpx2.Auth):
     """Adds the token of the hook `auth`; where it is refused, that of `refresh`, once for each request."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, auth: Auth) -> None:
         self._server = server
+        self._auth = auth
         self._token: Token | None = None
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """Ask with the token, and once more with another one."""
-        assert self._server.auth is not None, "there is a hook"
         if self._token is None:
-            self._token = await _given(self._server.auth())
+            self._token = await _given(self._auth())
         used = self._token
         _add(request, used)
         response = yield request

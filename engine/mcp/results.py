@@ -99,7 +99,7 @@ def contents_text(contents: Iterable[Any]) -> str:
 
 def resource_page(result: ReadResourceResult) -> tuple[str, str | None]:
     """The text of a resource that was read, and its MIME type; the text is empty where it is bytes alone."""
-    kinds = [each.mime_type for each in result.contents if each.mime_type]
+    kinds = [line(each.mime_type, 100) for each in result.contents if each.mime_type]
     if not any(isinstance(each, types.TextResourceContents) for each in result.contents):
         return "", kinds[0] if kinds else None
     return without_learnt(storable(contents_text(result.contents))), kinds[0] if kinds else None

@@ -7,10 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from os import PathLike
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from engine.errors import ValidationError
+
+if TYPE_CHECKING:
+    import httpx2
 
 Token = str | Mapping[str, str]
 """What an auth hook gives: the token of an ``Authorization: Bearer``, or headers by their names."""
@@ -78,7 +81,7 @@ class Server:
     | tools, hide | patterns of the tools that models are told of, and of those that they are not |
     | sandbox, network | run the program in a sandbox; what it reaches there: all, or domains separated by commas |
     | pins | keeps how allowed tools are defined: one that is defined anew needs a decision again |
-    | auth, refresh | give the token of a request, and another one where it was refused (401) |
+    | auth, refresh | give the token of a request, and another one where it was refused (401); or an `httpx2.Auth` |
     | on_request, on_response | get each message; what they return is sent, or taken, instead; None leaves it as it is |
     | on_log | gets each line of its log |
     | on_page | gets the kind and the number of each page of a list; False ends the list there |
@@ -101,7 +104,7 @@ class Server:
     sandbox: bool = False
     network: str = ""
     pins: Pins | None = field(default=None, repr=False)
-    auth: Auth | None = field(default=None, repr=False)
+    auth: Auth | httpx2.Auth | None = field(default=None, repr=False)
     refresh: Refresh | None = field(default=None, repr=False)
     on_request: Callable[[Request], Request | None] | None = field(default=None, repr=False)
     on_response: Callable[[Response], Response | None] | None = field(default=None, repr=False)

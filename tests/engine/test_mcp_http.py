@@ -8,12 +8,13 @@ spec: @mcp_servers @mcp_hooks
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from mcp_servers import driven, office, over_http
 
@@ -56,6 +57,16 @@ def test_a_token_that_was_refused_is_refreshed_once() -> None:
         assert registry.failures == {}
         assert registry.call("office", "book", {"room": "A"}) == "room A is booked for 1 h"
     assert given == ["old", "old-token-123456789"]
+
+
+def test_an_auth_of_the_client_library_is_taken_too() -> None:
+    class Key(httpx2.Auth):
+        def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response]:
+            request.headers["Authorization"] = "Bearer own-token-123456789"
+            yield request
+
+    with over_http("own-token-123456789") as url, connect(Server("office", url=url, auth=Key())) as registry:
+        assert registry.call("office", "book", {"room": "A"}) == "room A is booked for 1 h"
 
 
 # 2. what is not followed, and what is not sent
