@@ -115,6 +115,8 @@ class Server:
         check_name(self.name)
         if not all(isinstance(each, str) for each in self.command) or isinstance(self.command, str):
             raise self._wrong("command is a list of words, such as ['npx', '-y', 'some-server']")
+        if not all(_is_word(each) for each in (*self.command, self.url or "", str(self.cwd or ""))):
+            raise self._wrong("a word of it holds a NUL, or is not UTF-8")
         if bool(self.command) == bool(self.url):
             raise self._wrong("a server has either a command or a url")
         for name in ("timeout", "connect_timeout"):
@@ -188,6 +190,10 @@ class Server:
             return cls(usable_name(name), **{key: value for key, value in given.items() if value is not None})
         except (TypeError, AttributeError) as error:
             raise ValidationError(f"MCP server {name}: {error}") from None
+
+
+def _is_word(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= each <= "\udfff" for each in text)
 
 
 def matches(patterns: Sequence[str], name: str) -> bool:
