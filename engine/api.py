@@ -300,6 +300,8 @@ class Database(Outputs, Past, WorkflowRuns):
         super().close()
         if self._ends_kept_jobs:
             self.kept_jobs.close()
+            if self.given_tools is not None and self._pool is None:
+                self.given_tools.close()
         if "_handles" in self.__dict__:  # asyncio is slow to import
             self._handles.close()
         with self._pooling:

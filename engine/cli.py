@@ -32,6 +32,7 @@ from .commands import (
     keys,
     lifecycle,
     look,
+    mcp,
     models,
     naming,
     packets,
@@ -128,6 +129,7 @@ app.command("shell")(shell.shell)
 app.command("rpc")(rpc.rpc)
 app.add_typer(models.app, name="models", cls=Listed)
 app.add_typer(keys.app, name="keys", cls=Listed)
+app.add_typer(mcp.app, name="mcp", cls=Listed)
 app.command("doctor")(doctor.doctor)
 
 

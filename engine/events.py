@@ -176,6 +176,18 @@ class CachedEvent(_OfARun):
     body: str
 
 
+class ServerEvent(_OfARun):
+    """An MCP server, `action`, was connected (`status` 200), was not (502), or is waited for (102); `body` says what it has,
+    or why it failed.
+    """
+
+    type: Literal["server"]
+    id: int
+    action: str
+    status: int
+    body: str
+
+
 class StepEvent(_OfARun):
     """A step of a workflow, `action`, is in another state: `outcome` is running, completed, failed, cancelled or skipped."""
 
@@ -211,6 +223,7 @@ Event = (
     | SandboxEvent
     | EmbedderEvent
     | CachedEvent
+    | ServerEvent
     | StepEvent
     | LoopEvent
 )

@@ -27,14 +27,15 @@ _PLAIN_MARK = lazy_regex(r"(?<!\[)%21(?!\()")
 """Matches an escaped `!` where it makes no glob."""
 _MEANT = "?[]{}%*!"
 """What stands for something else in a path that is not escaped."""
-_WEB_SCHEMES = frozenset({"http", "https"})
+_WEB_SCHEMES = frozenset({"http", "https", "mcp"})
+"""Schemes whose addresses are somebody else's: they stay as they are."""
 _ESCAPES = lazy_regex(r"((?:%[0-9A-Fa-f]{2})+)")
 _EMPTY = "path is empty: give the path of an entry"
 _SPACE = lazy_regex(r"\s")
 _CONTROL = lazy_regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _CANONICAL = lazy_regex(r"(?!file:)[a-z][a-z0-9+.-]*://[\w.!~*'()/?\[\]{}-]*", re.ASCII)
 """Matches paths with a scheme that are canonical already."""
-_ENCODED = lazy_regex(r"(?!https?:|file:)[a-z][a-z0-9+.-]*://", re.ASCII)
+_ENCODED = lazy_regex(r"(?!https?:|mcp:|file:)[a-z][a-z0-9+.-]*://", re.ASCII)
 """Matches the beginning of a path whose segments are percent-encoded."""
 _DRIVE = lazy_regex(r"[A-Za-z]:")
 _WILDCARD = lazy_regex(r"(?<!\\)(?:\\\\)*(?:[*?]|\[[!^]?(?:\w-\w)+_?\]|!\([^)]*\))")

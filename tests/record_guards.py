@@ -314,6 +314,7 @@ FREE = {
     "content_search": "an index",
     "text_search": "an index",
     "_function_tools": "what an app that opens the file gives; a call stands in commands",
+    "mcp_items": "what MCP servers listed last; what was read of them stands in entries",
     "_cached_answers": "what may be given again; the answers stand in turns",
     "search_texts": "what an index is of, made anew when somebody searches",
     "text_vectors": "the same",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _END = "\x04"
 _KINDS = {"file_write": "every change of a file", "file_delete": "every removal", "process": "every shell command"}
+_TOOL = "every call of this tool, as it is defined now,"
 _MEANINGS = {
     "y": ("[y]es", "yes, this time"),
     "n": ("[n]o", "no; you may say why, and the model is told"),
@@ -127,7 +128,8 @@ class Asker:
 
     def _decide(self, proposal: Mapping[str, Any]) -> bool | str | None:
         # a plugin's kinds are not granted beforehand
-        keys = {"file_write": "yneapvq"}.get(proposal["kind"], "ynapvq" if proposal["kind"] in _KINDS else "ynvq")
+        known = proposal["kind"] == "mcp" or proposal["kind"] in _KINDS
+        keys = {"file_write": "yneapvq"}.get(proposal["kind"], "ynapvq" if known else "ynvq")
         while True:
             match self._key("accept?", keys, [proposal]):
                 case "y":
@@ -139,7 +141,8 @@ class Asker:
                         self._answered(proposal, "accept", body=text)
                         return True
                 case "a":
-                    self._grant(proposal["run"], proposal["kind"], None, whole_project=False)
+                    one = proposal["target"] if proposal["kind"] == "mcp" else None
+                    self._grant(proposal["run"], proposal["kind"], one, whole_project=False)
                     return True
                 case "p":
                     self._grant(proposal["run"], proposal["kind"], always_target(proposal), whole_project=True)
@@ -217,7 +220,7 @@ class Asker:
 
 def _explain(keys: str, proposals: Sequence[Mapping[str, Any]]) -> None:
     """Say what each key does."""
-    kinds = " and ".join(dict.fromkeys(_KINDS.get(each["kind"], each["kind"]) for each in proposals))
+    kinds = " and ".join(dict.fromkeys(_KINDS.get(each["kind"], _TOOL) for each in proposals))
     for key in keys:
         always = one_line(always_target(proposals[0]), 60) if key == "p" else ""
         say(f"  {key}  {_MEANINGS[key][1].format(kinds=kinds, always=always)}")
@@ -234,8 +237,8 @@ def _whole(proposal: Mapping[str, Any]) -> list[str]:
 
 
 def always_target(proposal: Mapping[str, Any]) -> str:
-    """What 'always in this project' means for a proposal: this command line, or the files in this folder."""
-    if proposal["kind"] == "process":
+    """What 'always in this project' means for a proposal: this command line, this tool, or the files in this folder."""
+    if proposal["kind"] in ("process", "mcp"):
         return str(proposal["target"])
     folder = PurePosixPath(proposal["target"]).parent.as_posix()
     # the path is the model's: what stands in it is no pattern

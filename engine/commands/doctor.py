@@ -80,9 +80,11 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _extra("tokenizers", "tokenizers", "tokenizers", "exact counts of tokens")
     yield _extra("rpc", "websockets", "websockets", "runs for other programs: engine rpc")
     yield _extra("acp", "acp", "agent-client-protocol", "editors, by the Agent Client Protocol")
+    yield _extra("mcp", "mcp", "mcp", "MCP servers")
     yield _weights()
     yield from _keys()
     yield _configuration(db)
+    yield from _servers(db)
     yield _program("git", "files of a project are found by a walk instead")
     yield _program("bash", "commands run in sh instead")
     yield from _sandbox()
@@ -153,6 +155,36 @@ def _configuration(db: Path | None) -> Check:
     if waiting:
         return Check("settings", "optional", f"{found}; not counted: {', '.join(waiting)}", "engine config --confirm")
     return Check("settings", "ok", found)
+
+
+def _servers(db: Path | None) -> Iterator[Check]:
+    """Which MCP servers are named, and whether each could be started; none is."""
+    from engine.config.mcp_servers import counting
+    from engine.errors import EngineError
+
+    from .config import folder_of
+
+    folder = folder_of(db)
+    try:
+        found = counting(folder)
+    except EngineError as error:
+        yield Check("MCP servers", "missing", error.message)
+        return
+    for each in found:
+        name = f"MCP {each.name}"
+        if not each.enabled:
+            yield Check(name, "ok", f"switched off in {each.source}")
+            continue
+        try:
+            server = each.usable(folder)
+        except EngineError as error:
+            yield Check(name, "optional", error.message)
+            continue
+        program = server.command[0] if server.command else None
+        if program and "/" not in program and shutil.which(program) is None:
+            yield Check(name, "optional", f"the program {program!r} is not there")
+        else:
+            yield Check(name, "ok", server.place(), None)
 
 
 def _program(name: str, without: str) -> Check:

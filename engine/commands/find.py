@@ -102,7 +102,7 @@ def _known(database: Database, text: str, alias: str | None, limit: int) -> list
     if embedder() is None:
         say(f"found by words alone; {missing()}")
     run = database.value("select id from runs where alias = ?", (alias,))
-    kinds = ("skill", "entry") if run else ("tool", "skill", "rule", "entry")
+    kinds = ("skill", "entry") if run else ("tool", "skill", "rule", "mcp", "entry")
     found, failure = discover_or_words(database, text, kinds=kinds, run_id=run, limit=min(limit, 20), progress=_told)
     if failure:
         say(f"found by words alone; {one_line(failure, 300)}")

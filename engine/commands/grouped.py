@@ -34,7 +34,7 @@ GROUPS = {
     "Go back": ("undo", "rewind", "fork", "purge"),
     "Knowledge": ("init", "rules", "skills", "personas", "cache"),
     "Serve": ("acp", "rpc", "serve"),
-    "Set up": ("config", "models", "keys", "doctor", "sql", "shell"),
+    "Set up": ("config", "models", "keys", "mcp", "doctor", "sql", "shell"),
 }
 """The commands of each group, in the order in which they are listed."""
 

@@ -43,6 +43,7 @@ class Narrator:
             "embedder": self._embedder,
             "cached": self._cached,
             "step": self._step,
+            "server": self._server,
         }
 
     def __enter__(self) -> Narrator:
@@ -133,6 +134,16 @@ class Narrator:
         colour = {"completed": "green", "failed": "red", "cancelled": "yellow", "skipped": "yellow"}
         state = paint(event["outcome"], colour.get(event["outcome"]), stream=sys.stderr)
         say(f"step {visible(event['action'])}: {state}{why}")
+
+    def _server(self, event: Mapping[str, Any]) -> None:
+        if event["status"] == 102:
+            if self._area:
+                self._area.show(f"connecting to {one_line(event['action'], 80)}")
+            else:
+                say(f"connecting to {one_line(event['action'], 80)}", dim=True)
+            return
+        good = event["status"] == 200
+        say(one_line(event["body"], 600), None if good else "yellow", dim=good)
 
     def _strike(self, event: Mapping[str, Any]) -> None:
         say(f"{self._speaker}[{event['turn']}]      {event['body']}", "yellow")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from engine.db.database import Row, Store
 
 Layer = Literal["user", "project"]
+_LAYERS: tuple[Layer, ...] = ("user", "project")
 USER_FILE = "config.toml"
 PROJECT_FILE = "engine.toml"
 
@@ -61,6 +62,12 @@ def load(db: Store, folder: Path | None = None) -> None:
                 db.insert("set_layer", **row)
             except EngineError as error:
                 raise ValidationError(f"{row['source']}: {error.message}") from None
+
+
+def names_servers(db: Store) -> bool:
+    """Whether the user or the project may name MCP servers; whoever names none pays no more than this look."""
+    folder = project_folder(db.path)
+    return any("mcp" in toml_files.read_file(place_of(layer, folder)) for layer in _LAYERS)
 
 
 def copy_settings(db: Store, beside: Store) -> None:

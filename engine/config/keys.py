@@ -98,7 +98,7 @@ class Keys:
         """Whether `.env` names an address for a provider, which is never taken from there."""
         if not self.files or self.root is None or self.environment.get(provider.url_variable, "").strip():
             return False
-        return provider.url_variable in _read_dotenv(Path(self.root) / DOTENV)
+        return provider.url_variable in read_dotenv(Path(self.root) / DOTENV)
 
     def _sources(self) -> dict[str, _Read]:
         """What reads each source, the one that counts first."""
@@ -116,7 +116,7 @@ class Keys:
         if kind == "env":
             found = {provider.name: (rest, self.environment.get(rest, ""))}
         elif kind == "file":
-            found = {provider.name: (rest, _one_line(Path(rest)))}
+            found = {provider.name: (rest, one_line_key(Path(rest)))}
         else:
             found = dict(replace(self, files=True)._sources().get(source, dict)())
         key = next(_known(provider, "named", found), None)
@@ -175,10 +175,10 @@ def _stored(store: Store) -> dict[str, tuple[str, str]]:
 
 
 def _dotenv(place: Path) -> dict[str, tuple[str, str]]:
-    return {name: (str(place), value) for name, value in _read_dotenv(place).items() if name.endswith("_KEY")}
+    return {name: (str(place), value) for name, value in read_dotenv(place).items() if name.endswith("_KEY")}
 
 
-def _read_dotenv(place: Path) -> dict[str, str]:
+def read_dotenv(place: Path) -> dict[str, str]:
     """The variables of a `.env` that are not blank, the last of each name; nothing is replaced in their values."""
     data, _ = look_at(place, shared=True)
     lines = (data or b"").decode("utf-8-sig", "replace").splitlines()
@@ -199,7 +199,7 @@ def _reason(place: Path) -> str | None:
     return f"{place}: {reason}; no key is taken from it" if reason else None
 
 
-def _one_line(place: Path) -> str:
+def one_line_key(place: Path) -> str:
     """The only line of a file that a person named; it is never repeated."""
     try:
         with open(open_to_read(place, os.O_NONBLOCK), "rb") as file:

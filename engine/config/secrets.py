@@ -69,6 +69,13 @@ def scrubbed(text: str) -> str:
     return masked(text, *sorted(known | _learnt, key=len, reverse=True))
 
 
+def without_learnt(text: str) -> str:
+    """`text` without the secrets that were read from files or given to a server; what merely looks like a key stays."""
+    for value in sorted(_learnt, key=len, reverse=True):
+        text = text.replace(value, "[key]")
+    return text
+
+
 def learn(value: str) -> None:
     """Keep a secret of a file, or of a variable that a person named, like those that are known by their names."""
     if len(value) >= _SHORTEST:

@@ -19,8 +19,11 @@ from engine.errors import EngineError, ValidationError
 
 _ASSIGNED = re.compile(r"""[ \t]*(?:"([^"]*)"|'([^']*)'|([\w-]+))[ \t]*=""")
 _TABLE = re.compile(r"[ \t]*\[")
+_HEAD = re.compile(r"""[ \t]*\[{1,2}[ \t]*[\w"'.-]""")
 _DIGITS = re.compile(r"[0-9_]{4000}")
 _MOST_BYTES = 1 << 20
+TABLES = ("mcp",)
+"""Tables that are no settings."""
 
 
 def read_file(place: Path) -> str:
@@ -43,12 +46,15 @@ def read_file(place: Path) -> str:
 def parsed(text: str, place: Path) -> dict[str, tuple[str | None, int]]:
     """The text and the line of each value, by name; true and false are 1 and 0, a list is its words between commas.
 
+    What stands in `TABLES` is left out.
+
     Raises `ValidationError` (400) for what is no TOML, and for a value of another type.
     """
     lines = _lines(text)
     return {
         name: (_text(name, value, f"{place}:{lines.get(name, 1)}"), lines.get(name, 1))
         for name, value in loaded(text, place).items()
+        if not (name in TABLES and isinstance(value, dict))
     }
 
 
@@ -80,9 +86,11 @@ def _with(text: str, name: str, value: str | int | float | None) -> str:
 
 
 def _lines(text: str) -> dict[str, int]:
-    """The number of the line on which each name is assigned, as far as that is seen without parsing."""
+    """The number of the line on which each name outside of tables is assigned, as far as that is seen without parsing."""
     found: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
+        if _TABLE.match(line):
+            break
         if match := _ASSIGNED.match(line):
             found.setdefault(next(name for name in match.groups() if name is not None), number)
     return found
@@ -121,6 +129,66 @@ def _text(name: str, value: object, where: str) -> str | None:
             raise ValidationError(
                 f"{where}: {name} is {kind}; a value is a text, a number, true, false, or a list of texts"
             )
+
+
+def table(text: str, place: Path, name: str, key: str) -> dict[str, object] | None:
+    """The table ``[name.key]`` of a file; None where there is none. Raises `ValidationError` (400)."""
+    found = loaded(text, place).get(name, {})
+    value = found.get(key) if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
+
+
+def with_table(text: str, place: Path, name: str, key: str, values: Mapping[str, object] | None) -> str:
+    """The text with another table ``[name.key]``, at its end; None takes it out. What else is there stays as it is.
+
+    Raises `ValidationError` (400) where a person has to do it.
+    """
+    expected = loaded(text, place)
+    inner = expected.get(name, {})
+    if not isinstance(inner, dict):
+        raise ValidationError(f"{place}: {name} is no table; change it by hand")
+    inner = {**inner, key: dict(values)} if values is not None else {k: v for k, v in inner.items() if k != key}
+    expected = {k: v for k, v in expected.items() if k != name} | ({name: inner} if inner else {})
+    kept = _without_table(text, name, key)
+    if values is not None:
+        lines = [f"[{name}.{key}]", *(f"{k} = {_toml(v)}" for k, v in values.items())]
+        kept = f"{kept.rstrip()}\n\n" if kept.strip() else ""
+        kept += "\n".join(lines) + "\n"
+    if loaded(kept, place) != expected:
+        raise ValidationError(f"{place}: is written in a way that is not understood here; change it by hand")
+    return kept
+
+
+def _without_table(text: str, name: str, key: str) -> str:
+    """The text without the lines of a table and of those below it."""
+    head = re.compile(
+        rf"[ \t]*\[[ \t]*{re.escape(name)}[ \t]*\.[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*(?:\.[^\]]*)?\]"
+    )
+    kept, inside = [], False
+    for line in text.splitlines(keepends=True):
+        if _HEAD.match(line):
+            inside = head.match(line) is not None
+        if not inside:
+            kept.append(line)
+    return "".join(kept)
+
+
+def _toml(value: object) -> str:
+    """A text, number, truth, list or mapping of these as TOML."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case int() | float():
+            return repr(value)
+        case Mapping():
+            inner = ", ".join(f"{json.dumps(k, ensure_ascii=False)} = {_toml(v)}" for k, v in value.items())
+            return f"{{ {inner} }}" if inner else "{}"
+        case list() | tuple():
+            return f"[{', '.join(_toml(each) for each in value)}]"
+        case _:
+            raise ValidationError(f"{str(value)[:60]!r} cannot stand in a file of settings")
 
 
 def write_file(place: Path, text: str) -> None:

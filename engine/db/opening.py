@@ -17,6 +17,8 @@ from .database import Synchronous
 from .registration import Clock, register, system_clock
 
 if TYPE_CHECKING:
+    from engine.mcp.offering import Servers
+    from engine.mcp.servers import Server
     from engine.tools.given import GivenTools
 
 _UNFINISHED = """
@@ -37,6 +39,7 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     config: bool = False,
     clock: Clock = system_clock,
     tools: Iterable[Callable[..., Any]] = (),
+    mcp: Iterable[Server] = (),
 ) -> Database:
     """Open the engine file at `path`; create it, migrate its tables and rebuild its views and triggers where needed.
 
@@ -46,14 +49,15 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     triggers: True allows all of them, a digest allows the objects with this digest. With `config` this user's configuration
     counts, as on the command line: keys of `.env` and of stores, settings of `config.toml` and `engine.toml`; without it an
     app reads none of these. `clock` returns the Unix time in milliseconds. `tools` are functions that the models of its runs
-    may call (`engine.tool`).
+    may call (`engine.tool`), `mcp` are servers whose tools and resources they may use (`engine.mcp.Server`); with
+    `config` so are those that this user's configuration names. A server is connected when a run is driven.
 
     Raises `ValidationError` (400) for a file that is no database, `PermissionDenied` (403) for objects that are not
     trusted, `Conflict` (409) for a file of another application, of a newer engine, or locked by another process, and
     `EngineError` for a file that is damaged or cannot be written; for a function that can be no tool `TypeError` or
     `ValueError`, and `ValidationError` for one with the name of another tool.
     """
-    given = _given(tools, read_only)
+    given = _given(tools, mcp, read_only)
     if synchronous not in ("FULL", "NORMAL"):
         raise ValidationError(f"synchronous is FULL or NORMAL, not {synchronous!r}")
     if not isinstance(trust, bool | str):
@@ -61,27 +65,66 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     db = Database(path, synchronous=synchronous, read_only=read_only, clock=clock, trust=trust, config=config)
     if not read_only:
         _heal(db)
-    if given:
+    if given or config:
         try:
-            db.use_tools(given)
+            db.use_tools(_configured(db, given) if config and not read_only else given)
         except BaseException:
             db.close()
             raise
     return db
 
 
-def _given(tools: Iterable[Callable[..., Any]], read_only: bool) -> GivenTools | None:
-    """The functions as tools; None where there are none."""
+def _given(tools: Iterable[Callable[..., Any]], mcp: Iterable[Server], read_only: bool) -> GivenTools | None:
+    """The functions and servers as tools; None where there are none."""
     if callable(tools) or isinstance(tools, str):
         raise TypeError(f"tools is a list of functions, not {tools!r}")
-    functions = list(tools)
-    if functions and read_only:
+    functions, servers = list(tools), list(mcp)
+    if (functions or servers) and read_only:
         raise ValidationError("tools: a file that is open for reading drives no runs; leave them out, or read_only")
-    if not functions:
+    if not functions and not servers:
         return None
     from engine.tools.given import GivenTools
 
-    return GivenTools(functions)
+    return GivenTools(functions, _servers(servers))
+
+
+def _servers(servers: Iterable[Server]) -> Servers | None:
+    """The servers of a handle; None where there are none."""
+    given = list(servers)
+    if not given:
+        return None
+    from engine.mcp.offering import Servers
+    from engine.mcp.servers import Server
+
+    if wrong := next((each for each in given if not isinstance(each, Server)), None):
+        raise TypeError(f"mcp is a list of engine.mcp.Server, not of {type(wrong).__name__}")
+    return Servers(given)
+
+
+def _configured(db: Database, given: GivenTools | None) -> GivenTools | None:
+    """The tools with the servers that this user's configuration names; a server of the app wins over one of its name."""
+    from engine.config.configuration import names_servers
+
+    if not names_servers(db):
+        return given
+    from engine.config.mcp_servers import configured
+
+    found, broken = configured(db)
+    if not found and not broken:
+        return given
+    from engine.mcp.offering import Servers
+    from engine.tools.given import GivenTools
+
+    own = list(given.servers.clients.servers.values()) if given and given.servers else []
+    names = {server.name for server in own}
+    servers = Servers(
+        [*own, *(server for server in found if server.name not in names)],
+        broken={name: reason for name, reason in broken.items() if name not in names},
+    )
+    if given is None:
+        return GivenTools((), servers)
+    given.servers = servers
+    return given
 
 
 def _heal(db: Database) -> None:
@@ -105,6 +148,7 @@ async def open_async(
     config: bool = False,
     clock: Clock = system_clock,
     tools: Iterable[Callable[..., Any]] = (),
+    mcp: Iterable[Server] = (),
 ) -> Database:
     """`open` for asyncio: opening, which may create the file, is done in a thread.
 
@@ -121,6 +165,7 @@ async def open_async(
             config=config,
             clock=clock,
             tools=tools,
+            mcp=mcp,
         ),
         abandon=Database.close,
     )

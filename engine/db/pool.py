@@ -194,3 +194,5 @@ class Pool:
                 closed.callback(common.close)
             for each in unused:
                 closed.callback(each.close)
+            if self.owner.given_tools is not None:
+                closed.callback(self.owner.given_tools.close)

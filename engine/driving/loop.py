@@ -24,6 +24,7 @@ from .lease import Lease
 from .model_calls import ModelCalls
 from .preparing import prepare_turn, search_for_prompt
 from .progress import Progress, watched
+from .servers import RunServers
 
 if TYPE_CHECKING:
     from engine.contract import OnProposal, Proposal
@@ -82,6 +83,7 @@ class Driver:
             self._progress.tell,
             self._progress.began,
         )
+        self._servers = RunServers(db, run, self._lease, self._progress)
         self._model_calls = ModelCalls(db, run, self._lease, self._renderer, self._progress)
         dispatch = Dispatcher(db, run, self._lease).dispatch
         self._inside = {"begin": self._begin, "render": self._render, "dispatch": dispatch, "verify": self._verify}
@@ -154,6 +156,7 @@ class Driver:
                 self._take_up()
             try:
                 with suppress(Stopped):
+                    self._servers.connect()
                     self._take_steps()
             except (Conflict, NotFound) as error:
                 # a lease that is lost never comes back, so it is no matter when it is looked for
@@ -179,6 +182,7 @@ class Driver:
         while going and not self._lease.stopped.is_set():
             if jobs := self._performer.jobs:
                 jobs.await_ends()
+            self._servers.look()
             step = self._steps_inside()
             self._progress.tell()
             self._at_end = step["step"] == "end"
@@ -233,7 +237,7 @@ class Driver:
         search_for_prompt(self._db, self._run, step["turn_id"], self._lease.token)
 
     def _render(self, step: Row) -> None:
-        if files.look_at_watched(self._db, step["run_id"]):
+        if files.look_at_watched(self._db, step["run_id"]) or self._servers.show_pictures():
             files.bring_pictures(self._db, step["turn_id"])
         if self._performer.jobs:
             self._db.insert("show_job_output", run_id=step["run_id"])

@@ -53,6 +53,12 @@ class Progress:
             self._last = row["event_id"]
             self._on_event(stored_event(row))
 
+    def connecting(self, servers: list[str]) -> None:
+        """Tell that it is waited for MCP servers."""
+        if self._on_event is not None:
+            names = ", ".join(servers)
+            self._on_event({"type": "server", "id": self._last, "action": names, "status": 102, "body": "connecting"})
+
     @contextmanager
     def answering(self, turn: int) -> Iterator[None]:
         """While the model answers in `turn`."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DECISIONS = ("refuse", "ask", "accept")
 _BELOW_ROOT = re.compile(r"(?:\./)?(?!\.{1,2}(?:/|$))[^/*?\[\]~\s]+(?:/(?!\.{1,2}(?:/|$))[^/*?\[\]\s]+)*")
 """A path below the root: no way up, no wildcard, and not from the root of the file system or a home."""
-KINDS = ("file_write", "file_delete", "process")
+KINDS = ("file_write", "file_delete", "process", "mcp")
 
 
 def add_policy(
@@ -120,7 +120,8 @@ def give_grant(
 ) -> int:
     """Accept proposals of one kind from now on, in a run or in all runs of its project; returns the number of the grant.
 
-    `target` is a glob over files, or the whole command line; None is every one, which only a single run may be given.
+    `target` is a glob over files, the whole command line, or the tool of an MCP server with its digest; None is every one,
+    which only a single run may be given.
     """
     if kind not in KINDS:
         raise ValidationError(f"grant: the kind is one of {', '.join(KINDS)}, not {kind!r}")

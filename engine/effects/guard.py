@@ -6,8 +6,9 @@ the engine (Linux; elsewhere the command's process group). The command can read 
 processes that it did not start: these may hold keys. A sandbox, which PREFIX starts, sees to that itself.
 
 STATUS is a descriptor that it writes lines to: `pid N` when the command waits to be released, `exit CODE` when it ended
-(-N for signal N). LOCALE is 1 where LC_CTYPE was given. LIMITS are bytes of memory and of a file, and the number of
-processes, which holds for root only; 0 for none: `0,0,0`. In PREFIX, N words behind `IF_THERE N` are left out where the
+(-N for signal N); behind it may stand, after a colon, the descriptor that is the command's input: `5:7`. LOCALE is 1 where
+LC_CTYPE was given. LIMITS are bytes of memory and of a file, and the number of processes, which holds for root only; 0 for
+none: `0,0,0`. In PREFIX, N words behind `IF_THERE N` are left out where the
 last of them is a path that is gone by then. The command line is in the variable ENGINE_GUARDED. Each byte on standard
 input is an order: `g` releases the command, `t` asks all to end, `k` kills all, `d` is the last: what is left may stay.
 Where standard input ends without it, the engine is gone, and all is killed. It imports nothing of the engine.
@@ -46,9 +47,10 @@ _KILL_SECONDS = 2.0
 _TICK_SECONDS = 0.003
 
 
-def main(status: int, locale: str, limits: str, shell: str, *prefix: str) -> None:
+def main(descriptors: str, locale: str, limits: str, shell: str, *prefix: str) -> None:
     """Start the command, obey the orders on standard input, and leave nothing behind unless the last order is `d`."""
     command = os.environ.pop(COMMAND)
+    status, fed = _descriptors(descriptors)
     if locale == "0":
         os.environ.pop("LC_CTYPE", None)  # Python itself sets it in the C locale
     before = {number: signal.signal(number, signal.SIG_IGN) for number in _IGNORED}
@@ -62,10 +64,12 @@ def main(status: int, locale: str, limits: str, shell: str, *prefix: str) -> Non
     if child == 0:
         os.close(release)
         try:
-            _become(system, gate, [*prefix, shell, "-c", command], limits, before)
+            _become(system, gate, fed, [*prefix, shell, "-c", command], limits, before)
         finally:
             os._exit(126)
     os.close(gate)
+    if fed is not None:
+        os.close(fed)
     with open(os.devnull, "r+b", buffering=0) as nothing:
         os.dup2(nothing.fileno(), 1)
         os.dup2(nothing.fileno(), 2)
@@ -76,14 +80,23 @@ def main(status: int, locale: str, limits: str, shell: str, *prefix: str) -> Non
         _remove(group, status)
 
 
+def _descriptors(words: str) -> tuple[int, int | None]:
+    """Those of the status and of the input."""
+    status, _, fed = words.partition(":")
+    return int(status), int(fed) if fed else None
+
+
 def _become(
     system: ctypes.CDLL | None,
     gate: int,
+    fed: int | None,
     words: list[str],
     limits: str,
     signals: dict[signal.Signals, Callable[[int, FrameType | None], object] | int | None],
 ) -> None:
-    """Wait for the release, then become the command: in a session of its own, with no input, killed with the guard."""
+    """Wait for the release, then become the command: in a session of its own, killed with the guard. Without an input that
+    was given it has none.
+    """
     os.setsid()
     guard = os.getppid()
     if system:
@@ -92,7 +105,7 @@ def _become(
         signal.signal(number, signal.SIG_DFL if number == signal.SIGPIPE else handler)
     if os.getppid() != guard or os.read(gate, 1) != b"g":
         os._exit(125)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY) if fed is None else fed, 0)
     os.closerange(3, 64)
     for limit, given in zip((resource.RLIMIT_DATA, resource.RLIMIT_FSIZE), limits.split(","), strict=False):
         if int(given):
@@ -301,4 +314,4 @@ def _restrict(system: ctypes.CDLL) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), *sys.argv[2:])
+    main(*sys.argv[1:])

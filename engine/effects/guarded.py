@@ -30,19 +30,25 @@ _TICK_SECONDS = 0.005
 class Guarded:
     """A command in bash (sh where there is none), in the folder `cwd`, that waits to be released.
 
-    With `confined` it runs in a sandbox. `identity` is that of the command, `output` are its two channels. Raises `OSError`
-    or `ValueError` where it cannot start.
+    With `confined` it runs in a sandbox; the descriptor `given` is its input, without it there is none. `identity` is that
+    of the command, `output` are its two channels. Raises `OSError` or `ValueError` where it cannot start.
     """
 
     def __init__(
-        self, command: str, cwd: Path, environment: Mapping[str, str], confined: Confined | None = None
+        self,
+        command: str,
+        cwd: Path,
+        environment: Mapping[str, str],
+        confined: Confined | None = None,
+        *,
+        given: int | None = None,
     ) -> None:
         told, status = os.pipe()
         self._told = open(told, "rb", buffering=0)  # noqa: SIM115 - closed by `close`
         self._heard = b""
         self._orders_end = False
         try:
-            self._guard = _started(command, cwd, environment, status, confined)
+            self._guard = _started(command, cwd, environment, status, confined, given)
         except BaseException:
             self._told.close()
             raise
@@ -144,7 +150,12 @@ def signal_group(group: int, number: signal.Signals) -> bool:
 
 
 def _started(
-    command: str, cwd: Path, environment: Mapping[str, str], status: int, confined: Confined | None
+    command: str,
+    cwd: Path,
+    environment: Mapping[str, str],
+    status: int,
+    confined: Confined | None,
+    given: int | None,
 ) -> subprocess.Popen[bytes]:
     shell = (confined and confined.shell) or shutil.which("bash") or "/bin/sh"
     locale = "1" if "LC_CTYPE" in environment else "0"
@@ -158,7 +169,7 @@ def _started(
             "-I",
             "-S",
             guard.__file__,
-            str(status),
+            str(status) if given is None else f"{status}:{given}",
             locale,
             limits,
             shell,
@@ -173,7 +184,7 @@ def _started(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        pass_fds=(status,),
+        pass_fds=(status,) if given is None else (status, given),
         start_new_session=True,
         bufsize=0,
     )

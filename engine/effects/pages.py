@@ -28,6 +28,10 @@ def perform(db: Store, stopped: threading.Event, effect: Row) -> dict[str, Any]:
     if request["answer"]:
         settled: dict[str, Any] = json.loads(request["answer"])
         return settled
+    if request["target"].startswith("mcp://"):
+        from . import resources
+
+        return resources.perform(db, stopped, request)
     if missing := missing_library():
         return _failed("unsupported", f"the web is read with the extra 'web': {how_to_install('web')} ({missing})")
     from engine.web.failures import WebFailure

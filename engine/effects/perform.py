@@ -74,6 +74,7 @@ class Performer:
             "fetch": partial(pages.perform, db, stopped),
             "search": partial(pages.perform, db, stopped),
             "function": self._functions.perform,
+            "mcp": self._functions.perform,
             "find": partial(finding.perform, db),
             "verify": self._judge,
             **self._of_plugins,

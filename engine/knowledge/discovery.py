@@ -20,7 +20,7 @@ from .embedders import Embedder, EmbedderFailed, embedder, vectors
 if TYPE_CHECKING:
     from engine.db.database import Row, Store
 
-KINDS = ("tool", "skill", "rule", "reference", "entry")
+KINDS = ("tool", "skill", "rule", "reference", "mcp", "entry")
 """What can be found."""
 QUERY_CHARACTERS = 2_000
 """How much of a query counts."""

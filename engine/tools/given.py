@@ -1,9 +1,9 @@
-"""The tools of a database handle: the functions that an app gave it, told to the file and to models."""
+"""The tools of a database handle: functions of an app and tools of MCP servers, told to the file and to models."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -15,6 +15,8 @@ from .reading import read_call
 
 if TYPE_CHECKING:
     from engine.db.database import Store
+    from engine.mcp.offering import Servers
+    from engine.mcp.tools import ServerTool
 
 _HOOK = """
 create temp trigger commands__call_function
@@ -31,9 +33,10 @@ end
 
 
 class GivenTools:
-    """The functions of a handle, by their names as tools."""
+    """The functions of a handle, by their names as tools, and the tools of its MCP servers."""
 
-    def __init__(self, functions: Iterable[Callable[..., Any]]) -> None:
+    def __init__(self, functions: Iterable[Callable[..., Any]], servers: Servers | None = None) -> None:
+        self.servers = servers
         self._tools: dict[str, FunctionTool] = {}
         for function in functions:
             tool = made(function)
@@ -43,11 +46,16 @@ class GivenTools:
         self._definitions = f"[{','.join(tool.definition for tool in self._tools.values())}]"
 
     def __bool__(self) -> bool:
-        return bool(self._tools)
+        return bool(self._tools or self.servers)
 
-    def find(self, name: str) -> FunctionTool | None:
+    @property
+    def functions(self) -> Collection[str]:
+        """The names of the functions."""
+        return self._tools.keys()
+
+    def find(self, name: str) -> FunctionTool | ServerTool | None:
         """The tool of a name; None for one that this handle does not have."""
-        return self._tools.get(name)
+        return self._tools.get(name) or (self.servers.find(name) if self.servers else None)
 
     def told(self, name: str | None = None) -> list[dict[str, Any]]:
         """Each tool, or the one of that name, as models are told of it; raises `NotFound` (404)."""
@@ -61,16 +69,26 @@ class GivenTools:
 
         Raises `ValidationError` (400) for the name of another tool.
         """
-        db.insert("_give_tools", tools=self._definitions)
+        if self._tools:
+            db.insert("_give_tools", tools=self._definitions)
         db.connection.create_scalar_function("_tool_call", self._reading, 5, flags=apsw.SQLITE_INNOCUOUS)
         db.execute(_HOOK)
 
     def offer(self, db: Store, run: str, lease: str) -> None:
         """Tell models of the tools for as long as this process drives the run."""
-        db.insert("_give_tools", tools=self._definitions)
-        db.insert("_offer_tools", run=run, lease=lease, tools=self._definitions)
+        if self._tools:
+            db.insert("_give_tools", tools=self._definitions)
+            db.insert("_offer_tools", run=run, lease=lease, tools=self._definitions)
+
+    def close(self) -> None:
+        """End the connections to MCP servers; closing twice is harmless."""
+        if self.servers is not None:
+            self.servers.clients.close()
 
     def _reading(self, *command: Any) -> str | None:
         """A command, as action, path, destination, body and attributes, as a call; None where its tool is another's."""
-        tool = self._tools.get(command[0])
-        return None if tool is None else json.dumps(read_call(tool, *command[1:]))
+        if (tool := self._tools.get(command[0])) is not None:
+            chosen = {"ask": int(tool.choices.ask), "idempotent": int(tool.choices.idempotent)}
+            return json.dumps(read_call(tool, *command[1:]) | chosen)
+        reading = self.servers.read(*command) if self.servers else None
+        return None if reading is None else json.dumps(reading)

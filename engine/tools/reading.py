@@ -5,19 +5,46 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from typing import Protocol
 
 from engine.functions.compact import to_json
 from engine.models.protocol import storable
 
-from .functions import FunctionTool
-from .kinds import WrongArgument, parsed, shown
+from .kinds import Kind, WrongArgument, parsed, shown
 
 _CHILD = re.compile(r"\s*<([A-Za-z_]\w*)>(.*?)</\1>", re.DOTALL)
 _MOST_SHOWN = 200
 
 
+class Argument(Protocol):
+    """An argument of a tool."""
+
+    @property
+    def kind(self) -> Kind:
+        """What it may be."""
+
+
+class Called(Protocol):
+    """A tool that is called by arguments; `body` names the one that stands between its tags."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def parameters(self) -> Mapping[str, Argument]:
+        """Its arguments."""
+
+    @property
+    def body(self) -> str | None:
+        """The argument between the tags."""
+
+    def bound(self, arguments: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
+        """The arguments of a call; raises `WrongArgument`."""
+
+
 def read_call(
-    tool: FunctionTool, path: str | None, destination: str | None, body: str | None, attributes: str
+    tool: Called, path: str | None, destination: str | None, body: str | None, attributes: str
 ) -> dict[str, object]:
     """A command as a call: ``{"arguments", "call"}``, or ``{"fault"}`` where an argument is wrong. Never raises.
 
@@ -35,7 +62,7 @@ def read_call(
 
 
 def _arguments(
-    tool: FunctionTool, path: str | None, destination: str | None, body: str | None, attributes: Mapping[str, object]
+    tool: Called, path: str | None, destination: str | None, body: str | None, attributes: Mapping[str, object]
 ) -> dict[str, object]:
     names = {name.lower(): name for name in tool.parameters}
     texts: dict[str, str] = {}
@@ -59,11 +86,11 @@ def _arguments(
     return {name: tool.parameters[name].kind.read(text, name) for name, text in _ordered(tool, texts)}
 
 
-def _ordered(tool: FunctionTool, texts: Mapping[str, str]) -> list[tuple[str, str]]:
+def _ordered(tool: Called, texts: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(name, texts[name]) for name in tool.parameters if name in texts]
 
 
-def _of_body(tool: FunctionTool, names: Mapping[str, str], body: str) -> dict[str, object] | None:
+def _of_body(tool: Called, names: Mapping[str, str], body: str) -> dict[str, object] | None:
     """The arguments that a body holds as one JSON object or as child elements; None for any other body."""
     if body.lstrip().startswith("{"):
         try:
@@ -82,12 +109,12 @@ def _of_body(tool: FunctionTool, names: Mapping[str, str], body: str) -> dict[st
     return {name: tool.parameters[name].kind.read(text, name) for name, text in _ordered(tool, texts)}
 
 
-def _meant(tool: FunctionTool, names: Mapping[str, str], said: str, among: tuple[str, ...]) -> str:
+def _meant(tool: Called, names: Mapping[str, str], said: str, among: tuple[str, ...]) -> str:
     for name in among:
         if name in names:
             return names[name]
     raise WrongArgument(f"there is no argument '{said}'; {_listed(tool)}")
 
 
-def _listed(tool: FunctionTool) -> str:
+def _listed(tool: Called) -> str:
     return f"there are {', '.join(tool.parameters)}" if tool.parameters else "it takes none"

@@ -7,6 +7,7 @@ import datetime
 import enum
 import json
 import uuid
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import PurePath
 
@@ -15,6 +16,24 @@ from engine.models.protocol import storable
 
 NOTHING = "Done."
 """The result of a function that returns None."""
+
+
+@dataclasses.dataclass(frozen=True)
+class WithPictures:
+    """A text with pictures, by the paths of the entries that they become."""
+
+    text: str
+    pictures: Mapping[str, bytes]
+
+
+class ToolFailed(Exception):  # noqa: N818 - an outcome, not a defect
+    """A tool says that its call failed, by `outcome`; `message` is what it says."""
+
+    outcome = "error"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 class NoText(TypeError):  # noqa: N818 - an outcome, not a defect
@@ -28,6 +47,8 @@ def result_text(value: object, most_bytes: int) -> str:
     """
     if value is None:
         return NOTHING
+    if isinstance(value, WithPictures):
+        value = value.text
     if isinstance(value, str):
         return _cut(storable(str(value)), most_bytes)
     try:

@@ -204,6 +204,7 @@ insert into schemes (
     ('rule', 'data', 'project', 'archived', '["client"]', 1, 0, 0, 'a rule of a domain'),
     ('http', 'data', 'run', 'summarized', '["model","plugin"]', 1, 1, 0, 'a page'),
     ('https', 'data', 'run', 'summarized', '["model","plugin"]', 1, 1, 0, 'a page'),
+    ('mcp', 'data', 'run', 'summarized', '["plugin"]', 1, 1, 0, 'a resource of an MCP server'),
     ('sh', 'data', 'run', 'summarized', '["model","plugin"]', 1, 0, 0, 'output of a shell command, one entry a channel'),
     ('env', 'data', 'run', 'summarized', '["model","plugin"]', 1, 0, 0, 'output of a reading command, one entry a channel'),
     ('subtask', 'data', 'run', 'archived', '["plugin"]', 1, 0, 0, 'what came of a subtask: its answer, its log'),

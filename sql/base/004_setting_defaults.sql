@@ -46,6 +46,10 @@ values
     ),
     ('time_stamps', '0', 'whole', 0, 1, 1, '1: the <budget> of each packet says when its turn began'),
     (
+        'narrow_above', '60', 'whole', 1, 100000, 1,
+        'tools of an app and of MCP servers above which a loop is told of 20 besides the core, where narrow_tools is 0'
+    ),
+    (
         'narrow_tools', '0', 'whole', 0, 100, 1,
         'tools besides the core that a loop is told of, those that its prompt needs; 0: all'
     ),

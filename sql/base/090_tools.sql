@@ -85,7 +85,7 @@ select
     o.schema
 from turns as t
 join loop_tools as o on o.loop_id = t.loop_id
-where o.name not in (select u.name from _untold_tools as u where u.loop_id = t.loop_id);
+where not exists (select 1 from _left_out_tools as u where u.loop_id = t.loop_id and u.name = o.name);
 
 -- Tools that name a mode which there is not.
 create view _unknown_modes as

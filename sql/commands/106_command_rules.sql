@@ -241,7 +241,7 @@ select
                     or (
                         c.action = 'get'
                         and not c.is_pattern
-                        and (c.writer <> 'model' or coalesce(path_scheme(c.path), '') not in ('http', 'https'))
+                        and (c.writer <> 'model' or coalesce(path_scheme(c.path), '') not in ('http', 'https', 'mcp'))
                     )
                 )
                 then 'not_found: ' || c.path || ' not found'

@@ -30,7 +30,7 @@ select
             then case
                 when turn_id is null then '_run_get'
                 when attributes ->> '$.like' is not null then '_run_outside'
-                when not is_pattern and path_scheme(path) in ('http', 'https') then '_run_outside'
+                when not is_pattern and path_scheme(path) in ('http', 'https', 'mcp') then '_run_outside'
                 else '_run_get'
             end
         when action in ('cp', 'mv') then '_run_cp_mv'

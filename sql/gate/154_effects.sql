@@ -112,7 +112,7 @@ select
     detail ->> '$.call' || char(10) || 'Interrupted: the engine was stopped while it worked; whether it finished is unknown.'
         as message
 from effects
-where state = 'started' and (kind = 'process' or (kind = 'function' and not detail ->> '$.idempotent'));
+where state = 'started' and (kind = 'process' or (kind in ('function', 'mcp') and not detail ->> '$.idempotent'));
 
 -- The processes that were started and have no end.
 create view _processes_under_way as

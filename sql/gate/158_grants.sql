@@ -11,9 +11,9 @@ create table if not exists grants (
     project_id integer not null constraint grants_project references projects (id) on delete cascade,
     -- null: all runs of the project
     run_id integer constraint grants_run references runs (id) on delete cascade,
-    -- the kind of the proposals that it accepts: file_write, file_delete or process
-    kind text not null constraint grants_kind check (kind in ('file_write', 'file_delete', 'process')),
-    -- a glob over the files, or the whole command line; null: every one, in one run only
+    -- the kind of the proposals that it accepts: file_write, file_delete, process or mcp
+    kind text not null constraint grants_kind check (kind in ('file_write', 'file_delete', 'process', 'mcp')),
+    -- a glob over the files, the whole command line, or a tool with its digest; null: every one, in one run only
     target text constraint grants_target check (target is not null or run_id is not null),
     -- the name of a person
     granted_by text not null,
@@ -75,6 +75,7 @@ select
             )
             and case
                 when g.target is null then 1
+                when p.kind = 'mcp' then g.target = p.target
                 when p.kind = 'process' then trim(g.target, char(32, 9, 10, 13)) = trim(p.target, char(32, 9, 10, 13))
                 else pattern_match(g.target, p.target)
                     and pattern_match(g.target, coalesce(json_extract(p.detail, '$.leads_to'), p.target))

@@ -3,7 +3,7 @@
 -- nothing. Words are found by full-text search, meaning by the vectors that an embedder makes of the texts; a vector
 -- belongs to the digest of its text and to the name of its embedder, so a text that moves keeps its own, and those of
 -- another embedder are never compared.
--- spec: @discovery
+-- spec: @discovery @mcp_resources
 
 -- tables
 
@@ -11,10 +11,10 @@
 create table if not exists search_texts (
     id integer primary key,
     kind text not null
-        constraint search_texts_kind check (kind in ('tool', 'skill', 'rule', 'reference', 'entry')),
+        constraint search_texts_kind check (kind in ('tool', 'skill', 'rule', 'reference', 'mcp', 'entry')),
     -- run:N, project:N or global
     scope text not null,
-    -- the path of an entry, else the name of the tool, skill, rule or reference
+    -- the path of an entry, else the name of the tool, skill, rule or reference, or mcp://SERVER/NAME
     name text not null,
     -- the entry that the text is of, and its content; null: it is of no entry
     entry_id integer,
@@ -100,7 +100,12 @@ select
 from _references as r
 join entries as e on e.id = r.entry_id
 join contents as c on c.id = e.content_id
-group by r.project_id, r.entry_id;
+group by r.project_id, r.entry_id
+union all
+select
+    'mcp', 'global', 'mcp://' || m.server || '/' || m.name, null, null,
+    m.kind || ' of the MCP server ' || m.server || ': ' || m.title || char(10) || m.description
+from mcp_items as m;
 
 -- The entries that can be found: files, those of skills too, and other data; the heads of shared ones and what runs have of
 -- their own. The text of a skill is among the known texts.
@@ -126,7 +131,7 @@ join entries as e on e.id = v.entry_id;
 create view _stale_texts as
 select t.id, t.words, t.text
 from search_texts as t
-where t.kind in ('tool', 'skill', 'rule', 'reference')
+where t.kind in ('tool', 'skill', 'rule', 'reference', 'mcp')
     and (t.kind, t.scope, t.name, case t.line when 1 then t.text else '' end, coalesce(t.content_id, 0)) not in (
         select k.kind, k.scope, k.name, k.text, coalesce(k.content_id, 0) from _known_texts as k
         union all
@@ -231,7 +236,7 @@ begin
     where (k.kind, k.scope, k.name) not in (
             select all t.kind, t.scope, t.name
             from search_texts as t
-            where t.kind in ('tool', 'skill', 'rule', 'reference') and t.line = 1
+            where t.kind in ('tool', 'skill', 'rule', 'reference', 'mcp') and t.line = 1
         );
     -- what comes behind the first piece of a long skill or reference
     insert into search_texts (kind, scope, name, entry_id, content_id, words, text, digest, line)

@@ -32,12 +32,30 @@ create table if not exists _tool_choices (
 
 -- views
 
--- How many tools besides the core each loop is told of, where it is told of few: its option, else the setting.
+-- How many tools besides the core each loop is told of, where it is told of few: its option, else the setting; else 20,
+-- where its driver offers more tools than narrow_above.
 create view _narrow_limits as
-select l.id as loop_id, cast(coalesce(l.config ->> '$.narrow_tools', s.value) as integer) as most
-from settings as s
-cross join loops as l
-where s.name = 'narrow_tools' and cast(coalesce(l.config ->> '$.narrow_tools', s.value) as integer) > 0;
+select loop_id, most
+from (
+    select
+        l.id as loop_id,
+        cast(coalesce(
+            l.config ->> '$.narrow_tools',
+            nullif(s.value, '0'),
+            (
+                select 20
+                from leases as d
+                where d.run_id = l.run_id
+                    and (select count(*) from json_each(d.tools))
+                    > (select cast(a.value as integer) from settings as a where a.name = 'narrow_above')
+            ),
+            0
+        ) as integer) as most
+    from settings as s
+    cross join loops as l
+    where s.name = 'narrow_tools'
+)
+where most > 0;
 
 -- The tools that every narrowed loop is told of.
 create view _core_tools as
@@ -56,11 +74,10 @@ where not exists (select 1 from tool_narrowings as d where d.loop_id = t.loop_id
     and not exists (select 1 from turns as o where o.loop_id = t.loop_id and o.sequence < t.sequence)
     and exists (select 1 from _turn_sections as s where s.turn_id = t.id and s.source = '_packet_tools');
 
--- The tools that are open in a loop and that it is not told of: those that were left out and that it has not called.
-create view _untold_tools as
-select d.loop_id, o.name, o.ordinal
+-- The tools that a loop is not told of: those that were left out and that it has not called.
+create view _left_out_tools as
+select d.loop_id, d.name
 from _tool_choices as d
-cross join loop_tools as o on o.loop_id = d.loop_id and o.name = d.name
 where d.why is null
     and not exists (
         select 1
@@ -68,6 +85,12 @@ where d.why is null
         cross join commands as c on c.turn_id = t.id and c.action = d.name
         where t.loop_id = d.loop_id
     );
+
+-- Those of them that are open.
+create view _untold_tools as
+select d.loop_id, o.name, o.ordinal
+from _left_out_tools as d
+cross join loop_tools as o on o.loop_id = d.loop_id and o.name = d.name;
 
 -- The names of those tools in one line, 100 at most.
 create view _untold_names as

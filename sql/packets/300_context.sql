@@ -65,7 +65,7 @@ select
     case when c.symbols is null then c.id end as prefix_of,
     coalesce(c.cut, c.chars) as prefix_chars,
     c.id as content_id,
-    coalesce(c.chars, v.picture_chars, 0) as chars,
+    coalesce(nullif(c.chars, 0), v.picture_chars, 0) as chars,
     coalesce(c.body, '') as body,
     coalesce(c.summary, '') as summary,
     v.start || case
@@ -74,7 +74,7 @@ select
                 -- 32: the fixed words of its row; its own digits are left out
                 when 'data'
                     then length(v.start) + 2 * length(v.shown_path || coalesce(c.fence, ''))
-                        + coalesce(c.chars, v.picture_chars, 0) + length(coalesce(c.lines, 0)) + 32
+                        + coalesce(nullif(c.chars, 0), v.picture_chars, 0) + length(coalesce(c.lines, 0)) + 32
                 -- indented, a tab a line
                 when 'prompt'
                     then coalesce(length(replace(c.body, char(10), '  ')) - length(replace(c.summary, char(10), '  ')), 0)

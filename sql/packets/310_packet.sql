@@ -103,14 +103,16 @@ select
     ) as native,
     -- 1: files are shown with line anchors
     (select value = '1' from settings where name = 'line_anchors') as anchors,
-    -- the tools that are open besides, where the loop is told of few
-    (select u.names from _untold_names as u where u.loop_id = t.loop_id) as untold
+    -- the tools that are open besides, where the loop is told of few; in the first row alone
+    case row_number() over (order by o.ordinal)
+        when 1 then (select u.names from _untold_names as u where u.loop_id = t.loop_id)
+    end as untold
 from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id
 join loop_tools as o on o.loop_id = t.loop_id
 left join personas as p on p.name = r.persona
-where o.name not in (select u.name from _untold_tools as u where u.loop_id = t.loop_id)
+where not exists (select 1 from _left_out_tools as u where u.loop_id = t.loop_id and u.name = o.name)
 order by o.ordinal;
 
 -- The sections to render for a turn, in order; one whose plugin is not installed any more is passed over.

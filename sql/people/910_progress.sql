@@ -150,6 +150,15 @@ join runs as r on r.id = ev.run_id
 where ev.kind in ('answer.cached', 'embedder.failed')
 union all
 select
+    r.alias, ev.id, 'server', null, null, null, null, json_extract(ev.detail, '$.server'), null,
+    case json_extract(ev.detail, '$.level') when 'connected' then 200 else 502 end, null,
+    json_extract(ev.detail, '$.text'), null,
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
+from events as ev
+join runs as r on r.id = ev.run_id
+where ev.kind = 'mcp.server'
+union all
+select
     r.alias, ev.id, 'step', null, null, null, null, json_extract(ev.detail, '$.step'), null, null,
     json_extract(ev.detail, '$.to'), json_extract(ev.detail, '$.reason'), null,
     strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')

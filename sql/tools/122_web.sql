@@ -63,7 +63,9 @@ select
 from effects as f
 join commands as c on c.id = f.command_id
 left join _command_pages as p on p.command_id = c.id
-left join loop_flags as w on w.loop_id = c.loop_id and w.flag = 'no_web';
+left join loop_flags as w on w.loop_id = c.loop_id and w.flag = 'no_web'
+    -- a server is none of the web: its user chose it
+    and coalesce(c.path, '') not glob 'mcp://*';
 
 -- What the driver is to ask of the web for an effect. 'answer' is not null where it is to ask for nothing. The conditions
 -- are those under which a server says that the page has not changed.

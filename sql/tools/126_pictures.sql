@@ -100,6 +100,25 @@ from (
     left join models as m on m.alias = coalesce(l.model, r.model)
 );
 
+-- The pictures that tools of MCP servers returned (134) and that a run has in view.
+create view _server_pictures as
+select
+    r.alias as run,
+    r.id as run_id,
+    e.id as entry_id,
+    e.path,
+    v.since as shown,
+    m.attributes ->> '$.size' as size,
+    m.attributes ->> '$.sha256' as sha256,
+    m.attributes ->> '$.format' as format,
+    m.attributes ->> '$.width' as width,
+    m.attributes ->> '$.height' as height
+from runs as r
+cross join run_views as v indexed by idx_run_views_in_context on v.run_id = r.id
+cross join entries as e on e.id = v.entry_id and e.kind = 'mcp'
+cross join _metadata as m on m.id = v.metadata_id
+where v.visibility <> 'archived' and v.visibility = 'visible' and m.attributes ->> '$.width' > 0;
+
 -- Pictures in view of a turn that is being assembled, with their limits. 'fault': why this one cannot be sent, whatever the
 -- others are.
 create view _visible_pictures as
@@ -141,13 +160,22 @@ from (
         and v.visibility = 'visible'
         and f.kind = 'binary'
         and f.picture ->> '$.width' > 0
+    union all
+    select
+        t.id, r.project_id, null, p.entry_id, p.path, p.shown, p.size, p.sha256, p.format, p.width, p.height, s.actual,
+        s.chars_per_token, s.sees
+    from turns as t
+    join _sights as s on s.loop_id = t.loop_id
+    join runs as r on r.id = t.run_id
+    join _server_pictures as p on p.run_id = t.run_id
+    where t.phase = 'assembling'
 );
 
 -- Pictures that a packet is about to carry and whose bytes are not kept yet: the driver reads them.
 create view _unread_pictures as
 select turn_id, project_id, root, path, size, sha256, format
 from _visible_pictures
-where fault is null and sha256 not in (select sha256 from pictures);
+where fault is null and root is not null and sha256 not in (select sha256 from pictures);
 
 -- What a packet carries of the pictures in view: of those that can be sent the ones brought last, as many as the limits
 -- allow.

@@ -1,9 +1,9 @@
--- Tools of an app: Python functions that models call.
+-- Tools of an app: Python functions that models call, and tools of MCP servers (134).
 -- The process that opens a file with functions tells what each is (_give_tools), and offers them for as long as it drives
 -- a run: loop_tools has them then, and no other process needs them. On its connection a trigger reads the arguments of a
 -- command against the hints of the function and calls _call_function. What comes of that is an effect of the kind
--- 'function', behind a proposal where the function asks for one.
--- spec: @python_tools
+-- 'function' ('mcp' for a tool of a server, 'fetch' for a resource), behind a proposal where the process asks for one.
+-- spec: @python_tools @mcp_tools @mcp_resources
 
 -- tables
 
@@ -21,7 +21,8 @@ create view _give_tools as
 select null as tools
 where false;
 
--- Open tools in a run for as long as it has this driver: insert into _offer_tools (run, lease, tools).
+-- Open tools in a run for as long as it has this driver: insert into _offer_tools (run, lease, tools), a JSON array of
+-- objects with a name; 'gone' takes one back.
 create view _offer_tools as
 select r.alias as run, l.token as lease, l.tools
 from leases as l
@@ -29,7 +30,8 @@ join runs as r on r.id = l.run_id
 where false;
 
 -- Call a function for a command that is performing: insert into _call_function (command_id, reading). 'reading' is JSON:
--- arguments and call, the latter for people, or fault.
+-- fault, or arguments, call (what the log says of it), ask and idempotent, which are those of this very process; of a server
+-- also kind, target, shown (what a person decides on) and about.
 create view _call_function as
 select id as command_id, null as reading
 from commands
@@ -94,10 +96,27 @@ begin
     update leases
     set tools = json_patch(
         coalesce(tools, '{}'),
-        (select json_group_object(value ->> '$.name', 1) from json_each(new.tools))
+        (select json_group_object(value ->> '$.name', iif(value ->> '$.gone', null, 1)) from json_each(new.tools))
     )
     where token = new.lease;
 end;
+
+-- What a call is, of a command that is performing: its kind, and what its effect needs.
+create view _function_calls as
+select
+    id as command_id,
+    run_id,
+    turn_id,
+    action,
+    -- a resource that the run has, and that need not be read again, needs no decision
+    exists (
+        select 1 from _command_pages as p where p.command_id = commands.id and p.is_fresh and not p.is_stub
+    ) as is_there,
+    exists (
+        select 1 from loop_flags as f where f.loop_id = commands.loop_id and f.flag = 'no_proposals'
+    ) as is_closed
+from commands
+where state = 'performing';
 
 -- A wrong argument fails the command. Otherwise it waits for a decision, or its effect is pending.
 create trigger _call_function__call
@@ -106,31 +125,41 @@ begin
     insert into _fail_command (command_id, fault)
     select new.command_id, new.reading ->> '$.fault'
     where new.reading ->> '$.fault' is not null;
+    insert into _fail_command (command_id, fault)
+    select command_id, 'permission: it needs a decision, and this prompt takes no proposals (no_proposals).'
+    from _function_calls
+    where command_id = new.command_id and new.reading ->> '$.ask' and is_closed and not is_there;
     insert into open_proposal (command_id, kind, target, detail)
     select
-        c.id, 'function', c.action,
-        json_object(
-            'tool', c.action,
-            'arguments', json_extract(new.reading, '$.arguments'),
-            'call', new.reading ->> '$.call',
-            'command', new.reading ->> '$.call',
-            'idempotent', f.definition ->> '$.idempotent'
+        command_id,
+        coalesce(new.reading ->> '$.kind', 'function'),
+        coalesce(new.reading ->> '$.target', action),
+        json_patch(
+            json_object(
+                'tool', action,
+                'arguments', json_extract(new.reading, '$.arguments'),
+                'call', new.reading ->> '$.call',
+                'command', coalesce(new.reading ->> '$.shown', new.reading ->> '$.call'),
+                'idempotent', new.reading ->> '$.idempotent'
+            ),
+            coalesce(new.reading -> '$.about', '{}')
         )
-    from commands as c
-    join _function_tools as f on f.name = c.action
-    where c.id = new.command_id and c.state = 'performing' and f.definition ->> '$.ask';
+    from _function_calls
+    where command_id = new.command_id and new.reading ->> '$.ask' and not is_there;
     insert into effects (run_id, turn_id, command_id, kind, detail)
     select
-        c.run_id, c.turn_id, c.id, 'function',
-        json_object(
-            'tool', c.action,
-            'arguments', json_extract(new.reading, '$.arguments'),
-            'call', new.reading ->> '$.call',
-            'idempotent', f.definition ->> '$.idempotent'
+        run_id, turn_id, command_id, coalesce(new.reading ->> '$.kind', 'function'),
+        json_patch(
+            json_object(
+                'tool', action,
+                'arguments', json_extract(new.reading, '$.arguments'),
+                'call', new.reading ->> '$.call',
+                'idempotent', new.reading ->> '$.idempotent'
+            ),
+            coalesce(new.reading -> '$.about', '{}')
         )
-    from commands as c
-    join _function_tools as f on f.name = c.action
-    where c.id = new.command_id and c.state = 'performing' and not f.definition ->> '$.ask';
+    from _function_calls
+    where command_id = new.command_id;
     update commands
     set state = 'accepted'
     where id = new.command_id and state = 'performing';

@@ -70,6 +70,7 @@ MOVING = [
     "skills",
     "personas",
     "keys",
+    "mcp",
     "workflow",
 ]
 COMMANDS = [*LOOKING, *MOVING]
@@ -85,6 +86,8 @@ SUBCOMMANDS += [["workflow", name] for name in ("validate", "run", "resume", "co
 SUBCOMMANDS += [["cache", name] for name in ("list", "stats", "clear")]
 SUBCOMMANDS += [["relations", name] for name in ("list", "add", "rm", "show", "export", "import")]
 SUBCOMMANDS += [["keys", name] for name in ("set", "list", "rm")]
+SUBCOMMANDS += [["mcp", name] for name in ("list", "add", "rm", "confirm", "import")]
+SUBCOMMANDS += [["mcp", name] for name in ("show", "search", "call", "read", "prompt")]
 SUBCOMMANDS += [
     ["rules", name] for name in ("list", "new", "edit", "exclude", "brackets", "devmode", "explain", "stats")
 ]

@@ -1,7 +1,7 @@
 """The types that an app sees: mypy passes right calls, the example apps among them, and names a misspelt option and a wrong
 key of an event.
 
-spec: @python_contract @python_tools
+spec: @python_contract @python_tools @mcp_hooks
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import threading
 from collections.abc import Callable
 
 import engine
+from engine import mcp
 from engine.models.protocol import Completion, Model, Request
 
 
@@ -59,6 +60,18 @@ def models() -> list[Model]:
     return [Short(), Late()]  # wrong: list-item
 
 
+async def token() -> str:
+    return "token"
+
+
+def again(refused: mcp.Token) -> dict[str, str]:
+    return {"X-Api-Key": str(refused)}
+
+
+def logged(log: mcp.Log) -> None:
+    print(log.server, log.level, log.text)
+
+
 async def use(db: engine.Database, model: Model) -> engine.Result:
     run: engine.Run = db.start("Hi", model=model, max_turns=3, root=".")
     for event in db.events(run.run, after=3):
@@ -76,6 +89,13 @@ async def use(db: engine.Database, model: Model) -> engine.Result:
     await db.call_async(lambda db: db.strat("Hi"))  # wrong: attr-defined
     trains(3)  # wrong: arg-type
     engine.open("a.db", tools=[trains, book])
+    server = mcp.Server("a", ["b"], auth=token, refresh=again, on_log=logged, on_request=lambda _: None)
+    mcp.Server("a", ["b"], on_log=lambda log: log.txet)  # wrong: attr-defined
+    mcp.Server("a", ["b"], on_request=3)  # wrong: arg-type
+    engine.open("a.db", mcp=[server])
+    with mcp.connect(server) as registry:
+        print(registry.call("a", "tool", {"n": 1}).upper(), registry.search("words", "tool")[0].name)
+        registry.items("tol")  # wrong: arg-type
     engine.Reslut  # wrong: attr-defined
     return await db.resume_async(run.run, on_event=told)
 """

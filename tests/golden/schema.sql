@@ -414,7 +414,7 @@ CREATE TABLE grants (
     id integer primary key,
     project_id integer not null constraint grants_project references projects (id) on delete cascade,
     run_id integer constraint grants_run references runs (id) on delete cascade,
-    kind text not null constraint grants_kind check (kind in ('file_write', 'file_delete', 'process')),
+    kind text not null constraint grants_kind check (kind in ('file_write', 'file_delete', 'process', 'mcp')),
     target text constraint grants_target check (target is not null or run_id is not null),
     granted_by text not null,
     created_at integer not null,
@@ -479,6 +479,16 @@ CREATE TABLE loops (
     ended_at integer,
     constraint loops_sequence_per_run unique (run_id, sequence)
 ) strict;
+
+CREATE TABLE mcp_items (
+    server text not null,
+    kind text not null constraint mcp_items_kind check (kind in ('resource', 'template', 'prompt')),
+    name text not null,
+    title text not null,
+    description text not null,
+    detail text not null constraint mcp_items_detail_json check (json_valid(detail)),
+    primary key (server, kind, name)
+) strict, without rowid;
 
 CREATE TABLE model_calls (
     id integer primary key,
@@ -868,7 +878,7 @@ CREATE TABLE search_rankers (
 CREATE TABLE search_texts (
     id integer primary key,
     kind text not null
-        constraint search_texts_kind check (kind in ('tool', 'skill', 'rule', 'reference', 'entry')),
+        constraint search_texts_kind check (kind in ('tool', 'skill', 'rule', 'reference', 'mcp', 'entry')),
     scope text not null,
     name text not null,
     entry_id integer,
@@ -1469,6 +1479,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _found_skills (project_id, name, path, folder, content_id, place, files, files_there)
 -- view _found_texts (text_id, place, line, kind, name, scope, entry_id, score, found_by, beginning)
 -- view _free_steps (run_id, free)
+-- view _function_calls (command_id, run_id, turn_id, action, is_there, is_closed)
 -- view _function_timeouts (effect_id, timeout_s, left_s)
 -- view _give_tools (tools)
 -- view _given_answers (turn_id, response, reasoning, finish_reason, native)
@@ -1500,6 +1511,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _judge_turn (turn_id)
 -- view _judged_texts (turn_id, accept, result, changes, model, shown_result, shown_changes)
 -- view _judges (command_id, run_id, loop_id)
+-- view _keep_mcp_items (server, items)
 -- view _keep_pages (effect_id, pages)
 -- view _keep_texts (kind)
 -- view _kept_attributes (command_id, attributes)
@@ -1518,6 +1530,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _leading_rule_sets (project_id, rule_set_id, brackets, bracket_basis, devmode)
 -- view _learned_facts (run_id, parent_run_id, content_id, path, parent_path, parent_content_id)
 -- view _leases_in_force (run_id, token)
+-- view _left_out_tools (loop_id, name)
 -- view _leftover_jobs (effect_id, run_id, identity, keeper)
 -- view _leftover_processes (effect_id, run_id, identity, message)
 -- view _line_paths (turn_id, paths)
@@ -1686,6 +1699,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _selection_star_commands (selection_id, star_command_id, name, description)
 -- view _sent_packets (run_id, seen_at, turn)
 -- view _servable_answers (key, embedder, vector, created_at, run_id, sequence, prompt)
+-- view _server_pictures (run, run_id, entry_id, path, shown, size, sha256, format, width, height)
 -- view _setting_defaults (name, value, kind, least, most, needed, meaning)
 -- view _setting_outcomes (name, origin, value, source, default)
 -- view _settle_proposal (proposal_id, decision, body, reason)
@@ -1729,6 +1743,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _tell_fact (run_id, turn_id, loop_id, command_id, event, fields)
 -- view _tell_facts (run_id, turn_id, loop_id)
 -- view _tell_parser (turn_id, parsed)
+-- view _tell_server (run, lease, server, level, text)
 -- view _tell_undone (turn_id)
 -- view _test_lines (command_id, test)
 -- view _thread_bids (run_id, thread_id, name, priority, point, ordinal, part, event, fields, message)
@@ -1855,6 +1870,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view loop_list (run, loop, mode, model, prompt, status, reason, answer, turns, strikes, created_at, started_at, ended_at)
 -- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, created_at, ended_at, accepted, tree_cost)
 -- view loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
+-- view mcp_calls (run, turn, server, tool, arguments, state, outcome, decided_by, started, seconds, path, effect_id)
+-- view mcp_log (run, server, level, text, at, event_id)
 -- view model_choices (run, model)
 -- view model_sights (alias, images)
 -- view next_commands (run, turn_id, ordinal, command_id)
@@ -2009,6 +2026,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _give_tools__give on _give_tools
 -- trigger _index_texts__index on _index_texts
 -- trigger _judge_turn__judge on _judge_turn
+-- trigger _keep_mcp_items__keep on _keep_mcp_items
 -- trigger _keep_pages__keep on _keep_pages
 -- trigger _keep_texts__entries on _keep_texts
 -- trigger _keep_texts__known on _keep_texts
@@ -2078,6 +2096,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _tell_fact__tell on _tell_fact
 -- trigger _tell_facts__tell on _tell_facts
 -- trigger _tell_parser__tell on _tell_parser
+-- trigger _tell_server__tell on _tell_server
 -- trigger _tell_undone__tell on _tell_undone
 -- trigger _tool_choices__keep_fixed on _tool_choices
 -- trigger _tool_choices__keep_keys on _tool_choices

@@ -1,0 +1,136 @@
+"""The MCP servers of a run while it is driven: connected before its first turn, and looked at between turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.functions.counts import counted
+
+if TYPE_CHECKING:
+    from engine.db.database import Store
+    from engine.mcp.clients import Clients
+    from engine.mcp.offering import Servers
+    from engine.mcp.servers import Server
+    from engine.sandbox import Confined
+
+    from .lease import Lease
+    from .progress import Progress
+
+_ROOT = "select p.root from runs as r join projects as p on p.id = r.project_id where r.alias = ?"
+_LIMITS = "select name, value from settings where name glob 'sandbox_*'"
+_PICTURES = "select 1 from _server_pictures where run = ? limit 1"
+_MEGABYTE = 1_000_000
+
+
+class RunServers:
+    """The servers of the handle `db`, as the driver of `run` uses them. Without servers nothing here does anything."""
+
+    def __init__(self, db: Store, run: str, lease: Lease, progress: Progress) -> None:
+        self._db = db
+        self._run = run
+        self._lease = lease
+        self._progress = progress
+        self._told: set[str] = set()
+        self._version = -1
+
+    def connect(self) -> None:
+        """Connect to the servers that are not connected yet, and offer what they have. Nobody waits for one that fails."""
+        servers = self._servers
+        if servers is None:
+            return
+        clients = servers.clients
+        root = self._db.value(_ROOT, (self._run,))
+        if clients.root is None:
+            clients.root = None if root is None else Path(root)
+            clients.confine = lambda server: confined(self._db, server, clients.root)
+        tried = clients.connect(stopped=self._lease.stopped.is_set, waiting=self._progress.connecting)
+        with self._db.transaction():
+            for name in tried:
+                self._tell(name, *_state(clients, name))
+            self._offer(servers)
+
+    def look(self) -> None:
+        """Offer what has changed since the last turn, and record what servers have said."""
+        servers = self._servers
+        if servers is None:
+            return
+        if servers.clients.has_changed:
+            servers.clients.refresh(self._lease.stopped)
+        if servers.clients.version != self._version:
+            self._offer(servers)
+        logs = servers.clients.logs
+        if logs:
+            with self._db.transaction():
+                for _ in range(len(logs)):
+                    log = logs.popleft()
+                    self._tell(log.server, log.level, log.text)
+
+    def show_pictures(self) -> bool:
+        """Whether the run has a picture of a server in view."""
+        return self._servers is not None and bool(self._db.value(_PICTURES, (self._run,)))
+
+    def _offer(self, servers: Servers) -> None:
+        self._version = servers.clients.version
+        given = self._db.given_tools
+        taken = given.functions if given else ()
+        self._told = servers.tell(self._db, self._run, self._lease.token, self._told, taken)
+
+    def _tell(self, server: str, level: str, text: str) -> None:
+        from engine.config.secrets import scrubbed
+        from engine.models.protocol import storable
+
+        words = storable(scrubbed(text))
+        self._db.insert("_tell_server", run=self._run, lease=self._lease.token, server=server, level=level, text=words)
+
+    @property
+    def _servers(self) -> Servers | None:
+        given = self._db.given_tools
+        return given.servers if given else None
+
+
+def _state(clients: Clients, name: str) -> tuple[str, str]:
+    offered = clients.offered.get(name)
+    if offered is None:
+        return "failed", clients.failures.get(name, f"MCP server {name}: was not connected")
+    parts = [f"{counted(len(offered.tools), 'tool')}"]
+    for kind, plural in (("resource", "resources"), ("prompt", "prompts")):
+        if number := sum(item.kind == kind for item in offered.items):
+            parts.append(f"{counted(number, kind, plural)}")
+    changed = [tool.tool for tool in offered.tools if tool.is_changed]
+    if changed:
+        again = "is defined" if len(changed) == 1 else "are defined"
+        parts.append(f"{', '.join(changed[:3])} {again} anew and asks: engine mcp confirm {name}")
+    left_out = f"; left out: {offered.left_out}" if offered.left_out else ""
+    return "connected", f"MCP server {name}: {', '.join(parts)}{left_out}"
+
+
+@contextmanager
+def confined(db: Store, server: Server, root: Path | None) -> Iterator[Confined | None]:
+    """What the program of a server is started with in a sandbox, as a command of its run would be.
+
+    Raises `SandboxMissing` (403) where there is none: a server that asks for one is not started without.
+    """
+    from engine import sandbox
+
+    found, reason = sandbox.find("require")
+    if found is None or root is None:
+        why = reason or "its run has no folder"
+        raise sandbox.SandboxMissing(f"it is to run in a sandbox, and there is none ({why})")
+    limits = {row["name"]: row["value"] for row in db.rows(_LIMITS)}
+    asked = sandbox.Confinement(
+        root=root,
+        writable=True,
+        network=server.network,
+        database=db.path if db.path.exists() else None,
+        home=[name.strip() for name in (limits["sandbox_home"] or "").split(",") if name.strip()],
+        limits=sandbox.Limits(
+            int(limits["sandbox_memory"]) * _MEGABYTE,
+            int(limits["sandbox_file_size"]) * _MEGABYTE,
+            int(limits["sandbox_processes"]),
+        ),
+    )
+    with found.confine(asked) as made:
+        yield made
