@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from .errors import NotFound, ValidationError
 
 if TYPE_CHECKING:
     from .api import Database
+    from .mcp.servers import Server
 
 
 @dataclass(frozen=True)
@@ -23,18 +24,18 @@ class Serving:
     proposal.
     """
 
-    open_database: Callable[[Path], Database]
+    open_database: Callable[[Path, Sequence[Server]], Database]
     db: Path | None = None
     yolo: bool = False
     options: Options = field(default_factory=lambda: Options())
 
-    def open(self, folder: Path | None = None) -> Database:
+    def open(self, folder: Path | None = None, mcp: Sequence[Server] = ()) -> Database:
         """The database of `folder`, by default the current one, open for writing; found or made as `engine run` does it.
 
-        Close it in the end. Raises an `EngineError` where it cannot be opened, `PermissionDenied` (403) for a file of
-        somebody else that would act.
+        Its runs may use the servers `mcp`, besides those of the user's configuration. Close it in the end. Raises an
+        `EngineError` where it cannot be opened, `PermissionDenied` (403) for a file of somebody else that would act.
         """
-        return self.open_database(folder or Path.cwd())
+        return self.open_database(folder or Path.cwd(), mcp)
 
 
 Adapter = Callable[[Serving], None]

@@ -11,15 +11,15 @@ from acp import RequestError, schema
 from engine.driving.threads import in_thread
 from engine.errors import Conflict, EngineError, NotFound, Overflow
 
-from . import choices, mcp_servers
+from . import choices
 from .content import Prompt, read_prompt
 from .failures import AUTH_REQUIRED, request_error, told
 from .greeting import KEYS, greeting, missing_model
+from .mcp_servers import taken_over
 from .prompting import Prompting
 from .replay import past
 from .sessions import MOST_WAITING, Session, Sessions
 from .shown import title
-from .updates import message
 
 if TYPE_CHECKING:
     from acp import Client
@@ -86,12 +86,12 @@ class EngineAgent:
         """Begin a session; its first prompt makes the run."""
         _refuse_more_folders(additional_directories)
         try:
-            session = await self._locked(lambda: self._sessions.new(cwd))
+            session = await self._locked(lambda: self._sessions.new(cwd, taken_over(mcp_servers)))
         except NotFound as error:
             if error.message.startswith("no model"):
                 raise RequestError(AUTH_REQUIRED, error.message) from error
             raise
-        modes, options = await self._opened(session, mcp_servers)
+        modes, options = await self._opened(session)
         return schema.NewSessionResponse(session_id=session.run, modes=modes, config_options=options)
 
     @told
@@ -105,12 +105,12 @@ class EngineAgent:
     ) -> schema.LoadSessionResponse:
         """Go on with a run, and tell what it said and did."""
         _refuse_more_folders(additional_directories)
-        session = await self._locked(lambda: self._sessions.load(cwd, session_id))
+        session = await self._locked(lambda: self._sessions.load(cwd, session_id, taken_over(mcp_servers)))
         if session.prompts:
             raise Conflict(f"session {session_id!r}: is answering a prompt; cancel it, or wait")
         async with session.turn:
             await self._tell_past(session)
-        modes, options = await self._opened(session, mcp_servers)
+        modes, options = await self._opened(session)
         return schema.LoadSessionResponse(modes=modes, config_options=options)
 
     @told
@@ -124,8 +124,8 @@ class EngineAgent:
     ) -> schema.ResumeSessionResponse:
         """Go on with a run without telling of its past."""
         _refuse_more_folders(additional_directories)
-        session = await self._locked(lambda: self._sessions.load(cwd, session_id))
-        modes, options = await self._opened(session, mcp_servers)
+        session = await self._locked(lambda: self._sessions.load(cwd, session_id, taken_over(mcp_servers)))
+        modes, options = await self._opened(session)
         return schema.ResumeSessionResponse(modes=modes, config_options=options)
 
     @told
@@ -139,8 +139,8 @@ class EngineAgent:
     ) -> schema.ForkSessionResponse:
         """Go on with a fork of a run, as it is now."""
         _refuse_more_folders(additional_directories)
-        session = await self._locked(lambda: self._sessions.fork(cwd, session_id))
-        modes, options = await self._opened(session, mcp_servers)
+        session = await self._locked(lambda: self._sessions.fork(cwd, session_id, taken_over(mcp_servers)))
+        modes, options = await self._opened(session)
         return schema.ForkSessionResponse(session_id=session.run, modes=modes, config_options=options)
 
     @told
@@ -165,8 +165,10 @@ class EngineAgent:
     @told
     async def close_session(self, session_id: str, **_: Any) -> schema.CloseSessionResponse:
         """Cancel what is under way in a session, and forget it; its run stays."""
-        await self._cancel(self._sessions.find(session_id))
-        self._sessions.close(session_id)
+        session = self._sessions.find(session_id)
+        await self._cancel(session)
+        async with session.turn:  # what was cancelled has ended
+            await self._locked(lambda: self._sessions.close(session_id))
         return schema.CloseSessionResponse()
 
     @told
@@ -235,13 +237,11 @@ class EngineAgent:
             named = schema.SessionInfoUpdate(session_update="session_info_update", title=title(asked.text, 80))
             await self._tell(session, named)
 
-    async def _opened(self, session: Session, servers: Sequence[Any] | None) -> tuple[Any, Any]:
+    async def _opened(self, session: Session) -> tuple[Any, Any]:
         """Say what a session that was just opened may choose."""
         session.reads_files = self._reads_files
         options = await self._locked(lambda: choices.options(session))
         await self._tell_commands(session)
-        if left_out := mcp_servers.take_over(servers):
-            self._later(session, message(left_out))
         return choices.modes(session, self._sessions.modes), options
 
     async def _tell_commands(self, session: Session) -> None:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acp import schema
 
-from .shown import title
+from engine.errors import ValidationError
 
-CAPABILITIES = schema.McpCapabilities(http=False, sse=False)
-"""What the client is told of the servers that a session may be given."""
+if TYPE_CHECKING:
+    from engine.mcp.servers import Server
+
+CAPABILITIES = schema.McpCapabilities(http=True, sse=False)
+"""What the client is told of the servers that a session may be given; programs always are taken."""
+MOST = 64
+"""Servers of one session."""
 
 
-def take_over(servers: Sequence[Any] | None) -> str:
-    """What a person is told of the servers that a client names; '' without any. They are left out."""
+def taken_over(servers: Sequence[Any] | None) -> tuple[Server, ...]:
+    """The servers that a client names. Raises `ValidationError` (400) for one that cannot be used.
+
+    Where the library for them is missing, or one fails, the run says so when it is driven, and goes on without it.
+    """
     if not servers:
-        return ""
-    names = ", ".join(title(str(each.name), 60) for each in servers)
-    told = f"MCP servers are not used: {names}"
-    logging.getLogger(__name__).warning("%s", told)
-    return told
+        return ()
+    from engine.mcp.servers import Server
+
+    found = tuple(Server.of_data(each.model_dump(by_alias=True, exclude_none=True)) for each in servers[: MOST + 1])
+    if len(found) > MOST:
+        raise ValidationError(f"mcpServers: a session has at most {MOST} servers")
+    if twice := {each.name for each in found if [other.name for other in found].count(each.name) > 1}:
+        raise ValidationError(f"mcpServers: two servers are called {min(twice)}; name them apart")
+    return found

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from .updates import Updates
 
+_TOOL = "mcp"
+"""The kind of a call of a server's tool: a grant is for that tool, not for all of its kind."""
 _WORDS = {"file_write": "every change of a file", "file_delete": "every removal", "process": "every shell command"}
 _OWN_WORDS = "own_words"
 
@@ -81,8 +83,8 @@ class Permissions:
             case "allow_once":
                 return True
             case "allow_run":
-                for kind in dict.fromkeys(each["kind"] for each in siblings):
-                    self._grant(proposal["run"], kind, None, whole_project=False)
+                for kind, target in dict.fromkeys(map(_granted, siblings)):
+                    self._grant(proposal["run"], kind, target, whole_project=False)
                 return True
             case "allow_project":
                 self._grant(proposal["run"], proposal["kind"], always_target(proposal), whole_project=True)
@@ -148,14 +150,19 @@ def _choices(siblings: Sequence[Row]) -> list[schema.PermissionOption]:
     """
     kinds = list(dict.fromkeys(each["kind"] for each in siblings))
     options = [_option("allow_once", "Allow", "allow_once")]
-    if all(kind in _WORDS for kind in kinds):
-        words = " and ".join(_WORDS[kind] for kind in kinds)
+    if all(kind in _WORDS or kind == _TOOL for kind in kinds):
+        words = " and ".join(_WORDS.get(kind, "this tool") for kind in kinds)
         options.append(_option("allow_run", f"Allow {words} in this run", "allow_always"))
         if len(siblings) == 1:
             always = title(always_target(siblings[0]), 80)
             what = {"file_write": "changes of ", "file_delete": "removals of "}.get(kinds[0], "")
             options.append(_option("allow_project", f"Always allow in this project: {what}{always}", "allow_always"))
     return [*options, _option("reject_once", "Reject", "reject_once")]
+
+
+def _granted(proposal: Mapping[str, Any]) -> tuple[str, str | None]:
+    """The kind and the target of a grant for the rest of a run."""
+    return proposal["kind"], proposal["target"] if proposal["kind"] == _TOOL else None
 
 
 def _option(number: str, name: str, kind: Any) -> schema.PermissionOption:

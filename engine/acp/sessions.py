@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from engine.api import Database
     from engine.contract import Options
     from engine.db.database import Row
+    from engine.mcp.servers import Server
 
     from .prompting import Prompting
 
@@ -109,7 +110,7 @@ class Sessions:
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
-        self._databases: dict[Path, Database] = {}
+        self._databases: dict[tuple[Path, str], Database] = {}
         self._opened: list[Database] = []
         self._open: dict[str, Session] = {}
         self._start = "ask" if serving.options.get("mode") == "ask" else "act"
@@ -127,38 +128,38 @@ class Sessions:
             raise NotFound(f"session {number[:100]!r}: is not open here; session/load opens one")
         return self._open[number]
 
-    def new(self, cwd: str) -> Session:
-        """A session in the folder `cwd`.
+    def new(self, cwd: str, servers: Sequence[Server] = ()) -> Session:
+        """A session in the folder `cwd`, with the MCP servers of its client.
 
         Raises `ValidationError` (400) for a relative path, `NotFound` (404) for no folder or no model.
         """
         root = folder(cwd)
-        db = self._database(root)
+        db = self._database(root, servers)
         assert db is not None, "it is made"
         sync_environment_models(db)
         base = new_alias(db, choose_model(db, None, self._model, root))
         made = Session(db, f"{base}_{secrets.token_hex(3)}", root, self._given, self._start, self._model)
         return self._keep(made)
 
-    def load(self, cwd: str, number: str) -> Session:
+    def load(self, cwd: str, number: str, servers: Sequence[Server] = ()) -> Session:
         """A session on the run of that name, whoever began it. Raises `NotFound` (404) where there is none in `cwd`."""
         root = folder(cwd)
-        db = self._database(root, make=False)
+        db = self._database(root, servers, make=False)
         row = None if db is None else db.row(_RUN, (number,))
         if db is None or row is None:
             raise NotFound(f"session {number[:100]!r}: there is no such run in {cwd[:200]!r}; session/list lists them")
         if row["root"] is None or Path(row["root"]).resolve() != root:
             raise ValidationError(f"session {number!r}: works in {row['root'] or 'no folder'}, not in {cwd}")
         if (held := self._open.get(number)) is not None and held.database is not db:
-            raise Conflict(f"session {number!r}: one of that name in another folder is open; close it first")
+            raise Conflict(f"session {number!r}: is open in another folder, or with other servers; close it first")
         mode = row["mode"] if row["mode"] in self.modes else self._start
         return held or self._keep(Session(db, number, root, self._given, mode, is_titled=True))
 
-    def fork(self, cwd: str, number: str) -> Session:
+    def fork(self, cwd: str, number: str, servers: Sequence[Server] = ()) -> Session:
         """A session on a fork of that run, as it is now."""
         from engine.driving import runs
 
-        parent = self._open.get(number) or self.load(cwd, number)
+        parent = self._open.get(number) or self.load(cwd, number, servers)
         db = parent.database
         child = runs.fork(db, number, f"{new_alias(db, number)}_{secrets.token_hex(3)}")
         made = Session(db, child, parent.root, parent.given, parent.mode, parent.model, is_titled=True)
@@ -180,6 +181,11 @@ class Sessions:
         """Forget an open session; its run stays."""
         found = self.find(number)
         del self._open[number]
+        own = [key for key, db in self._databases.items() if key[1] and db is found.database]
+        if own and not any(each.database is found.database for each in self):
+            # its servers end with it
+            self._opened.remove(self._databases.pop(own[0]))
+            found.database.close()
         return found
 
     def close_all(self) -> None:
@@ -194,16 +200,19 @@ class Sessions:
         self._open[session.run] = session
         return session
 
-    def _database(self, root: Path, *, make: bool = True) -> Database | None:
-        """The database of a folder; None where there is none, and none is to be made: looking creates no file."""
+    def _database(self, root: Path, servers: Sequence[Server] = (), *, make: bool = True) -> Database | None:
+        """The database of a folder, with these servers for its runs: they belong to a handle, so sessions with the same
+        ones share it. None where there is no file, and none is to be made: looking creates none.
+        """
         from engine.db.locate import database_to_write
 
         path = database_to_write(self._serving.db, root)
         if not make and not path.exists():
             return None
-        db = self._databases.get(path)
+        key = path, _told_apart(servers)
+        db = self._databases.get(key)
         if db is None or db.moved():
-            db = self._databases[path] = self._serving.open(root)
+            db = self._databases[key] = self._serving.open(root, servers)
             self._opened.append(db)
         return db
 
@@ -215,3 +224,8 @@ def folder(cwd: str) -> Path:
     if not cwd.startswith("/") or "\0" in cwd:
         raise ValidationError(f"cwd {cwd[:200]!r}: is no absolute path")
     return Workspace(Path(cwd)).root
+
+
+def _told_apart(servers: Sequence[Server]) -> str:
+    """What tells handles on one file apart by their servers; '' without any."""
+    return repr([(each, dict(each.env), dict(each.headers)) for each in servers]) if servers else ""

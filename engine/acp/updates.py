@@ -118,6 +118,10 @@ class Updates:
                 self._tell_thoughts()
             case "sandbox" | "embedder":
                 self._send(thought(f"{event['body']}\n"))
+            case "server" if event["status"] == 102:
+                self._send(thought(f"connecting to {event['action']}\n"))
+            case "server" if event["status"] != 200:
+                self._speak(event["body"])
             case "step":
                 self._send(thought(f"step {event['action']}: {event['outcome']}\n"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from engine.adapters import Serving
     from engine.api import Database
     from engine.contract import Options
+    from engine.mcp.servers import Server
 
 ModelOption = Annotated[
     str | None,
@@ -110,8 +112,8 @@ def _serving(
         options["model"] = absolute_model(model)
     with_sandbox(options)
 
-    def opened(folder: Path) -> Database:
-        database = open_to_write(db, folder)
+    def opened(folder: Path, mcp: Sequence[Server]) -> Database:
+        database = open_to_write(db, folder, mcp)
         use_keys(database, key_from)
         return database
 

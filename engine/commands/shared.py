@@ -14,6 +14,7 @@ from .hiding import hide_paths, is_on
 
 if TYPE_CHECKING:
     from engine.api import Database
+    from engine.mcp.servers import Server
 
 _TRIES = 3
 
@@ -116,9 +117,9 @@ def look_at(path: Path) -> Database:
         raise Conflict(error.message) from error
 
 
-def open_to_write(given: Path | None, start: Path | None = None) -> Database:
+def open_to_write(given: Path | None, start: Path | None = None, mcp: Iterable[Server] = ()) -> Database:
     """The database, created with its folder where there is none; objects in it that the user trusts are allowed. It is
-    looked for from the folder `start` on, by default the current one.
+    looked for from the folder `start` on, by default the current one. Its runs may use the servers `mcp`.
 
     At a terminal a person is asked about a file that he does not know and that would act. A command that fails before it has
     changed anything leaves no new file.
@@ -134,7 +135,7 @@ def open_to_write(given: Path | None, start: Path | None = None) -> Database:
         for reason in passed_over(here):
             say(f"engine: {visible(reason)}; --db names a file to use", "yellow")
     try:
-        database = _open_known(path)
+        database = _open_known(path, mcp)
     except ValidationError as error:
         raise Conflict(error.message) from error
     _with_hidden_paths(database).keep_if_used()
@@ -167,24 +168,24 @@ def _with_hidden_paths(database: Database) -> Database:
     return database
 
 
-def _open_known(path: Path) -> Database:
+def _open_known(path: Path, mcp: Iterable[Server]) -> Database:
     import engine
     from engine.trust.known_files import ForeignFile
     from engine.trust.trusted import know, trusted
 
     trust = trusted(path) or False
     try:
-        return _open_in_folder(path, trust)
+        return _open_in_folder(path, trust, mcp)
     except ForeignFile as error:
         from .trust import agrees
 
         if not agrees(path, error.acts):
             raise
         know(path, trust, error.acts)
-        return engine.open(path, trust=trust, config=True)
+        return engine.open(path, trust=trust, config=True, mcp=mcp)
 
 
-def _open_in_folder(path: Path, trust: str | bool) -> Database:
+def _open_in_folder(path: Path, trust: str | bool, mcp: Iterable[Server] = ()) -> Database:
     """Open the database, with its folder, which another command that fails may remove meanwhile."""
     import engine
     from engine.db.locate import make_folder
@@ -193,7 +194,7 @@ def _open_in_folder(path: Path, trust: str | bool) -> Database:
     for tries_left in reversed(range(_TRIES)):
         make_folder(path)
         try:
-            return engine.open(path, trust=trust, config=True)
+            return engine.open(path, trust=trust, config=True, mcp=mcp)
         except EngineError:
             if os.path.lexists(path.parent) or not tries_left:
                 raise

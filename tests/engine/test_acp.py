@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from acp import RequestError, schema
-from acp_client import Talk, chosen, dismissed, run, talking, texts
+from acp_client import chosen, dismissed, run, talking, texts
 from engine_cli import database, engine, script
 
 PLAN = '<set path="plan://rent">- [x] read\n  - [ ] edit</set>'
@@ -514,21 +514,6 @@ def test_skills_are_commands(notes: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_servers_that_a_client_names_are_told_not_to_be_used(notes: Path, tmp_path: Path) -> None:
-    server = schema.McpServerStdio(name="files\x1b[2J", command="/bin/true", args=[], env=[])
-
-    async def talk(at: Talk) -> None:
-        await at.connection.new_session(cwd=str(notes), mcp_servers=[server])
-        await at.editor.until(lambda: bool(at.editor.told))
-        assert at.editor.said() == "MCP servers are not used: files\\u{1b}[2J"
-
-    async def all_of_it() -> None:
-        async with talking(notes, "--model", script(tmp_path / "s.jsonl", [])) as at:
-            await talk(at)
-
-    run(all_of_it())
-
-
 THINKER = """
 from engine import plugins
 from engine.adapters import named
@@ -550,7 +535,6 @@ def serve(serving):
     plugins.manager().register(Thinker())
     named("acp")(serving)
 """
-
 PLAYERS = """
 from engine import plugins
 from engine.adapters import named

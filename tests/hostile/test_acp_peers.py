@@ -460,10 +460,8 @@ def test_nothing_is_told_of_a_session_before_its_id_is(folder: Path, tmp_path: P
     skill.parent.mkdir(parents=True)
     skill.write_text("---\nname: release\ndescription: How to release\n---\nTag it.\n")
     engine(folder, "run", "--model", script(tmp_path / "c.jsonl", ["Hello."]), "--run", "demo", "Say hello")
-    server = {"name": "files", "command": "/bin/true", "args": [], "env": []}
     with wired(folder, "--model", script(tmp_path / "s.jsonl", ["Yes."])) as wire:
-        wire.send(asked(1, "session/new", cwd=str(folder), mcpServers=[server]))
-        told = [wire.read() for _ in range(3)]
+        wire.send(asked(1, "session/new", cwd=str(folder), mcpServers=[]))
+        told = [wire.read() for _ in range(2)]
         assert told[0]["id"] == 1
-        kinds = {each["params"]["update"]["sessionUpdate"] for each in told[1:]}
-        assert kinds == {"available_commands_update", "agent_message_chunk"}
+        assert told[1]["params"]["update"]["sessionUpdate"] == "available_commands_update"
