@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 import sys
+import termios
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -64,10 +66,16 @@ class Reader:
         )
 
     def read(self) -> str:
-        """What the person sends. Raises `KeyboardInterrupt` for Ctrl-C, `EOFError` for Ctrl-D and signals that end."""
-        return self._prompts.prompt(
-            visible(f"{self._session.run or 'new'} {self._session.mode}> "), pre_run=self._end_by_signals
-        )
+        """What the person sends. Raises `KeyboardInterrupt` for Ctrl-C, `EOFError` for Ctrl-D and where the session ends."""
+        try:
+            return self._prompts.prompt(
+                visible(f"{self._session.run or 'new'} {self._session.mode}> "), pre_run=self._end_by_signals
+            )
+        except (OSError, termios.error) as error:
+            if error.args[:1] != (errno.EIO,):
+                raise
+            self._session.is_told_to_end = True  # the terminal is gone
+            raise EOFError from error
 
     def _is_typing_a_command(self) -> bool:
         text = self._prompts.default_buffer.text
@@ -125,7 +133,7 @@ class _Completer(Completer):
 
         name = before[0]
         if name in _AS_OPTION:
-            return completions(["run", _AS_OPTION[name]], typed)
+            return completions([*as_line(self._session, "run", []), _AS_OPTION[name]], typed)
         if name in OWN:
             words: Iterable[str] = {"mode": MODES, "help": names()}.get(name, ())
             return [each for each in words if each.startswith(typed)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .driving import drive_run, print_result, say_what_may_lack, say_whose_key
 from .interrupt import Interrupt
+from .naming import called
 from .printing import dollars, print_error, say
 from .shared import db_flag
 
@@ -96,6 +97,14 @@ class Session:
         if last := self.last_prompt():
             self.mode = str(last["mode"])
 
+    def take_up(self, name: str | None) -> None:
+        """Go on with the run of that name, by default with the one that was active last; where there is none begin one."""
+        found = self.db.value("select alias from runs where alias = ?", (name,)) if name else self.last_active()
+        if found is None:
+            self.begin(name)
+        else:
+            self.go_on(str(found))
+
     def begin(self, name: str | None) -> None:
         """Have the next prompt begin a new run; raises `Conflict` (409) for a name that is taken."""
         from engine.errors import Conflict
@@ -154,6 +163,7 @@ class Session:
             share = f"{used:,} of {ceiling:,} tokens" if ceiling else "nothing yet"
             waits = len(self.db.proposals(self.run))
             lines += [
+                *filter(None, [called(row)]),
                 f"status {row['status']}, prompts {row['loops']}, turns {row['turns']}, {dollars(row['cost'])}",
                 f"context {share}",
                 *([f"waits for decisions: {waits}; /resume asks"] if waits else []),
@@ -171,7 +181,7 @@ class Session:
             "yolo": self._yolo,
             "model": self._model,
             "effort": self._effort,
-            "persona": self._persona if self.is_new else None,
+            "persona": self._persona,
         }
         if self.is_new:
             options["root"] = self._root
