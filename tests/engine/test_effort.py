@@ -72,6 +72,14 @@ def test_a_setting_is_not_sent_to_a_model_that_takes_none(db: library.Database) 
     assert (deaf.heard, calls(db)) == ([None], [None])
 
 
+def test_the_answer_cache_tells_efforts_apart(db: library.Database) -> None:
+    """spec: @answer_cache"""
+    model = Listening()
+    for run, effort in (("one", "low"), ("two", "high"), ("three", "low")):
+        db.run("The very same", run=run, model=model, effort=effort, answer_cache=True)
+    assert model.heard == ["low", "high"]
+
+
 def test_what_is_no_effort_is_refused_everywhere(folder: Path, tmp_path: Path) -> None:
     model = script(tmp_path / "s.jsonl", [DONE])
     for words in (
