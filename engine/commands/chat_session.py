@@ -36,6 +36,13 @@ _UNFINISHED = """
     limit 1
 """
 """The prompt of a run that has not ended and is the first in line."""
+_STOPPED = """
+    select o.loop
+    from open_prompts as o
+    join runs as r on r.alias = o.run
+    where o.run = ? and o.status = 102 and not exists (select 1 from _leases_in_force as f where f.run_id = r.id)
+"""
+"""The prompt of a run that was stopped, which another one ends."""
 _STANDS = """
     select
         o.*,
@@ -47,8 +54,6 @@ _STANDS = """
     left join _loop_ceilings as c on c.loop_id = l.id
     where o.run = ?
 """
-
-
 _OPEN = (100, 102, 202)
 
 
@@ -186,9 +191,11 @@ class Session:
         if self.is_new:
             options["root"] = self._root
         try:
-            self._end_stopped()
-            was_new = self.is_new
+            was_new, stopped = self.is_new, self.db.rows(_STOPPED, (self.run,))
             run, loop = runs.prompt(self.db, storable(text), self.run, options)
+            # a prompt that is refused ends nothing
+            for row in stopped:
+                self.db.abort(run, "stopped, and another prompt was given", loop=row["loop"])
             self._run_id, self._named = self.db.value("select id from runs where alias = ?", (run,)), None
             if was_new:
                 say(f"run {run}, {self.model()}", dim=True)
@@ -236,12 +243,6 @@ class Session:
                 say("its last prompt was stopped; /resume goes on with it, another prompt ends it", "yellow")
             case {"status": 100}:
                 say("prompts are still in line; /resume takes up the next", "yellow")
-
-    def _end_stopped(self) -> None:
-        """End the prompt that was stopped, in whose place another one is given."""
-        stopped = self.db.row(_UNFINISHED, (self.run,))
-        if stopped and stopped["status"] == 102 and not stopped["is_driven"]:
-            self.db.abort(str(self.run), "stopped, and another prompt was given", loop=stopped["loop"])
 
 
 __all__ = ["Session"]

@@ -114,6 +114,11 @@ def test_ctrl_c_stops_the_turn_and_another_prompt_takes_its_place(chat: OpenChat
     at.enter("Too slow", "thinking")
     at.interrupt()
     at.expect("/resume goes on with it, another prompt ends it")
+    at.enter("/effort low", "effort: low")
+    at.enter("/model local", "model: local")
+    at.enter("Refused", "takes no effort")  # which ends nothing
+    at.enter("/effort none", "effort: none")
+    assert rows("select status from loop_list") == [{"status": 102}]
     at.enter(f"/model {script(tmp_path / 't.jsonl', DONE)}", "model: scripted:")
     at.enter("Quick", "200 completed")
     assert at.leave() == "Done.\n"
