@@ -26,8 +26,8 @@ def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = N
     """List the models, and whether each can be used here.
 
     An alias comes from 'engine models add' or from the environment: ENGINE_MODEL_<alias>=provider/name,
-    ENGINE_CONTEXT_<alias>=TOKENS and ENGINE_TOOLS_<alias>=native. --model also takes any provider/name. Keys are
-    never shown.
+    ENGINE_CONTEXT_<alias>=TOKENS, ENGINE_TOOLS_<alias>=native and ENGINE_EFFORT_<alias>=LEVEL. --model also takes any
+    provider/name. Keys are never shown.
 
     \b
     Examples:
