@@ -108,13 +108,18 @@ def takes_effort(model: Model) -> bool:
     return bool(getattr(model, "takes_effort", True))
 
 
-def check_effort(db: Store, run: str | None, name: str, given: str | None) -> None:
-    """Raise `ValidationError` (400) where a model that takes no effort is to have one, given now or to its run before."""
+def check_effort(
+    db: Store, run: str | None, name: str, given: str | None, root: str | PathLike[str] | None = None
+) -> None:
+    """Raise `ValidationError` (400) where a model that takes no effort is to have one, given now or to its run before.
+
+    `root` is the folder of a run that is not there yet.
+    """
     effort = given or db.value("select effort from runs where alias = ?", (run,))
     if effort in (None, "none") or value_error(effort, "effort", None, None):
         return
     actual = str(db.value("select actual from models where alias = ?", (name,)) or name)
-    model = db.given_models.find(actual) or resolve_model(actual, keys_for(db, run))
+    model = db.given_models.find(actual) or resolve_model(actual, keys_for(db, run, root))
     if not takes_effort(model):
         raise ValidationError(
             f"model {name!r}: takes no effort, and {effort} was asked for; choose another, or effort none"
