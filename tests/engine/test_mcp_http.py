@@ -164,6 +164,10 @@ def test_keys_go_to_https_or_this_machine_only() -> None:
         Server("far", url="https://me:secret@example.org/mcp")
     with pytest.raises(engine.ValidationError, match="header"):
         Server("far", url="https://example.org/mcp", headers={"A": "b\r\nC: d"})
+    with pytest.raises(engine.ValidationError, match="set sandbox too"):
+        Server("far", ["a"], network="all")
+    with pytest.raises(engine.ValidationError):
+        Server("far", ["a"], network="https://no.list", sandbox=True)
     for word in ("a\0b", "a\udcff"):
         with pytest.raises(engine.ValidationError, match="not UTF-8"):
             Server("far", [word])
