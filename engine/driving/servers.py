@@ -113,8 +113,8 @@ def _state(clients: Clients, name: str) -> tuple[str, str]:
 def confining(db: Store, root: Path | None) -> Confine:
     """What starts the programs of servers in the sandbox of commands, with the settings that `db` has now.
 
-    It is called in another thread, later too; there it raises `SandboxMissing` (403) where there is no sandbox: a server that
-    asks for one is not started without.
+    It is called in another thread, later too; there it raises `SandboxMissing` (403) where there is no sandbox: a server
+    that asks for one is not started without.
     """
     limits = {row["name"]: row["value"] for row in db.rows(_LIMITS)}
     database = db.path if db.path.exists() else None
