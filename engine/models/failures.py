@@ -55,8 +55,8 @@ def translated(error: Exception, who: str, at: Endpoint) -> EngineError:
     retry_after = getattr(error, "retry_after", None)
     return ModelError(
         category,
-        # the sentence goes on behind what a provider says
-        _MESSAGES.get(category, _OTHER).format(who=who, **_places(at), detail=detail.removesuffix(".")),
+        # the sentence may go on behind what a provider says
+        _MESSAGES.get(category, _OTHER).format(who=who, **_places(at), detail=detail).replace(".; check", "; check"),
         retry_after_s=retry_after if category in ("rate_limit", "server", "warmup") else None,
     )
 
