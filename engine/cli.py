@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Sequence
 from copy import copy
 from functools import cache
-from importlib import import_module
 from inspect import getdoc
 from types import TracebackType
 from typing import Annotated, Any
@@ -59,7 +58,7 @@ from .commands import (
 from .commands.completing import complete_for_bash, is_for_bash
 from .commands.exits import FAILED, INTERRUPTED, exit_code
 from .commands.given import take_as_given
-from .commands.grouped import GROUPS, SENTENCE, Grouped, Listed, Quoted
+from .commands.grouped import Grouped, Listed, Quoted
 from .commands.hiding import command
 from .commands.printing import print_error
 from .config import secrets
@@ -170,25 +169,6 @@ def command_line(name: str) -> Any:
     chosen.registered_commands = [each if each.name == name else _listed(each) for each in app.registered_commands]
     chosen.registered_groups = [each if each.name == name else _listed_group(each) for each in app.registered_groups]
     return _made(chosen)
-
-
-def listed() -> dict[str, str]:
-    """The commands, with the first sentence of what each does, in the order of their groups."""
-    commands = command_line("").commands
-    order = [name for names in GROUPS.values() for name in names if name in commands]
-    return {name: commands[name].get_short_help_str(SENTENCE) for name in order}
-
-
-def completions(words: Sequence[str], typed: str) -> list[str]:
-    """What may stand behind `words` of a command line and begins with `typed`; nothing where anything fails."""
-    line: Any = _called(words)
-    # the copy of click that newer versions of typer bring along, or click itself
-    shells = import_module(f"{type(line).__mro__[2].__module__.rpartition('.')[0]}.shell_completion")
-    try:
-        found = shells.get_completion_class("zsh")(line, {}, _NAME, "").get_completions([*words], typed)
-    except Exception:
-        return []
-    return [str(each.value) for each in found]
 
 
 @cache

@@ -87,24 +87,16 @@ def add_threads(
     written, faults = read_threads(place)
     # where points are broken, what is said of all points together may be wrong
     looked_for = _FAULTS + (" and ordinal is not null" if faults else "")
-    with db.transaction():
+    with db.savepoint():
         owner = owner_of(db, run, root)
         project_id = owner["project_id"] if run is None else None
-        db.execute("savepoint adding")
-        try:
-            numbers = [_add(db, thread, project_id, owner["run_id"], by) for thread in written]
-            for thread, number in zip(written, numbers, strict=True):
-                faults += [
-                    (thread.lines[row["point"] or 0], _fault(thread.title, row))
-                    for row in db.rows(looked_for, (number,))
-                ]
-            if faults:
-                raise ValidationError(told(place, faults))
-        except BaseException:
-            db.execute("rollback to adding")
-            raise
-        finally:
-            db.execute("release adding")
+        numbers = [_add(db, thread, project_id, owner["run_id"], by) for thread in written]
+        for thread, number in zip(written, numbers, strict=True):
+            faults += [
+                (thread.lines[row["point"] or 0], _fault(thread.title, row)) for row in db.rows(looked_for, (number,))
+            ]
+        if faults:
+            raise ValidationError(told(place, faults))
     return [thread.columns["name"] for thread in written]
 
 

@@ -21,7 +21,6 @@ from .shared import (
     KeyFromOption,
     absolute_model,
     open_to_write,
-    run_or_latest,
     use_keys,
 )
 
@@ -34,9 +33,12 @@ if TYPE_CHECKING:
 
 def chat(
     run: Annotated[
-        str | None, typer.Option("--run", metavar="NAME", help="Go on with this run.", autocompletion=complete_run)
+        str | None,
+        typer.Option(
+            "--run", metavar="NAME", help="Go on with this run, or name a new one.", autocompletion=complete_run
+        ),
     ] = None,
-    new: Annotated[bool, typer.Option("--new", help="Begin a new run, named by --run where that is given.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Begin a new run, with the name of --run if any.")] = False,
     root: Annotated[
         Path | None,
         typer.Option("--root", metavar="FOLDER", readable=False, help="The folder to work in; default: this one."),
@@ -90,8 +92,8 @@ def chat(
         session = Session(database, db, root or Path.cwd(), yolo=yolo, persona=persona)
         if new:
             session.begin(run)
-        elif found := run_or_latest(database, run) if run else session.last_active():
-            session.go_on(found)
+        else:
+            session.take_up(run)
         if model is not None:
             session.use_model(absolute_model(model))
         if effort is not None:
@@ -126,7 +128,10 @@ def _converse(session: Session, reader: Reader) -> None:
             continue
         except EOFError:
             return
-        perform(session, text)
+        try:
+            perform(session, text)
+        except KeyboardInterrupt:  # between two steps; what is driven stops by itself
+            say()
 
 
 def _leave(db: Database, given: Path | None) -> None:

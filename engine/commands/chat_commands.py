@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .grouped import GROUPS, SENTENCE
 from .printing import print_error, say, visible
 from .shared import absolute_model, nearest, run_or_latest
 
@@ -42,9 +43,11 @@ def perform(session: Session, text: str) -> None:
 
 def names() -> dict[str, str]:
     """All commands that a session takes, with what they do."""
-    from engine.cli import listed
+    from engine.cli import command_line
 
-    of_engine = {name: told for name, told in listed().items() if name not in _NOT_HERE}
+    commands = command_line("").commands
+    order = [name for group in GROUPS.values() for name in group if name in commands and name not in _NOT_HERE]
+    of_engine = {name: commands[name].get_short_help_str(SENTENCE) for name in order}
     return {**{name: told for name, (told, _) in OWN.items()}, **{k: v for k, v in of_engine.items() if k not in OWN}}
 
 

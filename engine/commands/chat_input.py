@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 import sys
+import termios
 from collections.abc import Iterable
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .chat_commands import MODES, OWN, as_line, names
@@ -64,10 +67,16 @@ class Reader:
         )
 
     def read(self) -> str:
-        """What the person sends. Raises `KeyboardInterrupt` for Ctrl-C, `EOFError` for Ctrl-D and signals that end."""
-        return self._prompts.prompt(
-            visible(f"{self._session.run or 'new'} {self._session.mode}> "), pre_run=self._end_by_signals
-        )
+        """What the person sends. Raises `KeyboardInterrupt` for Ctrl-C, `EOFError` for Ctrl-D and where the session ends."""
+        try:
+            return self._prompts.prompt(
+                visible(f"{self._session.run or 'new'} {self._session.mode}> "), pre_run=self._end_by_signals
+            )
+        except (OSError, termios.error) as error:
+            if error.args[:1] != (errno.EIO,):
+                raise
+            self._session.is_told_to_end = True  # the terminal is gone
+            raise EOFError from error
 
     def _is_typing_a_command(self) -> bool:
         text = self._prompts.default_buffer.text
@@ -121,15 +130,27 @@ class _Completer(Completer):
             yield Completion(word, start_position=-len(typed), display_meta=told)
 
     def _words(self, before: list[str], typed: str) -> list[str]:
-        from engine.cli import completions
-
         name = before[0]
         if name in _AS_OPTION:
-            return completions(["run", _AS_OPTION[name]], typed)
+            return _completions([*as_line(self._session, "run", []), _AS_OPTION[name]], typed)
         if name in OWN:
             words: Iterable[str] = {"mode": MODES, "help": names()}.get(name, ())
             return [each for each in words if each.startswith(typed)]
-        return completions(as_line(self._session, name, before[1:]), typed) if name in names() else []
+        return _completions(as_line(self._session, name, before[1:]), typed) if name in names() else []
+
+
+def _completions(words: list[str], typed: str) -> list[str]:
+    """What may stand behind `words` of a command line and begins with `typed`; nothing where anything fails."""
+    from engine.cli import command_line
+
+    line = command_line(words[0])
+    # the copy of click that newer versions of typer bring along, or click itself
+    shells = import_module(f"{type(line).__mro__[2].__module__.rpartition('.')[0]}.shell_completion")
+    try:
+        found = shells.get_completion_class("zsh")(line, {}, "engine", "").get_completions([*words], typed)
+    except Exception:
+        return []
+    return [str(each.value) for each in found]
 
 
 def _keys() -> KeyBindings:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .driving import drive_run, print_result, say_what_may_lack, say_whose_key
 from .interrupt import Interrupt
+from .naming import called
 from .printing import dollars, print_error, say
 from .shared import db_flag
 
@@ -35,6 +36,13 @@ _UNFINISHED = """
     limit 1
 """
 """The prompt of a run that has not ended and is the first in line."""
+_STOPPED = """
+    select o.loop
+    from open_prompts as o
+    join runs as r on r.alias = o.run
+    where o.run = ? and o.status = 102 and not exists (select 1 from _leases_in_force as f where f.run_id = r.id)
+"""
+"""The prompt of a run that was stopped, which another one ends."""
 _STANDS = """
     select
         o.*,
@@ -46,8 +54,6 @@ _STANDS = """
     left join _loop_ceilings as c on c.loop_id = l.id
     where o.run = ?
 """
-
-
 _OPEN = (100, 102, 202)
 
 
@@ -95,6 +101,14 @@ class Session:
         self._named = self._model = self._effort = None
         if last := self.last_prompt():
             self.mode = str(last["mode"])
+
+    def take_up(self, name: str | None) -> None:
+        """Go on with the run of that name, by default with the one that was active last; where there is none begin one."""
+        found = self.db.value("select alias from runs where alias = ?", (name,)) if name else self.last_active()
+        if found is None:
+            self.begin(name)
+        else:
+            self.go_on(str(found))
 
     def begin(self, name: str | None) -> None:
         """Have the next prompt begin a new run; raises `Conflict` (409) for a name that is taken."""
@@ -154,6 +168,7 @@ class Session:
             share = f"{used:,} of {ceiling:,} tokens" if ceiling else "nothing yet"
             waits = len(self.db.proposals(self.run))
             lines += [
+                *filter(None, [called(row)]),
                 f"status {row['status']}, prompts {row['loops']}, turns {row['turns']}, {dollars(row['cost'])}",
                 f"context {share}",
                 *([f"waits for decisions: {waits}; /resume asks"] if waits else []),
@@ -171,14 +186,16 @@ class Session:
             "yolo": self._yolo,
             "model": self._model,
             "effort": self._effort,
-            "persona": self._persona if self.is_new else None,
+            "persona": self._persona,
         }
         if self.is_new:
             options["root"] = self._root
         try:
-            self._end_stopped()
-            was_new = self.is_new
+            was_new, stopped = self.is_new, self.db.rows(_STOPPED, (self.run,))
             run, loop = runs.prompt(self.db, storable(text), self.run, options)
+            # a prompt that is refused ends nothing
+            for row in stopped:
+                self.db.abort(run, "stopped, and another prompt was given", loop=row["loop"])
             self._run_id, self._named = self.db.value("select id from runs where alias = ?", (run,)), None
             if was_new:
                 say(f"run {run}, {self.model()}", dim=True)
@@ -226,12 +243,6 @@ class Session:
                 say("its last prompt was stopped; /resume goes on with it, another prompt ends it", "yellow")
             case {"status": 100}:
                 say("prompts are still in line; /resume takes up the next", "yellow")
-
-    def _end_stopped(self) -> None:
-        """End the prompt that was stopped, in whose place another one is given."""
-        stopped = self.db.row(_UNFINISHED, (self.run,))
-        if stopped and stopped["status"] == 102 and not stopped["is_driven"]:
-            self.db.abort(str(self.run), "stopped, and another prompt was given", loop=stopped["loop"])
 
 
 __all__ = ["Session"]

@@ -85,7 +85,8 @@ def _write_block(place: Workspace) -> str:
         if BEGIN in before:
             return "has the block already"
         parted = "" if not before else "\n" if before.endswith("\n") else "\n\n"
-        place.write(_AGENTS, before + parted + BLOCK, before=now.sha256)
+        ending = "\r\n" if "\r\n" in before else "\n"
+        place.write(_AGENTS, before + (parted + BLOCK).replace("\n", ending), before=now.sha256)
     except EngineError as error:
         return f"was left alone, {error.message}"
     return "has a block about the rules now"

@@ -22,7 +22,7 @@ def connected(names: Sequence[str] | None) -> Iterator[Registry]:
     """These servers, or all that count, connected; with names, the first that fails is raised."""
     import engine
     from engine.config.mcp_servers import counting
-    from engine.driving.servers import confined
+    from engine.driving.servers import confining
     from engine.mcp.registry import connect, expect_sdk
 
     expect_sdk()
@@ -46,7 +46,7 @@ def connected(names: Sequence[str] | None) -> Iterator[Registry]:
             *servers,
             waiting=lambda slow: say(f"connecting to {', '.join(slow)}", dim=True),
             broken=broken,
-            confine=lambda server: confined(db, server, Path.cwd()),
+            confine=confining(db, Path.cwd()),
         ) as registry,
     ):
         for name, reason in registry.failures.items():

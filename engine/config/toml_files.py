@@ -72,15 +72,16 @@ def changed(text: str, place: Path, changes: Mapping[str, str | int | float | No
 
 
 def _with(text: str, name: str, value: str | int | float | None) -> str:
-    lines = text.splitlines(keepends=True)
-    line = None if value is None else f"{name} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f")
+    lines, ending = text.splitlines(keepends=True), "\r\n" if "\r\n" in text else "\n"
+    said = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    line = None if value is None else f"{name} = {said}{ending}"
     place = _lines(text).get(name)
     if place is not None:
         lines[place - 1 : place] = [] if line is None else [line]
     elif line is not None:
         end = next((at for at, each in enumerate(lines) if _TABLE.match(each)), len(lines))
         if end and not lines[end - 1].endswith("\n"):
-            lines[end - 1] += "\n"
+            lines[end - 1] += ending
         lines.insert(end, line)
     return "".join(lines)
 

@@ -26,9 +26,10 @@ from .registration import Clock, register
 if TYPE_CHECKING:
     from .new_file import NewFile
 
-BUSY_TIMEOUT_MS = 5_000
+BUSY_TIMEOUT_MS = 20_000
+"""SQLite lets those that wait try again at growing intervals, so of many processes one may be passed over for seconds."""
 OPENING_TIMEOUT_MS = 20_000
-"""Longer, because whoever opens a file first or after an update builds its schema, and others wait for that."""
+"""Whoever opens a file first or after an update builds its schema, and others wait for that."""
 MEMORY = ":memory:"
 _STATEMENTS = 1024
 """Size of the cache of prepared statements. Each execution takes the next place in it and drops the statement there, even

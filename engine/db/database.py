@@ -230,6 +230,21 @@ class Store:
                     self.connection.execute("rollback")
                 raise
 
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """A transaction, or a part of the one that is open: an error rolls back what was done in it."""
+        with self.transaction():
+            self.execute("savepoint part")
+            try:
+                yield
+            except BaseException:
+                if self.in_transaction:  # a full disk ends all of it
+                    self.execute("rollback to part")
+                raise
+            finally:
+                if self.in_transaction:
+                    self.execute("release part")
+
     def held(self) -> AbstractContextManager[None]:
         """While all statements use the same connection, `connection`."""
         return nullcontext()

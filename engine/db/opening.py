@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from engine.mcp.servers import Server
     from engine.tools.given import GivenTools
 
+NO_SERVERS = "ENGINE_MCP"
+"""The variable that, as off, leaves out the MCP servers of the configuration."""
 _UNFINISHED = """
     select 1 from jobs where ended_at is null
     union all
@@ -105,7 +108,7 @@ def _configured(db: Database, given: GivenTools | None) -> GivenTools | None:
     """The tools with the servers that this user's configuration names; a server of the app wins over one of its name."""
     from engine.config.configuration import names_servers
 
-    if not names_servers(db):
+    if os.environ.get(NO_SERVERS) == "off" or not names_servers(db):
         return given
     from engine.config.mcp_servers import configured
 

@@ -17,16 +17,19 @@ if TYPE_CHECKING:
 _FREE = Usage(prompt_tokens=0, cached_tokens=0, completion_tokens=0, reasoning_tokens=0, cost=0.0)
 
 
-def question_of(db: Store, turn_id: int, packet: str | None, tools: Sequence[ToolSpec]) -> dict[str, Any] | None:
+def question_of(
+    db: Store, turn_id: int, packet: str | None, tools: Sequence[ToolSpec], effort: str | None
+) -> dict[str, Any] | None:
     """What the cache is asked for a turn, a row of `_look_for_answer`; None where it has nothing to say to that turn.
 
-    `packet` is what stands beside the prompt, None where that is not known. May load an embedder: call it outside of a
-    transaction.
+    `packet` is what stands beside the prompt, None where that is not known, and `effort` how hard the model is to think. May
+    load an embedder: call it outside of a transaction.
     """
     turn = db.row("select asked_of, prompt from _cacheable_turns where turn_id = ?", (turn_id,))
     if turn is None or packet is None:
         return None
-    asked = json.dumps([turn["asked_of"], packet, [(tool.name, tool.description, tool.schema) for tool in tools]])
+    told = [(tool.name, tool.description, tool.schema) for tool in tools]
+    asked = json.dumps([turn["asked_of"], packet, told, *([effort] if effort else [])])
     key = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()
     return {"turn_id": turn_id, "key": key, **_meaning(turn["prompt"])}
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engine.db.database import Store
 
 _OTHER = "select 1 from run_leases where run = ? and token is not ?"
-_RELEASES = 6
+_RELEASES = 2
 """How often a release is tried; each waits for others who write as long as any statement does."""
 
 

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine.errors import EngineError
 from engine.models import protocol, resolve_model
 from engine.models.retry import complete_with_retry
 from engine.models.stuck import Listener
@@ -47,7 +48,7 @@ class ModelCalls:
     def open(self, turn_id: int) -> None:
         """Record that the model is about to be asked, and read what for, in the transaction that stores the packet."""
         row = self._db.row("select * from _model_requests where turn_id = ?", (turn_id,))
-        if row and row["effort"] and not takes_effort(self._model(row)):
+        if row and row["effort"] and not self._takes_effort(row):
             row["effort"] = None
         self._db.insert("open_call", turn_id=turn_id, effort=row and row["effort"])
         if row is None:
@@ -96,6 +97,12 @@ class ModelCalls:
             raise
         self._progress.answered(step["turn_id"])
 
+    def _takes_effort(self, row: Row) -> bool:
+        try:
+            return takes_effort(self._model(row))
+        except EngineError:
+            return True  # a model that cannot be asked is told of when it is
+
     def _model(self, row: Row) -> protocol.Model:
         return self._db.given_models.find(row["actual"]) or resolve_model(row["actual"], keys_for(self._db, self._run))
 
@@ -104,7 +111,7 @@ class ModelCalls:
         from .answer_cache import given_answer, question_of
 
         packet = self._renderer.beside_prompt(step["turn_id"])
-        question = question_of(self._db, step["turn_id"], packet, asked.tools)
+        question = question_of(self._db, step["turn_id"], packet, asked.tools, asked.row["effort"])
         if question is None:
             return False
         with self._progress.answering(step["turn"]):

@@ -108,13 +108,18 @@ def takes_effort(model: Model) -> bool:
     return bool(getattr(model, "takes_effort", True))
 
 
-def check_effort(db: Store, run: str | None, name: str, given: str | None) -> None:
-    """Raise `ValidationError` (400) where a model that takes no effort is to have one, given now or to its run before."""
+def check_effort(
+    db: Store, run: str | None, name: str, given: str | None, root: str | PathLike[str] | None = None
+) -> None:
+    """Raise `ValidationError` (400) where a model that takes no effort is to have one, given now or to its run before.
+
+    `root` is the folder of a run that is not there yet.
+    """
     effort = given or db.value("select effort from runs where alias = ?", (run,))
     if effort in (None, "none") or value_error(effort, "effort", None, None):
         return
     actual = str(db.value("select actual from models where alias = ?", (name,)) or name)
-    model = db.given_models.find(actual) or resolve_model(actual, keys_for(db, run))
+    model = db.given_models.find(actual) or resolve_model(actual, keys_for(db, run, root))
     if not takes_effort(model):
         raise ValidationError(
             f"model {name!r}: takes no effort, and {effort} was asked for; choose another, or effort none"
@@ -196,32 +201,35 @@ def _how_to_get_one(configured: list[Row]) -> str:
 
 
 def sync_environment_models(db: Store) -> None:
-    """Write the models of the environment into the file: ENGINE_MODEL_<alias>, with ENGINE_CONTEXT_<alias> (tokens) and
-    ENGINE_TOOLS_<alias> (xml or native). Raises `ValidationError` (400) for a value that is none of these.
+    """Write the models of the environment into the file: ENGINE_MODEL_<alias>, with ENGINE_CONTEXT_<alias> (tokens),
+    ENGINE_TOOLS_<alias> (xml or native) and ENGINE_EFFORT_<alias>. Raises `ValidationError` (400) for a value that is none.
     """
     found = {
         key.removeprefix("ENGINE_MODEL_").lower(): (
             value,
             os.environ.get(key.replace("_MODEL_", "_CONTEXT_", 1)),
             os.environ.get(key.replace("_MODEL_", "_TOOLS_", 1)) or "xml",
+            os.environ.get(key.replace("_MODEL_", "_EFFORT_", 1)) or None,
         )
         for key, value in os.environ.items()
         if key.startswith("ENGINE_MODEL_") and value.strip()
     }
-    for alias, (actual, context, tools) in sorted(found.items()):
+    for alias, (actual, context, tools, effort) in sorted(found.items()):
         if not alias.strip():
             raise ValidationError("ENGINE_MODEL_: an alias stands behind it, as in ENGINE_MODEL_fast")
         if wrong := value_error(context, "whole", 256, None):
             raise ValidationError(f"ENGINE_CONTEXT_{alias}: {wrong}")
         if tools not in ("xml", "native"):
             raise ValidationError(f"ENGINE_TOOLS_{alias}: {tools!r} is neither xml nor native")
+        if wrong := value_error(effort, "effort", None, None):
+            raise ValidationError(f"ENGINE_EFFORT_{alias}: {wrong}")
         db.execute(
-            "insert into models (alias, actual, context_length, tool_calling, origin, created_at) "
-            "values (?, ?, ?, ?, 'environment', now()) "
+            "insert into models (alias, actual, context_length, tool_calling, effort, origin, created_at) "
+            "values (?, ?, ?, ?, ?, 'environment', now()) "
             "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
             "max_output = case actual when excluded.actual then max_output end, "
-            "tool_calling = excluded.tool_calling, origin = excluded.origin "
+            "tool_calling = excluded.tool_calling, effort = excluded.effort, origin = excluded.origin "
             "where actual <> excluded.actual or context_length is not excluded.context_length "
-            "or tool_calling <> excluded.tool_calling",
-            (alias, actual, None if context is None else int(context), tools),
+            "or tool_calling <> excluded.tool_calling or effort is not excluded.effort",
+            (alias, actual, None if context is None else int(context), tools, effort),
         )

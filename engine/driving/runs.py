@@ -55,11 +55,11 @@ def prompt(
     sync_environment_models(db)
     model = choose_model(db, parent or run, db.given_models.name(options.get("model")), root)
     check_tokenizer(db)
-    check_effort(db, parent or run, model, options.get("effort"))
+    check_effort(db, parent or run, model, options.get("effort"), root)
     if judge := db.given_models.name(options.get("accept_model")):
         options = {**options, "accept_model": choose_model(db, parent or run, judge, root)}
     attributes = as_json(attributes_of({**options, "model": model}))
-    with db.transaction():
+    with db.savepoint():
         alias = run or new_alias(db, parent or model)
         path = db.value("select path from _next_piped_text where token_count(?) > most_tokens", (piped,))
         body = text if not piped.strip() else joined(text, piped, path)

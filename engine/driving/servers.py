@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from .lease import Lease
     from .progress import Progress
+
+    Confine = Callable[[Server], AbstractContextManager[Confined | None]]
 
 _ROOT = "select p.root from runs as r join projects as p on p.id = r.project_id where r.alias = ?"
 _LIMITS = "select name, value from settings where name glob 'sandbox_*'"
@@ -45,7 +47,8 @@ class RunServers:
         root = self._db.value(_ROOT, (self._run,))
         if clients.root is None:
             clients.root = None if root is None else Path(root)
-            clients.confine = lambda server: confined(self._db, server, clients.root)
+            if any(server.sandbox for server in clients.servers.values()):
+                clients.confine = confining(self._db, clients.root)
         tried = clients.connect(stopped=self._lease.stopped.is_set, waiting=self._progress.connecting)
         with self._db.transaction():
             for name in tried:
@@ -107,30 +110,36 @@ def _state(clients: Clients, name: str) -> tuple[str, str]:
     return "connected", f"MCP server {name}: {', '.join(parts)}{left_out}"
 
 
-@contextmanager
-def confined(db: Store, server: Server, root: Path | None) -> Iterator[Confined | None]:
-    """What the program of a server is started with in a sandbox, as a command of its run would be.
+def confining(db: Store, root: Path | None) -> Confine:
+    """What starts the programs of servers in the sandbox of commands, with the settings that `db` has now.
 
-    Raises `SandboxMissing` (403) where there is none: a server that asks for one is not started without.
+    It is called in another thread, later too; there it raises `SandboxMissing` (403) where there is no sandbox: a server
+    that asks for one is not started without.
     """
-    from engine import sandbox
-
-    found, reason = sandbox.find("require")
-    if found is None or root is None:
-        why = reason or "its run has no folder"
-        raise sandbox.SandboxMissing(f"it is to run in a sandbox, and there is none ({why})")
     limits = {row["name"]: row["value"] for row in db.rows(_LIMITS)}
-    asked = sandbox.Confinement(
-        root=root,
-        writable=True,
-        network=server.network,
-        database=db.path if db.path.exists() else None,
-        home=[name.strip() for name in (limits["sandbox_home"] or "").split(",") if name.strip()],
-        limits=sandbox.Limits(
-            int(limits["sandbox_memory"]) * _MEGABYTE,
-            int(limits["sandbox_file_size"]) * _MEGABYTE,
-            int(limits["sandbox_processes"]),
-        ),
-    )
-    with found.confine(asked) as made:
-        yield made
+    database = db.path if db.path.exists() else None
+
+    @contextmanager
+    def confined(server: Server) -> Iterator[Confined | None]:
+        from engine import sandbox
+
+        found, reason = sandbox.find("require")
+        if found is None or root is None:
+            why = reason or "its run has no folder"
+            raise sandbox.SandboxMissing(f"it is to run in a sandbox, and there is none ({why})")
+        asked = sandbox.Confinement(
+            root=root,
+            writable=True,
+            network=server.network,
+            database=database,
+            home=[name.strip() for name in (limits["sandbox_home"] or "").split(",") if name.strip()],
+            limits=sandbox.Limits(
+                int(limits["sandbox_memory"]) * _MEGABYTE,
+                int(limits["sandbox_file_size"]) * _MEGABYTE,
+                int(limits["sandbox_processes"]),
+            ),
+        )
+        with found.confine(asked) as made:
+            yield made
+
+    return confined

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import httpcore2
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
@@ -60,7 +61,8 @@ class _Bounded(httpx2.AsyncHTTPTransport):
     """A transport that ends an answer above its limit, and notes the status of one that is an error."""
 
     def __init__(self, watch: Watch) -> None:
-        super().__init__(trust_env=False)
+        # certificates as those of pages: the system's, or SSL_CERT_FILE
+        super().__init__(verify=httpcore2.default_ssl_context(), trust_env=False)
         self._watch = watch
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

@@ -126,6 +126,12 @@ class Server:
             if isinstance(value, str) or not all(isinstance(each, str) for each in value):
                 raise self._wrong(f"{name} is a list of patterns")
         self._check_reach()
+        if self.network:
+            from engine.sandbox import check_network
+
+            if not self.sandbox:
+                raise self._wrong("network is that of a sandbox; set sandbox too")
+            check_network(self.network)
 
     def allows(self, tool: str) -> bool:
         """Whether the user lets models call this tool without a decision."""

@@ -53,10 +53,11 @@ def translated(error: Exception, who: str, at: Endpoint) -> EngineError:
         said = f"model {who!r} sent an answer that cannot be read ({type(error).__name__}); check the address"
         return ModelError("server", said, final=True)
     retry_after = getattr(error, "retry_after", None)
+    message = _MESSAGES.get(category, _OTHER)
+    said = detail if message.endswith("{detail}") else detail.removesuffix(".")
     return ModelError(
         category,
-        # the sentence goes on behind what a provider says
-        _MESSAGES.get(category, _OTHER).format(who=who, **_places(at), detail=detail.removesuffix(".")),
+        message.format(who=who, **_places(at), detail=said),
         retry_after_s=retry_after if category in ("rate_limit", "server", "warmup") else None,
     )
 

@@ -196,7 +196,7 @@ def start(
     check_tokenizer(db)
     attributes = attributes_of({**runs.with_sandbox(options), "model": model})
     read_from = None if isinstance(source, int) else source.file
-    with db.transaction():
+    with db.savepoint():
         workflow = source if isinstance(source, int) else _keep(db, source, place)
         if lacks_model and db.value("select 1 from _steps_of_any_model where workflow_id = ?", (workflow,)):
             raise lacks_model

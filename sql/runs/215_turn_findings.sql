@@ -121,11 +121,11 @@ select
             )
     ) as rejected,
     (select count(*) from commands as c where c.turn_id = t.id) as commands,
-    -- a model that calls tools natively answers only after it has seen their results
+    -- a model that calls tools natively answers only after it has seen their results; with manifest any command only lists
     t.native or exists (
         select 1
         from commands as c
-        join tools as o on o.name = c.action and o.gathers
+        join tools as o on o.name = c.action and (o.gathers or c.attributes ->> '$.manifest' is not null)
         where c.turn_id = t.id
     ) as gathers,
     (

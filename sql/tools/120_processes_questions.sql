@@ -125,7 +125,7 @@ select
         ' (' || (x.detail ->> '$.reason') || ')',
         ''
     )
-    || coalesce('. ' || json_extract(x.detail, '$.note'), '')
+    || coalesce('; ' || json_extract(x.detail, '$.note'), '')
     || '. Output: ' || (
         select group_concat(line, ', ')
         from (

@@ -69,7 +69,7 @@ select
     end
     || coalesce(', exit=' || j.exit_code, '')
     || coalesce(' (' || json_extract(j.detail, '$.duration_s') || 's)', '')
-    || coalesce('. ' || json_extract(j.detail, '$.note'), '')
+    || coalesce('; ' || json_extract(j.detail, '$.note'), '')
     || coalesce(
         (
             select '. Left out in the middle of its output: ' || counted(sum(c.dropped), 'character')

@@ -47,6 +47,11 @@ class Terminal:
                 self.said += self._decoded.decode(os.read(self._ours, 4096))
         self._read = place + len(text)
 
+    def listen(self) -> None:
+        """Read what has been said."""
+        while select.select([self._ours], [], [], 0)[0]:
+            self.said += self._decoded.decode(os.read(self._ours, 4096))
+
     def type(self, text: str) -> None:
         os.write(self._ours, text.encode())
 

@@ -94,6 +94,7 @@ def test_a_provider_that_is_down_is_named_with_its_address(folder: Path) -> None
     assert (done.returncode, done.stdout) == (1, "")
     assert "asking again in" in done.stderr
     assert f"cannot be reached at {url}" in done.stderr.splitlines()[-1]
+    assert ".; check the server" not in done.stderr
     assert telemetry(folder)["ms_model"] > 0
 
 

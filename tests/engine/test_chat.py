@@ -38,6 +38,18 @@ class Chat(Terminal):
         self.type(f"{typed}\r")
         self.expect(told)
 
+    def type_all(self, text: str) -> None:
+        """Type a long text while what is drawn is read."""
+        left = text.encode()
+        while left:
+            left = left[os.write(self.descriptor, left[:1_000]) :]
+            self.listen()
+
+    def enter_now(self, told: str) -> None:
+        """Press Enter, and wait for what is told."""
+        self.type("\r")
+        self.expect(told)
+
     def leave(self) -> str:
         """Leave at the next prompt; what was printed on stdout."""
         self.expect(READY)
@@ -102,6 +114,11 @@ def test_ctrl_c_stops_the_turn_and_another_prompt_takes_its_place(chat: OpenChat
     at.enter("Too slow", "thinking")
     at.interrupt()
     at.expect("/resume goes on with it, another prompt ends it")
+    at.enter("/effort low", "effort: low")
+    at.enter("/model local", "model: local")
+    at.enter("Refused", "takes no effort")  # which ends nothing
+    at.enter("/effort none", "effort: none")
+    assert rows("select status from loop_list") == [{"status": 102}]
     at.enter(f"/model {script(tmp_path / 't.jsonl', DONE)}", "model: scripted:")
     at.enter("Quick", "200 completed")
     assert at.leave() == "Done.\n"
@@ -169,12 +186,19 @@ def test_commands_of_the_command_line_get_the_run(chat: OpenChat, folder: Path, 
 
 
 def test_the_session_follows_its_run(chat: OpenChat, folder: Path, tmp_path: Path) -> None:
-    model = script(tmp_path / "s.jsonl", DONE * 3)
-    at = chat("--new", "--run", "demo", "--model", model)
+    model = script(tmp_path / "s.jsonl", DONE * 4)
+    at = chat("--run", "demo", "--model", model)
     at.enter("/log", "there is no run yet")
     at.enter("/new nothing", "run nothing")
     at.enter("One", "nothing: 200 completed")
     at.enter("/new nothing", "there is one already")
+    at.enter("/rename kept", "")
+    at.enter("/label --title 'My title'", "")
+    at.enter("/status", "My title")
+    at.enter("More", "kept: 200 completed")
+    at.enter("/effort hard", "the effort is one of none, minimal")
+    at.enter("/reasoning low", "effort: low")
+    at.enter("/status", "effort low")
     at.enter("/purge --yes", "the run is gone")
     at.enter("Another", "200 completed")
     at.leave()
@@ -242,6 +266,47 @@ def test_a_window_that_is_closed_leaves_the_prompt_to_be_resumed(chat: OpenChat,
     at.enter("Too slow", "thinking")
     assert at.hang_up() == 130
     assert rows("select status from loop_list") == [{"status": 102}]
+
+
+def test_a_window_that_is_closed_at_the_prompt_ends_the_session(chat: OpenChat, tmp_path: Path) -> None:
+    at = chat("--run", "demo", "--model", script(tmp_path / "s.jsonl", DONE))
+    at.enter("One", "200 completed")
+    at.expect(READY)
+    assert at.hang_up() == 130
+
+
+def test_commands_that_were_kept_end_with_the_session(chat: OpenChat, tmp_path: Path) -> None:
+    keeps = '<sh background keep>sleep 3600</sh><update status="200">It runs.</update>'
+    at = chat("--run", "demo", "--yolo", "--model", script(tmp_path / "s.jsonl", [keeps, *DONE]))
+    at.enter("Start it", "200 completed")
+    at.enter("And now?", "200 completed")
+    at.leave()
+    assert "kept: sh://turn_1/" in at.said
+    assert "was ended" in at.said
+
+
+def test_another_process_that_drives_the_run_is_told_of(chat: OpenChat, tmp_path: Path, folder: Path) -> None:
+    model = script(tmp_path / "s.jsonl", SLOW)
+    first = chat("--run", "demo", "--model", model)
+    first.enter("Slow", "thinking")
+    second = chat("--run", "demo")
+    second.expect("another process drives it")
+    second.enter("Mine", "a prompt waits in line for it")
+    second.leave()
+    first.interrupt()
+    first.leave()
+    with library.open(database(folder), read_only=True) as db:
+        assert [row["status"] for row in db.rows("select status from loop_list")] == [102, 100]
+
+
+def test_a_long_paste_is_one_prompt(chat: OpenChat, tmp_path: Path, rows: Rows) -> None:
+    text = "".join(f"line {number} of what somebody pasted\r" for number in range(2_000))
+    at = chat("--run", "demo", "--model", script(tmp_path / "s.jsonl", DONE))
+    at.expect(READY)
+    at.type_all(f"\x1b[200~{text}\x1b[201~")
+    at.enter_now("200 completed")
+    at.leave()
+    assert rows("select length(prompt) as n from loop_list")[0]["n"] > 60_000
 
 
 def test_without_a_terminal_it_says_what_to_use(folder: Path) -> None:

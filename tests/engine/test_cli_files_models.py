@@ -142,6 +142,7 @@ def test_an_alias_calls_tools_natively_until_it_is_added_without(folder: Path) -
     engine(folder, "models", "add", "fast", "openai/gpt-5-mini")
     assert models(folder)["fast"]["tool_calling"] == "xml"
     assert models(folder, ENGINE_MODEL_x="openai/y", ENGINE_TOOLS_x="native")["x"]["tool_calling"] == "native"
+    assert models(folder, ENGINE_MODEL_x="openai/y", ENGINE_EFFORT_x="high")["x"]["effort"] == "high"
 
 
 def test_an_alias_without_its_key_is_kept_and_what_it_lacks_is_said(folder: Path) -> None:

@@ -37,7 +37,7 @@ def test_init_makes_rules_once_and_one_block_in_agents_md(folder: Path) -> None:
     (folder / "AGENTS.md").write_bytes(b"# Ours\r\nno end of line")
     assert "added: domain global, domain development, domain testing, domain security" in said(folder, "init")
     text = (folder / "AGENTS.md").read_bytes()
-    assert text.startswith(b"# Ours\r\nno end of line\n\n<!-- engine rules -->\n## Rules\n")
+    assert text.startswith(b"# Ours\r\nno end of line\r\n\r\n<!-- engine rules -->\r\n## Rules\r\n")
     rows = said(folder, "rules", "list", "--json")
     again = said(folder, "init")
     assert "added" not in again

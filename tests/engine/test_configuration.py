@@ -164,6 +164,7 @@ def test_files_that_others_could_write_or_that_are_links_are_refused(folder: Pat
         ("b = 2", {"a": 1.5}, "b = 2\na = 1.5\n"),
         ("a = 1\n# why\nb = 2\n", {"a": None}, "# why\nb = 2\n"),
         ('"a" = 1\n', {"a": 2}, "a = 2\n"),
+        ("# top\r\na = 1\r\nb = 2", {"a": 2, "c": 3}, "# top\r\na = 2\r\nb = 2\r\nc = 3\r\n"),
     ],
 )
 def test_a_change_leaves_the_rest_of_a_file_as_it_is(text: str, changes: dict[str, Any], expected: str) -> None:

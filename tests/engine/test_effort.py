@@ -72,6 +72,33 @@ def test_a_setting_is_not_sent_to_a_model_that_takes_none(db: library.Database) 
     assert (deaf.heard, calls(db)) == ([None], [None])
 
 
+def test_a_key_of_the_folder_counts_and_one_that_is_gone_is_a_failed_call(folder: Path) -> None:
+    pytest.importorskip("pydantic_ai")
+    (folder / ".env").write_text("ANTHROPIC_API_KEY=sk-ant-0123456789\n")
+    env = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+    words = ("run", "--run", "demo", "--model", "anthropic/claude-opus-4-1", "--effort", "high")
+    assert engine(folder, "config", "--user", "model_deadline=0.01").returncode == 0
+    done = engine(folder, *words, "One", env=env)
+    assert (done.returncode, "no key" in done.stderr) == (1, False)
+    with library.open(database(folder)) as db:
+        assert calls(db) == ["high"]
+        begin(db, "demo", "Two", model="anthropic/claude-opus-4-1")
+    (folder / ".env").unlink()
+    done = engine(folder, "resume", "demo", env=env)
+    assert done.returncode == 1
+    assert "no key for anthropic" in done.stderr
+    with library.open(database(folder), read_only=True) as db:
+        assert db.rows("select state, status from model_calls where id = 2") == [{"state": "failed", "status": 401}]
+
+
+def test_the_answer_cache_tells_efforts_apart(db: library.Database) -> None:
+    """spec: @answer_cache"""
+    model = Listening()
+    for run, effort in (("one", "low"), ("two", "high"), ("three", "low")):
+        db.run("The very same", run=run, model=model, effort=effort, answer_cache=True)
+    assert model.heard == ["low", "high"]
+
+
 def test_what_is_no_effort_is_refused_everywhere(folder: Path, tmp_path: Path) -> None:
     model = script(tmp_path / "s.jsonl", [DONE])
     for words in (

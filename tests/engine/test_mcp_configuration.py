@@ -265,6 +265,13 @@ def test_a_run_uses_what_is_configured(folder: Path) -> None:
     assert [row["tool"] for row in rows] == ["price", "book"]
 
 
+def test_the_environment_leaves_the_servers_out(folder: Path) -> None:
+    added(folder)
+    model = script(folder.parent / "model", ['<update status="200">Hello.</update>'])
+    found = engine(folder, "run", "--model", model, "Hi", env={"ENGINE_MCP": "off"})
+    assert (found.returncode, "MCP" in found.stderr) == (0, False)
+
+
 def test_a_person_allows_a_tool_for_good_at_the_terminal(folder: Path, open_terminal: OpenTerminal) -> None:
     added(folder)
     model = script(

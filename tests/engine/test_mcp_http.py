@@ -7,6 +7,8 @@ spec: @mcp_servers @mcp_hooks
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -67,6 +69,21 @@ def test_an_auth_of_the_client_library_is_taken_too() -> None:
 
     with over_http("own-token-123456789") as url, connect(Server("office", url=url, auth=Key())) as registry:
         assert registry.call("office", "book", {"room": "A"}) == "room A is booked for 1 h"
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
+def test_a_certificate_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test"]
+    names = ["-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run([*made, "-keyout", key, "-out", certificate, *names], check=True, capture_output=True)
+    with over_http(OFFICE_KEY=str(key), OFFICE_CERTIFICATE=str(certificate)) as url:
+        server = Server("office", url=url.replace("http:", "https:"), headers={"X-Api-Key": "k" * 20})
+        with connect(server) as registry:
+            assert "certificate" in registry.failures["office"].lower()
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        with connect(server) as registry:
+            assert registry.call("office", "book", {"room": "A"}) == "room A is booked for 1 h"
 
 
 # 2. what is not followed, and what is not sent
@@ -147,6 +164,10 @@ def test_keys_go_to_https_or_this_machine_only() -> None:
         Server("far", url="https://me:secret@example.org/mcp")
     with pytest.raises(engine.ValidationError, match="header"):
         Server("far", url="https://example.org/mcp", headers={"A": "b\r\nC: d"})
+    with pytest.raises(engine.ValidationError, match="set sandbox too"):
+        Server("far", ["a"], network="all")
+    with pytest.raises(engine.ValidationError):
+        Server("far", ["a"], network="https://no.list", sandbox=True)
     for word in ("a\0b", "a\udcff"):
         with pytest.raises(engine.ValidationError, match="not UTF-8"):
             Server("far", [word])

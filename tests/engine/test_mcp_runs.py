@@ -423,6 +423,25 @@ def test_stopping_and_time_outs_cancel_the_request(tmp_path: Path) -> None:
         _until(lambda: "slow cancelled" in notes.read_text("utf-8"))
 
 
+def test_an_abort_from_elsewhere_cancels_the_request(tmp_path: Path) -> None:
+    notes, path = tmp_path / "notes", tmp_path / "t.db"
+    model = script(tmp_path, f"<office__slow>60</office__slow>{GO_ON}", DONE)
+    with engine.open(path, mcp=[office(allow=["*"], env={"OFFICE_NOTES": str(notes)})]) as db:
+
+        def abort() -> None:
+            _until(lambda: notes.exists())
+            with engine.open(path) as other:
+                other.abort("demo")
+
+        thread = threading.Thread(target=abort)
+        thread.start()
+        assert db.run("Go", run="demo", model=model).status == 499
+        thread.join()
+        _until(lambda: "slow cancelled" in notes.read_text("utf-8"))
+        assert db.value("select outcome from mcp_calls") in ("aborted", "cancelled", "interrupted")
+    audit(path)
+
+
 def test_runs_of_asyncio_share_the_servers(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     server = office(allow=["*"], env={"OFFICE_NOTES": str(notes)})

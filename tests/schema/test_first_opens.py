@@ -183,6 +183,13 @@ def test_a_file_that_is_removed_before_it_is_read_is_missing(tmp_path: Path) -> 
         connect_to_read(Disappearing(tmp_path / "one.db"), int)
 
 
+def test_a_write_waits_as_long_as_an_opening(tmp_path: Path) -> None:
+    """It gave up after 5 s, and of sixteen commands that ran at once one failed."""
+    with engine.open(tmp_path / "one.db") as db, engine.open(tmp_path / "one.db", read_only=True) as other:
+        for each in (db, other):
+            assert each.value("pragma busy_timeout") == connections.OPENING_TIMEOUT_MS
+
+
 @pytest.mark.parametrize("other", ["has it open", "has written to it", "uses it", "has made it", "was first"])
 def test_a_command_that_fails_removes_no_file_of_another_and_waits_for_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str

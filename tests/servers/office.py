@@ -153,7 +153,9 @@ def main() -> None:
     app: Any = server.streamable_http_app()
     if len(sys.argv) > 3:
         app = Guarded(app, sys.argv[3])
-    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), log_level="error")
+    key, certificate = os.environ.get("OFFICE_KEY"), os.environ.get("OFFICE_CERTIFICATE")
+    port = int(sys.argv[2])
+    uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", ssl_keyfile=key, ssl_certfile=certificate)
 
 
 if __name__ == "__main__":
