@@ -134,6 +134,7 @@ METHODS: tuple[Method, ...] = (
             Param("temperature", "number", "sampling temperature, 0 to 2"),
             _text("persona", "name of its persona"),
             _whole("contextLimit", "context window in tokens"),
+            _text("effort", "how hard its model thinks: low, medium, high, …"),
             _text("systemPrompt", "what its system message says besides its persona"),
         ),
     ),
@@ -172,13 +173,14 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "run/config",
-        "change model, temperature or context limit of a run",
+        "change model, temperature, context limit or effort of a run",
         runs.config,
         (
             _RUN,
             _text("model", "alias or name of its model"),
             Param("temperature", "number", "sampling temperature, 0 to 2"),
             _whole("contextLimit", "context window in tokens"),
+            _text("effort", "how hard its model thinks: low, medium, high, …"),
             _text("persona", "cannot change: a run keeps its persona"),
         ),
     ),

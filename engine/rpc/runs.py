@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, cast
 
 from engine.driving import runs
@@ -126,10 +127,10 @@ async def fork(project: Project, given: dict[str, Any]) -> dict[str, Any]:
 
 async def config(project: Project, given: dict[str, Any]) -> dict[str, Any]:
     """Change what a run is driven with."""
-    values = {"model": given.get("model"), "temperature": given.get("temperature"), "persona": given.get("persona")}
+    values = {snake(name): value for name, value in given.items() if name != "run"}
 
     def change(db: Database) -> None:
-        runs.configure(db, given["run"], context_limit=given.get("contextLimit"), **values)
+        runs.configure(db, given["run"], **values)
 
     await project.hub.db.call_async(change)
     return {"run": given["run"]}
@@ -144,7 +145,8 @@ async def rename(project: Project, given: dict[str, Any]) -> dict[str, Any]:
 async def get_runs(project: Project, given: dict[str, Any]) -> list[Row]:
     """The runs of the project's folder, and those without one."""
     asked = {"root": str(project.root), "limit": given.get("limit"), "offset": given.get("offset")}
-    return await project.hub.db.call_async(lambda db: db.rows(_RUNS, asked))
+    rows = await project.hub.db.call_async(lambda db: db.rows(_RUNS, asked))
+    return [row | {"labels": json.loads(row["labels"] or "[]")} for row in rows]
 
 
 async def get_run(project: Project, given: dict[str, Any]) -> dict[str, Any]:

@@ -156,7 +156,9 @@ def test_a_run_is_made_configured_prompted_forked_and_aborted(client: Client, tm
     assert loop == {"status": 499, "reason": "enough"}
     assert client.call("run/rename", run="twin", name="sister") == {"run": "sister"}
     assert client.call("run/rename", run="sister", name="twin") == {"run": "twin"}
-    assert {each["run"] for each in client.call("getRuns")} >= {"made", "twin"}
+    listed = {each["run"]: each for each in client.call("getRuns")}
+    assert {"made", "twin"} <= listed.keys()
+    assert (listed["made"]["title"], listed["made"]["labels"]) == ("Begin", [])
     assert [each["run"] for each in client.call("getRuns", limit=1, offset=0)] == ["twin"]
     child = client.call("ask", prompt="And?", run="twin", fork=True, model=script(tmp_path, DONE))
     client.wait("run/state", run=child["run"], status=200)
