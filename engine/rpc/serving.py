@@ -6,6 +6,7 @@ import asyncio
 import hmac
 import json
 import os
+import re
 import secrets
 import signal
 import socket
@@ -37,6 +38,7 @@ PORT = 3044
 MOST_BYTES = 10_000_000
 """A longer message ends its connection."""
 MOST_CLIENTS = 64
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s'\"]+")
 _TOKEN_CHARS = 16
 """At least so many characters has a token that somebody chose."""
 
@@ -61,9 +63,11 @@ Told = Callable[[str, Path | None], None]
 def serve(open_database: Opener, top: Path, place: Place, told: Told, token: str | None = None) -> None:
     """Serve the folder `top` and those below it until SIGINT, SIGTERM or SIGHUP.
 
-    `token` is made where it is None. Raises `ValidationError` (400) for one that is short, `Conflict` (409) where the
-    address is taken, and what `open_database` raises for `top`.
+    `token` is made where it is None. Raises `ValidationError` (400) for one that is short and for what is no origin,
+    `Conflict` (409) where the address is taken, and what `open_database` raises for `top`.
     """
+    if wrong := [origin for origin in place.origins if not _ORIGIN.fullmatch(origin)]:
+        raise ValidationError(f"{wrong[0]!r} is no origin; give one such as http://localhost:5173")
     if token is not None and len(token) < _TOKEN_CHARS:
         raise ValidationError(f"the token of the server is short; give one of at least {_TOKEN_CHARS} characters")
     asyncio.run(_serve(open_database, top, place, told, token or secrets.token_urlsafe(32)))

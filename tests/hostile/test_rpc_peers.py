@@ -318,7 +318,13 @@ def test_the_command_says_what_is_wrong_in_one_line(tmp_path: Path) -> None:
         assert (taken.returncode, taken.stderr.count("\n")) == (1, 1)
         assert "choose another address" in taken.stderr
         assert server.place["url"].endswith(port)
-    for arguments, code in ((("--root", "none"), 2), (("--port", "70000"), 2), (("--host", "no.such.host.invalid"), 1)):
+    wrong = (
+        (("--root", "none"), 2),
+        (("--origin", "localhost"), 2),
+        (("--port", "70000"), 2),
+        (("--host", "no.such.host.invalid"), 1),
+    )
+    for arguments, code in wrong:
         said = engine_process(folder, "rpc", *arguments)
         assert said.returncode == code, said.stderr
         assert "Traceback" not in said.stderr
