@@ -136,8 +136,8 @@ begin
     insert into _judge_turn (turn_id)
     select t.id
     from turns as t
-    where t.run_id = (select id from runs where alias = new.run)
-        and t.phase <> 'judged'
+    join runs as r on r.id = t.run_id and r.alias = new.run
+    where t.phase <> 'judged'
         and t.phase = 'dispatching'
         and not exists (
             select 1
