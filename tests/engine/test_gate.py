@@ -17,7 +17,7 @@ from engine_cli import engine, script
 from fresh import stays_open
 
 import engine as library
-from engine.commands.asker import _always
+from engine.commands.asker import always_target
 from engine.effects import gate
 from engine.functions.patterns.kinds import pattern_match
 from engine.trust.rights import Rights
@@ -239,7 +239,7 @@ def test_rights_that_are_given_at_once_are_all_kept(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["**", "docs[1]", "a?b", "!(a)", "a{b}"])
 def test_always_in_this_project_means_the_folder_whatever_its_name(name: str) -> None:
-    pattern = _always({"kind": "file_write", "target": f"{name}/a.md"})
+    pattern = always_target({"kind": "file_write", "target": f"{name}/a.md"})
     assert [path for path in (f"{name}/a.md", "docs/a.md", "docs1/a.md") if pattern_match(pattern, path)] == [
         f"{name}/a.md"
     ]
