@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from engine.driving.requests import carry_out, located, look
-from engine.errors import NotFound, ValidationError
+from engine.errors import NotFound, Overflow, ValidationError
 from engine.project.constraints import checked_patterns, constrain, release
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from .projects import Project
 
+MOST_CHARS = 16_000_000
+"""Characters of the entries that are sent at once."""
 _ENTRIES = """
     select path, scheme, category, visibility, state, outcome, status, turn, tokens, attributes, body
     from known_entries
@@ -96,6 +98,10 @@ async def get_entries(project: Project, given: dict[str, Any]) -> list[Row]:
         expect_run(db, given["run"])
         if wrong := db.value("select pattern_error(?)", (asked["pattern"],)):
             raise ValidationError(str(wrong))
+        if (chars := db.value(f"select sum(length(body)) from ({_ENTRIES})", asked) or 0) > MOST_CHARS:  # noqa: S608 - ours
+            raise Overflow(
+                f"these entries have {chars:,} characters, {MOST_CHARS:,} are sent at once; ask with limit or pattern"
+            )
         return db.rows(_ENTRIES, asked)
 
     rows = await project.hub.db.call_async(read)

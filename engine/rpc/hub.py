@@ -82,15 +82,18 @@ class Hub:
         """Drive `run`, or the one that waits for it, in the background until it ends or waits; to be called after each
         prompt and each decision.
         """
-        driven = self.db.value("select driven from _runs_to_drive where run = ?", (run,)) or run
-        task = asyncio.create_task(self._drive(str(driven)))
+        task = asyncio.create_task(self._drive(self._driven(run)))
         self._driving.add(task)
         task.add_done_callback(self._driving.discard)
+
+    def _driven(self, run: str) -> str:
+        """The run whose driver goes on with `run`: the one that waits for it, or itself."""
+        return str(self.db.value("select driven from _runs_to_drive where run = ?", (run,)) or run)
 
     @asynccontextmanager
     async def at_rest(self, run: str) -> AsyncIterator[None]:
         """While it lasts, this server does not drive `run`. Raises `Conflict` (409) where it does, and is not at its end."""
-        turn = self._turns[run]
+        turn = self._turns[self._driven(run)]
         try:
             await asyncio.wait_for(turn.acquire(), _PATIENCE_S)
         except TimeoutError:
@@ -119,8 +122,7 @@ class Hub:
                 self._failed(run, error)
 
     def _failed(self, run: str, error: Exception) -> None:
-        told = error_of(error) if isinstance(error, EngineError) else unforeseen(error, f"run {run}")
-        self.tell(None, "ui/notify", {"run": run, "level": "error", "text": told.message})
+        self.tell(None, "ui/notify", {"run": run, "level": "error", "text": _line(error, f"run {run}")})
 
     def _pass_on(self, run: str, event: Event) -> None:
         """Pass on what a driver tells and the file does not, from its thread; of a loop that has ended nobody is told."""
@@ -133,7 +135,14 @@ class Hub:
             teller.told(event)
 
     async def _look(self, after: int) -> None:
-        """Follow each run in which something happens, whoever drives it."""
+        """Follow each run in which something happens, whoever drives it, until that cannot be read any more."""
+        try:
+            await self._follow_all(after)
+        except Exception as error:
+            self._looking = None
+            self.tell(None, "ui/notify", {"level": "error", "text": _line(error, "following runs")})
+
+    async def _follow_all(self, after: int) -> None:
         newest = -1
         while True:
             if (now := int(self.db.value(_NEWEST))) != newest:
@@ -157,3 +166,8 @@ class Hub:
     def _last_of(self, run: str) -> int:
         """The last event of a run that clients were told of."""
         return self._tellers[run].last if run in self._tellers else 0
+
+
+def _line(error: Exception, where: str) -> str:
+    """What is told of an error."""
+    return (error_of(error) if isinstance(error, EngineError) else unforeseen(error, where)).message

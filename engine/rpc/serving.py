@@ -10,6 +10,7 @@ import re
 import secrets
 import signal
 import socket
+import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -127,17 +128,18 @@ async def _bound(place: Place, client: Any, admit: Any) -> Server:
         "compression": None,
         "server_header": None,
     }
-    before = os.umask(0o177)
     try:
         if place.socket is None:
             return await serve_address(client, place.host, place.port, **options)
         _expect_nobody_at(place.socket)
-        return await unix_serve(client, str(place.socket), **options)
+        before = os.umask(0o177)
+        try:
+            return await unix_serve(client, str(place.socket), **options)
+        finally:
+            os.umask(before)
     except OSError as error:
         where = place.socket or f"{place.host}:{place.port}"
         raise Conflict(f"{where}: {error.strerror or error}; choose another address") from error
-    finally:
-        os.umask(before)
 
 
 def _expect_nobody_at(path: Path) -> None:
@@ -171,10 +173,10 @@ def _told_in(path: Path, url: str, token: str) -> Iterator[None]:
     """While it lasts, a file that only its user can read says where the server is, and the token."""
     make_folder(path)
     said = json.dumps({"url": url, "token": token, "pid": os.getpid()}) + "\n"
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+    descriptor, beside = tempfile.mkstemp(prefix="rpc-", dir=path.parent)
+    with open(descriptor, "w", encoding="utf-8") as file:
         file.write(said)
-    beside.replace(path)
+    os.replace(beside, path)
     try:
         yield
     finally:

@@ -227,7 +227,9 @@ begin
     set state = 'cancelled', outcome = 'cancelled', decided_at = coalesce(decided_at, now())
     where run_id = new.run_id
         and state in ('proposed', 'accepting', 'accepted')
-        and id not in (select proposal_id from _processes_under_way where run_id = new.run_id);
+        and not exists (
+            select 1 from _processes_under_way as u where u.run_id = new.run_id and u.proposal_id = proposals.id
+        );
     insert into _end_command (command_id, state, outcome, message)
     select
         id, 'cancelled', 'cancelled',
@@ -238,7 +240,9 @@ begin
     where run_id = new.run_id
         and state in ('queued', 'performing', 'proposed', 'accepting', 'accepted')
         -- the record of a process under way is written with its end
-        and id not in (select command_id from _processes_under_way where run_id = new.run_id);
+        and not exists (
+            select 1 from _processes_under_way as u where u.run_id = new.run_id and u.command_id = commands.id
+        );
     insert into effect_results (effect_id, state, outcome, message, detail, lease)
     select
         f.id, 'cancelled', 'cancelled',

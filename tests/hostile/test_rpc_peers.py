@@ -198,6 +198,16 @@ def test_no_method_writes_by_sql(client: Client) -> None:
     assert client.call("sql", query="select x'00ff' as bytes, 1 as n") == [{"bytes": "0x00ff", "n": 1}]
 
 
+def test_no_more_entries_are_sent_than_fit_into_a_message(client: Client) -> None:
+    client.call("startRun", run="large", model="local")
+    for number in range(17):
+        client.call("set", run="large", path=f"large{number}.txt", body="x" * 1_000_000)
+    code, status, message = client.refusal("getEntries", run="large", pattern="large*")
+    assert (code, status) == (-32000, 413)
+    assert "ask with limit or pattern" in message
+    assert len(client.call("getEntries", run="large", pattern="large*", limit=2)) == 2
+
+
 def test_no_project_lies_outside(client: Client, server: Server) -> None:
     for place, status in (
         ("..", 403),
