@@ -15,16 +15,21 @@ from .entries import expect_run
 
 if TYPE_CHECKING:
     from engine.api import Database
-    from engine.db.database import Row
 
     from .projects import Project
 
 _EFFECT = """
-    select f.effect_id, f.state
+    select f.effect_id
     from runs as r
     join pending_effects as f on f.run_id = r.id
     join _process_paths as p on p.effect_id = f.effect_id
     where r.alias = ? and p.path = ?
+"""
+_START = """
+    insert into start_effect (effect_id)
+    select effect_id
+    from pending_effects
+    where effect_id = ? and state = 'pending'
 """
 
 
@@ -33,10 +38,7 @@ async def stream(project: Project, given: dict[str, Any]) -> dict[str, Any]:
 
     def write(db: Database) -> None:
         with db.transaction():
-            effect = _effect(db, given)
-            if effect["state"] == "pending":
-                db.insert("start_effect", effect_id=effect["effect_id"])
-            db.insert("append_output", effect_id=effect["effect_id"], channel=given["channel"], text=given["chunk"])
+            db.insert("append_output", effect_id=_begun(db, given), channel=given["channel"], text=given["chunk"])
 
     async with project.hub.at_rest(given["run"]):
         await project.hub.db.call_async(write)
@@ -67,10 +69,7 @@ async def cancel(project: Project, given: dict[str, Any]) -> dict[str, Any]:
 async def _ended(project: Project, given: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
     def write(db: Database) -> None:
         with db.transaction():
-            effect = _effect(db, given)
-            if effect["state"] == "pending":
-                db.insert("start_effect", effect_id=effect["effect_id"])
-            db.insert("finish_effect", effect_id=effect["effect_id"], **result)
+            db.insert("finish_effect", effect_id=_begun(db, given), **result)
 
     async with project.hub.at_rest(given["run"]):
         await project.hub.db.call_async(write)
@@ -78,12 +77,14 @@ async def _ended(project: Project, given: dict[str, Any], result: dict[str, Any]
     return {}
 
 
-def _effect(db: Database, given: dict[str, Any]) -> Row:
+def _begun(db: Database, given: dict[str, Any]) -> int:
+    """The effect of the command, which has begun from here on. Raises `NotFound` (404) where none is to be carried out."""
     expect_run(db, given["run"])
-    row = db.row(_EFFECT, (given["run"], given["path"]))
-    if row is None:
+    effect = db.value(_EFFECT, (given["run"], given["path"]))
+    if effect is None:
         raise NotFound(f"run {given['run']!r}: no command under {given['path']!r} waits to be carried out")
-    return row
+    db.execute(_START, (effect,))
+    return int(effect)
 
 
 def _detail(given: dict[str, Any], **more: Any) -> str:
