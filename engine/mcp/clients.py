@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.errors import Conflict, EngineError, NotFound, ValidationError
+from engine.tools.loops import serve
 
 from .limits import LOG_LINES
 from .servers import Log, Server
@@ -267,18 +268,6 @@ class Clients:
                 raise Conflict("the MCP servers of this handle were closed; open the file again")
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=_serve, args=(self._loop,), name="engine mcp", daemon=True)
+                self._thread = threading.Thread(target=serve, args=(self._loop,), name="engine mcp", daemon=True)
                 self._thread.start()
             return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
-    try:
-        loop.run_forever()
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        loop.run_until_complete(asyncio.sleep(0))
-        loop.run_until_complete(loop.shutdown_asyncgens())
-    finally:
-        loop.close()

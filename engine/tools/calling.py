@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError, Future, wait
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
-from .loops import app_loop
+from .loops import app_loop, serve
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -124,20 +124,6 @@ class Calls:
             return app
         if self._own is None:
             self._own = loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=_serve, args=(loop,), name="engine tools", daemon=True)
+            self._thread = threading.Thread(target=serve, args=(loop,), name="engine tools", daemon=True)
             self._thread.start()
         return self._own
-
-
-def _serve(loop: AbstractEventLoop) -> None:
-    import asyncio
-
-    asyncio.set_event_loop(loop)
-    try:
-        loop.run_forever()
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        loop.run_until_complete(asyncio.sleep(0))
-        loop.run_until_complete(loop.shutdown_asyncgens())
-    finally:
-        loop.close()
