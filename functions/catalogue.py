@@ -55,6 +55,7 @@ _ARGUMENTS = {
     },
     "patterns.replacing": {"pattern_replace": 3},
     "pictures": {"picture_line": 2, "picture_tokens": 3},
+    "rewrites": {"text_rewrite": 2},
     "schemas": {"schema_openai": 4, "schema_anthropic": 3},
     "shell.lines": {"shell_read": 1, "shell_paths": 2},
     "sources.maps": {"symbol_map": 3},

@@ -239,6 +239,7 @@ begin
             'visibility', new.visibility,
             'attributes', json(new.attributes),
             'leads_to', w.leads_to,
+            'executable', new.edit ->> '$.executable',
             'diff', edit_diff(
                 new.path || coalesce(' -> ' || coalesce(fence_path(w.leads_to), w.leads_to), ''), w.old_body, w.body
             )
@@ -249,25 +250,17 @@ begin
             e.hash,
             json_extract(e.attributes, '$.leads_to') as leads_to,
             b.body as old_body,
-            -- a text file ends in a line feed, unless the one before did not; a model that writes it whole leaves out the
-            -- carriage returns, and those of a file all of whose lines have one stay
-            replace(
-                (new.edit ->> '$.body') || case
+            case
+                -- a copy of a file, and what an app or a person writes, is taken byte for byte
+                when new.edit ->> '$.exact' or c.writer <> 'model' then new.edit ->> '$.body'
+                when new.edit ->> '$.whole' then text_rewrite(b.body, new.edit ->> '$.body')
+                -- a text file ends in a line feed, unless the one before did not
+                else (new.edit ->> '$.body') || case
                     when new.edit ->> '$.body' = '' or substr(new.edit ->> '$.body', -1) = char(10) then ''
                     when coalesce(b.body, '') = '' or substr(b.body, -1) = char(10) then char(10)
                     else ''
-                end,
-                char(10),
-                case
-                    when new.edit ->> '$.whole'
-                        and c.writer = 'model'
-                        and instr(b.body, char(13, 10))
-                        and not instr(new.edit ->> '$.body', char(13))
-                        and not instr(replace(b.body, char(13, 10), ''), char(10))
-                        then char(13, 10)
-                    else char(10)
                 end
-            ) as body
+            end as body
         from commands as c
         left join entries as e
             on e.id = (select p.entry_id from _run_paths as p where p.run_id = c.run_id and p.path = new.path)

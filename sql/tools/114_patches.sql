@@ -72,6 +72,11 @@ begin
                     'to', f.destination,
                     'hash', e.hash,
                     'leads_to', json_extract(e.attributes, '$.leads_to'),
+                    -- a script that is moved stays one
+                    'executable', case
+                        when f.destination is not null
+                            then (select nullif(n.is_executable, 0) from _modes_now as n where n.entry_id = e.id)
+                    end,
                     'old', b.body,
                     'edit', json(patch_apply(b.body, f.change)),
                     'outcome', case
@@ -176,6 +181,7 @@ begin
             'visibility', w.visibility,
             'attributes', json(w.attributes),
             'leads_to', w.leads_to,
+            'executable', w.executable,
             'moved_from', w.moved_from,
             'diff', edit_diff(
                 w.path || coalesce(' -> ' || coalesce(fence_path(w.leads_to), w.leads_to), ''), w.old_body, w.body
@@ -191,6 +197,7 @@ begin
             case when f.value ->> '$.to' is null then f.value ->> '$.old' end as old_body,
             case when f.value ->> '$.to' is null then f.value ->> '$.leads_to' end as leads_to,
             case when f.value ->> '$.to' is not null then f.value ->> '$.path' end as moved_from,
+            f.value ->> '$.executable' as executable,
             f.value ->> '$.edit.body' as body,
             k.attributes,
             json_extract(c.attributes, '$.visibility') as visibility

@@ -100,7 +100,17 @@ begin
             nullif(json_object('tags', json_extract(b.attributes, '$.tags')), '{"tags":null}')
         ),
         json_extract(new.attributes, '$.visibility'),
-        json_object('state', 'resolved', 'body', coalesce(b.body, ''), 'whole', 1, 'warnings', json(case
+        json_object('state', 'resolved', 'body', coalesce(b.body, ''), 'whole', 1,
+            'exact', b.kind = 'file',
+            -- a script that is moved, or copied to a new file, stays one
+            'executable', case
+                when b.kind = 'file'
+                    and (new.action = 'mv' or not exists (
+                        select 1 from _run_paths as p where p.run_id = new.run_id and p.path = new.destination
+                    ))
+                    then (select nullif(n.is_executable, 0) from _modes_now as n where n.entry_id = b.entry_id)
+            end,
+            'warnings', json(case
             when exists (select 1 from _run_paths as p where p.run_id = new.run_id and p.path = new.destination)
                 then '["what was there is overwritten"]'
             else '[]'
