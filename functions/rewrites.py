@@ -64,7 +64,7 @@ def _mixed(old: list[str], new: list[str], usual: str) -> str:
         for line in new[head : len(new) - tail]
     ]
     lines = [*old[:head], *middle, *old[len(old) - tail :]]
-    return "\n".join(lines[:-1] + [new[-1] if not tail else lines[-1]])
+    return "\n".join([*lines[:-1], new[-1] if not tail else lines[-1]])
 
 
 def _shared(one: list[str], other: list[str]) -> int:

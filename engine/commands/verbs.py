@@ -68,7 +68,7 @@ def set_(
         place = located(database, alias, path)
         if place.lower().startswith("run://"):
             raise ValidationError(f"{place}: is a run; 'engine run', 'abort', 'fork' and 'config' change runs")
-        body = text
+        body = _line_of(text, place)
         if file is not None or text == "-":
             body = given_text(file, int(database.value("select value from settings where name = 'file_max_bytes'")))
         if body is not None:
@@ -82,6 +82,15 @@ def set_(
             "attributes": _attributes(tags=tags, summary=summary),
         }
         _carry_out(database, alias, [request], as_json)
+
+
+def _line_of(text: str | None, place: str) -> str | None:
+    """A text that was typed: a text of a file ends in a line feed."""
+    from engine.functions.paths import path_scheme
+
+    if not text or text.endswith("\n") or path_scheme(place) is not None:
+        return text
+    return text + "\n"
 
 
 def rm(

@@ -1,5 +1,4 @@
-"""What a model cannot see of a file: its mark, line ends, last line feed and mode stay, whether a part of it is edited or all
-is written.
+"""What a model cannot see of a file stays: its mark, line ends, last line feed and mode, in an edit and in a whole text.
 
 spec: @verb_set @edit_syntax @whole_writes
 """
