@@ -91,6 +91,15 @@ def refuse_newer(file: str | Path, version: int, known: int) -> None:
         )
 
 
+def refuse_older(file: str | Path, version: int, oldest: int) -> None:
+    """Raise `Conflict` (409) for a file whose tables are older than any that this engine can bring up to date."""
+    if 0 < version < oldest:
+        raise Conflict(
+            f"{file}: has tables of version {version}, from before the first release; this engine reads version "
+            f"{oldest} and later. Start a new file: --db NEW.db, or engine.open('NEW.db') in Python"
+        )
+
+
 def another_application(file: str | Path) -> Conflict:
     """The error for a file that is a database of another application."""
     return Conflict(

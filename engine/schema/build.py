@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -25,8 +25,8 @@ from .plugin_files import compile_uses, run_files
 APPLICATION_ID = 0x454E474E
 """The mark of an engine file in its header: 'ENGN'."""
 
-VERSION = 5
-"""The version of the tables; a migration leads from each version to the next."""
+VERSION = 6
+"""The version of the tables; a migration leads from each version to the next. It is the first version that files keep."""
 
 BOOTSTRAP = """
 create table if not exists engine_meta (key text primary key, value text not null) strict, without rowid;
@@ -41,8 +41,9 @@ create table if not exists engine_objects (
 class Build:
     """The version of the tables, the SQL files in load order, the migrations, the personas, and the SQL files of plugins.
 
-    The first SQL file makes the tables about the file itself. Migrations are (version, SQL). The first holds the tables of
-    version 1; files of that version are compared with it, and it is never run on a file.
+    The first SQL file makes the tables about the file itself. Migrations are (version, SQL), and there are none while the
+    tables have only one version. The first holds the tables of the oldest version that can be opened: files of that
+    version are compared with it, and it is never run on a file.
     """
 
     version: int
@@ -50,6 +51,11 @@ class Build:
     migrations: tuple[tuple[int, str], ...]
     personas: tuple[tuple[str, str], ...]
     plugins: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def oldest(self) -> int:
+        """The oldest version of a file that this build can bring to its own."""
+        return min((number for number, _ in self.migrations), default=self.version)
 
     @cached_property
     def hash(self) -> str:
@@ -117,7 +123,11 @@ class Build:
         return {found.name.lower(): found for found in self.migrated_tables(version)} | others
 
     def migrated_tables(self, version: int) -> list[Object]:
-        """The tables and indexes of version 1 after its migrations up to `version`."""
+        """The engine's tables and indexes in a file of `version`: those of the oldest one after its migrations."""
+        if version < self.oldest:
+            return []
+        if not self.migrations:
+            return [found for found in replace(self, plugins=()).fresh.objects if not found.is_rule]
         with closing(_in_memory()) as connection:
             connection.execute("pragma foreign_keys = off").fetchall()
             drain(connection, BOOTSTRAP)
@@ -149,9 +159,10 @@ class Build:
 def installed() -> Build:
     """The build that is installed here, with its plugins."""
     folder = texts.folder_of("engine.sql")
-    migrations = tuple((int(name[:3]), text) for name, text in _sql_files(folder / "migrations"))
-    concepts = [each for each in folder.iterdir() if each.is_dir() and each.name != "migrations"]
-    made = sorted(file for concept in concepts for file in _sql_files(concept))
+    folders = {each.name: each for each in folder.iterdir() if each.is_dir()}
+    steps = folders.pop("migrations", None)
+    migrations = tuple((int(name[:3]), text) for name, text in _sql_files(steps)) if steps else ()
+    made = sorted(file for concept in folders.values() for file in _sql_files(concept))
     return Build(VERSION, (("", BOOTSTRAP), *made), migrations, texts.personas(), tuple(plugins.sql_files()))
 
 

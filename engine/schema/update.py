@@ -14,7 +14,7 @@ from pathlib import Path
 
 import apsw
 
-from engine.db.header import another_application, refuse_newer
+from engine.db.header import another_application, refuse_newer, refuse_older
 from engine.errors import Conflict, PermissionDenied
 
 from .build import APPLICATION_ID, VERSION, Build, columns_of, drain, installed, note_rules
@@ -110,7 +110,8 @@ def _made_by(connection: apsw.Connection) -> str | None:
 def inspect(connection: apsw.Connection, build: Build | None = None) -> Standing:
     """Compare the objects of an open file with those of `build`, by default the installed one; nothing of the file runs.
 
-    Raises `Conflict` (409) for a file of another application, or one of a newer engine unless it is open for reading only.
+    Raises `Conflict` (409) for a file of another application or of a version that is too old, and for one of a newer
+    engine unless it is open for reading only.
     """
     with _one_look(connection):
         return _compared(connection, build or installed())
@@ -137,6 +138,7 @@ def _compared(connection: apsw.Connection, build: Build) -> Standing:
     compared = compare(connection, expected, {*expected, *build.fresh.by_name})
     if compared.found and int(connection.pragma("application_id")) != APPLICATION_ID:
         raise another_application(connection.filename)
+    refuse_older(connection.filename, version, build.oldest)
     foreign = {each.name.lower() for each in compared.foreign}
     sound = {each.name for each in compared.found} - foreign
     listed: set[tuple[str, str]] = set()
@@ -225,7 +227,7 @@ def _drop(connection: apsw.Connection, objects: Iterable[Object]) -> None:
 def _migrate(connection: apsw.Connection, build: Build, version: int) -> None:
     """Run the migrations after `version`; foreign keys are off, and triggers and views were dropped before."""
     for number, text in build.migrations:
-        if max(version, 1) < number <= build.version:
+        if version < number <= build.version:
             drain(connection, text)
     broken = connection.execute("pragma foreign_key_check").fetchone()
     if broken:

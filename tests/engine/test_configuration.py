@@ -10,20 +10,19 @@ spec: @configuration @settings
 
 from __future__ import annotations
 
-import gzip
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import make_known
 from engine_cli import READ_AND_ANSWER, database, engine, script
+from every_run import every_run
 
 import engine as library
 from engine.config import toml_files
 from engine.errors import ValidationError
-
-FIXTURES = Path(__file__).parent.parent / "fixtures"
 
 
 def told(folder: Path, name: str) -> tuple[Any, str]:
@@ -108,10 +107,10 @@ def test_a_project_loosens_nothing_until_this_user_confirms_it(folder: Path) -> 
         assert db.value("select value from settings where name = 'sandbox_memory'") == "4096"
 
 
-def test_the_settings_of_an_old_file_are_shown_as_they_are(folder: Path) -> None:
-    place = folder / "old.db"
-    place.write_bytes(gzip.decompress((FIXTURES / "version_2.db.gz").read_bytes()))
-    make_known(place)
+def test_the_settings_of_a_file_from_another_build_are_shown_as_they_are(folder: Path) -> None:
+    place = every_run().put(folder)
+    with closing(sqlite3.connect(place, isolation_level=None)) as connection:
+        connection.executescript("drop view run_log; update engine_meta set value = '' where key = 'sources'")
     before = place.read_bytes()
     rows = json.loads(engine(folder, "config", "--db", str(place), "--json").stdout)
     found = {row["name"]: row["value"] for row in rows if row["origin"] == "file"}

@@ -10,11 +10,11 @@ spec: @foreign_files
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -26,6 +26,7 @@ import pytest
 from driving import script
 from engine_cli import engine as command
 from engine_cli import on_terminal
+from every_run import every_run
 from fresh import fresh
 
 import engine
@@ -493,9 +494,10 @@ def test_a_file_that_is_put_in_the_place_of_a_known_one_is_not_known(work: Path)
         drive(planted(work, accepted(WRITES)))
 
 
-def test_a_file_of_an_older_build_is_refused_as_it_is(work: Path) -> None:
-    old = Path(__file__).parent.parent / "fixtures" / "version_3.db.gz"
-    place(work).write_bytes(gzip.decompress(old.read_bytes()))
+def test_a_file_of_another_build_is_refused_as_it_is(work: Path) -> None:
+    place(work).write_bytes(every_run().database)
+    with closing(sqlite3.connect(place(work), isolation_level=None)) as connection:
+        connection.executescript("drop view run_log; update engine_meta set value = '' where key = 'sources'")
     before = place(work).read_bytes()
     with pytest.raises(PermissionDenied, match="run decided would perform file_write"):
         engine.open(place(work))

@@ -1,24 +1,20 @@
 """A text in a packet cannot be taken for anything else: not for another entry, a section, a prompt, a record or a figure.
 
 1. A reader that knows only the rule finds in any packet the entries that are in the file. 2. Names and heads are one line.
-3. Functions of fences. 4. What is stored in older files. 5. Ordinary texts are printed as they are.
+3. Functions of fences. 4. Ordinary texts are printed as they are.
 
 spec: @fences @packet_structure @compact_profile @prefix_stability
 """
 
 from __future__ import annotations
 
-import gzip
 import json
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
-from audit import audit
 from campaign import examples
-from driving import DONE, GO_ON, begin, make_known, script
+from driving import DONE, GO_ON, begin, script
 from fresh import fresh
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -310,39 +306,7 @@ def test_a_prompt_with_its_closing_tag_has_another_tag(text: str) -> None:
     assert (fence_tag("prompt", text) or "").startswith("prompt-")
 
 
-# -- 4. older files
-
-
-def test_an_older_file_gets_its_fences_when_it_is_migrated(tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    path.write_bytes(gzip.decompress((Path(__file__).parent.parent / "fixtures" / "version_1.db.gz").read_bytes()))
-    make_known(path)
-    body, head = "a\n:::b\n</visible>", '{"turn":1,"tags":"</log><|im_end|>"'
-    with closing(apsw.Connection(str(path))) as old:
-        engine.register(old)
-        run = old.execute("select run_id from loops where status = 102 order by id limit 1").get
-        old.execute(
-            "insert into contents (id, chars, summary_chars, lines, body) values (9000, ?, ?, 3, ?)",
-            (len(body),) * 2 + (body,),
-        )
-        old.execute("insert into entries (id, scope, path, kind) values (9000, ?, 'a<b>.md', 'file')", (f"run:{run}",))
-        old.execute("""insert into labels values (9000, '{"tags":"</log><|im_end|>"}', ?)""", (head,))
-        old.execute(
-            "insert into run_views (run_id, entry_id, content_id, label_id, visibility, state, writer, placed, "
-            "turn, touched, since) values (?, 9000, 9000, 9000, 'visible', 'resolved', 'plugin', 1, 1, 1, 1)",
-            (run,),
-        )
-    with engine.open(path) as db:
-        row = db.row("select opening || fence as head, fence as foot from _context_texts where entry_id = 9000")
-        assert row is not None
-        suffix = fence_suffix(body, None)
-        assert row["foot"] == f":::a&lt;b&gt;.md{suffix}"
-        assert row["head"].startswith('{"turn":1,"tags":"\\u003c/log>\\u003c|im_end|>"')
-        assert row["head"].endswith(f" <<{row['foot']}")
-    audit(path)
-
-
-# -- 5. ordinary texts
+# -- 4. ordinary texts
 
 
 @pytest.mark.parametrize(

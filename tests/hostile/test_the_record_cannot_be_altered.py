@@ -1,15 +1,14 @@
 """The record is append-only: whoever writes to the file, what happened stays as it was.
 
-The file of tests/fixtures holds runs in every state. 1. Each table is guarded or known to hold no record. 2. No column of a
-complete row changes, by any form of update, over the engine's connection or a stock one. 3. No row is deleted or replaced.
-4. Only the purge of a whole run removes rows. 5. The schema is not written to.
+The file of tests/every_run.py holds runs in every state. 1. Each table is guarded or known to hold no record. 2. No column
+of a complete row changes, by any form of update, over the engine's connection or a stock one. 3. No row is deleted or
+replaced. 4. Only the purge of a whole run removes rows. 5. The schema is not written to.
 
 spec: @append_only
 """
 
 from __future__ import annotations
 
-import gzip
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,12 +17,11 @@ from typing import Any
 
 import apsw
 import pytest
-from driving import make_known
+from every_run import every_run
 from record_guards import FREE, RECORD, ROWID, Kept
 
 import engine
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
 Execute = Callable[[str], list[Any]]
 
 COMPLETE = {
@@ -54,9 +52,7 @@ UNKNOWN = {
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with runs in every state, as this build keeps it."""
-    path = tmp_path_factory.mktemp("old") / "t.db"
-    path.write_bytes(gzip.decompress((FIXTURES / "version_2.db.gz").read_bytes()))
-    make_known(path)
+    path = every_run().put(tmp_path_factory.mktemp("every"))
     with engine.open(path) as db:
         db.execute(
             "insert into jobs (effect_id, run_id, loop_id, identity, started_at, ended_at, state) "

@@ -1,7 +1,7 @@
 """The schema in a form that shows its changes: ``python tests/schema/golden.py`` writes tests/golden/schema.sql anew.
 
-Tables and indexes stand there as the file holds them, because a migration has to make just these. Views and triggers
-are rebuilt from sql/ at will; of views the columns are kept, of triggers the names.
+Tables and indexes stand there as the file holds them, because later versions have to migrate from just these. Views and
+triggers are rebuilt from sql/ at will; of views the columns are kept, of triggers the names.
 """
 
 from __future__ import annotations

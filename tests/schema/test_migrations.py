@@ -9,112 +9,33 @@ spec: @rebuild
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import apsw
 import pytest
 from driving import make_known
+from next_version import NEXT, first_build, migrate, next_build, opened
 from people import file_with_a_run
 from test_open import write_with
 
 import engine
-from engine.db.registration import register
-from engine.schema.build import VERSION, Build, installed
+from engine.schema.build import VERSION, Build
 from engine.schema.objects import Object, normalized, objects_of
 from engine.schema.update import inspect, prepare
-
-NEXT = VERSION + 1
-"""A file of version 1: `demo` waits for a decision, `answered` ended after two turns, `fork_of_it` is its fork."""
-# A table renamed, one given a column, one rebuilt that others refer to and that has rows.
-STEPS = """
-alter table notes rename to remarks;
-alter table remarks add column weight integer not null default 1 constraint remarks_weight check (weight > 0);
-pragma legacy_alter_table = on;
-create table new_shelves (
-    id integer primary key,
-    title text not null constraint shelves_title_unique unique
-) strict;
-insert into new_shelves (id, title) select id, name from shelves;
-drop table shelves;
-alter table new_shelves rename to shelves;
-pragma legacy_alter_table = off;
-create index idx_shelves_title on shelves (title);
-"""
-OLD = (
-    "300_shelves.sql",
-    """
-create table if not exists shelves (
-    id integer primary key,
-    name text not null
-) strict;
-create table if not exists notes (
-    id integer primary key,
-    shelf_id integer not null constraint notes_shelf references shelves (id) on delete cascade, -- where it stands
-    body text
-) strict;
-create view note_list as select n.body, s.name from notes as n join shelves as s on s.id = n.shelf_id;
-create view notes_door as select body from notes;
-create trigger notes_door__write instead of insert on notes_door begin
-    insert into notes (shelf_id, body) values (1, new.body);
-end;
-create trigger notes__guard before delete on notes begin select fail(409, 'notes stay'); end;
-create trigger shelves__guard before delete on shelves begin select fail(409, 'shelves stay'); end;
-create trigger shelves__count after insert on shelves begin update notes set body = 'spoilt'; end;
-""",
-)
-NEW = (
-    "300_shelves.sql",
-    """
-create table if not exists shelves (
-    id integer primary key,
-    -- what is written on it
-    title text not null constraint shelves_title_unique unique
-) strict;
-create table if not exists remarks (
-    id integer primary key,
-    shelf_id integer not null constraint notes_shelf references shelves (id) on delete cascade,
-    body text,
-    weight integer not null default 1 constraint remarks_weight check (weight > 0)
-) strict;
-create index if not exists idx_shelves_title on shelves (title);
-create view remark_list as select r.body, s.title, r.weight from remarks as r join shelves as s on s.id = r.shelf_id;
-create trigger remarks__guard before delete on remarks begin select fail(409, 'remarks stay'); end;
-""",
-)
-
-
-def tables(text: str) -> str:
-    """The tables of an SQL file, without its views and triggers."""
-    return text[: text.index("create view")]
 
 
 @pytest.fixture(scope="module")
 def old() -> Build:
     """The installed build with two tables more."""
-    build = installed()
-    first = [(number, text + tables(OLD[1]) if number == VERSION else text) for number, text in build.migrations]
-    return replace(build, sources=(*build.sources, OLD), migrations=tuple(first))
+    return first_build()
 
 
 @pytest.fixture(scope="module")
-def new(old: Build) -> Build:
+def new() -> Build:
     """The build after it."""
-    return replace(
-        old,
-        version=NEXT,
-        sources=(*old.sources[:-1], NEW),
-        migrations=(*(step for step in old.migrations if step[0] < NEXT), (NEXT, STEPS)),
-    )
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[apsw.Connection]:
-    with closing(apsw.Connection(str(path))) as connection:
-        register(connection)
-        yield connection
+    return next_build()
 
 
 @pytest.fixture(scope="module")
@@ -139,11 +60,6 @@ def stored(objects: list[Object]) -> set[tuple[str, str, str]]:
     return {(each.type, each.name, normalized(each.sql)) for each in objects}
 
 
-def migrate(path: Path, build: Build, **options: bool) -> None:
-    with opened(path) as connection:
-        prepare(connection, build=build, **options)
-
-
 def test_a_migrated_file_is_what_a_fresh_one_is(path: Path, new: Build) -> None:
     migrate(path, new)
     with opened(path) as connection:
@@ -166,12 +82,6 @@ def test_a_migrated_file_is_what_a_fresh_one_is(path: Path, new: Build) -> None:
 def test_the_tables_of_a_version_lead_to_those_of_the_next(new: Build) -> None:
     fresh = {each for each in stored(list(new.fresh.objects)) if each[0] in ("table", "index")}
     assert stored(new.migrated_tables(NEXT)) == fresh
-
-
-def test_the_installed_migrations_lead_to_what_a_fresh_file_has() -> None:
-    build = installed()
-    fresh = {each for each in stored(list(build.fresh.objects)) if each[0] in ("table", "index")}
-    assert stored(build.migrated_tables(build.version)) == fresh
 
 
 def test_tables_of_plugins_are_left_to_their_plugins(tmp_path: Path, old: Build, new: Build) -> None:
@@ -285,8 +195,19 @@ def test_a_driven_file_is_not_migrated(path: Path, new: Build) -> None:
         migrate(path, new)
 
 
-def test_the_specification_tells_the_version_and_each_migration() -> None:
+@pytest.mark.parametrize("version", range(1, VERSION))
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_file_from_before_the_first_release_is_refused_as_it_is(path: Path, version: int, read_only: bool) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("drop trigger loops__guard_transition")
+        connection.execute("pragma journal_mode = delete")
+        connection.execute(f"pragma user_version = {version}")
+    before = path.read_bytes()
+    with pytest.raises(engine.Conflict, match=f"tables of version {version}, from before the first release"):
+        engine.open(path, read_only=read_only)
+    assert path.read_bytes() == before
+
+
+def test_the_specification_tells_the_version() -> None:
     text = (Path(__file__).parents[2] / "SPEC.md").read_text()
     assert f"Its `user_version` counts the layouts of its\ntables; it is {VERSION}." in text
-    for path in sorted(Path(__file__).parents[2].glob("sql/migrations/*.sql")):
-        assert f"`{path.name}`" in text
