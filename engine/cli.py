@@ -23,6 +23,7 @@ from .commands import (
     config,
     costs,
     doctor,
+    events,
     files,
     find,
     get,
@@ -48,8 +49,10 @@ from .commands import (
     shell,
     skills,
     sql,
+    status,
     stream,
     threads,
+    tools,
     trust,
     undo,
     verbs,
@@ -81,10 +84,12 @@ for _each in (
     init.init,
     run.run,
     chat.chat,
+    status.status,
     look.runs,
     look.show,
     look.log,
     costs.costs,
+    events.events,
     find.find,
     plan.plan,
     packets.packet,
@@ -117,6 +122,7 @@ app.add_typer(skills.app, name="skills", cls=Listed)
 app.add_typer(personas.app, name="personas", cls=Listed)
 app.add_typer(policy.app, name="policy", cls=Listed)
 app.add_typer(threads.app, name="threads", cls=Listed)
+app.add_typer(tools.app, name="tools", cls=Listed)
 app.add_typer(answers.app, name="cache", cls=Listed)
 app.add_typer(rules.app, name="rules", cls=Listed)
 app.add_typer(workflow.app, name="workflow", cls=Listed)

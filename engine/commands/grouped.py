@@ -28,13 +28,13 @@ _MEANT = {
 GROUPS = {
     "Work": ("run", "chat", "resume", "abort", "workflow"),
     "Name": ("rename", "label", "archive"),
-    "Look": ("runs", "show", "log", "plan", "costs", "find", "packet", "context", "diff", "stream"),
+    "Look": ("status", "runs", "show", "log", "events", "plan", "costs", "find", "packet", "context", "diff", "stream"),
     "Decide": ("proposals", "resolve", "grants", "policy", "threads", "trust"),
     "Entries and files": ("get", "set", "rm", "cp", "mv", "files", "relations"),
     "Go back": ("undo", "rewind", "fork", "purge"),
     "Knowledge": ("init", "rules", "skills", "personas", "cache"),
     "Serve": ("acp", "rpc", "serve"),
-    "Set up": ("config", "models", "keys", "mcp", "doctor", "sql", "shell"),
+    "Set up": ("config", "models", "keys", "mcp", "tools", "doctor", "sql", "shell"),
 }
 """The commands of each group, in the order in which they are listed."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.arguments import expects
 from engine.db.database import Store
@@ -52,6 +52,15 @@ class Past(Store):
         from engine.driving import runs
 
         runs.describe(self, run, title, labels, drop_labels, archived)
+
+    @expects(run="a text")
+    def capabilities(self, run: str) -> dict[str, Any]:
+        """What a run may do as its latest prompt stands, JSON-ready: its mode, folder, persona, model, tools, flags, limits,
+        schemes that its model may write, rules for files, and grants. Raises `NotFound` (404) for an unknown run.
+        """
+        from engine.driving import capabilities
+
+        return capabilities.capabilities(self, run)
 
     @expects(run="a text", turn=_NUMBER, redo="True or False", by="a text", dry_run="True or False", plan=_TEXT)
     def undo(

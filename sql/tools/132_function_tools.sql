@@ -37,6 +37,13 @@ select id as command_id, null as reading
 from commands
 where false;
 
+create view remove_tool as
+-- Forget a tool of an app or an MCP server: insert into remove_tool (name). It comes back when a process that has it opens
+-- the file. A tool that is installed, and one that a driver offers now, is refused; calls of it stay in the record.
+select name
+from _function_tools
+where false;
+
 -- The seconds after which a function is given up that names none itself, and those that its loop has left.
 create view _function_timeouts as
 select
@@ -163,4 +170,21 @@ begin
     update commands
     set state = 'accepted'
     where id = new.command_id and state = 'performing';
+end;
+
+create trigger remove_tool__remove
+instead of insert on remove_tool
+begin
+    select fail(404, 'tool ' || quote(new.name) || ': there is none of that name; ''engine tools'' lists them')
+    where not exists (select 1 from tools as t where t.name = new.name);
+    select fail(409, 'tool ' || new.name || ': comes with the engine or a plugin, and cannot be removed')
+    where not exists (select 1 from _function_tools as f where f.name = new.name);
+    select fail(409, 'tool ' || new.name || ': the driver of run ' || r.alias || ' offers it; end that first')
+    from _leases_in_force as l
+    join leases as d on d.run_id = l.run_id and d.tools ->> new.name
+    join runs as r on r.id = l.run_id;
+    delete from _function_tools
+    where name = new.name;
+    delete from tools
+    where name = new.name;
 end;

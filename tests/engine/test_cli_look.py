@@ -20,9 +20,12 @@ import engine as library
 from engine import cli
 
 LOOKING = [
+    "status",
     "runs",
     "show",
     "log",
+    "events",
+    "tools",
     "find",
     "packet",
     "context",

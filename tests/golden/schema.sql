@@ -1364,6 +1364,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _acts (rank, kind, run, what)
 -- view _add_workflow (project_id, syntax, text, source, read)
 -- view _added_prompts (turn_id, place, layer, source, text, room)
+-- view _alias_tiers (name, actual, tier)
 -- view _answers (turn_id, run_id, model, at)
 -- view _apply_patch (command_id, run_id, path, patch)
 -- view _apply_write (run_id, entry_id, path, category, shared, is_new, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id, searchable)
@@ -1539,6 +1540,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _list_entries (command_id, heading)
 -- view _listed_folders (run_id, run, turn_id, project_id, root)
 -- view _listed_skills (turn_id, name, text, undescribed, unnamed)
+-- view _live_leases (run_id, holder, expires_at, tools)
 -- view _log_command (command_id)
 -- view _look_for_answer (turn_id, key, embedder, vector)
 -- view _loop_acceptances (loop_id, accepted)
@@ -1578,6 +1580,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _offer_turn (turn_id)
 -- view _offered_commands (command_id, run_id, turn_id, loop_id, event, fields)
 -- view _open_answers (loop_id, told)
+-- view _open_children (parent_run_id, alias)
 -- view _open_costs (turn_id, run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, added, chars_per_token, expansion, visible)
 -- view _open_delegations (run_id, effect_id, child, ended)
 -- view _open_plans (run_id, entry_id)
@@ -1840,6 +1843,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view end_prompt (run, loop, reason)
 -- view end_step (run, step, lease)
 -- view end_workflow (run, lease)
+-- view event_list (id, day, at, run, turn, type, path, detail)
 -- view fail_call (turn_id, status, message)
 -- view file_changes (run, turn, path, change, cause, command, added, removed, decided_by, at, command_id)
 -- view finish_delegation (effect_id, lease)
@@ -1890,6 +1894,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view open_prompts (run, loop, status, prompt, created_at)
 -- view open_proposal (command_id, kind, target, body, detail)
 -- view open_proposals (run, turn, path, action, target, detail, since, kind, proposal_id, background, tree, kept, instructions, options)
+-- view open_work (run, loop, state, waits_for, what, turn, prompt, since, holder, lease_until)
 -- view packet_pictures (run, turn, ordinal, path, line, sha256, tokens, is_sent, fault)
 -- view packet_texts (run, turn, role, sha256, text, ordinal, sent_at)
 -- view past_turns (run, turn, source, run_id, source_id, turn_id, seen_at, created_at)
@@ -1910,6 +1915,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view record_crash (command_id, message, lease)
 -- view release_lease (token)
 -- view remove_node (run, scope, node, cascade)
+-- view remove_tool (name)
 -- view rename_run (run, name)
 -- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to, picture, is_executable)
 -- view report_listing (project_id, listing, is_partial)
@@ -1922,6 +1928,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view rule_loads (run, loop, turn, bracket, domains, star_commands, turns, tokens, saved_tokens)
 -- view rule_matches (run, loop, turn, prompts, bracket, found, domain, star_command, word, excluded_by, path)
 -- view rule_warnings (folder, warning)
+-- view run_capabilities (run, kind, name, value, reason)
 -- view run_leases (run, token, holder, expires_at)
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, at)
 -- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent, tree_cost, title, labels, archived_at)
@@ -1956,6 +1963,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view thread_positions (run, thread, point, says, run_id, thread_id)
 -- view threads_in_force (run_id, run, thread_id, name, level, priority, purpose)
 -- view tool_choices (run, loop, tool, why, found_by, score, most, embedder)
+-- view tool_list (name, source, server, offered, modes, hidden_by, calls, last_called, meaning, schema)
 -- view tree_runs (top, run, level, tree, run_id)
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase, created_at, ended_at)
 -- view turn_tools (turn_id, ordinal, name, description, schema)
@@ -2246,6 +2254,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger record_crash__record on record_crash
 -- trigger release_lease__release on release_lease
 -- trigger remove_node__remove on remove_node
+-- trigger remove_tool__remove on remove_tool
 -- trigger rename_run__rename on rename_run
 -- trigger report_file__take on report_file
 -- trigger report_listing__compare on report_listing
