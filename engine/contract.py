@@ -120,8 +120,8 @@ def attributes_of(options: Options) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Result:
-    """How a prompt ended: `status` is that of its loop (200, 204, 413, 422, 499, 500), 202 while the run waits, 102 where
-    driving was stopped before its end, 100 while the prompt is queued.
+    """How a prompt ended: `status` is that of its loop (200, 204, 403, 413, 422, 499, 500), 202 while the run waits, 102
+    where driving was stopped before its end, 100 while the prompt is queued.
 
     `usage` sums tokens over the loop's turns, `cost` is in US dollars (None: the price of an answer is unknown), `reason`
     says why where the status does not. `accepted` says whether the result counts as accepted; None: there were no criteria,

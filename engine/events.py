@@ -199,11 +199,12 @@ class StepEvent(_OfARun):
 
 
 class LoopEvent(_OfARun):
-    """A prompt was queued or ended: `status` is that of its loop, `body` the reason."""
+    """A prompt was queued or ended: `status` is that of its loop, `outcome` the word for it, `body` the reason."""
 
     type: Literal["loop"]
     id: int
     status: int
+    outcome: str
     body: NotRequired[str]
 
 

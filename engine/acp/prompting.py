@@ -13,6 +13,7 @@ from acp import RequestError, schema
 from pydantic import ValidationError
 
 from engine.commands.drawing import drawn
+from engine.commands.exits import words_for_end
 from engine.driving import runs
 from engine.driving.threads import in_thread
 from engine.errors import EngineError, LeaseHeld
@@ -167,7 +168,7 @@ class Prompting:
         if waiting := db.rows(_WAITING, (result.run,)):
             self._send(_what_waits(waiting))
         elif result.status != 200 and result.reason and result.reason != CANCELLED:
-            self._send(message(f"\n\n{result.status}: {result.reason}"))
+            self._send(message(f"\n\n{words_for_end(db, result.status, result.reason)}"))
         voter = db.value(_VOTER, (result.run, number))
         return schema.PromptResponse(stop_reason=_stop_reason(result, voter), usage=usage)
 

@@ -16,7 +16,7 @@ from engine.functions.counts import counted
 
 from .asker import Asker
 from .asking import AcceptAll, option_lines, show_proposal, terminal
-from .exits import INTERRUPTED, exit_code
+from .exits import INTERRUPTED, exit_code, words_for_end
 from .interrupt import Interrupt
 from .keeping import ending_with_an_error, stay_attached
 from .narrator import Narrator
@@ -147,12 +147,11 @@ def print_result(db: Database, result: Result, as_json: bool = False) -> None:
         print_json_text(result.to_json())
     elif result.answer:
         print_text(result.answer)
-    name = db.value("select name from statuses where code = ?", (result.status,)) or ""
-    why = f": {one_line(result.reason, 300)}" if result.reason else ""
+    end = one_line(words_for_end(db, result.status, result.reason), 300)
     tokens = f"{result.usage['prompt_tokens']:,} + {result.usage['completion_tokens']:,} tokens"
     colour = {0: "green", 6: "yellow"}.get(exit_code(result.status, accepted=result.accepted), "red")
     used = f"{counted(result.turns, 'turn')}, {tokens}, {costs(result.cost, result.tree_cost)}"
-    told = f"{result.run}: {result.status} {name}{why} ({used})"
+    told = f"{result.run}: {end} ({used})"
     width = get_terminal_size().columns if sys.stderr.isatty() else None
     for line in wrapped(told, width, "", "  "):
         say(line, colour)

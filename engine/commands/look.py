@@ -144,7 +144,7 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         # 202 while the run waits for a decision; a file of another build may lack the view
         query = "select loop, status from open_prompts where run = ?"
         stands = {} if database.differs else dict(database.tuples(query, (alias,)))
-    print_text(f"{alias}: {about['status']} {names[about['status']]}")
+    print_text(f"{alias}: {names[about['status']]}")
     if title := called(about):
         print_text(f"  title    {one_line(title, 1_000)}{' (archived)' if about.get('archived_at') else ''}")
     for key in ("project", "model", "parent", "created_at", "updated_at"):
@@ -152,10 +152,9 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
             print_text(f"  {key.removesuffix('_at'):8} {one_line(about[key], 1_000)}")
     for loop in loops:
         print_text("")
-        reason = f" ({one_line(loop['reason'], 200)})" if loop["reason"] else ""
-        status = stands.get(loop["loop"], loop["status"])
-        answer = visible((loop["answer"] or "").rstrip()) or ("" if reason else names[status])
-        for text in (f"[{loop['mode']}] {one_line(loop['prompt'], 200)}", f"{status}{reason} {answer}".rstrip()):
+        reason = f" ({one_line(loop['reason'], 200)})" if loop["reason"] not in (None, "rejected") else ""
+        told = f"{names[stands.get(loop['loop'], loop['status'])]}{reason}: {visible((loop['answer'] or '').rstrip())}"
+        for text in (f"[{loop['mode']}] {one_line(loop['prompt'], 200)}", told.removesuffix(": ")):
             # indented, so that no line of an answer looks like one of the screen's own
             for line in wrapped(text, line_width(), "", "  "):
                 typer.echo(line.rstrip())

@@ -80,8 +80,8 @@ class Narrator:
             self._speaker = ""
 
     def _ended(self, event: Mapping[str, Any]) -> None:
-        why = f": {one_line(event['body'], 120)}" if event.get("body") else ""
-        say(f"{self._speaker}ended at {event['status']}{why}", "green" if event["status"] < 300 else "red")
+        why = f": {one_line(event['body'], 120)}" if event.get("body") not in (None, "", event["outcome"]) else ""
+        say(f"{self._speaker}ended: {event['outcome']}{why}", "green" if event["status"] < 300 else "red")
 
     def _turn(self, event: Mapping[str, Any]) -> None:
         used, ceiling = event.get("context_tokens") or 0, event.get("ceiling") or 0

@@ -95,11 +95,9 @@ def _lines(row: Row, width: int | None, room: int, show: str | None) -> Iterator
                 "dim",
             )
         case "answer":
-            reason = f": {_seen(row['message'])}" if row["message"] else ""
+            reason = f": {_seen(row['message'])}" if row["message"] not in (None, "", row["action"]) else ""
             colour = "green" if row["status"] < 300 else "red"
-            yield from _plainly(
-                wrapped(f"{row['status']} {row['action']}{_aside(row)}{reason}", width, "", _INDENT), colour
-            )
+            yield from _plainly(wrapped(f"{row['action']}{_aside(row)}{reason}", width, "", _INDENT), colour)
             if row["text"]:
                 yield from _plainly(wrapped(_seen(row["text"]).rstrip("\n"), width, "  ", "  "), None)
         case _:

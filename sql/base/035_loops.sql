@@ -45,18 +45,42 @@ create index if not exists idx_loops_queued on loops (run_id, sequence) where st
 
 insert or ignore into loop_transitions (from_status, to_status) values
     (100, 102), (100, 499),
-    (102, 200), (102, 204), (102, 413), (102, 422), (102, 499), (102, 500);
+    (102, 200), (102, 204), (102, 403), (102, 413), (102, 422), (102, 499), (102, 500);
 
 -- views
 
--- The status that a run takes when its loop ends. A loop that ends at 204 or 422 leaves its run at 200, one that ends
--- at 413 at 500.
+-- The status that a run takes with its loop. A loop that ends at 204, 403 or 422 leaves its run at 200, one that ends at
+-- 413 at 500.
 create view _run_status_after_loop as
 select
     code as loop_status,
-    case code when 204 then 200 when 422 then 200 when 413 then 500 else code end as run_status
-from statuses
-where code in (200, 204, 413, 422, 499, 500);
+    case code when 204 then 200 when 403 then 200 when 422 then 200 when 413 then 500 else code end as run_status
+from statuses;
+
+-- The status of each prompt as people's views show it: that of its loop, 202 while its run waits for a decision.
+create view _prompt_statuses as
+select
+    l.id as loop_id,
+    case when l.status = 102 and r.status = 202 then 202 else l.status end as status
+from loops as l
+join runs as r on r.id = l.run_id;
+
+-- The status of each run as people's views show it: of a run that has ended, that of the prompt that ended last. runs.status
+-- knows fewer ends.
+create view _run_statuses as
+select
+    r.id as run_id,
+    coalesce(
+        (
+            select l.status
+            from loops as l
+            join _run_status_after_loop as k on k.loop_status = l.status and k.run_status = r.status
+            where l.run_id = r.id and r.status in (200, 500)
+            order by l.sequence desc
+            limit 1
+        ), r.status
+    ) as status
+from runs as r;
 
 create view loop_flags as
 -- The flags that are on in a loop: those that its configuration has as 1 or true.
@@ -127,7 +151,7 @@ begin
     );
 end;
 
--- The run takes the status of _run_status_after_loop, or the loop's own where the loop has not ended.
+-- The run takes the status of _run_status_after_loop.
 create trigger _move_loop__move
 instead of insert on _move_loop
 begin
@@ -138,7 +162,7 @@ begin
         ended_at = case when new.status <> 102 then now() end
     where id = new.loop_id;
     update runs
-    set status = coalesce((select run_status from _run_status_after_loop where loop_status = new.status), new.status),
+    set status = (select run_status from _run_status_after_loop where loop_status = new.status),
         updated_at = now()
     where id = (select run_id from loops where id = new.loop_id);
 end;

@@ -58,7 +58,8 @@ left join model_calls as c
 where t.response is not null;
 
 create view run_overview as
--- One row a run, with its status, latest answer and cost in US dollars (null: unknown): select * from run_overview.
+-- One row a run, with its status (of a run that has ended, that of the prompt that ended last), latest answer and cost in US
+-- dollars (null: unknown): select * from run_overview.
 -- 'parent' is the run that it was forked from or that gave it work; 'tree_cost' is the cost with all runs below it. The cost
 -- of a workflow is that of its steps. 'title' is what a person called it, else the beginning of its first prompt; 'labels'
 -- is a JSON array; 'archived_at' is when it was taken out of lists (null: it was not).
@@ -66,7 +67,7 @@ select
     r.alias as run,
     p.name as project,
     r.model,
-    r.status,
+    (select s.status from _run_statuses as s where s.run_id = r.id) as status,
     (select count(*) from loops as l where l.run_id = r.id) as loops,
     (select count(*) from turns as t where t.run_id = r.id) as turns,
     (select l.answer from loops as l where l.run_id = r.id and l.answer is not null order by l.sequence desc limit 1)
@@ -98,7 +99,8 @@ from runs as r
 join projects as p on p.id = r.project_id;
 
 create view run_log as
--- The commands and errors of a run in their order, with what came of each: select * from run_log where run = 'demo'.
+-- The commands and errors of a run in their order, with what came of each: select * from run_log where run = 'demo'. A
+-- prompt that ended otherwise than by its model has a row with the action 'end'.
 -- 'at' is the time in UTC: of a command when it was recorded, of an error when its turn ended. The turns before a fork or a
 -- rewind stand under the run that took them: past_turns says which.
 select
@@ -161,20 +163,32 @@ join turns as t on t.id = d.turn_id
 join runs as r on r.id = t.run_id
 union all
 select * from _acceptance_log
+union all
+-- an end that no command tells: a rejection, a limit, an abort, a model that failed, a prompt that does not fit
+select
+    r.alias, (select max(t.sequence) from turns as t where t.loop_id = l.id), 1000000000, 'system', 'end',
+    'prompt ' || l.sequence, case l.status when 499 then 'cancelled' else 'failed' end, s.name, l.status, l.reason,
+    'run://' || r.alias, null, null,
+    strftime('%Y-%m-%d %H:%M:%S', l.ended_at / 1000.0, 'unixepoch')
+from loops as l
+join runs as r on r.id = l.run_id
+join statuses as s on s.code = l.status
+where l.status in (403, 413, 499, 500) and l.reason is not null
 order by 1, 2, 3, 12;
 
 create view turn_timeline as
 -- One row a turn: how many commands and errors it had (a packet that was too long counts as one), how long its packet was
 -- (context_tokens, an estimate; the other tokens are what the provider reported, null: nothing), what its answer cost in US
--- dollars (null: unknown, or there is none), and when (UTC) it began and ended. The turns before a fork or a rewind stand
--- under the run that took them: past_turns says which.
+-- dollars (null: unknown, or there is none), and when (UTC) it began and ended. 'status' is the end of its prompt, 102 of a
+-- turn after which the prompt goes on, 202 of one that waits for a decision. The turns before a fork or a rewind stand under
+-- the run that took them: past_turns says which.
 select
     r.alias as run,
     l.sequence as loop,
     t.sequence as turn,
     l.mode,
     coalesce(l.model, r.model) as model,
-    t.status,
+    case when t.phase <> 'judged' and r.status = 202 then 202 else t.status end as status,
     (select count(*) from commands as c where c.turn_id = t.id) as commands,
     (select count(*) from turn_errors as e where e.turn_id = t.id)
     + (select count(*) from commands as c where c.turn_id = t.id and c.state = 'failed') as errors,
@@ -197,15 +211,15 @@ join loops as l on l.id = t.loop_id
 order by 1, 3;
 
 create view loop_list as
--- One row a prompt: the prompt, its status, the reason (null: the model ended it, or nobody has) and the answer, and when
--- (UTC) it was given, taken up and ended.
+-- One row a prompt: the prompt, its status (202: its run waits for a decision), the reason (null: the model ended it, or
+-- nobody has) and the answer, and when (UTC) it was given, taken up and ended.
 select
     r.alias as run,
     l.sequence as loop,
     l.mode,
     coalesce(l.model, r.model) as model,
     l.prompt,
-    l.status,
+    (select s.status from _prompt_statuses as s where s.loop_id = l.id) as status,
     l.reason,
     l.answer,
     (select count(*) from turns as t where t.loop_id = l.id) as turns,
@@ -278,7 +292,7 @@ create view run_state as
 select
     r.alias as run,
     r.next_turn - 1 as turn,
-    r.status,
+    (select s.status from _run_statuses as s where s.run_id = r.id) as status,
     coalesce(
         (select l.answer from loops as l where l.run_id = r.id and l.answer is not null order by l.sequence desc limit 1), ''
     ) as answer,
@@ -321,7 +335,8 @@ create view audit_entries as
 -- The prompts, packets, responses and reasoning of runs as entries: run://, system://, user://, assistant:// and
 -- reasoning://, with the time (UTC) of each.
 select
-    r.alias as run, 'run://' || r.alias as path, null as turn, l.prompt as body, r.status,
+    r.alias as run, 'run://' || r.alias as path, null as turn, l.prompt as body,
+    (select s.status from _run_statuses as s where s.run_id = r.id) as status,
     strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as at
 from runs as r
 left join loops as l on l.run_id = r.id and l.sequence = r.next_loop - 1
@@ -350,7 +365,7 @@ create view loop_results as
 select
     r.alias as run,
     l.sequence as loop,
-    case when l.status = 102 and r.status = 202 then 202 else l.status end as status,
+    (select s.status from _prompt_statuses as s where s.loop_id = l.id) as status,
     case when l.ended_at is not null then l.answer end as answer,
     l.reason,
     count(t.id) as turns,

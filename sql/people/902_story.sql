@@ -77,7 +77,8 @@ create view run_story as
 -- came of it.
 select
     r.alias as run, l.sequence as loop, null as turn, -1 as place, 0 as step, 'prompt' as kind, l.mode as action,
-    null as target, l.status, null as outcome, null as exit_code, null as seconds, null as changes, null as outputs,
+    null as target, (select s.status from _prompt_statuses as s where s.loop_id = l.id) as status,
+    null as outcome, null as exit_code, null as seconds, null as changes, null as outputs,
     null as decided_by, l.prompt as text, null as message,
     strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as at
 from loops as l
@@ -122,7 +123,8 @@ left join effects as f on f.command_id = c.id and f.kind = 'process'
 left join effect_results as x on x.effect_id = f.id
 left join jobs as j on j.effect_id = f.id
 -- the prompt and the answer have rows of their own
-where not (c.id is not null and c.turn_id is null and lower(c.path) glob 'run://*' and c.body is not null)
+where g.action <> 'end'
+    and not (c.id is not null and c.turn_id is null and lower(c.path) glob 'run://*' and c.body is not null)
     and not (g.action = 'update' and l.answer is not null and trim(g.body) = trim(l.answer))
 union all
 select

@@ -167,11 +167,12 @@ join runs as r on r.id = ev.run_id
 where ev.kind = 'workflow.step'
 union all
 select
-    r.alias, ev.id, 'loop', null, null, null, null, null, null, json_extract(ev.detail, '$.to'), null,
+    r.alias, ev.id, 'loop', null, null, null, null, null, null, s.code, s.name,
     json_extract(ev.detail, '$.reason'), null,
     strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
 from events as ev
 join runs as r on r.id = ev.run_id
+join statuses as s on s.code = json_extract(ev.detail, '$.to')
 where ev.kind = 'loop.status' and json_extract(ev.detail, '$.to') <> 102;
 
 -- The prose of a stored response, as dispatch reads it; dispatch has the call itself, because a view makes its program

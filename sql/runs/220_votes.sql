@@ -168,7 +168,7 @@ begin
         and not new.gathers
         and (new.commands > 0 or new.prose <> '')
     union all
-    select new.turn_id, 'rejection', 'stop', 40, 200, 'rejected', nullif(new.prose, '')
+    select new.turn_id, 'rejection', 'stop', 40, 403, 'rejected', nullif(new.prose, '')
     where new.rejected;
     insert into votes (turn_id, voter, vote, rank, status, reason, answer)
     select turn_id, voter, 'stop', rank, status, reason, answer
@@ -185,7 +185,7 @@ begin
     where l.id = new.loop_id
         -- a result with criteria is checked first; verify_turn (252) ends the turn
         and (
-            v.status = 200 and v.vote = 'stop' and v.voter <> 'rejection' and criteria_told(l.config) <> ''
+            v.status = 200 and v.vote = 'stop' and criteria_told(l.config) <> ''
         ) is not true;
 end;
 

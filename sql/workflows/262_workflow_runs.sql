@@ -131,7 +131,8 @@ select
     s.state,
     s.reason,
     x.child,
-    x.status,
+    case x.status when 102 then (select t.status from _run_statuses as t where t.run_id = s.child_run_id) else x.status end
+        as status,
     x.answer,
     case when x.child is not null then (select c.cost from _run_costs as c where c.run_id = s.child_run_id) end
         as cost,
@@ -155,7 +156,7 @@ create view workflow_run_list as
 select
     r.alias as run,
     w.name as workflow,
-    r.status,
+    (select t.status from _run_statuses as t where t.run_id = r.id) as status,
     count(*) as steps,
     sum(s.state = 'completed') as completed,
     sum(s.state = 'running') as running,

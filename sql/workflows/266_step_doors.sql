@@ -115,10 +115,10 @@ begin
             case when o.status in (200, 204) then 'completed' else 'failed' end as state,
             case
                 when o.status is null then 'its run was purged'
+                when o.status = 403 then 'a command was rejected'
                 when o.status not in (200, 204)
-                    then o.status || ' ' || coalesce(o.reason, (select name from statuses where code = o.status))
-                -- a step that ended well may have a result that was not accepted, or none
-                when o.reason = 'rejected' then 'a command was rejected'
+                    then coalesce(o.reason, (select name from statuses where code = o.status))
+                -- a step that ended well may have a result that was not accepted
                 else o.reason
             end as reason
         from _step_results as o

@@ -195,9 +195,7 @@ def test_a_result_that_is_not_accepted_exits_with_1(folder: Path) -> None:
     assert done.stdout == "Done.\n"
     assert "[1] 422  accept command - attempt 1. ran 'echo no port; false', exit=1" in done.stderr
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("demo: 200 completed: not accepted after 2 attempts: ran 'echo no port; false', exit=1 ("), (
-        last
-    )
+    assert last.startswith("demo: done: not accepted after 2 attempts: ran 'echo no port; false', exit=1 ("), last
     log = cli(folder, "log", "demo").stdout
     assert "[2] 422    accept command\n    attempt 2: fail. ran 'echo no port; false'" in log
     assert "no port" in log

@@ -80,7 +80,7 @@ def test_a_refusal_ends_the_prompt_and_says_why(folder: Path, answer: Answer, sa
         done = ask(folder, server.url)
     assert (done.returncode, done.stdout) == (1, "")
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("demo: 500 error: ")
+    assert last.startswith("demo: failed: ")
     assert said in last
     assert all(isinstance(figure, int | float) for figure in telemetry(folder).values())
 

@@ -86,8 +86,8 @@ def rows(folder: Path) -> Rows:
 
 def test_prompts_are_answered_in_one_run(chat: OpenChat, tmp_path: Path, rows: Rows) -> None:
     at = chat("--run", "demo", "--new", "--model", script(tmp_path / "s.jsonl", [*READ_AND_ANSWER, *DONE]))
-    at.enter("Which port?", "200 completed (2 turns")
-    at.enter("First line\\\rsecond line", "200 completed (1 turn")
+    at.enter("Which port?", ": done (2 turns")
+    at.enter("First line\\\rsecond line", ": done (1 turn")
     assert at.leave() == "The port is 8080.\nDone.\n"
     assert rows("select prompt from loop_list") == [{"prompt": "Which port?"}, {"prompt": "First line\nsecond line"}]
 
@@ -100,7 +100,7 @@ def test_it_goes_on_with_the_run_that_was_active_last(chat: OpenChat, folder: Pa
     at.expect("run two, ")
     at.expect("last: Prompt of two")
     at.enter("/run one", "run one, ")
-    at.enter("And more", "one: 200 completed")
+    at.enter("And more", "one: done")
     at.enter("/new three", "run three, ")
     at.enter("/quit")
     assert at.end()[0] == 0
@@ -120,7 +120,7 @@ def test_ctrl_c_stops_the_turn_and_another_prompt_takes_its_place(chat: OpenChat
     at.enter("/effort none", "effort: none")
     assert rows("select status from loop_list") == [{"status": 102}]
     at.enter(f"/model {script(tmp_path / 't.jsonl', DONE)}", "model: scripted:")
-    at.enter("Quick", "200 completed")
+    at.enter("Quick", ": done (")
     assert at.leave() == "Done.\n"
     told = rows("select prompt, status from loop_list")
     assert told == [{"prompt": "Too slow", "status": 499}, {"prompt": "Quick", "status": 200}]
@@ -134,7 +134,7 @@ def test_a_stopped_prompt_is_resumed_also_after_a_restart(chat: OpenChat, tmp_pa
     script(tmp_path / "s.jsonl", DONE)
     at = chat()
     at.expect("its last prompt was stopped")
-    at.enter("/resume", "200 completed")
+    at.enter("/resume", ": done (")
     at.enter("/resume", "nothing to resume")
     assert at.leave() == "Done.\n"
     assert rows("select status from loop_list") == [{"status": 200}]
@@ -150,7 +150,7 @@ def test_a_decision_is_asked_for_and_may_wait(chat: OpenChat, folder: Path, tmp_
     at.enter("/proposals")
     at.enter("/resume", "accept?")
     at.type("y\n")
-    at.expect("200 completed")
+    at.expect(": done (")
     assert "echo done > marker" in at.leave()
     assert (folder / "marker").read_text() == "done\n"
 
@@ -190,24 +190,24 @@ def test_the_session_follows_its_run(chat: OpenChat, folder: Path, tmp_path: Pat
     at = chat("--run", "demo", "--model", model)
     at.enter("/log", "there is no run yet")
     at.enter("/new nothing", "run nothing")
-    at.enter("One", "nothing: 200 completed")
+    at.enter("One", "nothing: done")
     at.enter("/new nothing", "there is one already")
     at.enter("/rename kept", "")
     at.enter("/label --title 'My title'", "")
     at.enter("/status", "My title")
-    at.enter("More", "kept: 200 completed")
+    at.enter("More", "kept: done")
     at.enter("/effort hard", "the effort is one of none, minimal")
     at.enter("/reasoning low", "effort: low")
     at.enter("/status", "effort low")
     at.enter("/purge --yes", "the run is gone")
-    at.enter("Another", "200 completed")
+    at.enter("Another", ": done (")
     at.leave()
 
 
 def test_what_begins_with_a_path_is_a_prompt(chat: OpenChat, tmp_path: Path, rows: Rows) -> None:
     at = chat("--new", "--run", "demo", "--model", script(tmp_path / "s.jsonl", DONE * 2))
     for prompt in ("/etc/hosts is what?", " /help me"):
-        at.enter(prompt, "200 completed")
+        at.enter(prompt, ": done (")
     at.leave()
     assert [row["prompt"] for row in rows("select prompt from loop_list")] == ["/etc/hosts is what?", " /help me"]
 
@@ -239,7 +239,7 @@ def test_earlier_prompts_come_back(chat: OpenChat, folder: Path, tmp_path: Path,
     at.type("\x1b[A")
     at.expect("Of before")
     at.type(" again\r")
-    at.expect("200 completed")
+    at.expect(": done (")
     at.leave()
     assert rows("select prompt from loop_list")[1] == {"prompt": "Of before again"}
 
@@ -270,7 +270,7 @@ def test_a_window_that_is_closed_leaves_the_prompt_to_be_resumed(chat: OpenChat,
 
 def test_a_window_that_is_closed_at_the_prompt_ends_the_session(chat: OpenChat, tmp_path: Path) -> None:
     at = chat("--run", "demo", "--model", script(tmp_path / "s.jsonl", DONE))
-    at.enter("One", "200 completed")
+    at.enter("One", ": done (")
     at.expect(READY)
     assert at.hang_up() == 130
 
@@ -278,8 +278,8 @@ def test_a_window_that_is_closed_at_the_prompt_ends_the_session(chat: OpenChat, 
 def test_commands_that_were_kept_end_with_the_session(chat: OpenChat, tmp_path: Path) -> None:
     keeps = '<sh background keep>sleep 3600</sh><update status="200">It runs.</update>'
     at = chat("--run", "demo", "--yolo", "--model", script(tmp_path / "s.jsonl", [keeps, *DONE]))
-    at.enter("Start it", "200 completed")
-    at.enter("And now?", "200 completed")
+    at.enter("Start it", ": done (")
+    at.enter("And now?", ": done (")
     at.leave()
     assert "kept: sh://turn_1/" in at.said
     assert "was ended" in at.said
@@ -304,7 +304,7 @@ def test_a_long_paste_is_one_prompt(chat: OpenChat, tmp_path: Path, rows: Rows) 
     at = chat("--run", "demo", "--model", script(tmp_path / "s.jsonl", DONE))
     at.expect(READY)
     at.type_all(f"\x1b[200~{text}\x1b[201~")
-    at.enter_now("200 completed")
+    at.enter_now(": done (")
     at.leave()
     assert rows("select length(prompt) as n from loop_list")[0]["n"] > 60_000
 
@@ -333,8 +333,8 @@ def test_hostile_input_harms_nothing(chat: OpenChat, folder: Path, tmp_path: Pat
     at.enter("/" + "x" * 3_000, "no such command")
     at.expect(READY)
     os.write(at.descriptor, b"bytes \xff\xfe that are no text\r")
-    at.expect("200 completed")
-    at.enter("\x1b[200~pasted\rtwo lines\x1b[201~", "200 completed")
+    at.expect(": done (")
+    at.enter("\x1b[200~pasted\rtwo lines\x1b[201~", ": done (")
     at.leave()
     assert "\x1b[31m\x1b]0" not in at.said
     assert rows("select prompt from loop_list")[2] == {"prompt": "pasted\ntwo lines"}

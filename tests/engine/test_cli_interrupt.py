@@ -119,7 +119,7 @@ def test_prompts_that_nobody_drives_any_more_are_named(
         assert engine(folder, look).stderr == said
     assert json.loads(engine(folder, "runs", "--json").stdout)[0]["resumable"] is True
     assert json.loads(engine(folder, "show", "--json").stdout)["resumable"] is True
-    assert "\n100 queued\n" in engine(folder, "show").stdout
+    assert "\nqueued\n" in engine(folder, "show").stdout
     script(tmp_path / "s.jsonl", ['<update status="200">Resumed.</update>'] * 2)
     assert engine(folder, "resume", "demo").returncode == 0
     assert engine(folder, "runs").stderr == ""

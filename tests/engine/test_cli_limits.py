@@ -82,7 +82,7 @@ def test_the_clock_ends_a_slow_model(folder: Path) -> None:
     done = run(folder, [{"text": DONE, "delay_s": 300}], "--max-seconds", "3")
     assert done.returncode == 4
     assert "504  error - model " in done.stderr
-    assert last(done).startswith("demo: 499 aborted: stopped after 3 seconds (1 turn, ")
+    assert last(done).startswith("demo: aborted: stopped after 3 seconds (1 turn, ")
 
 
 def test_the_clock_ends_a_process(folder: Path) -> None:
@@ -108,7 +108,7 @@ def test_the_clock_leaves_a_decision_open_and_what_is_accepted_is_done(folder: P
 def test_the_last_turn_ends_the_prompt(folder: Path) -> None:
     done = run(folder, [f"<think>{number}</think>{GO_ON}" for number in range(4)], "--max-turns", "3")
     assert (done.returncode, done.stdout) == (4, "")
-    assert last(done).startswith("demo: 499 aborted: stopped after 3 turns (3 turns, ")
+    assert last(done).startswith("demo: aborted: stopped after 3 turns (3 turns, ")
 
 
 # 3. what is told
@@ -119,7 +119,7 @@ def test_a_cycle_is_told_to_the_person_alone(folder: Path, period: int) -> None:
     done = run(folder, [f"<think>{number % period}</think>{GO_ON}" for number in range(20)])
     assert done.returncode == 4
     what = "turn" if period == 1 else f"{period} turns"
-    assert f"demo: 499 aborted: loop detected: the same {what} over and over ({3 * period + 2} turns, " in last(done)
+    assert f"demo: aborted: loop detected: the same {what} over and over ({3 * period + 2} turns, " in last(done)
     strikes = [line for line in done.stderr.splitlines() if "strike" in line]
     assert [line.split("]")[1].strip() for line in strikes] == [
         f"strike {number} of 3: it does what the turns before it did" for number in (1, 2, 3)

@@ -65,7 +65,7 @@ def test_the_story_goes_from_prompt_to_answer(told: Path) -> None:
         "[2] +1 -0  set 日本語.md",
         "[2]        update mended",
     ]
-    assert lines[20:] == ["200 completed (…)", "  Mended.", "  [9]        sh rm -rf ."]
+    assert lines[20:] == ["done (…)", "  Mended.", "  [9]        sh rm -rf ."]
 
 
 def test_the_command_that_is_named_shows_the_rest(told: Path) -> None:
@@ -80,7 +80,7 @@ def test_at_a_terminal_no_line_is_longer_than_it_and_no_text_begins_one(told: Pa
     assert code == 0
     lines = said.splitlines()
     assert max(map(cell_len, lines)) <= columns
-    assert all(line.startswith(("prompt 1 (", "> ", "    ", "  ", "[1] ", "[2] ", "200 ")) for line in lines if line)
+    assert all(line.startswith(("prompt 1 (", "> ", "    ", "  ", "[1] ", "[2] ", "done")) for line in lines if line)
     assert "\x1b" not in said
     assert FAMILY in said
 

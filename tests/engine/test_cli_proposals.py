@@ -142,7 +142,7 @@ def test_a_prompt_for_a_waiting_run_is_queued(folder: Path, editing: str) -> Non
     engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
     done = engine(folder, "run", "--run", "demo", "And then this")
     assert done.returncode == 6
-    assert "100 queued" in done.stderr
+    assert ": queued (" in done.stderr
     assert "engine resolve demo" in done.stderr
 
 
@@ -195,7 +195,7 @@ def test_the_end_of_the_input_is_no_answer_and_ends_its_line(folder: Path, editi
     assert on_terminal(folder, "run", "--model", editing, "Change it", typed="\x04")[0] == 6
     code, said = on_terminal(folder, "run", "--model", asking, "--run", "demo", "Ask", typed="\x04")
     assert code == 6
-    assert re.search(r"\n(\x1b\[[0-9;]*m)?demo: 202 proposed", said)
+    assert re.search(r"\n(\x1b\[[0-9;]*m)?demo: waiting", said)
 
 
 def test_a_question_before_a_change_ends_the_command_unless_it_is_a_yes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,7 +33,7 @@ def test_progress_tells_turns_commands_tokens_and_cost(folder: Path, reading: st
     assert "[1] 200  get notes.md" in lines
     assert "[2] 200  update" in lines
     assert "The port is 8080." not in "".join(lines), "the answer is on stdout"
-    assert lines[-1] == "demo: 200 completed (2 turns, 900 + 20 tokens, $0.0030)"
+    assert lines[-1] == "demo: done (2 turns, 900 + 20 tokens, $0.0030)"
 
 
 def test_an_answer_after_which_the_run_went_on_is_told(folder: Path, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_an_unknown_price_is_unknown_on_every_screen(folder: Path) -> None:
     model = script(folder / "free.jsonl", ['<think>hm</think><update status="102">on</update>', "That is it."])
     lines = engine(folder, "run", "--model", model, "--run", "demo", "Which port?").stderr.splitlines()
     assert any(line.startswith("[2]") and line.endswith("free, price unknown") for line in lines)
-    assert lines[-1] == "demo: 200 completed (2 turns, 0 + 0 tokens, price unknown)"
+    assert lines[-1] == "demo: done (2 turns, 0 + 0 tokens, price unknown)"
     for words in (["runs"], ["show", "demo"], ["log", "demo"]):
         assert not re.search(r"\$|\b0\.0", engine(folder, *words).stdout), words
     (row,) = json.loads(engine(folder, "runs", "--json").stdout)

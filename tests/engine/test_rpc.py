@@ -88,7 +88,7 @@ def test_a_rejection_with_words_lets_the_model_try_again(client: Client, tmp_pat
     client.call("act", prompt="Make it", run="ended", model=script(tmp_path, SHELL, DONE))
     client.wait("run/proposal", run="ended")
     client.call("run/resolve", run="ended", resolution={"action": "reject"})
-    assert client.wait("run/state", run="ended", status=200)["telemetry"]["turns"] == 1
+    assert client.wait("run/state", run="ended", status=403)["telemetry"]["turns"] == 1
 
 
 def test_a_decision_on_a_run_below_goes_on_with_the_one_above(client: Client, tmp_path: Path) -> None:

@@ -105,9 +105,9 @@ def test_the_first_failure_ends_the_others(db: engine.Database, tmp_path: Path, 
         },
     )
     result = db.run_workflow(path, run="wf", model=script(tmp_path, DONE), root=root, on_event=events.append)
-    assert (result.status, result.reason) == (500, "step fails failed: 500 no")
+    assert (result.status, result.reason) == (500, "step fails failed: no")
     assert {row["step"]: (row["state"], row["reason"]) for row in db.steps("wf")} == {
-        "fails": ("failed", "500 no"),
+        "fails": ("failed", "no"),
         "slow": ("cancelled", "step fails failed"),
         "after": ("skipped", "it needs step fails, which failed"),
         "behind": ("skipped", "it needs step fails, which failed"),
