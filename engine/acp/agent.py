@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from acp import RequestError, schema
@@ -86,12 +86,11 @@ class EngineAgent:
         """Begin a session; its first prompt makes the run."""
         _refuse_more_folders(additional_directories)
         try:
-            session = await self._locked(lambda: self._sessions.new(cwd, taken_over(mcp_servers)))
+            session, modes, options = await self._opened(lambda: self._sessions.new(cwd, taken_over(mcp_servers)))
         except NotFound as error:
             if error.message.startswith("no model"):
                 raise RequestError(AUTH_REQUIRED, error.message) from error
             raise
-        modes, options = await self._opened(session)
         return schema.NewSessionResponse(session_id=session.run, modes=modes, config_options=options)
 
     @told
@@ -105,12 +104,9 @@ class EngineAgent:
     ) -> schema.LoadSessionResponse:
         """Go on with a run, and tell what it said and did."""
         _refuse_more_folders(additional_directories)
-        session = await self._locked(lambda: self._sessions.load(cwd, session_id, taken_over(mcp_servers)))
-        if session.prompts:
-            raise Conflict(f"session {session_id!r}: is answering a prompt; cancel it, or wait")
-        async with session.turn:
-            await self._tell_past(session)
-        modes, options = await self._opened(session)
+        _, modes, options = await self._opened(
+            lambda: self._sessions.load(cwd, session_id, taken_over(mcp_servers)), self._tell_past
+        )
         return schema.LoadSessionResponse(modes=modes, config_options=options)
 
     @told
@@ -124,8 +120,7 @@ class EngineAgent:
     ) -> schema.ResumeSessionResponse:
         """Go on with a run without telling of its past."""
         _refuse_more_folders(additional_directories)
-        session = await self._locked(lambda: self._sessions.load(cwd, session_id, taken_over(mcp_servers)))
-        modes, options = await self._opened(session)
+        _, modes, options = await self._opened(lambda: self._sessions.load(cwd, session_id, taken_over(mcp_servers)))
         return schema.ResumeSessionResponse(modes=modes, config_options=options)
 
     @told
@@ -139,8 +134,9 @@ class EngineAgent:
     ) -> schema.ForkSessionResponse:
         """Go on with a fork of a run, as it is now."""
         _refuse_more_folders(additional_directories)
-        session = await self._locked(lambda: self._sessions.fork(cwd, session_id, taken_over(mcp_servers)))
-        modes, options = await self._opened(session)
+        session, modes, options = await self._opened(
+            lambda: self._sessions.fork(cwd, session_id, taken_over(mcp_servers))
+        )
         return schema.ForkSessionResponse(session_id=session.run, modes=modes, config_options=options)
 
     @told
@@ -237,12 +233,23 @@ class EngineAgent:
             named = schema.SessionInfoUpdate(session_update="session_info_update", title=title(asked.text, 80))
             await self._tell(session, named)
 
-    async def _opened(self, session: Session) -> tuple[Any, Any]:
-        """Say what a session that was just opened may choose."""
-        session.reads_files = self._reads_files
-        options = await self._locked(lambda: choices.options(session))
-        await self._tell_commands(session)
-        return choices.modes(session, self._sessions.modes), options
+    async def _opened(
+        self, open_session: Callable[[], Session], tell: Callable[[Session], Awaitable[None]] | None = None
+    ) -> tuple[Session, Any, Any]:
+        """Open a session, and say what it may choose. If that fails, it is forgotten unless it was open before."""
+        known = {id(each) for each in self._sessions}
+        session = await self._locked(open_session)
+        try:
+            if tell is not None:
+                await tell(session)
+            session.reads_files = self._reads_files
+            options = await self._locked(lambda: choices.options(session))
+            await self._tell_commands(session)
+        except BaseException:
+            if id(session) not in known:
+                await self._locked(lambda: self._sessions.close(session.run))
+            raise
+        return session, choices.modes(session, self._sessions.modes), options
 
     async def _tell_commands(self, session: Session) -> None:
         """Tell the commands of a session where they are others than the client knows: a scan finds skills."""
@@ -264,6 +271,8 @@ class EngineAgent:
         await self._client.session_update(session.run, update)
 
     async def _tell_past(self, session: Session) -> None:
+        if session.prompts:
+            raise Conflict(f"session {session.run!r}: is answering a prompt; cancel it, or wait")
         loop = asyncio.get_running_loop()
 
         def read() -> None:
@@ -271,7 +280,8 @@ class EngineAgent:
                 for update in past(db, session):
                     asyncio.run_coroutine_threadsafe(self._tell(session, update), loop).result()
 
-        await in_thread(read)
+        async with session.turn:
+            await in_thread(read)
 
     async def _locked(self, work: Callable[[], _T]) -> _T:
         """The result of work with the handles of databases, in a thread: one thread at a time uses them."""

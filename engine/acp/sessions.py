@@ -13,6 +13,8 @@ from engine.driving.model_choice import choose_model, sync_environment_models
 from engine.driving.runs import new_alias
 from engine.errors import Conflict, EngineError, NotFound, Overflow, ValidationError
 
+from .handles import Handles
+
 if TYPE_CHECKING:
     from engine.adapters import Serving
     from engine.api import Database
@@ -106,13 +108,11 @@ class Session:
 
 
 class Sessions:
-    """The open sessions of a client, and the databases that they are in. Its methods work in threads; one at a time."""
+    """The open sessions of a client. Its methods work in threads; one at a time."""
 
     def __init__(self, serving: Serving) -> None:
-        self._serving = serving
-        self._databases: dict[tuple[Path, str], Database] = {}
-        self._opened: list[Database] = []
         self._open: dict[str, Session] = {}
+        self._handles = Handles(serving, lambda: [each.database for each in self])
         self._start = "ask" if serving.options.get("mode") == "ask" else "act"
         model = serving.options.get("model")
         self._model = model if isinstance(model, str) else None
@@ -131,39 +131,46 @@ class Sessions:
     def new(self, cwd: str, servers: Sequence[Server] = ()) -> Session:
         """A session in the folder `cwd`, with the MCP servers of its client.
 
-        Raises `ValidationError` (400) for a relative path, `NotFound` (404) for no folder or no model.
+        Raises `ValidationError` (400) for a relative path, `NotFound` (404) for no folder or no model, `Overflow` (413) if
+        too many sessions are open.
         """
         root = folder(cwd)
-        db = self._database(root, servers)
-        assert db is not None, "it is made"
-        sync_environment_models(db)
-        base = new_alias(db, choose_model(db, None, self._model, root))
-        made = Session(db, f"{base}_{secrets.token_hex(3)}", root, self._given, self._start, self._model)
-        return self._keep(made)
+        self._expect_room()
+        with self._handles.of(root, servers) as db:
+            assert db is not None, "it is made"
+            sync_environment_models(db)
+            base = new_alias(db, choose_model(db, None, self._model, root))
+            made = Session(db, f"{base}_{secrets.token_hex(3)}", root, self._given, self._start, self._model)
+            return self._keep(made)
 
     def load(self, cwd: str, number: str, servers: Sequence[Server] = ()) -> Session:
-        """A session on the run of that name, whoever began it. Raises `NotFound` (404) where there is none in `cwd`."""
+        """A session on the run of that name, whoever began it. Raises `NotFound` (404) if `cwd` has no such run."""
         root = folder(cwd)
-        db = self._database(root, servers, make=False)
-        row = None if db is None else db.row(_RUN, (number,))
-        if db is None or row is None:
-            raise NotFound(f"session {number[:100]!r}: there is no such run in {cwd[:200]!r}; session/list lists them")
-        if row["root"] is None or Path(row["root"]).resolve() != root:
-            raise ValidationError(f"session {number!r}: works in {row['root'] or 'no folder'}, not in {cwd}")
-        if (held := self._open.get(number)) is not None and held.database is not db:
-            raise Conflict(f"session {number!r}: is open in another folder, or with other servers; close it first")
-        mode = row["mode"] if row["mode"] in self.modes else self._start
-        return held or self._keep(Session(db, number, root, self._given, mode, is_titled=True))
+        held = self._open.get(number)
+        if held is None:
+            self._expect_room()
+        with self._handles.of(root, servers, make=False) as db:
+            db, mode = self._found(db, number, root)
+            if held is not None and held.database is not db:
+                raise Conflict(f"session {number!r}: is open in another folder, or with other servers; close it first")
+            return held or self._keep(Session(db, number, root, self._given, mode, is_titled=True))
 
     def fork(self, cwd: str, number: str, servers: Sequence[Server] = ()) -> Session:
-        """A session on a fork of that run, as it is now."""
+        """A session on a fork of that run, as it is now, with the MCP servers that are named for the fork.
+
+        What `load` refuses is refused. The run itself need not be open, and is not opened.
+        """
         from engine.driving import runs
 
-        parent = self._open.get(number) or self.load(cwd, number, servers)
-        db = parent.database
-        child = runs.fork(db, number, f"{new_alias(db, number)}_{secrets.token_hex(3)}")
-        made = Session(db, child, parent.root, parent.given, parent.mode, parent.model, is_titled=True)
-        return self._keep(made)
+        root = folder(cwd)
+        self._expect_room()
+        with self._handles.of(root, servers, make=False) as db:
+            db, mode = self._found(db, number, root)
+            child = runs.fork(db, number, f"{new_alias(db, number)}_{secrets.token_hex(3)}")
+            made = Session(db, child, root, self._given, mode, is_titled=True)
+            if (parent := self._open.get(number)) is not None:
+                made.mode, made.model, made.effort = parent.mode, parent.model, parent.effort
+            return self._keep(made)
 
     def listed(self, cwd: str | None, cursor: str | None) -> tuple[list[Row], str | None]:
         """The runs of the folder `cwd` (None: of the database of the current one), the latest first, and the next cursor."""
@@ -171,50 +178,40 @@ class Sessions:
             raise ValidationError("cursor: is none that was given here")
         root = None if cwd is None else folder(cwd)
         which = {"root": root and str(root), "before": cursor and int(cursor), "limit": PAGE + 1}
-        found = self._database(root or Path.cwd(), make=False)
-        if found is None:
-            return [], None
-        rows = found.rows(_LIST, which)
+        with self._handles.of(root or Path.cwd(), make=False) as found:
+            rows = [] if found is None else found.rows(_LIST, which)
         return rows[:PAGE], str(rows[PAGE - 1]["id"]) if len(rows) > PAGE else None
 
     def close(self, number: str) -> Session:
-        """Forget an open session; its run stays."""
+        """Forget an open session; its run stays. Servers that no other session has end with it."""
         found = self.find(number)
         del self._open[number]
-        own = [key for key, db in self._databases.items() if key[1] and db is found.database]
-        if own and not any(each.database is found.database for each in self):
-            # its servers end with it
-            self._opened.remove(self._databases.pop(own[0]))
-            found.database.close()
+        self._handles.close_unused()
         return found
 
     def close_all(self) -> None:
         """Close the databases; one that was made for sessions without a prompt is removed."""
         self._open.clear()
-        for db in self._opened:
-            db.close_or_remove()
+        self._handles.close_unused()
 
-    def _keep(self, session: Session) -> Session:
+    def _found(self, db: Database | None, number: str, root: Path) -> tuple[Database, str]:
+        """The database with the run of that name in the folder `root`, and the mode that it goes on in."""
+        row = None if db is None else db.row(_RUN, (number,))
+        if db is None or row is None:
+            raise NotFound(
+                f"session {number[:100]!r}: there is no such run in {str(root)[:200]!r}; session/list lists them"
+            )
+        if row["root"] is None or Path(row["root"]).resolve() != root:
+            raise ValidationError(f"session {number!r}: works in {row['root'] or 'no folder'}, not in {root}")
+        return db, row["mode"] if row["mode"] in self.modes else self._start
+
+    def _expect_room(self) -> None:
         if len(self._open) >= MOST_SESSIONS:
             raise Overflow(f"{MOST_SESSIONS} sessions are open; close one first")
+
+    def _keep(self, session: Session) -> Session:
         self._open[session.run] = session
         return session
-
-    def _database(self, root: Path, servers: Sequence[Server] = (), *, make: bool = True) -> Database | None:
-        """The database of a folder, with these servers for its runs: they belong to a handle, so sessions with the same
-        ones share it. None where there is no file, and none is to be made: looking creates none.
-        """
-        from engine.db.locate import database_to_write
-
-        path = database_to_write(self._serving.db, root)
-        if not make and not path.exists():
-            return None
-        key = path, _told_apart(servers)
-        db = self._databases.get(key)
-        if db is None or db.moved():
-            db = self._databases[key] = self._serving.open(root, servers)
-            self._opened.append(db)
-        return db
 
 
 def folder(cwd: str) -> Path:
@@ -224,8 +221,3 @@ def folder(cwd: str) -> Path:
     if not cwd.startswith("/") or "\0" in cwd:
         raise ValidationError(f"cwd {cwd[:200]!r}: is no absolute path")
     return Workspace(Path(cwd)).root
-
-
-def _told_apart(servers: Sequence[Server]) -> str:
-    """What tells handles on one file apart by their servers; '' without any."""
-    return repr([(each, dict(each.env), dict(each.headers)) for each in servers]) if servers else ""

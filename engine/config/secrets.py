@@ -16,10 +16,11 @@ from contextlib import suppress
 _NAME = re.compile(
     "KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|COOKIE|WEBHOOK|CONNECTION_?STR|CONN_?STR"
     "|(^|_)(PAT|PASS|PW|PWD|AUTH|DSN|JWT|BEARER)(_|[0-9]*$)|(DATABASE|DB|REDIS|MONGO(DB)?|AMQP|BROKER)_UR[IL]"
-    "|^VCAP_SERVICES$",
+    "|(?<!ASK)(?<!BY)(?<!COM)PASS[0-9]*$|(PW|PWD|SAS)[0-9]*$|^VCAP_SERVICES$",
     re.IGNORECASE,
 )
-# Folders and the like, which commands need; the socket of an agent gives no key away.
+# Folders and the like, which commands need; the socket of an agent gives no key away. What ends in ASKPASS is a program
+# that asks a person.
 _HARMLESS = frozenset(
     {"PWD", "OLDPWD", "HOME", "PATH", "SHELL", "USER", "LOGNAME", "LANG", "LC_ALL", "TERM", "TMPDIR", "SSH_AUTH_SOCK"}
 )

@@ -148,6 +148,10 @@ class Server:
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
+    def started(self) -> tuple[object, ...]:
+        """Its program, folder and address, word by word: what tells it apart from another server of its name."""
+        return list(self.command), str(self.cwd or ""), self.url and self.place()
+
     def _check_reach(self) -> None:
         if self.url is not None:
             try:

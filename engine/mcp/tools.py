@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.functions.compact import to_json
+from engine.functions.fences import escape_json
 from engine.models.protocol import storable
 from engine.tools.decorating import Choices
 from engine.tools.kinds import TEXT, Kind, Schema, WrongArgument
@@ -55,8 +56,11 @@ class ServerTool:
 
     @property
     def target(self) -> str:
-        """What a decision is about: a grant holds for a tool as it was defined when it was given."""
-        return f"{self.server}/{self.tool}#{self.digest[:12]}"
+        """What a decision is about: a grant holds for a tool as it was defined when it was given.
+
+        It has the whole digest: two definitions that begin with the same digits are found in minutes.
+        """
+        return f"{self.server}/{self.tool}#{self.digest}"
 
     def told(self) -> dict[str, Any]:
         """What models are told of it, for people."""
@@ -105,7 +109,7 @@ def tool_of(server: Server, tool: Tool, name: str, call: Callable[[str, dict[str
 
     Only the user says what needs no decision: what a server says of its own tools loosens nothing.
     """
-    defined = digest([server.place(), tool.name, tool.title, tool.description, tool.input_schema])
+    defined = digest([*server.started(), tool.name, tool.title, tool.description, tool.input_schema])
     reads = matches(server.reads, tool.name)
     choices = Choices(name, not server.allows(tool.name), reads, reads, server.timeout)
     schema = _schema(tool)
@@ -182,7 +186,7 @@ def listing_tool(
         Choices(name, False, True, True, server.timeout),
         {"text": Argument("text", TEXT, False)},
         storable(to_json(definition)),
-        digest([server.place(), lines]),
+        digest([*server.started(), lines]),
         "text",
         lists=True,
     )
@@ -239,7 +243,9 @@ def _document(
         words = line(inner.get("description", ""), ARGUMENT_CHARACTERS)
         shape = {key: value for key, value in inner.items() if key != "description"}
         as_json = (
-            f" As JSON: {to_json(shape)}" if "properties" in inner or "properties" in inner.get("items", {}) else ""
+            f" As JSON: {escape_json(to_json(shape))}"
+            if "properties" in inner or "properties" in inner.get("items", {})
+            else ""
         )
         said = f" | {words}" if words else ""
         lines.append(

@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
+from engine.functions.fences import escape_json
+
 Schema = dict[str, Any]
 
 _WHOLE = re.compile(r"[+-]?\d{1,4000}")
@@ -163,9 +165,9 @@ ANYTHING = Kind("any value", {}, _read_any, lambda value, _: value, takes_none=T
 
 
 def choice(values: list[tuple[object, object]]) -> Kind:
-    """One of some values, each as (in JSON, in Python)."""
+    """One of some values, each as (in JSON, in Python). A server names them too, so its words open no tag and no fence."""
     names = [given for given, _ in values]
-    words = f"one of {', '.join(json.dumps(name, ensure_ascii=False) for name in names)}"
+    words = f"one of {', '.join(escape_json(json.dumps(name, ensure_ascii=False)) for name in names)}"
 
     def make(value: object, place: str) -> object:
         for given, meant in values:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from acp import RequestError, schema
 from acp_client import chosen, run, talking, texts
-from engine_cli import script
+from engine_cli import engine, script
 
 OFFICE = str(Path(__file__).parent.parent / "servers" / "office.py")
 ON = '<update status="102">on</update>'
@@ -82,6 +82,50 @@ def test_another_session_has_none_of_them(folder: Path, tmp_path: Path) -> None:
             assert at.editor.asked == []
 
     run(talk())
+
+
+def test_a_fork_has_the_servers_that_are_named_for_it_and_does_not_open_its_parent(
+    folder: Path, tmp_path: Path
+) -> None:
+    mark = f"fork of {tmp_path}"
+    engine(
+        folder, "run", "--model", script(tmp_path / "c.jsonl", ["Hello.", PRICE, "Done."]), "--run", "demo", "Say hello"
+    )
+
+    async def talk() -> None:
+        async with talking(folder, "--model", script(tmp_path / "s.jsonl", [])) as at:
+            here = str(folder)
+            forked = await at.connection.fork_session(cwd=here, session_id="demo", mcp_servers=[office(mark=mark)])
+            with pytest.raises(RequestError, match="is not open here"):
+                await at.prompt("demo", "Are you there?")
+            await at.prompt(forked.session_id, "Say hello")
+            assert await at.prompt(forked.session_id, "Add") == "end_turn"
+            assert "office__price" in at.editor.asked[0]["title"]
+            await at.connection.close_session(session_id=forked.session_id)
+            assert not is_at_work(mark)
+
+    run(talk())
+
+
+def test_a_fork_is_refused_a_folder_that_a_load_is_refused(folder: Path, tmp_path: Path) -> None:
+    engine(folder, "run", "--model", script(tmp_path / "c.jsonl", ["Hello."]), "--run", "demo", "Say hello")
+    other = tmp_path / "other"
+    other.mkdir()
+    (tmp_path / "file").write_text("x")
+
+    async def talk() -> None:
+        async with talking(folder, "--model", script(tmp_path / "s.jsonl", [])) as at:
+            await at.connection.resume_session(cwd=str(folder), session_id="demo", mcp_servers=[])
+            for cwd in (".", "relative/folder", str(tmp_path / "missing"), str(tmp_path / "file"), str(other)):
+                said = []
+                for ask in (at.connection.load_session, at.connection.fork_session):
+                    with pytest.raises(RequestError) as raised:
+                        await ask(cwd=cwd, session_id="demo", mcp_servers=[])
+                    said.append(str(raised.value))
+                assert said[0] == said[1]
+
+    run(talk())
+    assert not (other / ".engine").exists()
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 from acp import RequestError, schema
-from acp_client import Talk, chosen, run, talking, texts, wired
+from acp_client import Talk, Wire, chosen, run, talking, texts, wired
 from audit import audit
 from engine_cli import ENGINE, database, engine, environment, script
 
@@ -197,6 +197,50 @@ def test_sessions_have_a_bound(folder: Path, tmp_path: Path) -> None:
         made = [wire.call(number, "session/new", cwd=str(folder), mcpServers=[]) for number in range(65)]
         assert "64 sessions are open" in made.pop()["error"]["message"]
         assert len({each["result"]["sessionId"] for each in made}) == 64
+
+
+def _descriptors(wire: Wire) -> int:
+    return len(list(Path(f"/proc/{wire.process.pid}/fd").iterdir()))
+
+
+def _server(number: int) -> dict[str, object]:
+    return {"name": f"s{number}", "command": "/bin/true", "args": [], "env": []}
+
+
+def test_a_request_that_is_refused_keeps_no_handle(folder: Path, tmp_path: Path) -> None:
+    with wired(folder, "--model", script(tmp_path / "s.jsonl", ["Yes."])) as wire:
+        here = str(folder)
+        made = wire.call(1, "session/new", cwd=here, mcpServers=[])["result"]["sessionId"]
+        kept = 0  # after the first: SQLite keeps what it may not close beside a lock
+        for number in range(2, 62):
+            kind = ("session/load", "session/resume", "session/fork")[number % 3]
+            answer = wire.call(number, kind, cwd=here, sessionId="nobody", mcpServers=[_server(number)])
+            assert "no such run" in answer["error"]["message"]
+            kept = kept or _descriptors(wire)
+            assert _descriptors(wire) == kept
+        for number in range(62, 65):
+            wire.call(number, "session/new", cwd=here, mcpServers=[])
+        refused = [wire.call(100 + number, "session/new", cwd=here, mcpServers=[]) for number in range(61)][-1]
+        assert "64 sessions are open" in refused["error"]["message"]
+        full = _descriptors(wire)
+        for number in range(200, 260):
+            answer = wire.call(number, "session/new", cwd=here, mcpServers=[_server(number)])
+            assert "64 sessions are open" in answer["error"]["message"]
+        assert _descriptors(wire) <= full
+        assert "error" not in wire.call(300, "session/close", sessionId=made)
+
+
+def test_a_session_without_a_model_leaves_no_handle_and_no_file(folder: Path, tmp_path: Path) -> None:
+    with wired(folder, "--model", "no-such-provider:x") as wire:
+        counts = []
+        for number in range(1, 13):
+            place = tmp_path / f"p{number}"
+            place.mkdir()
+            answer = wire.call(number, "session/new", cwd=str(place), mcpServers=[_server(number)])
+            assert "error" in answer
+            counts.append(_descriptors(wire))
+            assert not (place / ".engine" / "engine.db").exists()
+        assert counts[-1] <= counts[0]
 
 
 def test_a_client_that_reads_nothing_holds_up_its_run_and_can_hang_up(folder: Path, tmp_path: Path) -> None:

@@ -70,6 +70,12 @@ NOBODY = 65534
         ("MYSQL_PWD", "x"),
         ("SMTP_PASS", "x"),
         ("PASS", "x"),
+        ("PGPASS", "x"),
+        ("DBPASS", "x"),
+        ("MYSQLPWD", "x"),
+        ("dbpw2", "x"),
+        ("AZURE_SAS", "x"),
+        ("BLOBSAS", "x"),
         ("SENTRY_DSN", "x"),
         ("NPM_AUTH", "x"),
         ("npm_config__auth", "x"),
@@ -104,6 +110,8 @@ def test_what_commands_need_is_given_to_them() -> None:
         "REPO": "ssh://git@host/repo.git",
         "EMAIL": "ada@example.org",
         "COMPASS": "north",
+        "GATEWAY_BYPASS": "yes",
+        "PGPASSFILE": "/home/ada/.pgpass",
         "LS_COLORS": "rs=0:di=01;34",
     }
     assert clean_environment({**needed, "SSH_KEY_FOLDER": "/home/ada", "COPY": "none"}) == {**needed, "COPY": "none"}

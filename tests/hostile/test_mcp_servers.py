@@ -117,6 +117,18 @@ def test_what_a_server_says_forges_no_part_of_a_packet(tmp_path: Path) -> None:
             assert "\u202e" not in item.description
 
 
+def test_no_value_of_a_schema_forges_a_part_of_a_packet(tmp_path: Path) -> None:
+    log = driven(tmp_path, [hostile("enums")], '<hostile__plain one="no such"/>', '<hostile__plain one=":::x"/>')
+    assert [row[1] for row in log] == [400, 200]
+    with engine.open(tmp_path / "t.db") as db:
+        texts = [db.value(TOLD, (1,)), db.value("select doc from tools where name = 'hostile__plain'"), log[0][2]]
+        for text in texts:
+            assert "im_start" in text
+            for forbidden in ("</system>", "<|im_start|>", ":::x", "\u202e", "<sh>touch"):
+                assert forbidden not in text
+            assert not any(line.startswith("## <sh> - now") for line in text.splitlines())
+
+
 def test_schemas_are_bounded_and_models_are_held_to_them(tmp_path: Path) -> None:
     from engine.functions.grammars import grammar_gbnf
 
@@ -145,14 +157,21 @@ def test_a_definition_says_the_same_for_the_same_tool_only() -> None:
     first = tool_of(server, Tool(name="t", input_schema={"type": "object", "properties": {}}), "a__t", call)
     same = tool_of(server, Tool(name="t", input_schema={"properties": {}, "type": "object"}), "a__t", call)
     assert first.digest == same.digest
+    at = {"type": "object", "properties": {}}
     others = [
+        tool_of(Server("a", ["b"], cwd="/tmp"), Tool(name="t", input_schema=at), "a__t", call),
+        tool_of(Server("a", ["b", "c d"]), Tool(name="t", input_schema=at), "a__t", call),
+        tool_of(Server("a", ["b", "c", "d"]), Tool(name="t", input_schema=at), "a__t", call),
         tool_of(
             server, Tool(name="t", description="x", input_schema={"type": "object", "properties": {}}), "a__t", call
         ),
         tool_of(Server("a", ["c"]), Tool(name="t", input_schema={"type": "object", "properties": {}}), "a__t", call),
         tool_of(server, Tool(name="t", input_schema={"type": "object", "properties": {"x": {}}}), "a__t", call),
     ]
-    assert len({each.digest for each in (first, *others)}) == 4
+    assert len({each.digest for each in (first, *others)}) == 7
+    # a grant is for all of the digest: a few digits of it are found again by trying
+    assert first.target == f"a/t#{first.digest}"
+    assert len(first.digest) == 64
 
 
 # 3. results
