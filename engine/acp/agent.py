@@ -104,7 +104,7 @@ class EngineAgent:
     ) -> schema.LoadSessionResponse:
         """Go on with a run, and tell what it said and did."""
         _refuse_more_folders(additional_directories)
-        _, modes, options = await self._opened(
+        _session, modes, options = await self._opened(
             lambda: self._sessions.load(cwd, session_id, taken_over(mcp_servers)), self._tell_past
         )
         return schema.LoadSessionResponse(modes=modes, config_options=options)
@@ -120,7 +120,7 @@ class EngineAgent:
     ) -> schema.ResumeSessionResponse:
         """Go on with a run without telling of its past."""
         _refuse_more_folders(additional_directories)
-        _, modes, options = await self._opened(lambda: self._sessions.load(cwd, session_id, taken_over(mcp_servers)))
+        _session, modes, options = await self._opened(lambda: self._sessions.load(cwd, session_id, taken_over(mcp_servers)))
         return schema.ResumeSessionResponse(modes=modes, config_options=options)
 
     @told
