@@ -120,7 +120,9 @@ class EngineAgent:
     ) -> schema.ResumeSessionResponse:
         """Go on with a run without telling of its past."""
         _refuse_more_folders(additional_directories)
-        _session, modes, options = await self._opened(lambda: self._sessions.load(cwd, session_id, taken_over(mcp_servers)))
+        _session, modes, options = await self._opened(
+            lambda: self._sessions.load(cwd, session_id, taken_over(mcp_servers))
+        )
         return schema.ResumeSessionResponse(modes=modes, config_options=options)
 
     @told
