@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.config.secrets import masked
 from engine.errors import EngineError
@@ -27,6 +27,14 @@ _ABOUT_THE_ANSWER = re.compile(
     r"(max_(completion_|output_|new_)?tokens\W.{0,20}(too large|must be)|completion tokens, whereas)", re.I
 )
 
+_WORDS = (
+    (r"context_length|context_window|prompt_too_long", "context_exceeded"),
+    (r"quota|billing|payment|credit|balance|auth|api_?key|permission|forbidden", "auth"),
+    (r"rate_?limit|too_?many|throttl", "rate_limit"),
+    (r"not_?found|no_such_model", "not_found"),
+    (r"invalid|bad_?request|validation|unsupported", "invalid"),
+)
+"""What the words of a stated error mean, the first that fits; all others are the provider's fault."""
 _SHORTEST_KEY = 8
 """A value in the query of an address that is shorter is no key: `api-version=1`."""
 
@@ -52,13 +60,43 @@ def translated(error: Exception, who: str, at: Endpoint) -> EngineError:
     else:
         said = f"model {who!r} sent an answer that cannot be read ({type(error).__name__}); check the address"
         return ModelError("server", said, final=True)
-    retry_after = getattr(error, "retry_after", None)
+    return _told(category, detail, who, at, getattr(error, "retry_after", None))
+
+
+def stated(error: Any, who: str, at: Endpoint) -> ModelError:
+    """The `ModelError` for an error that a provider states inside of an answer: an object, or a text."""
+    place = error if isinstance(error, dict) else {"message": error}
+    text = next((each for key in ("message", "detail", "msg") if (each := place.get(key))), place)
+    detail = _shown_text(str(text), at)
+    return _told(_category_of_words(place, detail), detail, who, at)
+
+
+def _category_of_words(error: dict[str, Any], detail: str) -> str:
+    """By the status that an error names, else by the words of its type and code."""
+    named = [error.get(key) for key in ("code", "status", "status_code", "http_code", "type")]
+    words = " ".join(str(each) for each in named if isinstance(each, str | int))
+    status = next((int(each) for each in words.split() if re.fullmatch(r"[45]\d\d", each)), None)
+    if _is_overflow(status or 400, detail) and status != 429:
+        return "context_exceeded"
+    if status is not None:
+        return category_of_status(status, detail)
+    return next((category for pattern, category in _WORDS if re.search(pattern, words, re.IGNORECASE)), "server")
+
+
+def _is_overflow(status: int, detail: str) -> bool:
+    """Whether a refusal says that the packet is too long."""
+    if status in (400, 422):
+        return bool(_OVERFLOW_OF_A_REJECTION.search(detail) and not _ABOUT_THE_ANSWER.search(detail))
+    return status == 413 or bool(status == 500 and _OVERFLOW.search(detail))
+
+
+def _told(category: str, detail: str, who: str, at: Endpoint, retry_after_s: float | None = None) -> ModelError:
     message = _MESSAGES.get(category, _OTHER)
     said = detail if message.endswith("{detail}") else detail.removesuffix(".")
     return ModelError(
         category,
         message.format(who=who, **_places(at), detail=said),
-        retry_after_s=retry_after if category in ("rate_limit", "server", "warmup") else None,
+        retry_after_s=retry_after_s if category in ("rate_limit", "server", "warmup") else None,
     )
 
 
@@ -92,12 +130,8 @@ def _category(error: Exception, detail: str) -> str:
     from pydantic_ai import exceptions as library
 
     status = getattr(error, "status_code", None)
-    if status != 429 and (
-        isinstance(error, library.ModelContextWindowExceededError)
-        or status == 413
-        or (status in (400, 422) and _OVERFLOW_OF_A_REJECTION.search(detail) and not _ABOUT_THE_ANSWER.search(detail))
-        or (status == 500 and _OVERFLOW.search(detail))
-    ):
+    is_known = isinstance(error, library.ModelContextWindowExceededError)
+    if status != 429 and (is_known or (isinstance(status, int) and _is_overflow(status, detail))):
         return "context_exceeded"
     typed: tuple[tuple[type[Exception], str], ...] = (
         (library.ModelQuotaExceededError, "auth"),
@@ -129,7 +163,11 @@ def _detail(error: Exception, at: Endpoint) -> str:
     if isinstance(body, dict):
         inner = body.get("error", body)
         body = inner.get("message") if isinstance(inner, dict) else inner
-    text = str(body or getattr(error, "message", "") or error or type(error).__name__)
+    return _shown_text(str(body or getattr(error, "message", "") or error or type(error).__name__), at)
+
+
+def _shown_text(text: str, at: Endpoint) -> str:
+    """What a provider said, on one line, without the key, and not too long."""
     text = " ".join((_title(text) or text).split())
     user = at.url.rpartition("//")[2].rpartition("@")[0]
     query = at.url.partition("?")[2]

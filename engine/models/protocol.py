@@ -32,6 +32,16 @@ _LENGTH = frozenset(
     | {"model_context_window_exceeded", "context_length_exceeded"}
 )
 """The providers' words for an answer that reached the output limit; the engine's word is ``length``."""
+_WORDS = (
+    dict.fromkeys(_LENGTH, "length")
+    | dict.fromkeys(("end_turn", "stop_sequence", "eos", "eos_token", "end_of_text", "complete", "completed"), "stop")
+    | dict.fromkeys(("tool_calls", "tool_use", "function_call", "function_calls"), "tool_call")
+    | dict.fromkeys(("safety", "refusal", "recitation", "prohibited_content", "blocklist"), "content_filter")
+    | dict.fromkeys(
+        ("error", "abort", "aborted", "cancelled", "network_error", "insufficient_system_resource"), "incomplete"
+    )
+)
+"""The engine's words for how an answer ended, by those of providers."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +198,7 @@ def known(usage: Usage) -> Usage:
 def finish_reason(name: str | None) -> str | None:
     """The engine's word for a provider's finish reason; an unknown reason is returned in lower case."""
     word = name.strip().lower() if isinstance(name, str) else ""
-    return "length" if word in _LENGTH else "incomplete" if word == "error" else word or None
+    return _WORDS.get(word, word) or None
 
 
 def storable(text: str) -> str:

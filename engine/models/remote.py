@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from engine.models.failures import translated
-from engine.models.protocol import Completion, Message, Picture, Request, Usage, finish_reason
+from engine.models.protocol import Completion, Message, Picture, Request, Usage
 from engine.models.providers import PROVIDERS, endpoint, library_model, missing_library
-from engine.models.stuck import Listener
-from engine.models.tools import library_calls, library_parameters
+from engine.models.tools import library_parameters
 from engine.models.watch import Emit, watched
-from engine.models.wire import checks
+from engine.models.wire import Wire
 from engine.packets.cuts import blocks_of
 
 if TYPE_CHECKING:
     import httpx2
-    from pydantic_ai.messages import ModelMessage, ModelResponse, UserContent
+    from pydantic_ai.messages import ModelMessage, UserContent
     from pydantic_ai.settings import ModelSettings
 
     from engine.config.keys import Keys
@@ -67,7 +67,7 @@ class RemoteModel:
         """Whether it can be told how hard to think: as the library knows of its name; where it knows none, it is told."""
         if self._is_told_any_effort:
             return True
-        profile: Any = library_model(self._at, self.name, _http_client(_CONNECT_S, self.who)).profile
+        profile: Any = library_model(self._at, self.name, _http_client(_CONNECT_S)).profile
         return bool(profile.get("supports_thinking") or profile.get("thinking_always_enabled"))
 
     async def _until_stopped(self, request: Request, emit: Emit, stop: threading.Event) -> Completion:
@@ -79,48 +79,27 @@ class RemoteModel:
         return await call
 
     async def _call(self, request: Request, emit: Emit) -> Completion:
-        async with _http_client(request.timeout_s, self.who) as http:
+        wire = Wire(self.who, self._at, emit)
+        async with _http_client(request.timeout_s, wire.hooks) as http:
             try:
-                return await self._stream(library_model(self._at, self.name, http), request, emit)
+                await self._ask(library_model(self._at, self.name, http), request)
             except Exception as error:
                 raise translated(error, self.who, self._at) from None
+        completion = wire.answer.completion()
+        return replace(completion, usage=self._priced(completion.usage, wire.answer.figures.written))
 
-    async def _stream(self, model: Any, request: Request, emit: Emit) -> Completion:
+    async def _ask(self, model: Any, request: Request) -> None:
+        """Send the request; the answer is read from the wire."""
         from pydantic_ai.direct import model_request_stream
-        from pydantic_ai.messages import (
-            PartDeltaEvent,
-            PartStartEvent,
-            TextPart,
-            TextPartDelta,
-            ThinkingPart,
-            ThinkingPartDelta,
-            ToolCallPartDelta,
-        )
 
-        thoughts, arguments = Listener(), Listener()
         marks = _MESSAGE_MARKS if self._caches_where_told else 0
         messages, settings = _library_messages(request, marks), self._settings(request)
         parameters = library_parameters(request.tools, self._at.provider.name) if request.tools else None
         async with model_request_stream(
             model, messages, model_settings=settings, model_request_parameters=parameters, instrument=False
         ) as stream:
-            async for event in stream:
-                match event:
-                    case PartStartEvent(part=TextPart(content=text)) if text:
-                        emit(text)
-                    case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
-                        emit(text)
-                    case PartStartEvent(part=ThinkingPart(content=text)) if text:
-                        thoughts.hear(text)
-                    case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str() as text)):
-                        thoughts.hear(text)
-                    case PartDeltaEvent(delta=ToolCallPartDelta(args_delta=str() as text)):
-                        arguments.hear(text)
-                # thoughts and arguments do not reach `on_delta`, so they are cut off here
-                if ended := thoughts.finish_reason or arguments.finish_reason:
-                    text = arguments.text if arguments.finish_reason else ""
-                    return Completion(text, thoughts.text, Usage(), ended)
-            return self._completion(stream.get())
+            async for _ in stream:
+                pass
 
     def _settings(self, request: Request) -> ModelSettings:
         settings: dict[str, Any] = {
@@ -173,55 +152,27 @@ class RemoteModel:
     def _takes_grammar(self, request: Request) -> bool:
         return bool(request.grammar) and self._is_own_server
 
-    def _completion(self, response: ModelResponse) -> Completion:
-        from pydantic_ai.messages import TextPart, ThinkingPart
-
-        calls = library_calls(response)
-        return Completion(
-            text="".join(part.content for part in response.parts if isinstance(part, TextPart)),
-            reasoning="".join(part.content for part in response.parts if isinstance(part, ThinkingPart)),
-            usage=self._usage(response),
-            finish_reason=_finish_reason(response),
-            calls=calls,
-            native=bool(calls),
-        )
-
-    def _usage(self, response: ModelResponse) -> Usage:
-        used = response.usage
-        if not used.input_tokens and not used.output_tokens:
-            return Usage()
-        reasoning = used.output_reasoning_tokens or used.details.get("reasoning_tokens")
-        return Usage(
-            prompt_tokens=used.input_tokens,
-            cached_tokens=used.cache_read_tokens,
-            completion_tokens=used.output_tokens,
-            reasoning_tokens=reasoning or 0,
-            cost=self._cost(response),
-        )
-
-    def _cost(self, response: ModelResponse) -> float | None:
-        """The cost in US dollars: the provider's own figure, or else that of the library's price list."""
+    def _priced(self, usage: Usage, written: int) -> Usage:
+        """`usage` with its cost in US dollars: the provider's own figure, or else that of the library's price list."""
+        from genai_prices import Usage as Tokens
         from genai_prices import calc_price
 
-        charged = (response.provider_details or {}).get("cost")
-        if isinstance(charged, int | float):
-            return charged
+        if usage.cost is not None or usage.prompt_tokens is None:
+            return usage
+        tokens = Tokens(
+            input_tokens=usage.prompt_tokens,
+            cache_read_tokens=usage.cached_tokens,
+            cache_write_tokens=written or None,
+            output_tokens=usage.completion_tokens,
+        )
         try:
-            price = calc_price(response.usage, self.name, provider_api_url=self._at.url)
+            price = calc_price(tokens, self.name, provider_api_url=self._at.url)
         except (LookupError, ValueError):
-            return None
-        return float(price.total_price)
+            return usage
+        return replace(usage, cost=float(price.total_price))
 
 
-def _finish_reason(response: ModelResponse) -> str:
-    """How the answer ended; ``incomplete`` where its stream ended without a finish reason of the provider."""
-    said = (response.provider_details or {}).get("finish_reason")
-    # the library says stop where the provider said nothing
-    assumed = response.finish_reason == "stop" and said is None
-    return finish_reason(None if assumed else response.finish_reason or said) or "incomplete"
-
-
-def _http_client(timeout_s: float, who: str) -> httpx2.AsyncClient:
+def _http_client(timeout_s: float, hooks: dict[str, list[Any]] | None = None) -> httpx2.AsyncClient:
     """A client that follows no redirects, so that a key goes nowhere but to the address that a person gave."""
     try:
         import httpx2
@@ -231,7 +182,7 @@ def _http_client(timeout_s: float, who: str) -> httpx2.AsyncClient:
         timeout=httpx2.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s)),
         follow_redirects=False,
         headers={"Accept-Encoding": "identity"},
-        event_hooks=checks(who),
+        event_hooks=hooks or {},
     )
 
 

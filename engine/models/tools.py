@@ -6,16 +6,15 @@ The file stores that markup as the response, and reads commands from it, as from
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine.functions.compact import to_json
 from engine.functions.markup.render import render_response
 from engine.functions.schemas import arguments_schema, is_strictable, schema_anthropic, schema_openai
-from engine.models.protocol import Completion, ToolCall, ToolSpec
+from engine.models.protocol import Completion, ToolSpec
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import ModelRequestParameters
 
 
@@ -55,25 +54,3 @@ def _parameters(tool: ToolSpec, provider: str) -> dict[str, Any]:
 
 def _is_strict(tool: ToolSpec, provider: str) -> bool:
     return provider == "openai" and is_strictable(arguments_schema(tool.schema))
-
-
-def library_calls(response: ModelResponse) -> tuple[ToolCall, ...]:
-    """The tool calls in an answer of the library, in their order."""
-    from pydantic_ai.messages import ToolCallPart
-
-    return tuple(
-        ToolCall(str(part.tool_name), _arguments(part.args))
-        for part in response.parts
-        if isinstance(part, ToolCallPart)
-    )
-
-
-def _arguments(given: str | Mapping[str, object] | None) -> Mapping[str, Any] | str:
-    """The arguments as an object; the text itself where it is no JSON object, as in an answer that was cut off."""
-    if not isinstance(given, str):
-        return given or {}
-    try:
-        parsed = json.loads(given or "{}", strict=False)
-    except (ValueError, RecursionError):
-        return given
-    return parsed if isinstance(parsed, dict) else given

@@ -1,129 +1,174 @@
-"""Checks what a provider sends before the provider library reads it: its kind, its length, and its figures."""
+"""Reads what a provider sends, below the provider library: its kind, its length, its events, and the errors in them.
+
+The library writes the request and names the errors of refused ones. An answer is read here, because libraries and servers
+differ in what they take for one; the library is given a short answer in its place.
+
+spec: @provider_streams
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from engine.config.secrets import masked
-from engine.models.protocol import ModelError, is_count
+from engine.models.answer import Answer, Emit
+from engine.models.chat_stream import read_chunk
+from engine.models.events import DONE, Events
+from engine.models.failures import stated
+from engine.models.messages_stream import read_event
+from engine.models.protocol import ModelError
 
 if TYPE_CHECKING:
     import httpx2
 
+    from engine.models.providers import Endpoint
+
 LONGEST = 64_000_000
 """The bytes of an answer; a longer one is given up. The longest answers of models take about 1 MB."""
 _LONGEST_ERROR = 1_000_000
-_MAIN = frozenset({"prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"})
-_LATEST = 1 << 32
 _DIGITS = 20
+_PAGES = ("text/html", "application/xhtml+xml")
+_CHUNK = {"id": "0", "object": "chat.completion.chunk", "created": 0, "model": "read"}
+_READ_CHAT = [{**_CHUNK, "choices": [{"index": 0, "delta": {"content": "."}, "finish_reason": "stop"}]}]
+_MESSAGE = {"id": "0", "type": "message", "role": "assistant", "model": "read", "content": [], "stop_reason": None}
+_READ_MESSAGES: list[dict[str, Any]] = [
+    {"type": "message_start", "message": {**_MESSAGE, "usage": {"input_tokens": 1, "output_tokens": 1}}},
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "."}},
+    {"type": "content_block_stop", "index": 0},
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
+    {"type": "message_stop"},
+]
+"""What the library is given to read, in either form, when the answer has been read."""
 
 
-def checks(who: str) -> dict[str, list[Any]]:
-    """The event hooks for an HTTP client that asks the model `who`.
+class Wire:
+    """Reads the response to one call of the model `who` at an endpoint; its text goes to `emit`.
 
-    A response raises `ModelError`: invalid for a redirect, server and final where it is compressed, is no stream of events,
-    or is too long.
+    A response raises `ModelError`: invalid for a redirect, server and final where it is compressed, is no answer of the API,
+    or is too long; and that of an error which the provider states in it.
     """
 
-    async def check(response: httpx2.Response) -> None:
+    def __init__(self, who: str, at: Endpoint, emit: Emit) -> None:
+        self._who = who
+        self._at = at
+        self._is_anthropic = at.provider.name == "anthropic"
+        self._events, self._length = Events(), 0
+        self.answer = Answer(emit, apart=self._is_anthropic)
+
+    @property
+    def hooks(self) -> dict[str, list[Any]]:
+        """The event hooks for the HTTP client of the call."""
+        return {"response": [self._take_over]}
+
+    async def _take_over(self, response: httpx2.Response) -> None:
         import httpx2
 
-        if 300 <= response.status_code < 400:
-            where = response.headers.get("location", "").partition("?")[0][:200]
-            said = f"model {who!r} is sent on to {masked(where)!r}, where no key is sent; check the address"
-            raise ModelError("invalid", said)
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
-            raise _unreadable(who, "a compressed answer, which was not asked for")
-        if response.is_success and kind not in ("", "text/event-stream"):
-            raise _unreadable(who, f"{kind[:80]!r} instead of a stream of events; check the address")
+        kind = self._checked_kind(response)
+        read = self._read(response.stream, kind) if response.is_success else _first(response.stream, _LONGEST_ERROR)
 
-        class Checked(httpx2.AsyncByteStream):
-            """The stream of the response, with its figures checked."""
+        class Read(httpx2.AsyncByteStream):
+            """The stream that the library reads, in place of the response's own."""
 
             def __init__(self, stream: Any) -> None:
                 self._stream = stream
 
             async def __aiter__(self) -> AsyncIterator[bytes]:
-                if response.is_success:
-                    async for line in _lines(self._stream, who):
-                        yield checked_line(line)
-                else:
-                    async for part in _first(self._stream, _LONGEST_ERROR):
-                        yield part
+                async for part in read:
+                    yield part
 
             async def aclose(self) -> None:
                 await self._stream.aclose()
 
-        response.stream = Checked(response.stream)
+        response.stream = Read(response.stream)
 
-    return {"response": [check]}
+    def _checked_kind(self, response: httpx2.Response) -> str:
+        if 300 <= response.status_code < 400:
+            where = response.headers.get("location", "").partition("?")[0][:200]
+            said = f"model {self._who!r} is sent on to {masked(where)!r}, where no key is sent; check the address"
+            raise ModelError("invalid", said)
+        kind = str(response.headers.get("content-type", "").partition(";")[0].strip().lower())
+        if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
+            raise self._unreadable("a compressed answer, which was not asked for")
+        if response.is_success and kind in _PAGES:
+            raise self._no_stream(kind)
+        return kind
+
+    async def _read(self, stream: Any, kind: str) -> AsyncIterator[bytes]:
+        """Read the answer, and then give the library its own."""
+        async for part in stream:
+            self.feed(part)
+            if self.answer.is_over or self.answer.is_stuck:
+                break
+        self.finish(kind)
+        for event in _READ_MESSAGES if self._is_anthropic else _READ_CHAT:
+            named = f"event: {event['type']}\n" if "type" in event else ""
+            yield f"{named}data: {json.dumps(event)}\n\n".encode()
+
+    def feed(self, part: bytes) -> None:
+        """Take the next bytes of the answer."""
+        self._length += len(part)
+        if self._length > LONGEST:
+            raise self._unreadable(f"more than {LONGEST:,} bytes")
+        self._take(self._events.feed(part))
+
+    def finish(self, kind: str = "") -> None:
+        """Take the end of an answer of this media type; raises `ModelError` (server) if it had nothing in it."""
+        self._take(self._events.finish())
+        if self.answer.is_empty:
+            raise self._empty(kind)
+
+    def _take(self, events: Iterator[tuple[str, str]]) -> None:
+        try:
+            for name, data in events:
+                if self.answer.is_over:
+                    return
+                if data.strip().startswith(DONE):
+                    self.answer.is_over = True
+                elif isinstance(event := json.loads(data, parse_int=_whole), dict):  # null and the like say nothing
+                    self._take_event(name, event)
+        except (ValueError, TypeError, RecursionError, OverflowError) as error:
+            said = str(error) if isinstance(error, TypeError | OverflowError) else type(error).__name__
+            raise self._unreadable(f"an answer that cannot be read ({said}); check the address") from None
+
+    def _take_event(self, name: str, event: dict[str, Any]) -> None:
+        error = _error(name, event)
+        if error is not None and not self.answer.ended:  # an answer that has ended is paid for
+            raise stated(error, self._who, self._at)
+        if self._is_anthropic:
+            read_event(self.answer, event if "type" in event else {"type": name, **event})
+        else:
+            read_chunk(self.answer, event)
+
+    def _empty(self, kind: str) -> ModelError:
+        if kind not in ("", "text/event-stream"):
+            return self._no_stream(kind)
+        return ModelError("server", f"model {self._who!r} sent an answer without content")
+
+    def _no_stream(self, kind: str) -> ModelError:
+        return self._unreadable(f"{kind[:80]!r} instead of a stream of events; check the address")
+
+    def _unreadable(self, what: str) -> ModelError:
+        return ModelError("server", f"model {self._who!r} sent {what}", final=True)
 
 
-def checked_line(line: bytes) -> bytes:
-    """A line of a stream of events; figures that no provider can mean are 0 there, and a date that is none is 1970."""
-    if not line.startswith(b"data:") or (b'"usage"' not in line and b'"created"' not in line):
-        return line
-    try:
-        event = json.loads(line[5:], parse_int=_whole)
-    except (ValueError, RecursionError):
-        return line  # the library says what is wrong with it
-    if not isinstance(event, dict):
-        return line
-    inner = event.get("message")
-    for place in (event, inner if isinstance(inner, dict) else {}):
-        if place.get("usage") is not None:
-            place["usage"] = _known(place["usage"])
-    if "created" in event and not (is_count(event["created"]) and event["created"] < _LATEST):
-        event["created"] = 0
-    return b"data: " + json.dumps(event).encode() + line[len(line.rstrip(b"\r\n")) :]
+def _error(name: str, event: Mapping[str, Any]) -> Any:
+    """The error that an event states, an object or a text; None if it states none."""
+    several, of_host = event.get("errors"), event.get("base_resp")
+    if found := event.get("error") or (several[0] if isinstance(several, list) and several else None):
+        return found
+    if isinstance(of_host, Mapping) and of_host.get("status_code"):
+        return {"message": of_host.get("status_msg")}
+    if "error" in (name, event.get("type"), event.get("object")):
+        return event
+    is_bare = not {"choices", "type"} & event.keys() and any(event.get(key) for key in ("message", "detail", "msg"))
+    return event if is_bare and not isinstance(event.get("message"), Mapping) else None
 
 
 def _whole(digits: str) -> float:
     """A whole number of JSON; Python refuses to read one of thousands of digits."""
     return int(digits) if len(digits) < _DIGITS else float("inf")
-
-
-def _known(usage: Any) -> dict[str, Any]:
-    """The figures that are some. Where one of the main ones is none, they all are 0, which stands for unknown."""
-    found = usage if isinstance(usage, dict) else {}
-    kept = {name: value for name, value in found.items() if _is_figure(name, value)}
-    if not all(is_count(found.get(name, 0)) for name in _MAIN) or not found:
-        kept |= dict.fromkeys(_MAIN & found.keys() or _MAIN, 0)
-    for name, value in kept.items():
-        if isinstance(value, dict):
-            kept[name] = {key: each for key, each in value.items() if _is_figure(key, each)}
-    return kept
-
-
-def _is_figure(name: str, value: Any) -> bool:
-    """Whether a member of a usage may stand: counts are whole and not negative, and details are objects."""
-    if value is None:
-        return True
-    if name.endswith("_details"):
-        return isinstance(value, dict)
-    if name.endswith(("_tokens", "_requests")):
-        return is_count(value)
-    return not isinstance(value, list)
-
-
-async def _lines(stream: Any, who: str) -> AsyncIterator[bytes]:
-    """The lines of a stream, with their ends."""
-    total, rest = 0, bytearray()
-    async for part in stream:
-        total += len(part)
-        if total > LONGEST:
-            raise _unreadable(who, f"more than {LONGEST:,} bytes")
-        begin = len(rest)
-        rest += part
-        while (end := rest.find(b"\n", begin)) >= 0:
-            yield bytes(rest[: end + 1])
-            del rest[: end + 1]
-            begin = 0
-    if rest:
-        yield bytes(rest)
 
 
 async def _first(stream: Any, most: int) -> AsyncIterator[bytes]:
@@ -133,7 +178,3 @@ async def _first(stream: Any, most: int) -> AsyncIterator[bytes]:
         most -= len(part)
         if most <= 0:
             return
-
-
-def _unreadable(who: str, what: str) -> ModelError:
-    return ModelError("server", f"model {who!r} sent {what}", final=True)

@@ -142,10 +142,6 @@ def test_a_run_keeps_the_answer_whose_figures_are_none(
 
 
 BROKEN: dict[str, str | bytes] = {
-    "a list": "data: [1,2]\n\n",
-    "a number": "data: 7\n\n",
-    "a text": 'data: "x"\n\n',
-    "null": "data: null\n\n",
     "choices are a text": chunk(choices="x"),
     "choices are numbers": chunk(choices=[1]),
     "choices are an object": chunk(choices={"a": 1}),
@@ -171,6 +167,10 @@ def test_a_broken_chunk_is_a_failure_of_the_call(monkeypatch: pytest.MonkeyPatch
 
 
 HARMLESS: dict[str, str] = {
+    "a list": "data: [1,2]\n\n",
+    "a number": "data: 7\n\n",
+    "a text": 'data: "x"\n\n',
+    "null": "data: null\n\n",
     "an empty object": "data: {}\n\n",
     "no choices": chunk(choices=[]),
     "choices are null": chunk(choices=None),
