@@ -32,7 +32,14 @@ _DIGITS = 20
 _PAGES = ("text/html", "application/xhtml+xml")
 _CHUNK = {"id": "0", "object": "chat.completion.chunk", "created": 0, "model": "read"}
 _READ_CHAT = [{**_CHUNK, "choices": [{"index": 0, "delta": {"content": "."}, "finish_reason": "stop"}]}]
-_MESSAGE = {"id": "0", "type": "message", "role": "assistant", "model": "read", "content": [], "stop_reason": None}
+_MESSAGE: dict[str, Any] = {
+    "id": "0",
+    "type": "message",
+    "role": "assistant",
+    "model": "read",
+    "content": [],
+    "stop_reason": None,
+}
 _READ_MESSAGES: list[dict[str, Any]] = [
     {"type": "message_start", "message": {**_MESSAGE, "usage": {"input_tokens": 1, "output_tokens": 1}}},
     {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "."}},
