@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shlex
 import sys
@@ -98,13 +99,25 @@ def drive_run(db: Database, run: str, interrupt: Interrupt, *, yolo: bool, kept:
     with Narrator() as narrator:
         person = None if yolo else terminal()
         decide: OnProposal | None = AcceptAll(db) if yolo else Asker(db, interrupt, person) if person else None
+        before = db.value("select coalesce(max(id), 0) from events")
         while True:
             try:
                 runs.drive(db, run, on_event=narrator, on_proposal=decide, on_driver=interrupt.take, kept=kept)
-                return
+                break
             except LeaseHeld:
                 if interrupt.struck or db.value(_DRIVEN, (run,)):
                     raise
+    say_retention(db, before)
+
+
+def say_retention(db: Database, before: int) -> None:
+    """Name the runs that the settings archive_idle_days and retention_days have archived or removed since an event."""
+    query = "select detail from events where id > ? and kind = 'retention.applied'"
+    for (detail,) in db.tuples(query, (before,)):
+        told = json.loads(detail)
+        for what, setting in (("archived", "archive_idle_days"), ("removed", "retention_days")):
+            if told[what]:
+                say(f"{what} as {setting} says: {one_line(', '.join(told[what]), 500)}", dim=True)
 
 
 def quieten_libraries() -> None:

@@ -75,9 +75,9 @@ def events(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List what happened in the file, the oldest event first: prompts, turns, decisions, changes of entries.
+    """List what happened in the file, the oldest event first.
 
-    Without an option the latest 50 are listed; with --since, --after, --jsonl or --json all that fit. Each event has an
+    Events are prompts, turns, decisions, changes of entries. Without an option the latest 50 are listed; with --since, --after, --jsonl or --json all that fit. Each event has an
     id, which --after takes to go on where you stopped. Times are UTC.
 
     \b

@@ -39,7 +39,54 @@ GROUPS = {
 """The commands of each group, in the order in which they are listed."""
 
 
-class Grouped(TyperGroup):
+_MEANT_COMMANDS = {
+    "ask": "run",
+    "delete": "purge",
+    "exec": "run",
+    "history": "log",
+    "install": "models install",
+    "list": "runs",
+    "ls": "runs",
+    "ps": "status",
+    "remove": "purge",
+    "sessions": "runs",
+    "session": "runs",
+    "settings": "config",
+    "stop": "abort",
+}
+"""What other programs call a command of this one."""
+
+
+class _Nearest(TyperGroup):
+    """Commands; a name that none of them has is an error that names the nearest one, or all where they are few."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first word names; a usage error says what may be meant."""
+        name = args[0] if args else ""
+        if name.startswith("-") or self.get_command(ctx, name) is not None or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        return ctx.fail(f"There is no command {name[:100]!r}; {self._meant(ctx, name)}")
+
+    def _meant(self, ctx: Any, name: str) -> str:
+        from difflib import get_close_matches
+
+        names = self.list_commands(ctx)
+        if ctx.parent is None and " " in name.strip():
+            return 'to run an agent on a prompt: engine run "…"'
+        meant = _MEANT_COMMANDS.get(name) if ctx.parent is None else None
+        near = [meant] if meant else get_close_matches(name.lower(), names, 1, _NEAR)
+        if near:
+            return f"did you mean '{ctx.command_path} {near[0]}'?"
+        return f"there are {', '.join(names)}" if len(names) <= _FEW else f"'{ctx.command_path} -h' lists them"
+
+
+_NEAR = 0.6
+"""From this likeness on a name is taken for a slip."""
+_FEW = 12
+"""So many commands are all named."""
+
+
+class Grouped(_Nearest):
     """The commands of the engine; its help lists them by `GROUPS`, and last those that are in none.
 
     An error of usage repeats an argument as other errors do: cut where it is long, with escapes for what a terminal obeys.
@@ -72,7 +119,7 @@ class Grouped(TyperGroup):
                     formatter.write_dl(rows)
 
 
-class Listed(TyperGroup):
+class Listed(_Nearest):
     """The commands below one command; its help has the whole first sentence of each, on several lines where it is long."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

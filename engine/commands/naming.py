@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .completing import complete_label, complete_run
+from .moments import span
 from .printing import print_json, print_text, say, visible
 from .shared import DbOption, JsonOption, open_existing, run_or_latest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from engine.api import Database
     from engine.db.database import Row
 
+_SHOWN = "select alias as run from runs where archived_at is null"
 _CALLED = "select run, title, labels, archived_at from run_overview where run = ?"
 
 
@@ -71,23 +75,54 @@ def label(
 
 
 def archive(
-    run: Annotated[list[str], typer.Argument(metavar="RUN...", help="The runs.", autocompletion=complete_run)],
+    run: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN...", help="The runs.", autocompletion=complete_run)
+    ] = None,
+    idle: Annotated[
+        str | None,
+        typer.Option(
+            "--idle", metavar="SPAN", help="All runs in which nothing has happened for so long: 12h, 30d, 8w."
+        ),
+    ] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Have lists show them again; a prompt does the same.")] = False,
     db: DbOption = None,
 ) -> None:
     """Take runs out of lists. Nothing of them is removed; 'engine runs --archived' lists them.
 
+    A run that waits, works or has a prompt in line is not idle. The setting archive_idle_days does this by itself.
+
     \b
     Examples:
       engine archive billing trial-2
+      engine archive --idle 30d
       engine archive billing --undo
     """
+    if bool(run) == (idle is not None):
+        raise typer.BadParameter("name runs, or say --idle SPAN")
+    if idle is not None:
+        _archive_idle(db, idle, undo=undo)
+        return
     with open_existing(db) as database:
-        aliases = [run_or_latest(database, each) for each in run]
+        aliases = [run_or_latest(database, each) for each in run or ()]
         with database.transaction():
             for alias in aliases:
                 database.describe(alias, archived=not undo)
     say(f"{'shown' if undo else 'left out of'} {'in ' if undo else ''}lists: {', '.join(aliases)}")
+
+
+def _archive_idle(db: Path | None, idle: str, *, undo: bool) -> None:
+    """Archive the runs that have rested for a span."""
+    if undo:
+        raise typer.BadParameter("--undo takes the names of runs")
+    days = span(idle) / 86_400
+    if days <= 0:
+        raise typer.BadParameter(f"{idle!r}: give a span above 0, such as 30d")
+    with open_existing(db) as database:
+        before = {row["run"] for row in database.rows(_SHOWN)}
+        database.insert("archive_idle", days=days)
+        after = {row["run"] for row in database.rows(_SHOWN)}
+    gone = ", ".join(sorted(before - after))
+    say(f"left out of lists: {gone}" if gone else f"no run has been idle for {idle}")
 
 
 def called(row: Row) -> str:

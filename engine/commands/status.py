@@ -59,9 +59,9 @@ def status(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show what runs now, what waits for whom, the size of the file and the cost of today.
+    """Show what runs now, and what waits for whom.
 
-    With RUN: what that run waits for, and what it may do: its model, tools, limits, grants. Times and days are UTC.
+    Below stand the size of the file and the cost of today. With RUN: what that run waits for, and what it may do: its model, tools, limits, grants. Times and days are UTC.
 
     \b
     Examples:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -28,7 +28,7 @@ def trust(
 
     First objects on the engine's tables, such as triggers, that neither the engine nor an installed plugin made; then,
     of a file that your engine has not made, what it would do if it were driven. Your decision is kept in your own folders,
-    for this file only.
+    for this file only. The exit code is 1 if the file stays untrusted. With --json it only shows, unless you add --yes.
 
     \b
     Examples:
@@ -49,25 +49,32 @@ def trust(
     acts = trusting.acts_of(path, digest) if allowed else []
     if as_json:
         print_json([*(each._asdict() for each in unknown), *(dict(zip(_COLUMNS, act, strict=True)) for act in acts)])
+        if not yes:
+            return
     else:
         for each in unknown:
             print_text(f"{each}:\n{each.sql}\n")
     if unknown and not allowed:
         if not _confirms("Let this act?", yes=yes):
-            say(f"{path}: not trusted; --yes trusts what is shown")
-            return
+            _refuse(path)
         trusting.remember(path, digest)
         acts = trusting.acts_of(path, digest)
     if acts:
         _show(path, acts, len(acts))
         if not _confirms("Let it do so?", yes=yes):
-            say(f"{path}: not trusted; --yes trusts what is shown")
-            return
+            _refuse(path)
         trusting.know(path, digest if unknown else False, acts)
     if unknown or acts:
         say(f"{path}: trusted")
     else:
         say(f"{path}: is yours, or would do nothing by itself")
+
+
+def _refuse(path: Path) -> NoReturn:
+    """Say that the file is not trusted, and exit as a command that was refused."""
+    from engine.errors import PermissionDenied
+
+    raise PermissionDenied(f"{path}: not trusted; 'engine trust --yes' trusts what is shown")
 
 
 _COLUMNS = ("kind", "run", "what")

@@ -32,6 +32,15 @@ def purge(db: Store, run: str, *, tree: bool = False) -> int:
     return max(before - _size(db), 0)
 
 
+def purge_idle(db: Store, days: float) -> int:
+    """Remove the runs that have rested for so many days, with those below them; returns the bytes as `purge` does."""
+    before = _size(db)
+    with db.transaction():
+        db.insert("purge_idle", days=days)
+    sweep(db)
+    return max(before - _size(db), 0)
+
+
 def sweep(db: Store) -> None:
     """Remove the rows that purged runs left behind, and shrink the file."""
     if not db.value("select due from sweep"):
@@ -42,6 +51,22 @@ def sweep(db: Store) -> None:
     with suppress(EngineError, apsw.SQLError):
         db.execute("vacuum")
         db.execute("pragma wal_checkpoint(truncate)")
+
+
+_WANTED = "select 1 from settings where name in ('archive_idle_days', 'retention_days') and value is not null"
+
+
+def apply_retention(db: Store) -> None:
+    """Archive and remove the runs that have rested for as long as the settings say; the event `retention.applied` tells.
+
+    What another process keeps busy is left to the next prompt: the prompt that has just ended does not fail by it.
+    """
+    if db.in_transaction or not db.value(_WANTED):
+        return
+    with suppress(EngineError):
+        with db.transaction():
+            db.insert("apply_retention", at=None)
+        sweep(db)
 
 
 @contextmanager

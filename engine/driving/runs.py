@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from engine.behaviour.joining import expect_threads
 from engine.contract import OnDriver, OnProposal, Options, Proposal, Result, Run, attributes_of, check_options
+from engine.db.purging import apply_retention
 from engine.errors import Conflict, NotFound, ValidationError
 from engine.events import OnEvent
 from engine.functions.counts import counted
@@ -153,6 +154,7 @@ def drive(
     if on_driver:
         on_driver(driver)
     driver.drive()
+    apply_retention(db)
 
 
 def prompt_and_drive(
@@ -184,6 +186,7 @@ def prompt_and_drive(
     finally:
         for driver in drivers:
             driver.release()
+    apply_retention(db)
     return alias, loop
 
 

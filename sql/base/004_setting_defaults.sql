@@ -31,6 +31,19 @@ values
     ('min_cycles', '3', 'whole', 2, null, 1, 'repetitions that count as a cycle'),
     ('max_cycle_period', '4', 'whole', 0, 8, 1, 'longest cycle that is detected, in turns; 0: none'),
     ('max_repeated_commands', '2', 'whole', 0, null, 1, 'times that one command line runs in a loop; 0: any number'),
+    (
+        'archive_idle_days', null, 'number', 0.01, null, 0,
+        'days without activity after which a run is left out of lists; a prompt brings it back; empty: never'
+    ),
+    (
+        'retention_days', null, 'number', 0.01, null, 0,
+        'days without activity after which a run is removed for good, with the runs below it; empty: never'
+    ),
+    ('auto_titles', '1', 'whole', 0, 1, 1, '1: a run without a title is listed under the beginning of its first prompt'),
+    (
+        'max_history', null, 'whole', 0, null, 0,
+        'earlier prompts whose log a packet shows; older records are archived when a prompt begins; empty: all'
+    ),
     ('temperature', '0.1', 'number', 0, 2, 1, 'sampling temperature of a run that names none'),
     ('model', null, 'text', null, null, 0, 'alias of the model of a run that names none'),
     (

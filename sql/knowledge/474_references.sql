@@ -19,6 +19,7 @@ select t.id as turn_id, 1 as place, 'packet' as what
 from turns as t
 where exists (select 1 from _skills)
     or exists (select 1 from undone_edits)
+    or exists (select 1 from settings where name = 'max_history' and value is not null)
     or exists (
         select 1
         from loops as l

@@ -1,7 +1,7 @@
 -- Archiving: what leaves the context of a run that has grown long, before its loop would end as too large.
 -- What is shown in short still takes room, so a run of small steps fills its window in the end. These are steps 3 and 5 of
 -- the ladder (340). Nothing is lost: an archived entry is found by its path, a pattern or its text.
--- spec: @archiving
+-- spec: @archiving @max_history
 
 -- views
 
@@ -72,3 +72,38 @@ from (
     order by e.kind
 )
 group by turn_id;
+
+-- The records of the log that are older than the earlier prompts which the setting max_history keeps, for the first turn of
+-- a prompt. What the setting kept_in_context names stays.
+create view _old_history as
+select t.id as turn_id, v.run_id, v.entry_id
+from turns as t
+join loops as l on l.id = t.loop_id
+join settings as h on h.name = 'max_history' and h.value is not null
+join settings as k on k.name = 'kept_in_context'
+join run_views as v on v.run_id = t.run_id and v.visibility <> 'archived'
+join entries as e on e.id = v.entry_id
+join schemes as s on s.name = e.kind and s.category in ('logging', 'prompt')
+where not exists (select 1 from turns as o where o.loop_id = t.loop_id and o.sequence < t.sequence)
+    and v.turn < coalesce(
+        (
+            select min(b.sequence)
+            from turns as b
+            join loops as p on p.id = b.loop_id
+            where p.run_id = t.run_id and p.sequence >= l.sequence - cast(h.value as integer)
+        ), 0
+    )
+    and e.path not glob coalesce(k.value, '');
+
+-- triggers
+
+-- When a prompt begins, what is older than max_history prompts is archived.
+create trigger prepare_packet__archive_history
+instead of insert on prepare_packet
+when exists (select 1 from settings as h where h.name = 'max_history' and h.value is not null)
+begin
+    insert into _show_entry (run_id, entry_id, visibility)
+    select o.run_id, o.entry_id, 'archived'
+    from _old_history as o
+    where o.turn_id = new.turn_id;
+end;

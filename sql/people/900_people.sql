@@ -80,6 +80,7 @@ select
     coalesce(
         r.title,
         (
+            -- the setting auto_titles is on
             select case when length(line) > 60 then substr(line, 1, 59) || '…' else line end
             from (
                 select trim(replace(substr(t.text, 1, instr(t.text || char(10), char(10)) - 1), char(9), ' ')) as line
@@ -91,6 +92,7 @@ select
                     limit 1
                 ) as t
             )
+            where '1' = (select s.value from settings as s where s.name = 'auto_titles')
         )
     ) as title,
     coalesce(r.labels, '[]') as labels,

@@ -78,6 +78,24 @@ def test_an_error_of_usage_repeats_no_long_argument_and_obeys_none(folder: Path,
     assert not {"\x1b", "\u202e"} & set(done.stderr)
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("statis",), "did you mean 'engine status'?"),
+        (("sessions",), "did you mean 'engine runs'?"),
+        (("RUN", "Hi"), "did you mean 'engine run'?"),
+        (("tools", "lst"), "did you mean 'engine tools list'?"),
+        (("tools", "qqq"), "there are list, count, show, rm"),
+        (("qqq",), "'engine -h' lists them"),
+        (("fix the bug",), 'engine run "…"'),
+    ],
+)
+def test_a_command_that_there_is_not_names_what_may_be_meant(folder: Path, words: tuple[str, ...], meant: str) -> None:
+    done = engine(folder, *words)
+    assert done.returncode == 2
+    assert meant in done.stderr
+
+
 def test_a_refused_command_leaves_no_new_file(workspace_dir: Path) -> None:
     for words in (("skills", "add", "/nope"), ("run", "--model", "nope", "Hi"), ("files", "add", "../x")):
         assert engine(workspace_dir, *words).returncode == 2

@@ -159,7 +159,7 @@ def test_a_command_is_made_alone_as_it_is_among_all(tmp_path: Path) -> None:
     assert told(alone) == told(cli.command_line("")) == told(every)
     assert told(alone.commands["workflow"]) == told(every.commands["workflow"])
     assert [each.name for each in alone.commands["runs"].params] == []
-    assert engine(tmp_path, "workflwo").stderr.endswith("Did you mean 'workflow'?\n")
+    assert engine(tmp_path, "workflwo").stderr.endswith("did you mean 'engine workflow'?\n")
 
 
 def test_a_value_that_is_taken_as_it_is_is_what_typer_reads() -> None:

@@ -44,11 +44,13 @@ def test_a_planted_trigger_is_refused_shown_and_trusted(folder: Path, model: str
 
     shown = engine(folder, "trust")
     assert "trigger 'planted' on 'turns':\nCREATE TRIGGER planted after insert" in shown.stdout
-    assert "not trusted" in shown.stderr
+    assert (shown.returncode, "not trusted; 'engine trust --yes'" in shown.stderr) == (1, True)
     assert engine(folder, *run).returncode == 1
     assert [each["name"] for each in json.loads(engine(folder, "trust", "--json").stdout)] == ["planted"]
 
-    assert "trusted" in engine(folder, "trust", "--yes").stderr
+    assert engine(folder, "trust", "--json").returncode == 0
+    trusted = engine(folder, "trust", "--yes")
+    assert (trusted.returncode, "trusted" in trusted.stderr) == (0, True)
     assert engine(folder, *run).returncode == 0
     assert "trigger 'planted'" not in engine(folder, "doctor").stdout
     engine(folder, "trust", "--forget")

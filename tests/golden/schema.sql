@@ -1440,6 +1440,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _driven_children (run_id, lineage)
 -- view _driven_trees (top, run, token)
 -- view _due_effects (run_id, turn_id, command_id, proposal_id, kind, detail)
+-- view _due_retention (alias, becomes, rests_since)
 -- view _due_searches (turn_id, what)
 -- view _edit_files (command_id, run_id, proposal_id, kind, path, entry_id, hash_before, hash_after, content_id, leads_to, executable, log_path)
 -- view _edits (command_id, entry_id, path, attributes, is_pattern, visibility, edit)
@@ -1579,6 +1580,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _offer_tools (run, lease, tools)
 -- view _offer_turn (turn_id)
 -- view _offered_commands (command_id, run_id, turn_id, loop_id, event, fields)
+-- view _old_history (turn_id, run_id, entry_id)
 -- view _open_answers (loop_id, told)
 -- view _open_children (parent_run_id, alias)
 -- view _open_costs (turn_id, run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, added, chars_per_token, expansion, visible)
@@ -1658,6 +1660,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, is_manifest, is_slice, wrong_number, decides, keeps_bodies, is_pattern, filter, found, needs, example, forbidden)
 -- view _resolve_command (command_id, message)
 -- view _response_prose (turn_id, prose)
+-- view _resting_trees (run_id, alias, archived_at, rests_since)
 -- view _resting_workflows (run_id)
 -- view _rewind (run_id, run, turn, files, leave, decided_by, plan, request_id, lease)
 -- view _rewind_files (run_id, turn, path, change, child, hash_now, content_now, leads_to, hash_then, content_then, executable, stays)
@@ -1821,6 +1824,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view answer_proposal (proposal_id, decision, body, reason, decided_by)
 -- view append_job_output (effect_id, channel, text, lease)
 -- view append_output (effect_id, channel, text, lease)
+-- view apply_retention (at)
+-- view archive_idle (days)
 -- view atomic_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, max_output)
 -- view audit_entries (run, path, turn, body, status, at)
 -- view begin_turn (run, lease)
@@ -1855,6 +1860,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view forget_skill (scope, name)
 -- view granted (grant_id, run, folder, kind, target, granted_by, granted)
 -- view graph_nodes (scope, node, type, status, description, context)
+-- view idle_runs (run, idle_since, idle_days, archived_at, has_forks)
 -- view import_nodes (run, scope, body)
 -- view instruction_files (project, folder, path, chars, links)
 -- view invariant_content_figures (id)
@@ -1911,6 +1917,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view prompt_layers (run, turn, ordinal, layer, source, chars, text)
 -- view provider_defaults (provider, model)
 -- view provider_models (pattern, provider, prefix, is_maker)
+-- view purge_idle (days)
 -- view purge_run (run)
 -- view purge_tree (run)
 -- view ready_steps (run, step, layer, position, workflow_id, run_id)
@@ -2127,6 +2134,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger answer_proposal__answer on answer_proposal
 -- trigger append_job_output__append on append_job_output
 -- trigger append_output__append on append_output
+-- trigger apply_retention__apply on apply_retention
+-- trigger archive_idle__archive on archive_idle
 -- trigger begin_turn__begin on begin_turn
 -- trigger cancel_process__ask on cancel_process
 -- trigger children__keep_fixed on children
@@ -2240,6 +2249,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger pictures__keep_keys on pictures
 -- trigger pictures__keep_rows on pictures
 -- trigger prepare_packet__archive_files on prepare_packet
+-- trigger prepare_packet__archive_history on prepare_packet
 -- trigger prepare_packet__guard on prepare_packet
 -- trigger prepare_packet__offer_skills on prepare_packet
 -- trigger prepare_packet__tell_undone on prepare_packet
@@ -2251,6 +2261,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger proposals__keep_rows on proposals
 -- trigger proposals__keep_state on proposals
 -- trigger proposals__record_cancelling on proposals
+-- trigger purge_idle__purge on purge_idle
 -- trigger purge_run__purge on purge_run
 -- trigger purge_tree__purge on purge_tree
 -- trigger record_crash__record on record_crash
