@@ -77,8 +77,9 @@ def events(
 ) -> None:
     """List what happened in the file, the oldest event first.
 
-    Events are prompts, turns, decisions, changes of entries. Without an option the latest 50 are listed; with --since, --after, --jsonl or --json all that fit. Each event has an
-    id, which --after takes to go on where you stopped. Times are UTC.
+    Events are prompts, turns, decisions, changes of entries. Without an option the latest 50 are listed; with --since,
+    --after, --jsonl or --json all that fit. Each event has an id, which --after takes to go on where you stopped. Times
+    are UTC.
 
     \b
     Examples:

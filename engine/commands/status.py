@@ -61,7 +61,8 @@ def status(
 ) -> None:
     """Show what runs now, and what waits for whom.
 
-    Below stand the size of the file and the cost of today. With RUN: what that run waits for, and what it may do: its model, tools, limits, grants. Times and days are UTC.
+    Below stand the size of the file and the cost of today. With RUN: what that run waits for, and what it may do:
+    its model, tools, limits, grants. Times and days are UTC.
 
     \b
     Examples:
