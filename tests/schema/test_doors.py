@@ -18,6 +18,7 @@ SQL = "\n".join(text for _, text in installed().sources)
 DOORS = sorted(set(re.findall(r"^instead of insert on ([a-z]\w+)$", SQL, re.MULTILINE)))
 TABLES = sorted(set(re.findall(r"^create table if not exists (\w+)", SQL, re.MULTILINE)))
 TAKES_ALL = {
+    "apply_retention": "is about all runs that rest",
     "release_lease": "who gives a lease back may have lost it",
     "store_content": "a text has no name",
     "sweep": "is about the whole file",
