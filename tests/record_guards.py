@@ -318,6 +318,7 @@ FREE = {
     "_cached_answers": "what may be given again; the answers stand in turns",
     "search_texts": "what an index is of, made anew when somebody searches",
     "text_vectors": "the same",
+    "process_claims": "work in hand",
     "_search_clock": "the same",
     "_search_ranks": "work in hand",
     "search_rankers": "vocabulary",

@@ -28,6 +28,8 @@ _UNFINISHED = """
     select 1 from jobs where ended_at is null
     union all
     select 1 from effects where state in ('pending', 'started') and state = 'started' and kind = 'process'
+    union all
+    select 1 from process_claims where claimant is not null
     limit 1
 """
 

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 _CHILD = "select 1 from children as c join runs as r on r.id = c.run_id where r.alias = ?"
 _DELEGATES = "select 1 from _delegating_runs where run = ?"
-_GIVEN = "select exists (select 1 from open_prompts where run = ? and status = 100)"
+_GOES_ON = "select 1 from next_steps where run = ? and step not in ('end', 'wait')"
+"""Whether somebody gave a prompt, or decided, while the lease was about to be given back."""
 _FIRST_PROPOSAL = """
     select p.*
     from tree_runs as t
@@ -135,8 +136,13 @@ class Driver:
         """
         self._drive()
         driver = self
-        # who gave a prompt while the lease was held relies on who held it
-        while driver._at_end and not self._told_to_stop and self._db.value(_GIVEN, (self._run,)):
+        # who gave a prompt or decided while the lease was held relies on who held it
+        while (
+            driver._at_end
+            and not driver._left_open
+            and not self._told_to_stop
+            and self._db.value(_GOES_ON, (self._run,))
+        ):
             self._next_driver = driver = Driver(self._db, self._run, *self._given)
             if self._told_to_stop:
                 driver.stop()
@@ -185,7 +191,7 @@ class Driver:
             self._servers.look()
             step = self._steps_inside()
             self._progress.tell()
-            self._at_end = step["step"] == "end"
+            self._at_end = step["step"] in ("end", "wait")
             act = self._outside.get(step["step"])
             going = step["step"] in self._inside or (act is not None and act(step) is not False)
 
@@ -274,6 +280,7 @@ class Driver:
         self._db.insert("wait_for_children", run_id=step["run_id"])
         if self._on_proposal is None:
             return False
+        decided = False
         while not self._lease.stopped.is_set():
             left = json.dumps(sorted(self._left_open))
             proposal = cast("Proposal | None", self._db.row(_FIRST_PROPOSAL, (self._run, left)))
@@ -287,6 +294,7 @@ class Driver:
                 )
             if answer is None:
                 continue
+            decided = True
             self._db.insert(
                 "answer_proposal",
                 proposal_id=proposal["proposal_id"],
@@ -294,7 +302,8 @@ class Driver:
                 body=answer if isinstance(answer, str) else None,
                 decided_by=self._decided_by,
             )
-        return not self._left_open
+        # else it waits for what a client carries out, unless somebody else decided meanwhile
+        return not self._left_open and (decided or self._next()["step"] != "wait")
 
     def _ask_person(self, proposal: Proposal) -> bool | str | None:
         """What a person says; a run of which one is left open is not asked about again."""

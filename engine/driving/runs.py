@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from engine.behaviour.joining import expect_threads
 from engine.contract import OnDriver, OnProposal, Options, Proposal, Result, Run, attributes_of, check_options
 from engine.db.purging import apply_retention
+from engine.effects import claims
 from engine.errors import Conflict, NotFound, ValidationError
 from engine.events import OnEvent
 from engine.functions.counts import counted
@@ -277,12 +278,14 @@ def resolve(
     body: str | None = None,
     reason: str | None = None,
     by: str = "client",
+    claimant: str | None = None,
 ) -> None:
     """Accept or reject the open proposals of a run and of those below it: under `path`, or all where `path` is None.
 
     `body` is the answer to a question, or a text that replaces the proposed one; `by` says who decided, such as the name
-    of a person. Raises `NotFound` (404) where nothing is proposed, `ValidationError` (400) for an empty name, for a question
-    without an answer, and for a text where none is taken.
+    of a person. The client with the token `claimant` carries out the commands that it accepts. Raises `NotFound` (404) where
+    nothing is proposed, `ValidationError` (400) for an empty name, for a question without an answer, and for a text where
+    none is taken.
     """
     if not by.strip():
         raise ValidationError("the name of who decides is empty; leave it out or give one")
@@ -294,6 +297,7 @@ def resolve(
         body=body,
         reason=reason,
         decided_by=by,
+        **({} if claimant is None else claims.columns(claimant)),
     )
 
 

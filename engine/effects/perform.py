@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from engine import plugins
 from engine.config.secrets import scrubbed
 from engine.driving.identity import read_identity
-from engine.errors import EngineError, PermissionDenied
+from engine.errors import Conflict, EngineError, PermissionDenied
 
 from . import delegating, files, finding, pages
 from .ending import Asked, process_row
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Output = Callable[[int, str], None]
 _CANCEL = "select asked_by || coalesce(': ' || reason, '') from process_cancels where effect_id = ?"
+_OURS = "select 1 from pending_effects where effect_id = ?"
 _OF_RUN = (
     "where run_id = :run and (not :requested or effect_id in (select effect_id from _requested_effects)) "
     "order by effect_id"
@@ -112,9 +113,13 @@ class Performer:
         if failure := self._claimed_failure(effect):
             self._report(effect["effect_id"], failure)
             return
-        if effect["kind"] not in ("process", "job"):
-            self._mark_started(effect["effect_id"], None)
-        self._report(effect["effect_id"], self._handle(effect))
+        try:
+            if effect["kind"] not in ("process", "job"):
+                self._mark_started(effect["effect_id"], None)
+            self._report(effect["effect_id"], self._handle(effect))
+        except Conflict:
+            if self._db.value(_OURS, (effect["effect_id"],)):  # else a client was first, or an abort
+                raise
 
     def _perform_workflow(self, effect: Row) -> None:
         """Drive the steps of a workflow. It ends by a door of its own, and not where a step waits for a person."""

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from engine.driving.identity import read_identity, state, this_process
 from engine.errors import EngineError
 
+from . import claims
 from .processes import kill_leftover
 
 if TYPE_CHECKING:
     from engine.db.database import Row, Store
 
 _ENDS = {"finish_effect": {"state": "failed", "outcome": "interrupted"}, "finish_job": {"outcome": "interrupted"}}
+_CANCELLED = "select 'stopped by ' || asked_by || coalesce(': ' || reason, '') from process_cancels where effect_id = ?"
 
 
 def heal(db: Store) -> None:
-    """End what is left of processes that no engine watches any more, and record it, as the next driver would."""
+    """End what is left of processes that no engine watches any more, and record it, as the next driver would.
+
+    Commands that a client was to carry out whose server is dead are left to the next driver.
+    """
+    claims.release_those_of_the_dead(db)
     for process in db.rows("select * from _unfinished_processes"):
         if is_left(db, process):
             kill_leftover(read_identity(process["identity"]))
             with suppress(
                 EngineError
             ):  # somebody else drives the run by now, or it cannot be written: then the next one does it
-                db.insert(
-                    process["door"], effect_id=process["effect_id"], lease=process["token"], **_ENDS[process["door"]]
-                )
+                db.insert(process["door"], effect_id=process["effect_id"], lease=process["token"], **_end(db, process))
+
+
+def _end(db: Store, process: Row) -> dict[str, str]:
+    """How a process ended that was left: interrupted, or stopped by whoever asked for that."""
+    end = _ENDS[process["door"]]
+    if process["door"] == "finish_effect" and (why := db.value(_CANCELLED, (process["effect_id"],))):
+        return {**end, "outcome": "cancelled", "detail": json.dumps({"note": why})}
+    return end
 
 
 def is_left(db: Store, process: Row) -> bool:

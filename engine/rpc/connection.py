@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from websockets.exceptions import ConnectionClosed
@@ -41,6 +43,7 @@ class Connection:
         self._version = version
         self._project: Project | None = None
         self._outbox = Outbox(socket)
+        self._claimant = uuid.uuid4().hex
         self._own: dict[str, tuple[str, tuple[Param, ...], Callable[[dict[str, Any]], Awaitable[Any]]]] = {
             "ping": ("answers with nothing", (), self._ping),
             "discover": ("what this server can do, as an OpenRPC document", (), self._discover),
@@ -65,8 +68,7 @@ class Connection:
         except ConnectionClosed:
             pass
         finally:
-            if self._project is not None:
-                self._project.hub.leave(self)
+            await self._leave()
             writing.cancel()
 
     def tell(self, method: str, params: dict[str, Any]) -> None:
@@ -119,15 +121,20 @@ class Connection:
 
     async def _in_project(self) -> Project:
         if self._project is None:
-            self._enter(await self._projects.project())
+            await self._enter(await self._projects.project())
         assert self._project is not None, "it has entered one"
         return self._project
 
-    def _enter(self, project: Project) -> None:
+    async def _enter(self, project: Project) -> None:
+        await self._leave()
+        self._project = replace(project, claimant=self._claimant)
+        project.hub.enter(self)
+
+    async def _leave(self) -> None:
+        """Hear nothing of its project any more, and give back what it was to carry out there."""
         if self._project is not None:
             self._project.hub.leave(self)
-        self._project = project
-        project.hub.enter(self)
+            await self._project.hub.release(self._claimant)
 
     async def _ping(self, _: dict[str, Any]) -> dict[str, Any]:
         return {}
@@ -135,7 +142,7 @@ class Connection:
     async def _init(self, given: dict[str, Any]) -> dict[str, Any]:
         if "configPath" in given:
             raise ValidationError("configPath: settings are read from the engine.toml of the folder; leave it out")
-        self._enter(await self._projects.project(given["projectRoot"], given.get("name")))
+        await self._enter(await self._projects.project(given["projectRoot"], given.get("name")))
         assert self._project is not None, "it has entered one"
         return {"projectRoot": self.root, "database": str(self._project.hub.db.path)}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
-from engine.errors import Conflict, EngineError, LeaseHeld
+from engine.effects import claims
+from engine.errors import EngineError, LeaseHeld
 
 from .messages import error_of, unforeseen
 from .telling import Teller
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.1
 """How often is looked whether anything has happened in a run that nobody follows."""
-_PATIENCE_S = 2.0
-"""How long is waited for a driver that may be at its end."""
 _NEWEST = "select coalesce(max(id), 0) from events"
 GOES_ON = "select 1 from next_steps where run = ? and step not in ('end', 'wait')"
 """Whether there is something to do in a run. Who has a lease may be dead, which a driver finds out."""
@@ -90,18 +88,11 @@ class Hub:
         """The run whose driver goes on with `run`: the one that waits for it, or itself."""
         return str(self.db.value("select driven from _runs_to_drive where run = ?", (run,)) or run)
 
-    @asynccontextmanager
-    async def at_rest(self, run: str) -> AsyncIterator[None]:
-        """While it lasts, this server does not drive `run`. Raises `Conflict` (409) where it does, and is not at its end."""
-        turn = self._turns[self._driven(run)]
-        try:
-            await asyncio.wait_for(turn.acquire(), _PATIENCE_S)
-        except TimeoutError:
-            raise Conflict(f"run {run}: this server drives it, and carries out what it asks for") from None
-        try:
-            yield
-        finally:
-            turn.release()
+    async def release(self, claimant: str) -> None:
+        """Give back what a client that is gone was to carry out; where the file cannot be written, `heal` does that."""
+        with suppress(EngineError):
+            if claims.has_any(self.db, claimant):
+                await self.db.call_async(lambda db: claims.release(db, claimant))
 
     async def close(self) -> None:
         """Stop driving and close the file; runs that were under way can be resumed."""

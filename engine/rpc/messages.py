@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +46,7 @@ def read_requests(text: str | bytes) -> tuple[list[Request | RpcError], bool]:
     if isinstance(text, bytes):
         raise RpcError(INVALID_REQUEST, "a message is a text frame with JSON, not a binary one")
     try:
-        said = json.loads(text)
+        said = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise RpcError(PARSE_ERROR, f"the message is no JSON: {error}") from error
     if not isinstance(said, list):
@@ -59,14 +60,27 @@ def _request(said: Any) -> Request | RpcError:
     if not isinstance(said, dict) or said.get("jsonrpc") != "2.0" or not isinstance(said.get("method"), str):
         return RpcError(INVALID_REQUEST, 'a request is {"jsonrpc": "2.0", "method": NAME, "params": {…}, "id": ID}')
     number = said.get("id")
-    if number is not None and (isinstance(number, bool) or not isinstance(number, (str, int, float))):
-        return RpcError(INVALID_REQUEST, "an id is a text or a number")
+    if not _is_id(number):
+        return RpcError(INVALID_REQUEST, "an id is a text of whole characters, or a finite number")
     params = said.get("params", {})
     if params in ([], None):
         params = {}
     if not isinstance(params, dict):
         return RpcError(INVALID_PARAMS, "params are an object, by names")
     return Request(said["method"], params, number, "id" not in said)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no value of JSON")
+
+
+def _is_id(said: Any) -> bool:
+    """Whether an answer can name it: a half of a surrogate pair is no character, and infinity is no number of JSON."""
+    if isinstance(said, str):
+        return not any("\ud800" <= character <= "\udfff" for character in said)
+    if isinstance(said, float):
+        return math.isfinite(said)
+    return said is None or (isinstance(said, int) and not isinstance(said, bool))
 
 
 def result_of(request: Request, result: Any) -> dict[str, Any]:
@@ -102,5 +116,14 @@ def unforeseen(error: Exception, where: str) -> RpcError:
 
 
 def encoded(message: dict[str, Any] | list[dict[str, Any]]) -> str:
-    """A message as it is sent."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    """A message as it is sent. Halves of surrogate pairs, which UTF-8 has no bytes for, are escaped."""
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    return text if text.isascii() or _is_utf8(text) else json.dumps(message, separators=(",", ":"))
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

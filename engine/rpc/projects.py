@@ -23,12 +23,16 @@ Opener = Callable[[Path], "Database"]
 
 @dataclass(frozen=True)
 class Project:
-    """A folder whose runs are in the file of `hub`; `options` are those that a run of it may be given."""
+    """A folder whose runs are in the file of `hub`; `options` are those that a run of it may be given.
+
+    `claimant` is the token of the client that works in it, for what it carries out itself.
+    """
 
     root: Path
     name: str | None
     hub: Hub
     options: tuple[Param, ...]
+    claimant: str = ""
 
 
 class Projects:

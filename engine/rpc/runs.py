@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any, cast
 
 from engine.driving import runs
+from engine.effects import claims
+from engine.effects.stale import heal
 from engine.errors import ValidationError
 
 from .entries import expect_run
@@ -80,9 +83,12 @@ async def resolve(project: Project, given: dict[str, Any]) -> dict[str, Any]:
         # without words a rejection ends the prompt, with some the model tries again: an error is told to it
         output, reason = None, output or ("error" if action == "error" else None)
 
+    # said with the decision: whatever drives the run finds both
+    claimant = None if given.get("drive", True) else project.claimant
+
     def decide(db: Database) -> int:
         expect_run(db, run)
-        db.resolve(run, path, accept=accept, body=output, reason=reason, by="rpc")
+        runs.resolve(db, run, path, accept, body=output, reason=reason, by="rpc", claimant=claimant)
         return int(db.value(_STATUS, (run,)))
 
     status = await project.hub.db.call_async(decide)
@@ -106,11 +112,14 @@ async def abort(project: Project, given: dict[str, Any]) -> dict[str, Any]:
 
 
 async def resume(project: Project, given: dict[str, Any]) -> dict[str, Any]:
-    """Drive a run on; one that has nothing to do stays as it is."""
+    """Drive a run on; one that has nothing to do stays as it is. What this client was to carry out there is given back."""
     run = given["run"]
 
     def look(db: Database) -> dict[str, Any]:
         expect_run(db, run)
+        heal(db)
+        if claims.has_any(db, project.claimant):
+            claims.release(db, project.claimant, run)
         return {"run": run, "status": db.value(_STATUS, (run,)), "resumed": bool(db.value(GOES_ON, (run,)))}
 
     found = await project.hub.db.call_async(look)
@@ -175,7 +184,10 @@ async def sql(project: Project, given: dict[str, Any]) -> list[Row]:
 
 
 def _told(value: Any) -> Any:
-    return f"0x{value.hex()}" if isinstance(value, bytes) else value
+    """A value as JSON has it; bytes and infinite numbers are texts."""
+    if isinstance(value, bytes):
+        return f"0x{value.hex()}"
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 async def _prompted(project: Project, given: dict[str, Any], mode: str) -> dict[str, Any]:

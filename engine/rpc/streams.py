@@ -1,7 +1,7 @@
 """Methods about what commands print: of commands that a client carries out, and the end of any command.
 
-The server carries out what its runs ask for. A client does so in a run that nobody drives: it takes the effect by the path
-of the command's record, and the doors of the file refuse it while somebody has the lease of the run.
+The server carries out what its runs ask for. A client does so for a command that it has claimed, with its decision or
+before anybody else has begun it; the doors of the file refuse everybody else then.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import NotFound
+from engine.effects import claims
 
 from .entries import expect_run
 
@@ -19,29 +19,22 @@ if TYPE_CHECKING:
     from .projects import Project
 
 _EFFECT = """
-    select f.effect_id
+    select p.effect_id
     from runs as r
-    join pending_effects as f on f.run_id = r.id
-    join _process_paths as p on p.effect_id = f.effect_id
+    join _process_paths as p on p.run_id = r.id
     where r.alias = ? and p.path = ?
-"""
-_START = """
-    insert into start_effect (effect_id)
-    select effect_id
-    from pending_effects
-    where effect_id = ? and state = 'pending'
 """
 
 
 async def stream(project: Project, given: dict[str, Any]) -> dict[str, Any]:
     """Store a piece of output; the first one tells that the command has begun."""
+    piece = {"channel": given["channel"], "text": given["chunk"]}
 
     def write(db: Database) -> None:
         with db.transaction():
-            db.insert("append_output", effect_id=_begun(db, given), channel=given["channel"], text=given["chunk"])
+            db.insert("append_output", effect_id=_begun(db, project, given), lease=project.claimant, **piece)
 
-    async with project.hub.at_rest(given["run"]):
-        await project.hub.db.call_async(write)
+    await project.hub.db.call_async(write)
     return {}
 
 
@@ -59,32 +52,41 @@ async def aborted(project: Project, given: dict[str, Any]) -> dict[str, Any]:
 
 
 async def cancel(project: Project, given: dict[str, Any]) -> dict[str, Any]:
-    """Have a command ended by whoever runs it."""
+    """Have a command ended by whoever runs it; one that a client carried out is over then, and its run goes on."""
     run, path, reason = given["run"], given["path"], given.get("reason")
-    await project.hub.db.call_async(lambda db: db.cancel(run, path, reason=reason, by="rpc"))
+
+    def write(db: Database) -> bool:
+        was_claimed = claims.is_claimed(db, run, path)
+        db.cancel(run, path, reason=reason, by="rpc")
+        return was_claimed
+
+    goes_on = await project.hub.db.call_async(write)
     project.hub.tell(str(project.root), "stream/cancelled", {"run": run, "path": path, "reason": reason})
+    if goes_on:
+        project.hub.drive(run)
     return {}
 
 
 async def _ended(project: Project, given: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
     def write(db: Database) -> None:
         with db.transaction():
-            db.insert("finish_effect", effect_id=_begun(db, given), **result)
+            db.insert("finish_effect", effect_id=_begun(db, project, given), lease=project.claimant, **result)
 
-    async with project.hub.at_rest(given["run"]):
-        await project.hub.db.call_async(write)
+    await project.hub.db.call_async(write)
     project.hub.drive(given["run"])
     return {}
 
 
-def _begun(db: Database, given: dict[str, Any]) -> int:
-    """The effect of the command, which has begun from here on. Raises `NotFound` (404) where none is to be carried out."""
+def _begun(db: Database, project: Project, given: dict[str, Any]) -> int:
+    """The effect of the command, which this client carries out from here on.
+
+    Raises `NotFound` (404) where no command waits, `Conflict` (409) where somebody else carries it out.
+    """
     expect_run(db, given["run"])
-    effect = db.value(_EFFECT, (given["run"], given["path"]))
-    if effect is None:
-        raise NotFound(f"run {given['run']!r}: no command under {given['path']!r} waits to be carried out")
-    db.execute(_START, (effect,))
-    return int(effect)
+    claims.claim(db, given["run"], given["path"], project.claimant)
+    effect = int(db.value(_EFFECT, (given["run"], given["path"])))
+    db.insert("start_effect", effect_id=effect, lease=project.claimant)
+    return effect
 
 
 def _detail(given: dict[str, Any], **more: Any) -> str:

@@ -134,11 +134,15 @@ where case
                     join loops as o on o.id = k.loop_id and o.status in (100, 102)
                     where k.effect_id = f.id
                 )
+                and not exists (
+                    select 1 from process_claims as w where w.proposal_id = f.proposal_id and w.claimant is not null
+                )
         )
     else not exists (select 1 from proposals as p where p.run_id = c.run_id and p.state = 'proposed')
 end;
 
--- Effects that wait for children, of which all that have not ended wait for a person.
+-- Effects that wait for children, of which all that have not ended wait for a person, and effects that a client carries
+-- out.
 create view _waiting_effects as
 select f.id as effect_id, f.run_id
 from effects as f
@@ -154,7 +158,14 @@ where f.state = 'started'
         from children as c
         join _driven_children as d on d.run_id = c.run_id or instr(d.lineage, '/' || c.run_id || '/')
         where c.effect_id = f.id
-    );
+    )
+union all
+select f.id, f.run_id
+from process_claims as k
+cross join proposals as p on p.id = k.proposal_id
+cross join effects as f
+    on f.command_id = p.command_id and f.proposal_id = p.id and f.state in ('pending', 'started')
+where k.claimant is not null;
 
 -- triggers
 

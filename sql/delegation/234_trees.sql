@@ -76,8 +76,9 @@ from runs as r;
 
 create view resolve_tree as
 -- Decide on the open proposals of a run and of those below it: insert into resolve_tree (run, path, decision, body, reason,
--- decided_by). 'path' as in resolutions; one under which several runs propose something is a 409.
-select r.alias as run, s.path, s.decision, s.body, s.reason, s.decided_by
+-- decided_by, claimant, holder). 'path' as in resolutions; one under which several runs propose something is a 409. With
+-- 'claimant' and 'holder' a client carries out the commands that it accepts, as in claim_process.
+select r.alias as run, s.path, s.decision, s.body, s.reason, s.decided_by, null as claimant, null as holder
 from resolutions as s
 join runs as r on r.id = s.run_id
 where false;
@@ -99,6 +100,12 @@ begin
         where t.top = new.run and p.path = new.path
     )
     having count(*) > 1;
+    insert into process_claims (proposal_id, claimant, holder, claimed_at)
+    select p.id, new.claimant, new.holder, now()
+    from tree_runs as t
+    join open_proposals as o on o.run = t.run and o.path = coalesce(new.path, o.path)
+    join proposals as p on p.id = o.proposal_id and p.kind = 'process'
+    where t.top = new.run and new.claimant is not null and new.decision = 'accept';
     insert into resolutions (run_id, path, decision, body, reason, decided_by, created_at)
     select r.id, new.path, new.decision, new.body, new.reason, coalesce(new.decided_by, 'client'), now()
     from runs as r

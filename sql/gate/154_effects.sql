@@ -45,7 +45,8 @@ create table if not exists effect_results (
 -- views
 
 create view pending_effects as
--- The effects that the driver has to perform, or that were started and have no end; with the text of a file.
+-- The effects that the driver has to perform, or that were started and have no end; with the text of a file. An effect
+-- that a client carries out is not among them (process_claims).
 select
     f.id as effect_id,
     f.run_id,
@@ -66,7 +67,8 @@ join runs as r on r.id = f.run_id
 join projects as j on j.id = r.project_id
 left join proposals as p on p.id = f.proposal_id
 left join contents as c on c.id = p.content_id
-where f.state in ('pending', 'started');
+where f.state in ('pending', 'started')
+    and not exists (select 1 from process_claims as k where k.proposal_id = f.proposal_id and k.claimant is not null);
 
 -- The pending effects that nobody in a turn asked for, such as a client's write of a file. Whoever asks may perform them
 -- under a lease of his own; a driver performs them between two turns and before a packet is made.
@@ -112,7 +114,9 @@ select
     detail ->> '$.call' || char(10) || 'Interrupted: the engine was stopped while it worked; whether it finished is unknown.'
         as message
 from effects
-where state = 'started' and (kind = 'process' or (kind in ('function', 'mcp') and not detail ->> '$.idempotent'));
+where state = 'started'
+    and (kind = 'process' or (kind in ('function', 'mcp') and not detail ->> '$.idempotent'))
+    and not exists (select 1 from process_claims as k where k.proposal_id = effects.proposal_id and k.claimant is not null);
 
 -- The processes that were started and have no end.
 create view _processes_under_way as
@@ -120,16 +124,18 @@ select run_id, proposal_id, command_id
 from effects
 where kind = 'process' and state = 'started' and started_at is not null;
 
--- The lease that is in force on the run of an effect.
+-- The token that is asked of whoever does an effect: that of the client that has claimed it, else that of the lease in
+-- force on its run.
 create view _effect_leases as
-select f.id as effect_id, l.token
+select f.id as effect_id, coalesce(k.claimant, l.token) as token
 from effects as f
-cross join leases as l on l.run_id = f.run_id
-where l.expires_at > now();
+left join process_claims as k on k.proposal_id = f.proposal_id
+left join leases as l on l.run_id = f.run_id and l.expires_at > now()
+where coalesce(k.claimant, l.token) is not null;
 
 create view start_effect as
--- Mark an effect as started, before it touches the world: insert into start_effect (effect_id, identity, lease). Nothing
--- happens where it is over.
+-- Mark an effect as started, before it touches the world: insert into start_effect (effect_id, identity, lease). It is
+-- refused if the effect is over, or if somebody else carries it out.
 select id as effect_id, identity, null as lease
 from effects
 where false;
@@ -149,7 +155,9 @@ instead of insert on start_effect
 begin
     select fail(404, 'effect ' || quote(new.effect_id) || ': there is none with this id; see pending_effects')
     where not exists (select 1 from effects where id = new.effect_id);
-    select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
+    select fail(409, 'effect ' || new.effect_id || ': is over already')
+    where not exists (select 1 from effects where id = new.effect_id and state in ('pending', 'started'));
+    select fail(409, 'effect ' || new.effect_id || ': another process drives its run, or a client carries it out')
     from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
     update effects
@@ -185,7 +193,7 @@ before insert on effect_results
 begin
     select fail(404, 'effect ' || quote(new.effect_id) || ': there is none with this id; see pending_effects')
     where not exists (select 1 from effects where id = new.effect_id);
-    select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
+    select fail(409, 'effect ' || new.effect_id || ': another process drives its run, or a client carries it out')
     from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
     select fail(409, 'effect ' || new.effect_id || ': is over already')

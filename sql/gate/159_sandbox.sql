@@ -28,8 +28,10 @@ from proposals
 where state = 'proposed' and kind = 'process'
 union all
 select run_id, command_id
-from effects
-where state = 'pending' and kind = 'process';
+from effects as f
+where state = 'pending'
+    and kind = 'process'
+    and not exists (select 1 from process_claims as k where k.proposal_id = f.proposal_id and k.claimant is not null);
 
 -- What the driver of each run has told: the sandbox that a choice leads to, empty where there is none.
 create view _sandboxes_told as

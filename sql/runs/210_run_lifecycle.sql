@@ -254,7 +254,7 @@ begin
                 'reason', nullif(new.reason, 'aborted'), 'duration_s', round((now() - f.started_at) / 1000.0, 2)
             )
         ),
-        (select token from leases where run_id = f.run_id)
+        (select token from _effect_leases where effect_id = f.id)
     from effects as f
     where f.run_id = new.run_id and f.state in ('pending', 'started');
     update turns

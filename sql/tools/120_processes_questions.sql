@@ -116,7 +116,11 @@ select
     case x.outcome
         when 'interrupted' then 'interrupted: the engine was stopped while this ran: '
         when 'timeout' then 'stopped after the time-out: '
-        else case x.state when 'cancelled' then 'aborted ' else 'ran ' end
+        else case
+                when x.state = 'cancelled' then 'aborted '
+                when f.started_at is null and x.outcome = 'cancelled' then 'did not begin: '
+                else 'ran '
+            end
     end
     || quote(p.target)
     || coalesce(', exit=' || json_extract(x.detail, '$.exit_code'), '')

@@ -159,13 +159,14 @@ from jobs as j
 where j.ended_at is null
     and not exists (select 1 from leases as l where l.run_id = j.run_id and l.token = j.lease);
 
--- All processes without an end, each with the driver that held its run last, or with its keeper. 'is_unheeded' is 1 for a
--- kept one that was to end for as long as a lease lasts.
+-- All processes without an end, each with the driver that held its run last, with the server of the client that carries it
+-- out, or with its keeper. 'is_unheeded' is 1 for a kept one that was to end for as long as a lease lasts.
 create view _unfinished_processes as
-select f.id as effect_id, f.run_id, 'finish_effect' as door, f.identity, l.holder, l.token, 0 as kept,
-    0 as is_unheeded
+select f.id as effect_id, f.run_id, 'finish_effect' as door, f.identity, coalesce(k.holder, l.holder) as holder,
+    coalesce(k.claimant, l.token) as token, 0 as kept, 0 as is_unheeded
 from effects as f
 left join leases as l on l.run_id = f.run_id
+left join process_claims as k on k.proposal_id = f.proposal_id and k.claimant is not null
 where f.state = 'started' and f.kind = 'process'
 union all
 select
@@ -181,6 +182,23 @@ from jobs as j
 left join _kept_jobs as k on k.effect_id = j.effect_id
 left join leases as l on l.run_id = j.run_id
 where j.ended_at is null;
+
+-- Processes whose end can be asked for. 'is_unwatched' is 1 for one that no driver watches, which ends by the asking;
+-- 'token' is what its end carries.
+create view _cancellable_processes as
+select
+    u.effect_id,
+    u.token,
+    exists (
+        select 1 from effects as f join process_claims as k on k.proposal_id = f.proposal_id where f.id = u.effect_id
+    ) as is_unwatched
+from _unfinished_processes as u
+union all
+select f.id, l.token, k.claimant is not null or l.token is null
+from effects as f
+left join _effect_leases as l on l.effect_id = f.id
+left join process_claims as k on k.proposal_id = f.proposal_id
+where f.state = 'pending' and f.kind = 'process';
 
 create view start_job as
 -- Record that a background command was started, before it can act: insert into start_job (effect_id, identity, lease).

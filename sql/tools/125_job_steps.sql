@@ -208,7 +208,8 @@ begin
     where j.effect_id = new.effect_id;
 end;
 
--- To ask twice is harmless.
+-- To ask twice is harmless. A process that no driver watches ends at once: that of a client, which is told, and one that
+-- has not begun in a run without a driver.
 create trigger cancel_process__ask
 instead of insert on cancel_process
 begin
@@ -227,17 +228,25 @@ begin
         select 1
         from _process_paths as p
         join runs as r on r.id = p.run_id
-        join _unfinished_processes as u on u.effect_id = p.effect_id
+        join _cancellable_processes as u on u.effect_id = p.effect_id
         where r.alias = new.run and p.path = new.path
     );
     insert into process_cancels (effect_id, asked_by, reason, created_at)
     select distinct u.effect_id, coalesce(new.asked_by, 'client'), new.reason, now()
     from _process_paths as p
     join runs as r on r.id = p.run_id
-    join _unfinished_processes as u on u.effect_id = p.effect_id
+    join _cancellable_processes as u on u.effect_id = p.effect_id
     where r.alias = new.run
         and p.path = new.path
         and u.effect_id not in (select effect_id from process_cancels);
+    insert into finish_effect (effect_id, state, outcome, detail, lease)
+    select distinct
+        u.effect_id, 'failed', 'cancelled',
+        json_object('note', 'stopped by ' || coalesce(new.asked_by, 'client') || coalesce(': ' || new.reason, '')), u.token
+    from _process_paths as p
+    join runs as r on r.id = p.run_id
+    join _cancellable_processes as u on u.effect_id = p.effect_id
+    where r.alias = new.run and p.path = new.path and u.is_unwatched;
 end;
 
 create trigger end_kept_jobs__ask

@@ -615,6 +615,13 @@ CREATE TABLE process_cancels (
     created_at integer not null
 ) strict;
 
+CREATE TABLE process_claims (
+    proposal_id integer primary key constraint process_claims_proposal references proposals (id) on delete cascade,
+    claimant text constraint process_claims_claimant_not_empty check (claimant <> ''),
+    holder text not null,
+    claimed_at integer not null
+) strict;
+
 CREATE TABLE projects (
     id integer primary key,
     name text not null constraint projects_name_unique unique,
@@ -1378,6 +1385,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _call_door (door, run, lease, path, body, attributes)
 -- view _call_function (command_id, reading)
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view _cancellable_processes (effect_id, token, is_unwatched)
 -- view _changes_of_files (run_id, turn_id, at, path, change, cause, command, diff, content_id, content_before, decided_by, command_id)
 -- view _changes_since (run_id, turn, entry_id, began, before, child, is_own)
 -- view _channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
@@ -1480,6 +1488,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _found_entries (command_id, entry_id, path)
 -- view _found_skills (project_id, name, path, folder, content_id, place, files, files_there)
 -- view _found_texts (text_id, place, line, kind, name, scope, entry_id, score, found_by, beginning)
+-- view _free_processes (effect_id, proposal_id)
 -- view _free_steps (run_id, free)
 -- view _function_calls (command_id, run_id, turn_id, action, is_there, is_closed)
 -- view _function_timeouts (effect_id, timeout_s, left_s)
@@ -1835,6 +1844,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view choose_pictures (turn_id)
 -- view claim_files (effect_id)
 -- view claim_lease (run, token, holder, replaces)
+-- view claim_process (run, path, claimant, holder)
+-- view claimed_processes (run, path, state, claimant, holder, effect_id)
 -- view command_bodies (command_id, body)
 -- view command_results (run, command_id, request_id, turn, ordinal, writer, action, path, destination, state, outcome, status, message, created_at)
 -- view confine_processes (run, lease, choice, sandbox, reason)
@@ -1922,13 +1933,14 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view purge_tree (run)
 -- view ready_steps (run, step, layer, position, workflow_id, run_id)
 -- view record_crash (command_id, message, lease)
+-- view release_claims (claimant, run)
 -- view release_lease (token)
 -- view remove_node (run, scope, node, cascade)
 -- view remove_tool (name)
 -- view rename_run (run, name)
 -- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to, picture, is_executable)
 -- view report_listing (project_id, listing, is_partial)
--- view resolve_tree (run, path, decision, body, reason, decided_by)
+-- view resolve_tree (run, path, decision, body, reason, decided_by, claimant, holder)
 -- view resumable_runs (run_id, run, status, step)
 -- view rewind_run (run, turn, files, leave, decided_by, plan, request_id, lease)
 -- view root_nodes (scope, node, type, status, description, context)
@@ -2150,6 +2162,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger chunks__keep_rows on chunks
 -- trigger claim_files__claim on claim_files
 -- trigger claim_lease__claim on claim_lease
+-- trigger claim_process__claim on claim_process
 -- trigger commands__ignore_repeats on commands
 -- trigger commands__keep_attributes on commands
 -- trigger commands__keep_body on commands
@@ -2265,6 +2278,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger purge_run__purge on purge_run
 -- trigger purge_tree__purge on purge_tree
 -- trigger record_crash__record on record_crash
+-- trigger release_claims__release on release_claims
 -- trigger release_lease__release on release_lease
 -- trigger remove_node__remove on remove_node
 -- trigger remove_tool__remove on remove_tool

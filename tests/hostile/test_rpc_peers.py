@@ -131,6 +131,12 @@ def test_the_token_is_told_to_its_user_alone_and_is_another_each_time(server: Se
         ('{"jsonrpc": "2.0", "id": 1, "method": 7}', -32600),
         ('{"jsonrpc": "2.0", "id": {}, "method": "ping"}', -32600),
         ('{"jsonrpc": "2.0", "id": true, "method": "ping"}', -32600),
+        ('{"jsonrpc": "2.0", "id": "\\ud800", "method": "ping"}', -32600),
+        ('{"jsonrpc": "2.0", "id": "a\\udfff", "method": "\\udfff"}', -32600),
+        ('{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', -32700),
+        ('{"jsonrpc": "2.0", "id": 1e999, "method": "ping"}', -32600),
+        ('{"jsonrpc": "2.0", "id": 1, "method": "\\ud800"}', -32601),
+        ('{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"\\ud800": 1}}', -32602),
         ('{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": [1]}', -32602),
         ('{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": 1}}', -32602),
         ('{"jsonrpc": "2.0", "id": 1, "method": "__class__"}', -32601),
@@ -196,6 +202,7 @@ def test_no_method_writes_by_sql(client: Client) -> None:
         assert client.refusal("sql", query=query)[1] in (400, 403), query
     assert client.refusal("sql", query="select ?", bindings=[{}])[1] == 400
     assert client.call("sql", query="select x'00ff' as bytes, 1 as n") == [{"bytes": "0x00ff", "n": 1}]
+    assert client.call("sql", query="select 9e999 as large") == [{"large": "inf"}]
 
 
 def test_no_more_entries_are_sent_than_fit_into_a_message(client: Client) -> None:

@@ -19,6 +19,7 @@ DOORS = sorted(set(re.findall(r"^instead of insert on ([a-z]\w+)$", SQL, re.MULT
 TABLES = sorted(set(re.findall(r"^create table if not exists (\w+)", SQL, re.MULTILINE)))
 TAKES_ALL = {
     "apply_retention": "is about all runs that rest",
+    "release_claims": "a client that is gone may have claimed nothing",
     "release_lease": "who gives a lease back may have lost it",
     "store_content": "a text has no name",
     "sweep": "is about the whole file",
