@@ -17,8 +17,10 @@ from typing import Any
 from engine.functions.compact import to_json
 from engine.functions.limits import REFUSED_CALLS
 from engine.functions.notations import notation_heads, notation_of
+from engine.functions.notations.closings import has_closings
 from engine.functions.notations.tokens import CONTROLS
 
+from . import unopened
 from .foreign import read_control, read_fence, read_foreign
 from .grammar import FLAGS, Grammar, grammar_of
 from .own import read_tag
@@ -68,31 +70,34 @@ def _outer(grammar: Grammar) -> re.Pattern[str]:
 def _parse(text: str, grammar: Grammar, cap: int, cut: bool) -> dict[str, Any]:
     outer = _outer(grammar)
     state = State(text, grammar, cap, cut, outer)
-    fences: list[int] = []
+    thinks = has_closings(text, grammar)
     position = 0
     while found := outer.search(text, position):
-        group = found.lastgroup or ""
-        if group in ("ticks", "tildes"):
-            position = _ticks(state, fences, found)
-        else:
-            position = _HANDLERS.get(group, read_foreign)(state, found)
+        closing = unopened.closing_at(state, found.start()) if thinks else None
+        if closing:
+            position = unopened.end_thoughts(state, closing)
+            continue
+        position = _HANDLERS.get(found.lastgroup or "", read_foreign)(state, found)
+        if thinks:
+            position = unopened.behind(state, found, position)
         if len(state.dropped) + state.unread >= REFUSED_CALLS:
-            state.stop(position)
-            break
+            closing = unopened.last_closing(state, position) if thinks else None
+            if closing is None:
+                state.stop(position)
+                break
+            position = unopened.end_thoughts(state, closing)
     return state.result()
 
 
-_HANDLERS: Mapping[str, Callable[[State, re.Match[str]], int]] = {
-    "tag": read_tag,
-    "control": read_control,
-    "span": lambda _state, found: found.end(),
-}
-"""What handles a match of `_outer`, by the group that matched, unless it is a notation; it returns where to go on."""
+def _span(state: State, found: re.Match[str]) -> int:
+    """Skip a code span without markup."""
+    state.answer.whole = found.end()
+    return found.end()
 
 
-def _ticks(state: State, fences: list[int], found: re.Match[str]) -> int:
-    """Skip a quotation, or take the calls in a fence that announces them. `fences` are the lengths of open ones."""
-    start, end = found.span()
+def _ticks(state: State, found: re.Match[str]) -> int:
+    """Skip a quotation, or take the calls in a fence that announces them."""
+    fences, (start, end) = state.fences, found.span()
     if fences and state.quotations.closes_fence(start, end, fences[-1]):
         fences.pop()
         state.prose.cut(start, end)
@@ -100,6 +105,15 @@ def _ticks(state: State, fences: list[int], found: re.Match[str]) -> int:
     quotation = state.quotations.at(start, end)
     if quotation is None:
         return len(state.text) if state.cut and state.quotations.is_open(start, end) else end
+    position = _quoted(state, quotation, end)
+    if quotation.closed and position == quotation.end:
+        state.answer.whole = position
+    return position
+
+
+def _quoted(state: State, quotation: Quotation, end: int) -> int:
+    """Take the calls in a fence that announces them, or go on behind the quotation; its first sign ends at `end`."""
+    start = quotation.start
     if quotation.fence in CALL_FENCES:
         closing = (
             state.text.rfind("\n", quotation.content, quotation.end - 1) + 1 if quotation.closed else quotation.end
@@ -108,7 +122,7 @@ def _ticks(state: State, fences: list[int], found: re.Match[str]) -> int:
         if taken >= 0:
             return taken
         if _unwrap(state, quotation):
-            fences.append(end - start)
+            state.fences.append(end - start)
             return quotation.content
         if quotation.fence != "xml" and state.text[quotation.content : quotation.end].strip("`~ \n"):
             excerpt = state.text[start : min(quotation.end, start + 40)]
@@ -119,6 +133,16 @@ def _ticks(state: State, fences: list[int], found: re.Match[str]) -> int:
     if tool_tag or (fenced and state.answer.claims.mentions_call(quotation.content, quotation.end)):
         state.quoted += 1
     return quotation.end
+
+
+_HANDLERS: Mapping[str, Callable[[State, re.Match[str]], int]] = {
+    "tag": read_tag,
+    "control": read_control,
+    "span": _span,
+    "ticks": _ticks,
+    "tildes": _ticks,
+}
+"""What handles a match of `_outer`, by the group that matched, unless it is a notation; it returns where to go on."""
 
 
 def _unwrap(state: State, quotation: Quotation) -> bool:

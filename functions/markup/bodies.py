@@ -124,7 +124,10 @@ class Bodies:
         return siblings[index] if index < len(siblings) else -1
 
     def foreign_close(self, tag: Tag, limit: int) -> tuple[str, Close] | None:
-        """The first closing tag of another name, from `tag` up to `limit`, that closes nothing in between."""
+        """The first closing tag of another name, from `tag` up to `limit`, that closes nothing in between.
+
+        The end of thoughts is none: it may end those that the prompt opened.
+        """
         opened = list[str]()
         position = tag.end
         while found := self.grammar.tag.search(self.text, position, limit):
@@ -137,7 +140,7 @@ class Bodies:
             elif name in opened[-8:]:
                 while opened.pop() != name:
                     pass
-            elif name != tag.name:
+            elif name != tag.name and name not in self.grammar.thoughts:
                 end = skip_space(self.text, position)
                 return name, Close(found.start(), end + self.text.startswith(">", end))
         return None

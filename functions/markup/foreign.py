@@ -9,12 +9,11 @@ from engine.functions.lazy import lazy_regex
 from engine.functions.notations import Reading, notation_of
 from engine.functions.notations.ends import Texts
 from engine.functions.notations.pythonic import begins_python, python_calls
-from engine.functions.notations.thoughts import is_unopened
 from engine.functions.notations.tokens import CONTROLS, SILENT
 
 from .calls import command_of_arguments
 from .cut import called_tool
-from .grammar import FLAGS, REASONING
+from .grammar import FLAGS
 from .state import State
 
 _CONTROL = lazy_regex(f"<(?:{CONTROLS})", FLAGS)
@@ -25,8 +24,6 @@ def read_foreign(state: State, found: re.Match[str]) -> int:
     notation = notation_of(found.lastgroup)
     reading = notation.read(state.answer, found) if notation else None
     start = found.start()
-    if reading is not None and reading.reasoning is None and is_unopened(found[0]):
-        return _unopened(state, found)
     if state.cut:
         opened = _open_from(state, start, reading)
         if opened >= 0:
@@ -36,11 +33,18 @@ def read_foreign(state: State, found: re.Match[str]) -> int:
         return read_control(state, control) if control else start + 1
     if reading.data:
         state.quoted += state.grammar.tag.search(state.text, found.end(), reading.end) is not None
+        state.answer.whole = reading.end
         return reading.end
     start = reading.start if reading.start >= 0 else start
     _tell(state, found, start, reading)
     if reading.calls or not (reading.problem or reading.unknown):
         take(state, start, reading)
+    if reading.problem is None and reading.open_from < 0:
+        if reading.calls or reading.reasoning is not None:
+            state.is_whole(reading.end)
+        elif not reading.unknown:
+            state.answer.frame(start, reading.end)
+        state.answer.whole = reading.end
     return max(reading.end, reading.claimed, found.start() + 1)
 
 
@@ -66,27 +70,18 @@ def _tell(state: State, found: re.Match[str], start: int, reading: Reading) -> N
 def take(state: State, start: int, reading: Reading) -> None:
     """Take the calls and the reasoning of `reading`, whose text begins at `start`."""
     state.prose.cut(start, reading.end)
-    if reading.reasoning and reading.end == len(state.text) and state.grammar.tag.search(reading.reasoning):
-        state.warnings.append("Unclosed thoughts: the calls in them were not run; close the thoughts before you act")
+    if reading.reasoning and state.text.endswith(reading.reasoning):
+        state.tell_unclosed_thoughts(len(state.text) - len(reading.reasoning))
     if reading.reasoning and reading.reasoning.strip():
         state.reasoning.append(reading.reasoning.strip())
     for call in reading.calls:
-        if call.name not in REASONING and not state.has_room(call.name):
+        if call.name not in state.grammar.thoughts and not state.has_room(call.name):
             continue
         command = command_of_arguments(call.name, call.arguments, state.text[call.start : call.end])
-        if call.name in REASONING and command.body:
+        if call.name in state.grammar.thoughts and command.body:
             state.reasoning.append(command.body.strip())
-        if call.name not in REASONING or state.has_room(call.name):
+        if call.name not in state.grammar.thoughts or state.has_room(call.name):
             state.add(command)
-
-
-def _unopened(state: State, found: re.Match[str]) -> int:
-    """The end of thoughts that nothing began: the text before it are the thoughts."""
-    state.prose.cut(found.start(), found.end())
-    if not state.commands and not state.reasoning:
-        state.reasoning.append(state.prose.take())
-        state.warnings.append(f"Unopened {found[0]}: the text before it was taken as reasoning")
-    return found.end()
 
 
 def _open_from(state: State, start: int, reading: Reading | None) -> int:
@@ -117,6 +112,7 @@ def _cut_off(state: State, start: int, opened: int, reading: Reading | None) -> 
 
 def read_control(state: State, found: re.Match[str]) -> int:
     """Leave out a token that stands for nothing."""
+    state.answer.frame(found.start(), found.end())
     state.prose.cut(found.start(), found.end())
     state.stripped += SILENT.match(found[0]) is None
     return found.end()

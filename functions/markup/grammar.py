@@ -9,7 +9,11 @@ from functools import lru_cache
 from engine.functions.lazy import lazy_regex
 
 DEFAULT_TOOLS = ("get", "set", "rm", "cp", "mv", "sh", "env", "search", "ask_user", "update", "think")
-REASONING = frozenset({"think", "thinking"})
+_THOUGHTS = (
+    *("think", "thinking", "redacted_thinking", "antthinking", "thought", "thoughts", "reason", "reasoning"),
+    *("reflection", "scratchpad", "scratch_pad", "inner_monologue", "internal_monologue"),
+)
+"""What models call the element of their thoughts."""
 NAMESPACE = r"(?:[A-Za-z_][\w-]{0,40}[:.]){0,3}"
 _BOUNDARY = r"(?=[\s/><]|\Z)"
 # Without ASCII `ſet` would match `set`.
@@ -35,7 +39,9 @@ class Grammar:
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = frozenset(names)
-        words = sorted(self.names | REASONING, key=lambda word: (-len(word), word))
+        self.thoughts = frozenset(_THOUGHTS) - (self.names - {"think", "thinking"})
+        """The elements that hold thoughts; a tool of such a name is a tool."""
+        words = sorted(self.names | self.thoughts, key=lambda word: (-len(word), word))
         alternatives = "|".join(re.escape(word) for word in words)
         self.tag_pattern = rf"(?P<slash>/?){NAMESPACE}(?P<name>{alternatives}){_BOUNDARY}"
         self.tag = lazy_regex("<" + self.tag_pattern, FLAGS)

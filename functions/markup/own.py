@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 
 from engine.functions.lazy import lazy_regex
+from engine.functions.notations.closings import Closing
 
 from .calls import command_of, command_of_arguments
 from .children import child_arguments, json_arguments, may_be_text
 from .cut import body_is_open, tag_is_open
-from .grammar import REASONING, skip_space
+from .grammar import skip_space
 from .state import State
 from .tags import Shape, Tag, decode_entities
+from .unopened import end_thoughts
 
 # Tools that need no body when they have a path: if another open tag follows directly, the slash was forgotten.
 _BODILESS = frozenset({"get", "rm", "cp", "mv"})
@@ -31,7 +33,8 @@ def read_tag(state: State, found: re.Match[str]) -> int:
     name = found["name"].lower()
     if found["slash"]:
         return _stray_close(state, name, found)
-    ordinary = _ordinary(state, name, found)
+    thinks = name in state.grammar.thoughts
+    ordinary = -1 if thinks and state.acts() else _ordinary(state, name, found)
     if ordinary >= 0:
         return ordinary
     tag = state.reader.read(name, found.start(), found.end())
@@ -39,10 +42,14 @@ def read_tag(state: State, found: re.Match[str]) -> int:
         return state.cut_off(name, {}, found.start(), found.end())
     if tag.shape is not Shape.WHOLE:
         return _broken(state, tag, found.end())
+    if thinks and not tag.closed:
+        return _thoughts(state, tag, found.end())
     if tag.repairs:
         told = "; ".join(tag.repairs)
         state.warnings.append(f"Repaired {len(tag.repairs)} malformed attribute(s) in <{name}>: {told}")
     if tag.closed:
+        if not tag.repairs:
+            state.is_whole(tag.end)
         return _emit(state, name, tag.attributes, None, tag.start, tag.end)
     children = _children(state, tag)
     return children if children >= 0 else _with_body(state, tag, found.end())
@@ -65,6 +72,7 @@ def _ordinary(state: State, name: str, found: re.Match[str]) -> int:
     attributes: dict[str, str] = {}
     for key, value in _PAIRS.findall(whole["attributes"]):
         attributes.setdefault(key.lower(), decode_entities(value))
+    state.is_whole(end)
     return _emit(state, name, attributes, body, found.start(), end)
 
 
@@ -90,7 +98,32 @@ def _with_body(state: State, tag: Tag, after_name: int) -> int:
         return state.cut_off(tag.name, tag.attributes, tag.start, tag.end)
     if close is None or sibling:
         return _unclosed(state, tag, after_name)
+    if not tag.repairs:
+        state.is_whole(close.end)
     return _emit(state, tag.name, tag.attributes, state.text[tag.end : close.start], tag.start, close.end)
+
+
+def _thoughts(state: State, tag: Tag, after_name: int) -> int:
+    """Take thoughts. Without an end of their own they go to the first end of any thoughts, else to the end of the answer."""
+    own = state.bodies.close_of(tag) or state.bodies.first_close(tag)
+    close = own or state.answer.next_closing(tag.end)
+    begins = state.answer.begins(tag.start)
+    if close is not None and not begins and state.acts():
+        return end_thoughts(state, Closing(*close))  # a sentence of thoughts that the prompt opened speaks of the tag
+    if close is None and not begins and not state.cut:
+        state.warnings.append(f"Unclosed <{tag.name}> in a sentence: it was read as a mention, not run")
+        return after_name
+    if close is None and state.cut:
+        return state.cut_off(tag.name, tag.attributes, tag.start, tag.end)
+    end = close.end if close else len(state.text)
+    body = state.text[tag.end : close.start if close else end]
+    state.is_whole(end)
+    if close is None:
+        state.tell_unclosed_thoughts(tag.end)
+    elif own is None:
+        wrong = state.text[close.start : close.end]
+        state.warnings.append(f"Mismatched {wrong} closing <{tag.name}>: it was taken as the end of the thoughts")
+    return _emit(state, tag.name, tag.attributes, body, tag.start, end)
 
 
 def _children(state: State, tag: Tag) -> int:
@@ -99,6 +132,7 @@ def _children(state: State, tag: Tag) -> int:
     if given is None:
         return -1
     if given.problem is None and given.closed:
+        state.is_whole(given.end)
         return _take(state, tag.name, given.values, tag.start, given.end)
     if may_be_text(tag) and state.bodies.close_of(tag) is not None:
         return -1
@@ -135,11 +169,7 @@ def _stray_close(state: State, name: str, found: re.Match[str]) -> int:
     end = skip_space(state.text, found.end())
     end = end + 1 if state.text.startswith(">", end) else found.end()
     state.prose.cut(found.start(), end)
-    if name in REASONING and not state.commands and not state.reasoning:
-        state.reasoning.append(state.prose.take())
-        state.warnings.append(f"Unopened </{name}>: the text before it was taken as reasoning")
-    else:
-        state.warnings.append(f"Mismatched </{name}>: it closes nothing; it was left out")
+    state.warnings.append(f"Mismatched </{name}>: it closes nothing; it was left out")
     return end
 
 
@@ -147,7 +177,7 @@ def _emit(state: State, name: str, attributes: dict[str, str], body: str | None,
     if not attributes and body and body.lstrip()[:1] == "{" and (given := json_arguments(name, body)):
         return _take(state, name, given, start, end)
     state.prose.cut(start, end)
-    action = "think" if name in REASONING else name
+    action = "think" if name in state.grammar.thoughts else name
     known = action in state.grammar.names
     if action != "think" and known and not state.has_room(action):
         return end

@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from engine.functions.lazy import lazy_regex
+from engine.functions.notations import Answer
 
 from .grammar import begins_line
 
@@ -47,13 +48,14 @@ class Quotation(NamedTuple):
 class Quotations:
     """Finds the quotations of one text. Each search takes time proportional to the quotation."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, answer: Answer) -> None:
+        self.text = answer.text
+        self.answer = answer
         self._blank = (0, -1)
 
     def at(self, start: int, end: int) -> Quotation | None:
         """The quotation that the back-ticks or tildes `text[start:end]` open; None if they open none."""
-        if 3 <= end - start <= _LONGEST_FENCE and begins_line(self.text, start):
+        if 3 <= end - start <= _LONGEST_FENCE and self.answer.begins(start):
             fence = self._fence(start, end)
             if fence is not None:
                 return fence
@@ -126,6 +128,11 @@ class Prose:
         if start > self.kept_from:
             self.pieces.append(self.text[self.kept_from : start])
         self.kept_from = end
+
+    def restart(self, position: int) -> None:
+        """Keep nothing that stands before `position`."""
+        self.pieces = []
+        self.kept_from = position
 
     def take(self) -> str:
         """The text kept so far, trimmed. Where a call was removed, the wider of the two gaps around it remains."""

@@ -14,9 +14,11 @@ from typing import Any
 
 from engine.functions.compact import from_json, to_json
 from engine.functions.lazy import lazy_regex
+from engine.functions.notations.closings import closings
 
 from .answer import response_parse
 from .calls import TARGETS, Command, command_of_arguments
+from .grammar import grammar_of
 
 _TOOL = lazy_regex(r"[a-z_][a-z0-9_-]*")
 _ATTRIBUTE = lazy_regex(r"[a-z_][\w.:-]*")
@@ -26,6 +28,8 @@ _CLOSER = lazy_regex(r"(?<!\S)[A-Z][A-Za-z0-9_]*(?=[\s<>]|\Z)")
 _BODILESS = frozenset({"get", "rm", "cp", "mv"})
 _ENTITIES = str.maketrans({"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;", "'": "&apos;"})
 _ALL = 1_000_000
+_TRIED = 4
+"""At the last so many ends of thoughts the calls may stand."""
 
 
 def render_command(name: str | None, arguments: str | None) -> str | None:
@@ -48,8 +52,8 @@ def render_response(text: str | None, calls: str | None, tools: str | None) -> s
     """An answer of `text` and of `calls`, a JSON array of ``{"name", "arguments"}``, as one text.
 
     Arguments are an object, or a text that should be the JSON of one. `tools` is a JSON array of the names of the tools.
-    The calls follow the text; but they come first if the text would hide them (an open fence, an unclosed tag). NULL for
-    NULL; never raises on a model's text.
+    The calls follow the text; but if the text would hide them (an open fence, an unclosed tag), they stand behind the
+    thoughts in it, or first. NULL for NULL; never raises on a model's text.
     """
     if text is None or calls is None or tools is None:
         return None
@@ -57,10 +61,15 @@ def render_response(text: str | None, calls: str | None, tools: str | None) -> s
     block = "\n".join(_known(call["name"], call["arguments"], known) for call in from_json(calls))
     if not block or not text.strip():
         return block or text
-    after = f"{text.rstrip()}\n\n{block}"
     sources = _sources(block, tools)
-    read = _sources(after, tools)
-    return after if read[len(read) - len(sources) :] == sources else f"{block}\n\n{text.lstrip()}"
+    thoughts = closings(text, grammar_of(tools))
+    for place in (len(text), *(end for _, end in reversed(thoughts[-_TRIED:]))):
+        whole = "\n\n".join(part for part in (text[:place].rstrip(), block, text[place:].lstrip()) if part)
+        read = _sources(whole, tools)
+        if any(read[at : at + len(sources)] == sources for at in range(len(read) - len(sources) + 1)):
+            return whole
+    shown = text.lstrip() if not thoughts else text.lstrip().translate(_ENTITIES)
+    return f"{block}\n\n{shown}"
 
 
 def _known(name: str, given: object, tools: frozenset[str]) -> str:

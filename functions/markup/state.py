@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import Any
 
 from engine.functions.counts import counted
-from engine.functions.notations import Answer, answer_of
+from engine.functions.notations import answer_of, notation_of
 
 from .bodies import Bodies
 from .calls import Command
-from .grammar import REASONING, Grammar
+from .grammar import Grammar
 from .prose import Prose, Quotations, said_in
 from .recovery import Recoveries
 from .strangers import stranger_calls
@@ -26,6 +26,7 @@ class State:
 
     def __init__(self, text: str, grammar: Grammar, cap: int, cut: bool, outer: re.Pattern[str]) -> None:
         self.text = text
+        self.answer = answer_of(text, grammar)
         self.grammar = grammar
         self.cap = cap
         self.cut = cut
@@ -37,6 +38,13 @@ class State:
         self.reasoning: list[str] = []
         self.quoted = self.stripped = self.unread = 0
         self.unread_from = -1
+        # fences that announced calls, by their lengths
+        self.fences: list[int] = []
+        # thoughts that nothing opened: what ended them, the calls in them, and where the text begins that is not in them
+        self.unopened = ""
+        self.midline = False
+        self.drafts: list[str] = []
+        self.seen = self.kept_reasoning = 0
 
     @cached_property
     def reader(self) -> TagReader:
@@ -49,11 +57,6 @@ class State:
         return Bodies(self.reader)
 
     @cached_property
-    def answer(self) -> Answer:
-        """What other notations are read from."""
-        return answer_of(self.text, self.grammar)
-
-    @cached_property
     def recoveries(self) -> Recoveries:
         """Decides about tags that are not closed."""
         return Recoveries(self.bodies, self.outer)
@@ -61,7 +64,7 @@ class State:
     @cached_property
     def quotations(self) -> Quotations:
         """Finds code spans and fences."""
-        return Quotations(self.text)
+        return Quotations(self.answer)
 
     def has_room(self, action: str) -> bool:
         """May one more command be taken? If not, `action` is counted as dropped."""
@@ -74,6 +77,21 @@ class State:
         """Take `command`, for which there is room."""
         self.warnings += command.notes
         self.commands.append(command)
+
+    def is_whole(self, end: int) -> None:
+        """Note that a call or thoughts were read with their own end."""
+        self.answer.whole = self.answer.edge = end
+
+    def acts(self) -> bool:
+        """Is there a command that is more than a thought?"""
+        return any(command.action != "think" for command in self.commands)
+
+    def tell_unclosed_thoughts(self, position: int) -> None:
+        """Warn if the thoughts that begin at `position` and have no end hold what looks like a call."""
+        heads = self.outer.finditer(self.text, position)
+        if any(head.lastgroup == "tag" or notation_of(head.lastgroup) for head in heads):
+            told = "Unclosed thoughts: the calls in them were not run; close the thoughts before you act"
+            self.warnings.append(told)
 
     def give_up(self, what: str, end: int) -> None:
         """Warn of a call that could not be read and whose text ends at `end`."""
@@ -94,7 +112,7 @@ class State:
     def cut_off(self, name: str, attributes: dict[str, str], start: int, end: int) -> int:
         """Take everything from `start` on as one truncated command; its head ends at `end`."""
         self.prose.cut(start, len(self.text))
-        action = "think" if name in REASONING else name
+        action = "think" if name in self.grammar.thoughts else name
         if action == "think" and (thought := self.text[end:].strip()):
             self.reasoning.append(thought)
         if action in self.grammar.names and self.has_room(action):
@@ -108,6 +126,8 @@ class State:
         """All of it as one JSON object."""
         self.prose.cut(len(self.text), len(self.text))
         said = said_in(self.prose.take())
+        if self.drafts and said and self.midline and not self.commands:
+            self.unread += len(self.drafts)  # is it an answer, or a sentence that speaks of the end of thoughts?
         if not self.unread:
             self._tell_strangers(stranger_calls(said))
         return {
@@ -125,8 +145,18 @@ class State:
         for name in names:
             tell(f"Unknown tool {name!r} called by '<{name}': it was kept as text")
 
+    def _told_of_thoughts(self) -> list[str]:
+        if not self.unopened:
+            return []
+        warning = f"Unopened {self.unopened}: the text before it was taken as reasoning"
+        if self.drafts:
+            names = ", ".join(f"<{name}>" for name in dict.fromkeys(self.drafts))
+            were = "was" if len(self.drafts) == 1 else "were"
+            warning += f"; {counted(len(self.drafts), 'call')} in it ({names}) {were} not run"
+        return [warning]
+
     def _all_warnings(self) -> list[str]:
-        warnings = self.warnings[:_MAX_WARNINGS]
+        warnings = [*self._told_of_thoughts(), *self.warnings[:_MAX_WARNINGS]]
         if len(self.warnings) > _MAX_WARNINGS:
             warnings.append(f"{counted(len(self.warnings) - _MAX_WARNINGS, 'more warning')} left out")
         if self.quoted:

@@ -22,6 +22,7 @@ _CONTINUES = lazy_regex(r"[\s}\]]*+,\s*+\"[^\"\n]*+\"\s*+:|[ \t}\]]*+,?[ \t]*+\"
 _REST = lazy_regex(r"[^<\"']{0,400}")
 _ARGUMENTS = r"\"(?:arguments|tool_input|action_input|tool_calls|tool_uses|toolCalls|function_?call|tool_call)\"\s*:"
 _WEAK_ARGUMENTS = r"\"(?:parameters|input|args|params|kwargs)\"\s*:"
+_BLANKS = lazy_regex(r"[ \t\r]{0,80}")
 _WORDS = lazy_regex(r"[A-Za-z_][\w-]*")
 # In how many characters from its first brace JSON names its tool.
 _WINDOW = 600
@@ -50,6 +51,11 @@ def _patterns(grammar: Grammar) -> dict[str, re.Pattern[str]]:
             FLAGS,
         ),
         "named": lazy_regex(named, FLAGS),
+        "begins": lazy_regex(
+            rf"\[TOOL_(?:CALLS|REQUEST)\]|\[\s*{tool}\(|call:\s*{tool}\{{|functools\s*\[|{tool}[:#]\d{{1,4}}\s*\{{|>>>\s{{0,3}}(?:all|{tool})\s|<{BAR}DSML"
+            r"|\u273f\w{1,20}\u273f:|[*_]*Action[*_]*:|```(?:tool_\w+|xml)\b|\]<\]minimax\[>\[",
+            FLAGS,
+        ),
         "given": lazy_regex(rf"{_ARGUMENTS}|{_WEAK_ARGUMENTS}|\{{\s*\"{tool}\"\s*:\s*\{{", FLAGS),
         "before": lazy_regex(rf"(?<![\w.:/-]){tool}(?::\d+)?(?:\[ARGS\]|\s|```json|json|code)*\Z", FLAGS),
         "tool": lazy_regex(rf"\s*[\"']?{tool}(?![\w-])", FLAGS),
@@ -135,6 +141,12 @@ class Claims:
         """Does a call begin at `position` that can be recognised without its wrapper?"""
         angle = self.grammar.tag.match(self.text, position) or self.heads.match(self.text, position)
         return angle is not None or self._is_json_call(position)
+
+    def call_follows(self, position: int) -> bool:
+        """Does a call begin behind the blanks at `position`, on the same line?"""
+        at = _BLANKS.match(self.text, position)
+        begin = at.end() if at else position
+        return self.begins_call(begin) or self._patterns["begins"].match(self.text, begin) is not None
 
     def is_mention(self, start: int, position: int) -> bool:
         """Is the wrapper's token `text[start:position]` only mentioned in a sentence, with no call behind it?"""

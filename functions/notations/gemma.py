@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup.grammar import Grammar, begins_line
+from engine.functions.markup.grammar import Grammar
 from engine.functions.notations.notation import UNREAD, Answer, Reading
 from engine.functions.notations.pythonic import tool_before
 
@@ -32,7 +32,7 @@ class Gemma:
         value, end = answer.values.decoded(start)
         if end < 0:
             value, end = answer.values.loose_object(start + 1)
-        if end >= 0 and answer.text.startswith("call:", word[0]) and begins_line(answer.text, word[0]):
+        if end >= 0 and answer.text.startswith("call:", word[0]) and answer.begins(word[0]):
             reading = answer.named(answer.text[word[0] : start], value, word[0], end)
             reading.start = word[0]
             return reading

@@ -50,8 +50,9 @@ def _gemma(answer: Answer, start: int) -> Reading | None:
     if found[1] not in _THOUGHTS:
         return Reading(found.end())
     closing = answer.search(_GEMMA_END, found.end())
-    end = closing.start() if closing else len(answer.text)
-    return Reading(closing.end() if closing else end, reasoning=answer.text[found.end() : end])
+    end = closing.span() if closing else answer.next_closing(found.end())
+    begin, resume = end or (len(answer.text), len(answer.text))
+    return Reading(resume, reasoning=answer.text[found.end() : begin])
 
 
 def _message(answer: Answer, start: int, position: int) -> Reading:
@@ -68,9 +69,11 @@ def _message(answer: Answer, start: int, position: int) -> Reading:
         return Reading(position)
     if not (header[1] or "").strip().startswith("analysis"):
         return Reading(header.end())
-    closing = _MESSAGE_END.search(text, header.end())
-    end = closing.start() if closing else len(text)
-    return Reading(_after_message(text, end), reasoning=text[header.end() : end])
+    closing = answer.search(_MESSAGE_END, header.end())
+    if closing is None and (end := answer.next_closing(header.end())):
+        return Reading(end.end, reasoning=text[header.end() : end.start])
+    begin = closing.start() if closing else len(text)
+    return Reading(_after_message(text, begin), reasoning=text[header.end() : begin])
 
 
 def _addressed(answer: Answer, name: str, start: int, position: int) -> Reading:

@@ -44,6 +44,7 @@ def _read(answer: Answer, start: int, position: int) -> Reading:
     if found is None:
         return Reading(position, problem="it holds no call")
     value, end = answer.values.decoded(found.end())
-    if end < 0 or answer.claims.is_broken_off(end) or answer.text[end : end + 1].isalnum():
+    goes_on = answer.text[end : end + 1].isalnum() and not answer.claims.call_follows(end)
+    if end < 0 or answer.claims.is_broken_off(end) or goes_on:
         return Reading(position, problem="its arguments are not valid JSON")
     return answer.named(found[1], value, start, end)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup.grammar import Grammar
+from engine.functions.markup.grammar import Grammar, begins_line
 from engine.functions.notations.claims import Claims
+from engine.functions.notations.closings import Closing, closings
 from engine.functions.notations.ends import Behind
 from engine.functions.notations.values import Values
 
 UNREAD = "it is in a notation that is not read"
 """The problem of a call in a notation that is not read."""
+_NEAR = 80
+"""So many blanks may stand between two calls on one line."""
 _LAST_WORD = lazy_regex(r"[.:/]")
 
 
@@ -84,12 +88,38 @@ class Answer:
         self.values = Values(text)
         self.broken = set[int]()
         """Where JSON begins that was found broken, as a part of a wrapper or a list."""
+        self.whole = 0
+        """Where the last thing ends that was read with its own end: a call, thoughts, data, a quotation."""
+        self.edge = 0
+        """Where the last call or the last thoughts end. What follows begins as if on a line of its own."""
         self._missing = dict[str, int]()
 
     @cached_property
     def claims(self) -> Claims:
         """Decides what belongs to calls that cannot be read."""
         return Claims(self.text, self.grammar, self.values, self.heads)
+
+    @cached_property
+    def closings(self) -> list[Closing]:
+        """All that may close thoughts, in its order."""
+        return closings(self.text, self.grammar)
+
+    def next_closing(self, position: int) -> Closing | None:
+        """The first end of thoughts that starts at or after `position`."""
+        index = bisect_left(self.closings, (position, 0))
+        return self.closings[index] if index < len(self.closings) else None
+
+    def begins(self, position: int) -> bool:
+        """Does `position` begin a line, or follow a call or thoughts that ended?"""
+        return self._follows(position) or begins_line(self.text, position)
+
+    def frame(self, start: int, end: int) -> None:
+        """Note that `text[start:end]` is a token which stands for nothing: behind a call it belongs to its end."""
+        if self._follows(start):
+            self.edge = end
+
+    def _follows(self, position: int) -> bool:
+        return 0 < self.edge <= position <= self.edge + _NEAR and not self.text[self.edge : position].strip()
 
     def search(self, pattern: re.Pattern[str], position: int) -> re.Match[str] | None:
         """The first match at or after `position`. A pattern that was not found once is not searched for again."""

@@ -44,12 +44,12 @@ class Pythonic:
         start = found.start()
         if answer.text[start] == "(":
             return _claimed(answer, start)
-        alone = begins_line(answer.text, start)
+        alone = answer.begins(start)
         if not alone and not answer.claims.names_tool(start + 1):
             return None
         reading = python_calls(answer, start, start)
         if reading.problem is None and (reading.calls or reading.unknown):
-            if alone and _LINE_ENDS.match(answer.text, reading.end):
+            if alone and (_LINE_ENDS.match(answer.text, reading.end) or answer.claims.call_follows(reading.end)):
                 return reading
             if not reading.calls:
                 return None

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup.grammar import FLAGS, Grammar, begins_line, skip_space
+from engine.functions.markup.grammar import FLAGS, Grammar, skip_space
 from engine.functions.notations.ends import nothing_follows
 from engine.functions.notations.json_calls import json_calls
 from engine.functions.notations.notation import UNREAD, Answer, Reading
@@ -24,6 +24,7 @@ _AFTER = lazy_regex(r"[ \t\r;.]*(?:\n|\Z|<[|/]|>>>|```)")
 _OBSERVATION = lazy_regex(r"\s*Observation:?\s*\Z")
 _LINE = lazy_regex(r"[^\n]*")
 # a few words that begin a line, or one between stars
+_WORDS = lazy_regex(r"[ \t*#>_-]{0,10}[A-Za-z][A-Za-z ]{1,24}[*_]*")
 _LABEL = lazy_regex(r"(?:(?<![^\n])[ \t*#>_-]{0,10}[A-Za-z][A-Za-z ]{1,24}|\u273f\w{1,20})[*_\u273f]*\Z")
 _LONGEST_LABEL = 40
 
@@ -57,10 +58,9 @@ class Spoken:
         if answer.text[start] == ">":
             return _recipient(answer, start)
         patterns = _patterns(answer.grammar)
-        label = _LABEL.search(answer.text, max(answer.text.rfind("\n", 0, start) + 1, start - _LONGEST_LABEL), start)
-        if label is None:
+        begin = _label(answer, start)
+        if begin < 0:
             return None
-        begin = label.start()
         named = patterns["named"].match(answer.text, start)
         if named:
             return _call(answer, begin, named, plain=True)
@@ -73,11 +73,20 @@ class Spoken:
         return None
 
 
+def _label(answer: Answer, colon: int) -> int:
+    """Where the label before the colon begins, which stands at the beginning of a line or behind a call; or -1."""
+    line = max(answer.text.rfind("\n", 0, colon) + 1, colon - _LONGEST_LABEL)
+    if line < answer.edge <= colon and _WORDS.fullmatch(answer.text, answer.edge, colon):
+        return answer.edge
+    label = _LABEL.search(answer.text, line, colon)
+    return label.start() if label else -1
+
+
 def _recipient(answer: Answer, start: int) -> Reading | None:
     found = _RECIPIENT.match(answer.text, start)
     if found is not None:
         return _call(answer, start, found, plain=False)
-    everybody = _EVERYBODY.match(answer.text, start) if begins_line(answer.text, start) else None
+    everybody = _EVERYBODY.match(answer.text, start) if answer.begins(start) else None
     return Reading(everybody.end()) if everybody else None
 
 
@@ -101,7 +110,8 @@ def _call(answer: Answer, begin: int, found: re.Match[str], *, plain: bool) -> R
         return Reading(position, problem="its arguments are not valid JSON", start=begin, claimed=len(text))
     fence = _FENCE.match(text, end) if "```" in found[0] else None
     end = fence.end() if fence else end
-    if not _AFTER.match(text, end) or ("```" in found[0] and not fence and end < len(text)):
+    ended = _AFTER.match(text, end) or answer.claims.call_follows(end)
+    if not ended or ("```" in found[0] and not fence and end < len(text)):
         return Reading(position, problem="its arguments go on behind their end", start=begin, claimed=len(text))
     reading = answer.named(found["name"], value, begin, end)
     observation = _OBSERVATION.match(text, end) if reading.calls else None

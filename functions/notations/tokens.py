@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from engine.functions.lazy import lazy_regex
-from engine.functions.markup.grammar import FLAGS, NAMESPACE, REASONING, Grammar
+from engine.functions.markup.grammar import FLAGS, NAMESPACE, Grammar
 
 BAR = "[|\uff5c]"
 BAR_WORD = "[\\w\u2581:.-]"
@@ -20,7 +20,7 @@ GAP = lazy_regex(rf"\s*{NOISE}\s*")
 """What may stand between two tags."""
 SUFFIX = r"(?::\w{1,20})?"
 """What Hunyuan writes behind the name of an element."""
-WRAPPERS = rf"(?:[a-z]+_)?(?:tool_?calls?|function_?calls?|tool_?use|tool_?code|tool_request|tool_command){SUFFIX}"
+WRAPPERS = rf"(?:[a-z]+_)?(?:tool[_\u2581]?calls?|function[_\u2581]?calls?|tool_?use|tool_?code|tool_request|tool_command){SUFFIX}"
 """The names of elements around calls."""
 OPENING = (
     rf"{BAR}(?!{BAR_WORD}*(?:end|sep|suffix|result|response|output))"
@@ -28,10 +28,11 @@ OPENING = (
     rf"|{PREFIX}{WRAPPERS}(?:\s[^<>]{{0,200}})?>|\|?tool_calls?(?:_begin)?\|?>|start_function_call>"
 )
 """Opening tokens around calls, without the `<`."""
+_NO_THOUGHT = rf"(?!/?{BAR_WORD}*(?:think|thought|reason|reflection|inner)(?!\w*tool))"
 CLOSING = (
     rf"</{PREFIX}{WRAPPERS}\s*>|</{BAR}DSML{BAR}(?!param|invoke)[^<>\s]{{1,80}}>|<tool_calls?\|>|<end_function_call>"
-    rf"|<\|/?tool_call(?:_end)?\|>|<{BAR}{BAR_WORD}{{0,60}}(?:end|END|suffix){BAR_WORD}{{0,20}}{BAR}>"
-    r"|<\|/[\w.-]{1,40}\|?>|\[END_TOOL_REQUEST\]|<\|(?:eom_id|eot_id|stop|call|calls|flush)\|>|</?s>(?=\s*\Z)"
+    rf"|<\|/?tool_call(?:_end)?\|>|<{BAR}{_NO_THOUGHT}{BAR_WORD}{{0,60}}(?:end|END|suffix){BAR_WORD}{{0,20}}{BAR}>"
+    rf"|<\|{_NO_THOUGHT}/[\w.-]{{1,40}}\|?>|\[END_TOOL_REQUEST\]|<\|(?:eom_id|eot_id|stop|call|calls|flush)\|>|</?s>(?=\s*\Z)"
 )
 """Closing tokens."""
 CONTROLS = (
@@ -55,4 +56,4 @@ SILENT = lazy_regex(
 @lru_cache(maxsize=64)
 def tool_names(grammar: Grammar) -> str:
     """A pattern for the name of any tool, with what may stand before it: `functions.get`."""
-    return rf"(?:[\w-]{{1,40}}[.:/]){{0,3}}(?:{'|'.join(sorted(grammar.names | REASONING))})"
+    return rf"(?:[\w-]{{1,40}}[.:/]){{0,3}}(?:{'|'.join(sorted(grammar.names | grammar.thoughts))})"

@@ -73,8 +73,11 @@ class Wrapped:
             foreign = _PYTHON_TAG.match(answer.text, start) is not None or answer.text.startswith("<", following)
             reading = Reading(following, problem=UNREAD if foreign else "it holds no call", foreign=foreign)
         reading.end = _behind_brackets(answer, start, reading.end)
-        reading = whole(answer, reading)
-        if reading.problem is None and not _is_closed(answer, start, reading.end):
+        # an element that holds the name has been read with its end
+        closed = answer.text.startswith("<", following) and reading.calls and reading.open_from < 0
+        if not closed:
+            reading = whole(answer, reading)
+        if reading.problem is None and not closed and not _is_closed(answer, start, reading.end):
             if not no_call_follows(answer.text, reading.end):
                 reading = Reading(reading.end, problem=_NO_END)
             elif ends_of(found[0]) is not ANY_END:
@@ -176,7 +179,10 @@ def whole(answer: Answer, reading: Reading) -> Reading:
 
 def _closed(answer: Answer, reading: Reading) -> Reading:
     """`reading` extended by the closing token behind it, as a part of the last call."""
-    end = _END.match(answer.text, reading.end) if reading.calls or reading.unknown else None
+    at = skip_space(answer.text, reading.end)
+    thought = answer.next_closing(at)
+    ends = (reading.calls or reading.unknown) and not (thought and thought.start == at)
+    end = _END.match(answer.text, reading.end) if ends else None
     if end and reading.problem is None:
         reading.end = end.end()
         if reading.calls:

@@ -37,9 +37,10 @@ class Xtml:
         """One call; a broken one claims the text up to its closing token. Or the thoughts."""
         text, start = answer.text, found.start()
         if "think" in found[0].lower():
-            end = answer.find(_THOUGHT_END, found.end())
-            resume = end + len(_THOUGHT_END) if end >= 0 else len(text)
-            return Reading(resume, reasoning=text[found.end() : end if end >= 0 else len(text)])
+            begin = answer.find(_THOUGHT_END, found.end())
+            end = (begin, begin + len(_THOUGHT_END)) if begin >= 0 else answer.next_closing(found.end())
+            begin, resume = end or (len(text), len(text))
+            return Reading(resume, reasoning=text[found.end() : begin])
         opened = _CALL.match(text, start)
         name = _attributes(opened).get("tool") if opened else None
         if opened is None or name is None:

@@ -235,8 +235,8 @@ def test_any_value_makes_the_round_trip_through_an_attribute(value: str) -> None
         ),
         (
             '<think>hm\n<tool_call>{"name":"get","arguments":{"path":"a"}}</tool_call>',
-            "Unclosed <think>: recovered 1 trailing",
-            [("think", None, "hm\n"), ("get", "a", None)],
+            "Unclosed thoughts: the calls in them were not run",
+            [("think", None, 'hm\n<tool_call>{"name":"get","arguments":{"path":"a"}}</tool_call>')],
         ),
         ('<set path="a">half', "Unclosed <set>: its body was taken to the end", [("set", "a", "half")]),
         (

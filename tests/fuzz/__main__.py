@@ -1,6 +1,7 @@
 """Damages answers of the corpus and checks that the parser stands it: nothing raises, no call is lost, nothing is slow.
 
-Then plants commands in the arguments of calls, in every notation, and checks at every cut that none of them runs.
+Then plants commands in the arguments of calls, in every notation, and checks at every cut that none of them runs; and puts
+calls of all notations in rows and into thoughts.
 
 `python -m tests.fuzz --count 500000`. A finding is saved as a file; `--first N --count 1` with the same seed makes it again.
 """
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from . import mutations
+from . import mutations, rows
 from .oracle import judge
 from .planted import fault, plants
 
@@ -82,7 +83,21 @@ def main() -> int:
         f" {options.seed}: {total.calls:,} strict calls compared, slowest {1000 * total.slowest:.1f} ms CPU per 10 KB,"
         f" {len(total.findings)} findings" + (f" in {options.out}" if total.findings else "")
     )
-    return 1 if bool(total.findings) | bool(_planted(options)) else 0
+    return 1 if bool(total.findings) | bool(_planted(options)) | bool(_rows(options)) else 0
+
+
+def _rows(options: argparse.Namespace) -> list[str]:
+    """Check calls in a row and calls in thoughts, a tenth of the answers each; what was read wrongly."""
+    began, count = time.monotonic(), options.count // 10
+    findings = list[str]()
+    for kind in (rows.rows, rows.thoughts):
+        for row in kind(count, options.seed):
+            if told := rows.wrong(row):
+                findings.append(told)
+                print(f"row: {row.text!r}: {told}", file=sys.stderr)
+    took = time.monotonic() - began
+    print(f"{2 * count:,} rows of calls, and calls in thoughts, in {took:,.0f} s: {len(findings)} findings")
+    return findings
 
 
 def _planted(options: argparse.Namespace) -> list[tuple[str, str]]:

@@ -138,3 +138,25 @@ SPOKEN = ("I will call set(path='d.md', body='§') now.",)
 """Calls in a sentence: nothing of them is run, and nothing need be told."""
 CLOSED = ('<tool_response>{"text": "§"}</tool_response>', '<parameter name="body">§</parameter>')
 """What ends at its closing tag, whatever stands before that."""
+THOUGHTS = (
+    *(
+        (f"<{name}>", f"</{name}>")
+        for name in (
+            *("think", "thinking", "Thinking", "thought", "reasoning", "reason", "reflection", "scratchpad"),
+            *("inner_monologue", "seed:think", "mm:think", "redacted_thinking"),
+        )
+    ),
+    ("[THINK]", "[/THINK]"),
+    ("[REASONING]", "[/REASONING]"),
+    ("\u25c1think\u25b7", "\u25c1/think\u25b7"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|inner_prefix|>", "<|inner_suffix|>"),
+    ("<|think:start|>", "<|think:end|>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|thinking|>", "<|/thinking|>"),
+    ("<unused94>thought\n", "<unused95>"),
+    ("<|channel>thought\n", "<channel|>"),
+    ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+)
+"""What opens thoughts, and what closes them."""

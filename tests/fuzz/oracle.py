@@ -23,6 +23,12 @@ _CLAIM = re.compile(
     r"(?:Malformed|Unread) tool call ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\").* nothing of it was done", re.DOTALL
 )
 _BRACKETS = re.compile(r"[\[\]{}]")
+_THOUGHT_ENDS = re.compile(
+    r"</(?:[\w-]+[:.])*\w*(?:think|thinking|thoughts?|reason|reasoning|reflection|scratch_?pad|monologue)\s*>|\[/THINK\w*\]"
+    r"|\u25c1/think\u25b7|<[|\uff5c][\w:/\u2581]*(?:think|thought|inner)\w*[:\w]*[|\uff5c]>|<channel\|>|<\|close\|>think|<\|end\|>"
+    r"|<unused95>",
+    re.IGNORECASE,
+)
 _QUOTING = re.compile("`|~~~|\\[THINK\\]|\u25c1think")
 
 
@@ -66,9 +72,11 @@ def _fault(text: str, parsed: dict[str, Any], strict: list[tuple[str, int]]) -> 
     if any(warning.startswith("The answer could not be parsed") for warning in warnings):
         return str(warnings[0])
     spans, position, latest = list[tuple[int, int, str]](), 0, -1
+    thought = _thought(text, warnings)
     for command in commands:
         source, action = str(command["source"]), str(command["action"])
-        start = text.find(source, position)
+        start = text.find(source, max(position, thought)) if action != "think" else -1
+        start = start if start >= 0 else text.find(source, position)
         if latest >= 0 and source == text[latest:position] and not _HEAD.match(source):
             start = max(start, latest)  # another call of the same JSON object, or the same again
             spans += [(latest, position, action), (start, start + len(source), action)]
@@ -92,7 +100,7 @@ def _fault(text: str, parsed: dict[str, Any], strict: list[tuple[str, int]]) -> 
             foreign = any(begin < start < end and _is_foreign(text, begin) for begin, end, _ in spans)
             # the same text may stand in data before, where the search for the source stops
             moved = any(text.startswith(source, start) for source in repeated)
-            if (action, start) not in found and not foreign and not moved and start < claimed:
+            if (action, start) not in found and not foreign and not moved and thought <= start < claimed:
                 return f"lost the <{action}> at character {start}: {text[start : start + 80]!r}"
     if _HEAD.search(text) and not commands and not warnings and not parsed["reasoning"]:
         return "a tool's tag was passed over in silence"
@@ -104,6 +112,15 @@ def _first_claim(text: str, warnings: list[str]) -> int:
     heads = [_CLAIM.match(warning) for warning in warnings]
     begins = [text.find(ast.literal_eval(head[1])) for head in heads if head]
     return min(begins, default=len(text))
+
+
+def _thought(text: str, warnings: list[str]) -> int:
+    """Up to where all may be thoughts, because a warning tells that an end of thoughts closes nothing."""
+    if any(warning.startswith("Unclear where the thoughts end") for warning in warnings):
+        return len(text)
+    if not any(warning.startswith("Unopened ") for warning in warnings):
+        return 0
+    return max((found.start() for found in _THOUGHT_ENDS.finditer(text)), default=0)
 
 
 def _is_foreign(text: str, start: int) -> bool:
