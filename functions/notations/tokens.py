@@ -20,7 +20,8 @@ GAP = lazy_regex(rf"\s*{NOISE}\s*")
 """What may stand between two tags."""
 SUFFIX = r"(?::\w{1,20})?"
 """What Hunyuan writes behind the name of an element."""
-WRAPPERS = rf"(?:[a-z]+_)?(?:tool[_\u2581]?calls?|function[_\u2581]?calls?|tool_?use|tool_?code|tool_request|tool_command){SUFFIX}"
+_WORDS = r"tool[_\u2581]?calls?|function[_\u2581]?calls?|tool_?use|tool_?code|tool_request|tool_command"
+WRAPPERS = rf"(?:[a-z]+_)?(?:{_WORDS}){SUFFIX}"
 """The names of elements around calls."""
 OPENING = (
     rf"{BAR}(?!{BAR_WORD}*(?:end|sep|suffix|result|response|output))"
