@@ -1,4 +1,4 @@
-"""One output channel of a process: decodes its bytes, passes the text on in batches, keeps its beginning and its end."""
+"""An output channel of a process: passes on in batches what a terminal shows of it, and keeps its beginning and its end."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 
 from engine.functions.counts import counted
+from engine.functions.terminals import Terminal
 
 OnOutput = Callable[[int, str], None]
 OnBytes = Callable[[int, bytes], None]
@@ -16,16 +17,21 @@ BATCH_BYTES = 65_536
 BATCH_SECONDS = 0.2
 _WINDOW_BYTES = 262_144
 _WINDOW_SECONDS = 1.0
+_PARTIAL_SECONDS = 1.0
+"""How old a line is that is passed on before its end."""
+_REDRAWN_SECONDS = 10.0
+"""How often a line that is redrawn for hours is passed on."""
 _MOST_CONTINUED = 3
 """Bytes of a character of UTF-8 behind its first one."""
 
 
 class Channel:
-    """Channel `number` (1 stdout, 2 stderr). `on_output` gets the first half of `room` bytes as text while it comes, and the
-    last half when the channel ends; between the two stands a line that says how many bytes were left out.
+    """Channel `number` (1 stdout, 2 stderr). `on_output` gets what a terminal shows of it: the first half of `room` bytes
+    while it comes, and the last half when the channel ends; between the two stands a line that says how many were left out.
 
-    A batch is passed on after 0.2 s or 64 KB. With `follows`, for a channel that may go on for hours, the latest part is
-    passed on each second, up to 256 KB of it. `on_bytes` gets everything. `left_out` counts the bytes that were left out.
+    A batch is passed on after 0.2 s or 64 KB, a line without its end after 1 s, and one that is redrawn when it ends. With
+    `follows`, for a channel that may go on for hours, the latest part is passed on each second, up to 256 KB of it, and what
+    is redrawn each 10 s. `on_bytes` gets every byte as it came. `left_out` counts the bytes that were left out.
     """
 
     def __init__(
@@ -38,6 +44,10 @@ class Channel:
         self._follows = follows
         self._on_output = on_output
         self._on_bytes = on_bytes
+        self._reader = codecs.getincrementaldecoder("utf-8")("replace")
+        self._terminal = Terminal()
+        self._held_since = 0.0
+        self._partial_since = 0.0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._batch: list[str] = []
         self._batch_bytes = 0
@@ -51,6 +61,52 @@ class Channel:
         """Take bytes that were read from the channel, at most 64 KB at a time."""
         if self._on_bytes is not None:
             self._on_bytes(self.number, data)
+        was_holding = self._terminal.is_holding
+        self._take(self._terminal.feed(self._reader.decode(data)))
+        if not was_holding:
+            self._held_since = self._partial_since = time.monotonic()
+
+    def flush_if_due(self) -> None:
+        """Pass on a batch that is 0.2 s old, what the terminal holds, and the latest part, if they are due."""
+        now = time.monotonic()
+        if self._terminal.is_holding:
+            self._take_held(now)
+        if self._batch and now - self._batch_began >= BATCH_SECONDS:
+            self.flush()
+        if self._follows and self._late and now - self._late_began >= _WINDOW_SECONDS:
+            self._flush_late()
+
+    def finish(self) -> None:
+        """Pass on the rest. Half a character at the end becomes U+FFFD."""
+        self._take(self._terminal.feed(self._reader.decode(b"", True)) + self._terminal.finish())
+        self._flush_late()
+        self._batch.append(self._decoder.decode(b"", True))
+        self.flush()
+
+    def flush(self) -> None:
+        """Pass on the batch."""
+        text = "".join(self._batch)
+        self._batch.clear()
+        self._batch_bytes = 0
+        for start in range(0, len(text), BATCH_BYTES):
+            self._on_output(self.number, text[start : start + BATCH_BYTES])
+
+    def _take_held(self, now: float) -> None:
+        """Take of what may still be redrawn what is due."""
+        if self._follows and now - self._held_since >= _REDRAWN_SECONDS:
+            self._held_since = self._partial_since = now
+            self._take(self._terminal.snapshot())
+        elif now - self._partial_since >= _PARTIAL_SECONDS:
+            self._partial_since = now
+            self._take(self._terminal.partial())
+
+    def _take(self, text: str) -> None:
+        """Take a text that is settled, into the batch or the latest part."""
+        data = text.encode()
+        for start in range(0, len(data), BATCH_BYTES):
+            self._take_piece(data[start : start + BATCH_BYTES])
+
+    def _take_piece(self, data: bytes) -> None:
         early, late = data[: self._room], data[self._room :]
         self._room -= len(early)
         if early:
@@ -62,29 +118,6 @@ class Channel:
             self._batch_bytes += len(early)
         if late:
             self._keep_late(late)
-
-    def flush_if_due(self) -> None:
-        """Pass on a batch that is 0.2 s old, and the latest part where that is due."""
-        now = time.monotonic()
-        if self._batch and now - self._batch_began >= BATCH_SECONDS:
-            self.flush()
-        if self._follows and self._late and now - self._late_began >= _WINDOW_SECONDS:
-            self._flush_late()
-
-    def finish(self) -> None:
-        """Pass on the rest. Half a character at the end becomes U+FFFD."""
-        self._flush_late()
-        self._batch.append(self._decoder.decode(b"", True))
-        self.flush()
-
-    def flush(self) -> None:
-        """Pass on the batch."""
-        # SQLite's text functions stop at a NUL; no terminal shows one either.
-        text = "".join(self._batch).replace("\0", "\ufffd")
-        self._batch.clear()
-        self._batch_bytes = 0
-        for start in range(0, len(text), BATCH_BYTES):
-            self._on_output(self.number, text[start : start + BATCH_BYTES])
 
     def _keep_late(self, data: bytes) -> None:
         """Keep the latest bytes behind the first half, and count those that make room for them."""

@@ -13,6 +13,7 @@ import mcp_types as types
 from engine.config.secrets import without_learnt
 from engine.functions.compact import to_json
 from engine.functions.pictures import HEAD_BYTES, picture_format
+from engine.functions.terminals import terminal_text
 from engine.models.protocol import storable
 from engine.tools.results import ToolFailed, WithPictures
 
@@ -71,7 +72,7 @@ def block_text(block: ContentBlock) -> str:
     """One part of a result or a prompt as text; of what is no text, a line that says what it is."""
     match block:
         case types.TextContent():
-            return block.text
+            return terminal_text(block.text)
         case types.ImageContent() | types.AudioContent():
             kind = "picture" if isinstance(block, types.ImageContent) else "sound"
             return f"[{kind}: {line(block.mime_type, 60)}, {_size(block.data)}]"
@@ -91,7 +92,7 @@ def contents_text(contents: Iterable[Any]) -> str:
     for each in found:
         head = f"[resource: {line(each.uri, DESCRIPTION_CHARACTERS)}]\n" if len(found) > 1 else ""
         if isinstance(each, types.TextResourceContents):
-            parts.append(f"{head}{each.text}")
+            parts.append(f"{head}{terminal_text(each.text)}")
         else:
             parts.append(f"{head}[{line(each.mime_type or 'bytes', 60)}, {_size(each.blob)}]")
     return "\n".join(parts)

@@ -16,7 +16,7 @@ from timing import check_delay, wait_until
 
 from engine.config.secrets import clean_environment
 from engine.driving.identity import ProcessIdentity, of, state
-from engine.effects import guarded, processes
+from engine.effects import channels, guarded, processes
 from engine.effects.channels import BATCH_SECONDS
 from engine.effects.processes import ProcessResult, kill_leftover, run_process
 
@@ -413,3 +413,71 @@ def test_a_leftover_that_is_gone_is_left_alone(recorder: Recorder) -> None:
     recorder.run("true")
     assert recorder.identity is not None
     assert not kill_leftover(recorder.identity)
+
+
+def test_the_frames_of_a_progress_bar_are_one_line(recorder: Recorder) -> None:
+    """Each was a line of the packet, with its escape sequences."""
+    command = r"for i in 1 2 3 4 5; do printf '\r\033[32m%d of 5\033[0m' $i; sleep 0.05; done; echo; echo end >&2"
+    kept: list[bytes] = []
+    recorder.run(command, on_bytes=lambda _, data: kept.append(data))
+    assert (recorder.text(1), recorder.text(2)) == ("5 of 5\n", "end\n")
+    assert b"".join(kept).count(b"\x1b[32m") == 5
+
+
+def test_a_sequence_and_a_character_that_come_in_pieces_are_whole(recorder: Recorder) -> None:
+    """`on_bytes` says when a piece was read, so that the next one comes alone."""
+    pieces = [r"a\033", "[3", r"1mb\303", r"\251\r", r"\nc\033]0;t", r"\007d"]
+    waits = "".join(f"printf '{piece}'; until [ -e {i} ]; do sleep 0.01; done; " for i, piece in enumerate(pieces))
+    read: list[bytes] = []
+
+    def take(_: int, data: bytes) -> None:
+        (recorder.folder / str(len(read))).touch()
+        read.append(data)
+
+    recorder.run(waits, on_bytes=take)
+    assert len(read) == len(pieces)
+    assert recorder.text(1) == "abé\ncd"
+
+
+def test_a_prompt_without_a_line_end_is_passed_on_while_the_command_runs(recorder: Recorder) -> None:
+    def answer() -> None:
+        recorder.heard.wait(LONG)
+        (recorder.folder / "go").touch()
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    recorder.run("printf 'name: '; until [ -e go ]; do sleep 0.05; done; echo x")
+    thread.join()
+    assert "".join(text for _, text in recorder.batches[:1]) == "name: "
+    assert recorder.text(1) == "name: x\n"
+
+
+def test_what_is_redrawn_for_hours_is_passed_on_now_and_then(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channels, "_REDRAWN_SECONDS", 0.1)
+    recorder.run(
+        r"i=0; until [ -e go ]; do i=$((i+1)); printf '\r%d' $i; sleep 0.02; done", follows=True, **going(recorder)
+    )
+    frames = recorder.text(1).split("\n")
+    assert len(frames) > 1
+    assert frames == sorted(frames, key=int)
+
+
+def going(recorder: Recorder) -> dict[str, Any]:
+    """Has a command end that waits for the file `go`, once it was heard twice."""
+
+    def on_bytes(_: int, __: bytes) -> None:
+        if len(recorder.batches) > 1:
+            (recorder.folder / "go").touch()
+
+    return {"on_bytes": on_bytes}
+
+
+@pytest.mark.parametrize(
+    "command", ["head -c 10000000 /dev/zero | tr '\\0' '\\r'", r"printf '\033]'; head -c 3000000 /dev/zero"]
+)
+def test_output_that_shows_nothing_is_empty(recorder: Recorder, command: str) -> None:
+    result = recorder.run(command, max_output=10_000)
+    assert result.exit_code == 0
+    assert len(recorder.text(1)) < 11_000
