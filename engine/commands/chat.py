@@ -64,26 +64,28 @@ def chat(
     key_from: KeyFromOption = None,
     db: DbOption = None,
 ) -> None:
-    """Give prompts one after the other, in a session at the terminal.
+    """Give prompts one after the other, in a session at the terminal or line by line from a pipe.
 
     It goes on with the run that was last active in this folder. Enter sends a prompt; Alt-Enter, or a backslash before
     Enter, begins another line. Tab completes, the arrow keys bring back earlier prompts, and Ctrl-R searches them. Ctrl-C
     stops what the model does; Ctrl-D leaves. /help lists the commands, such as /model, /status and /undo.
 
+    Without a terminal each line of stdin is a prompt or a command, and a backslash at its end goes on with the next line.
+    The answers go to stdout. The exit code is that of the first prompt or command that failed.
+
     \b
     Examples:
       engine chat
+      engine chat < prompts.txt
       engine chat --new --ask --model openai/gpt-5
       engine chat --run review
     """
-    from engine.errors import ValidationError
-
-    from .chat_input import Reader
     from .chat_session import Session
     from .driving import quieten_libraries
 
-    if not at_terminal():
-        raise ValidationError("a chat needs a terminal; 'engine run PROMPT' takes one prompt without one")
+    plain = not at_terminal()
+    if not plain:
+        from .chat_input import Reader
     quieten_libraries()
     if demo:
         hiding.begin()
@@ -100,10 +102,33 @@ def chat(
             session.use_effort(effort)
         if act is not None:
             session.mode = "act" if act else "ask"
-        _greet(session)
-        _converse(session, Reader(session))
+        if plain:
+            _take_lines(session)
+        else:
+            _greet(session)
+            _converse(session, Reader(session))
         _leave(database, db)
-        raise typer.Exit(INTERRUPTED if session.is_told_to_end else 0)
+        raise typer.Exit(INTERRUPTED if session.is_told_to_end else session.failed if plain else 0)
+
+
+def _take_lines(session: Session) -> None:
+    """Do what the lines of stdin say until they end. Raises `ValidationError` (400) where there are none."""
+    from engine.errors import ValidationError
+
+    from .chat_commands import perform
+    from .chat_lines import Lines
+
+    lines = Lines()
+    try:
+        while not (session.is_over or session.is_told_to_end):
+            perform(session, lines.read())
+    except EOFError:
+        if not lines.count:
+            raise ValidationError(
+                "stdin: has no prompt; write a prompt a line, or run engine chat at a terminal"
+            ) from None
+    except KeyboardInterrupt:
+        session.is_told_to_end = True
 
 
 def _greet(session: Session) -> None:

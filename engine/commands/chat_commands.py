@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .exits import exit_code
 from .grouped import GROUPS, SENTENCE
 from .printing import print_error, say, visible
 from .shared import absolute_model, nearest, run_or_latest
@@ -37,8 +38,9 @@ def perform(session: Session, text: str) -> None:
             _call(session, name, words)
     except ValueError as error:  # a quote that is not closed
         print_error(f"{visible(text[:80])}: {str(error).lower()}")
+        session.note(exit_code(400))
     except EngineError as error:
-        print_error(error.message)
+        session.fail(error)
 
 
 def names() -> dict[str, str]:
@@ -86,7 +88,7 @@ def _call(session: Session, name: str, words: list[str]) -> None:
     if name == "diff" and not words:
         words = _last_turns(session)
     was_new = session.is_new
-    main(as_line(session, name, words))
+    session.note(main(as_line(session, name, words)))
     if session.is_new and not was_new:
         say("the run is gone; a prompt begins a new one", "yellow")
 
@@ -159,6 +161,8 @@ def _new(session: Session, words: list[str]) -> None:
 def _clear(_: Session, __: list[str]) -> None:
     import sys
 
+    if not sys.stderr.isatty():
+        return
     from prompt_toolkit.output import create_output
 
     output = create_output(stdout=sys.stderr)

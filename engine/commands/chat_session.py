@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .driving import drive_run, print_result, say_what_may_lack, say_whose_key
+from .exits import exit_code
 from .interrupt import Interrupt
 from .naming import called
 from .printing import dollars, print_error, say
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from engine.api import Database
     from engine.contract import Options
     from engine.db.database import Row
+    from engine.errors import EngineError
 
 _LAST_ACTIVE = """
     select r.alias
@@ -69,6 +71,8 @@ class Session:
         self.mode = "act"
         self.is_over = False
         self.is_told_to_end = False
+        self.failed = 0
+        """The exit code of the first prompt or command that failed."""
         self._root = root
         self._yolo = yolo
         self._persona = persona
@@ -201,7 +205,16 @@ class Session:
                 say(f"run {run}, {self.model()}", dim=True)
             self.drive(loop)
         except EngineError as error:
-            print_error(error.message)
+            self.fail(error)
+
+    def fail(self, error: EngineError) -> None:
+        """Print an error, and remember its exit code."""
+        print_error(error.message)
+        self.note(exit_code(error.status))
+
+    def note(self, code: int) -> None:
+        """Remember the exit code of a prompt or a command."""
+        self.failed = self.failed or code
 
     def drive(self, loop: int | None = None) -> None:
         """Drive the run until it ends, waits or is stopped, and show the result of that prompt, by default the latest."""
@@ -218,6 +231,7 @@ class Session:
                     f"another process drives {run}; a prompt waits in line for it, and /log shows what comes of it",
                     "yellow",
                 )
+                self.note(exit_code(100))
                 return
             except OSError as error:
                 # with SIGHUP the terminal is gone, and cannot be written to
@@ -227,6 +241,7 @@ class Session:
         if self.is_told_to_end:
             return
         result = runs.result(self.db, run, loop)
+        self.note(exit_code(result.status, accepted=result.accepted))
         if result.status not in _OPEN:
             print_result(self.db, result)
             say_what_may_lack(self.db, run, loop)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_cli import EDIT_AND_RUN, READ_AND_ANSWER, database, engine, engine_process, run_command, script
+from engine_cli import EDIT_AND_RUN, READ_AND_ANSWER, database, engine, run_command, script
 from terminal import Terminal
 
 import engine as library
@@ -307,13 +307,6 @@ def test_a_long_paste_is_one_prompt(chat: OpenChat, tmp_path: Path, rows: Rows) 
     at.enter_now(": done (")
     at.leave()
     assert rows("select length(prompt) as n from loop_list")[0]["n"] > 60_000
-
-
-def test_without_a_terminal_it_says_what_to_use(folder: Path) -> None:
-    done = engine_process(folder, "chat", stdin="hello\n")
-    assert done.returncode == 2
-    assert done.stderr == "engine: a chat needs a terminal; 'engine run PROMPT' takes one prompt without one\n"
-    assert not database(folder).exists()
 
 
 def test_leaving_at_once_leaves_no_file(chat: OpenChat, folder: Path) -> None:
