@@ -72,11 +72,14 @@ def _parse(text: str, grammar: Grammar, cap: int, cut: bool) -> dict[str, Any]:
     state = State(text, grammar, cap, cut, outer)
     thinks = has_closings(text, grammar)
     position = 0
-    while found := outer.search(text, position):
-        closing = unopened.closing_at(state, found.start()) if thinks else None
-        if closing:
+    while True:
+        found = outer.search(text, position)
+        closing = state.answer.next_closing(position) if thinks else None
+        if closing and (found is None or closing.start <= found.start()):
             position = unopened.end_thoughts(state, closing)
             continue
+        if found is None:
+            break
         position = _HANDLERS.get(found.lastgroup or "", read_foreign)(state, found)
         if thinks:
             position = unopened.behind(state, found, position)

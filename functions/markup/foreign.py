@@ -55,7 +55,7 @@ def _tell(state: State, found: re.Match[str], start: int, reading: Reading) -> N
     text = state.text
     # a head is named as it is, JSON and what has no head by its first 40 characters
     head = found[0].strip()
-    named = text[start : start + 40] if head[-1:] in ('"', "{", "[", "(", ":", ">") and head[0] != "<" else head
+    named = text[start : start + 40] if head[-1:] in ('"', "{", "[", "(", ":", ">", ".") and head[0] != "<" else head
     if reading.problem and not reading.untold:
         claimed = max(reading.claimed, reading.end)
         if reading.foreign:

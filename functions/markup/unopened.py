@@ -17,12 +17,6 @@ from .grammar import begins_line
 from .state import State
 
 
-def closing_at(state: State, position: int) -> Closing | None:
-    """The end of thoughts that starts at `position`, outside of everything."""
-    closing = state.answer.next_closing(position)
-    return closing if closing and closing.start == position else None
-
-
 def end_thoughts(state: State, closing: Closing) -> int:
     """Take all before `closing` as thoughts; return where reading goes on."""
     _give_back(state, closing.start)
@@ -88,7 +82,9 @@ def _is_spoken_of(state: State, found: re.Match[str], closing: Closing) -> bool:
 
 
 def _is_midline(text: str, closing: Closing) -> bool:
-    """Does text stand on both sides of `closing` on its line, as where a sentence speaks of it?"""
+    """Is `closing` an element with text on both sides on its line, as where a sentence speaks of it?"""
+    if not text.startswith("</", closing.start):
+        return False
     before = text[max(text.rfind("\n", 0, closing.start) + 1, closing.start - 80) : closing.start]
     behind = text[closing.end : closing.end + 80].partition("\n")[0]
     return bool(before.strip() and behind.strip())

@@ -13,7 +13,7 @@ from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import FLAGS, Grammar
 from engine.functions.notations.elements import Elements
 from engine.functions.notations.gemma import Gemma
-from engine.functions.notations.harmony import Harmony
+from engine.functions.notations.harmony import BareHarmony, Harmony
 from engine.functions.notations.json_calls import JsonCalls
 from engine.functions.notations.marks import Marks
 from engine.functions.notations.mistral import Mistral
@@ -29,6 +29,7 @@ NOTATIONS: tuple[Notation, ...] = (
     Thoughts(),
     Elements(),
     Harmony(),
+    BareHarmony(),
     Xtml(),
     Stray(),
     Wrapped(),

@@ -53,7 +53,7 @@ def _patterns(grammar: Grammar) -> dict[str, re.Pattern[str]]:
         "named": lazy_regex(named, FLAGS),
         "begins": lazy_regex(
             rf"\[TOOL_(?:CALLS|REQUEST)\]|\[\s*{tool}\(|call:\s*{tool}\{{|functools\s*\[|{tool}[:#]\d{{1,4}}\s*\{{|>>>\s{{0,3}}(?:all|{tool})\s|<{BAR}DSML"
-            r"|\u273f\w{1,20}\u273f:|[*_]*Action[*_]*:|```(?:tool_\w+|xml)\b|\]<\]minimax\[>\[",
+            r"|\u273f\w{1,20}\u273f:|[*_]*Action[*_]*:|commentary to=functions\.|```(?:tool_\w+|xml)\b|\]<\]minimax\[>\[",
             FLAGS,
         ),
         "given": lazy_regex(rf"{_ARGUMENTS}|{_WEAK_ARGUMENTS}|\{{\s*\"{tool}\"\s*:\s*\{{", FLAGS),

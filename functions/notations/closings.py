@@ -32,6 +32,9 @@ CLOSING = {**_CLOSING, "<": _CLOSING["<"] + r"|channel\|>"}
 CLOSES = {first: lazy_regex(re.escape(first) + rf"(?:{closing})", FLAGS) for first, closing in _CLOSING.items()}
 """What closes thoughts that were opened by a token of this first character."""
 
+_BARE_THOUGHTS = lazy_regex(r"\s*analysis(?=\S)")
+_BARE_HEADER = lazy_regex(r"assistant(final|commentary|analysis)(?![a-z])")
+
 
 class Closing(NamedTuple):
     """The end of thoughts: `text[start:end]`."""
@@ -54,12 +57,12 @@ def _pattern(grammar: Grammar) -> re.Pattern[str]:
 
 def has_closings(text: str, grammar: Grammar) -> bool:
     """Is there any of them in `text`?"""
-    return _pattern(grammar).search(text) is not None
+    return _pattern(grammar).search(text) is not None or _BARE_THOUGHTS.match(text) is not None
 
 
 def closings(text: str, grammar: Grammar) -> list[Closing]:
     """All that may close thoughts in `text`, in its order."""
-    found, channel = list[Closing](), 0
+    found, channel = _bare_headers(text), 0
     message = text.find("<|message|>")
     for each in _pattern(grammar).finditer(text):
         if each[0] == "<|end|>" and 0 <= message < each.start():
@@ -70,4 +73,16 @@ def closings(text: str, grammar: Grammar) -> list[Closing]:
             if opened >= 0 and not text.startswith(("thought", "analysis"), opened + len("<|channel>")):
                 continue  # it closes a channel of another kind
         found.append(Closing(*each.span()))
+    return sorted(found)
+
+
+def _bare_headers(text: str) -> list[Closing]:
+    """The headers of Harmony behind thoughts, where a server has left out its tokens: `analysisHm.assistantfinalDone.`"""
+    if not _BARE_THOUGHTS.match(text):
+        return []
+    found, channel = list[Closing](), "analysis"
+    for header in _BARE_HEADER.finditer(text):
+        if channel == "analysis":
+            found.append(Closing(header.start(), header.end() if header[1] == "final" else header.start(1)))
+        channel = header[1]
     return found

@@ -27,6 +27,7 @@ _BARE = lazy_regex(rf"<{PREFIX}(?P<element>invoke|{_COMMON}|{WRAPPERS})>", FLAGS
 _NAME = lazy_regex(
     rf"\s*{NOISE}(?:<id>[^<]{{0,80}}</id>\s*)?<(?P<tag>(?:\w+_)?name)>\s*(?P<name>[\w.:/-]+)\s*</(?P=tag)>", FLAGS
 )
+_PARAMETER = lazy_regex(rf"\s*{NOISE}<{PREFIX}param(?:eter)?[\s=]", FLAGS)
 _NAME_ALONE = lazy_regex(r"\s*[\w.:/-]+\s*</[\w.:-]*>")
 _NAME_BEGUN = lazy_regex(r"\s*[\w.:/-]+\s*[<\n({\[]")
 
@@ -85,6 +86,21 @@ def named_element(answer: Answer, start: int, position: int) -> Reading | None:
     if named is None:
         return None
     return _read(answer, start, named.end(), bare["element"] if bare else "tool_call", named["name"])
+
+
+def element_of(answer: Answer, start: int, position: int, name: str) -> Reading | None:
+    """The call of a wrapper at `start` that says the name before an element of this call, or before its parameters."""
+    opened = _OPEN.match(answer.text, position)
+    if opened:
+        given = opened["name"] or opened["given"]
+        same = given.lower().split(".")[-1] == name.lower().split(".")[-1]
+        return _read(answer, start, opened.end(), opened["element"].lower(), given) if same else None
+    if not _PARAMETER.match(answer.text, position):
+        return None
+    given = parameters(answer, position, "invoke")
+    if given.problem is not None:
+        return Reading(given.end, problem=given.problem, behind=given.behind())
+    return answer.named(name, given.values, start, given.end)
 
 
 def _read(answer: Answer, start: int, position: int, element: str, name: str) -> Reading:

@@ -21,7 +21,44 @@ _MESSAGE_END = lazy_regex(r"<\|(?:end|call|return|start|channel)\|>")
 _ENDS = lazy_regex(r"(?P<close><\|(?:end|call|return|start|channel)\|>)")
 _GEMMA = lazy_regex(r"<\|channel>(\w*)\s?")
 _GEMMA_END = lazy_regex(r"<channel\|>")
+_BARE_LABEL = lazy_regex(r"(assistant)?(?:analysis|commentary) to\Z")
+_LONGEST_LABEL = 40
+_BARE_CALL = lazy_regex(
+    r"=functions\.([\w-]+)(?:\s*(?:<\|constrain\|>|\s)\s*(?:json|code))?\s*(?:<\|message\|>)?\s*(?=\{)"
+)
+_BARE_END = lazy_regex(r"[ \t\r]*(?:\n|\Z|<[|/]|assistant)")
 _THOUGHTS = ("thought", "analysis")
+
+
+class BareHarmony:
+    """A header of Harmony without its tokens, which some servers leave out: `commentary to=functions.get json{…}`."""
+
+    name = "bare"
+
+    def heads(self, grammar: Grammar) -> Mapping[str, str]:
+        """The sign before the recipient."""
+        del grammar
+        return {"=": r"(?<= to=)functions\."}
+
+    def read(self, answer: Answer, found: re.Match[str]) -> Reading | None:
+        """The call of a header that begins a line or follows another message."""
+        text, start = answer.text, found.start()
+        label = _BARE_LABEL.search(text, max(0, start - _LONGEST_LABEL), start)
+        called = _BARE_CALL.match(text, start)
+        if label is None or not (label[1] or answer.begins(label.start())):
+            return None
+        if called is None:
+            return Reading(
+                found.end(), problem="its arguments are not valid JSON", start=label.start(), claimed=len(text)
+            )
+        value, end = answer.values.decoded(called.end())
+        ended = end >= 0 and (_BARE_END.match(text, end) or answer.claims.call_follows(end))
+        if not ended or answer.claims.is_broken_off(end):
+            problem = "its arguments are no valid JSON, or go on behind their end"
+            return Reading(found.end(), problem=problem, start=label.start(), claimed=len(text))
+        reading = answer.named(called[1], value, label.start(), end)
+        reading.start = label.start()
+        return reading
 
 
 class Harmony:

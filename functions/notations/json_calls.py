@@ -11,11 +11,10 @@ from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import Grammar, skip_space
 from engine.functions.notations.ends import NO_LIST_END, nothing_follows
 from engine.functions.notations.notation import Answer, Reading
-from engine.functions.notations.pythonic import tool_before
+from engine.functions.notations.pythonic import FUNCTOOLS, tool_before
 from engine.functions.notations.values import calls_in
 
 _SEPARATOR = lazy_regex(r"\s*;\s*(?=[{\[]|\Z)")
-_FUNCTOOLS = "functools"
 _INDEX = lazy_regex(r"(?<=[A-Za-z_])[:#]\d{1,4}\s*\Z")
 
 
@@ -37,8 +36,8 @@ class JsonCalls:
         indexed = _indexed(answer, start)
         if indexed is not None:
             return indexed
-        begin = start - len(_FUNCTOOLS) if answer.text.endswith(_FUNCTOOLS, 0, start) else start
-        reading = json_calls(answer, begin, start)
+        begin = start - len(FUNCTOOLS) if answer.text.endswith(FUNCTOOLS, 0, start) else start
+        reading = json_calls(answer, begin, start, short=begin < start)
         reading.start = begin
         if reading.calls or reading.unknown:
             semicolon = _SEPARATOR.match(answer.text, reading.end) if reading.problem is None else None

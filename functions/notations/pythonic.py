@@ -16,6 +16,8 @@ from engine.functions.notations.ends import NO_LIST_END, nothing_follows
 from engine.functions.notations.notation import UNREAD, Answer, Reading
 from engine.functions.notations.python_values import call_at
 
+FUNCTOOLS = "functools"
+"""What Phi writes before its list of calls."""
 _MODULES = frozenset({"functions", "default_api", "tools", "api", "tool", "function", "client"})
 _NAMED_ARGUMENT = lazy_regex(r"\(\s*(?:\*\*|[A-Za-z_]\w*\s*=(?!=))")
 _TEXT_ARGUMENT = lazy_regex(r"\(\s*[\"']")
@@ -44,10 +46,12 @@ class Pythonic:
         start = found.start()
         if answer.text[start] == "(":
             return _claimed(answer, start)
-        alone = answer.begins(start)
+        phi = start - len(FUNCTOOLS) if answer.text.endswith(FUNCTOOLS, 0, start) else start
+        alone = answer.begins(phi)
         if not alone and not answer.claims.names_tool(start + 1):
             return None
-        reading = python_calls(answer, start, start)
+        reading = python_calls(answer, phi, start)
+        reading.start = phi
         if reading.problem is None and (reading.calls or reading.unknown):
             if alone and (_LINE_ENDS.match(answer.text, reading.end) or answer.claims.call_follows(reading.end)):
                 return reading

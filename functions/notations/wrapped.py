@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import FLAGS, Grammar, skip_space
-from engine.functions.notations.elements import named_element
+from engine.functions.notations.elements import element_of, named_element
 from engine.functions.notations.ends import ANY_END, ends_of, no_call_follows, nothing_follows
 from engine.functions.notations.json_calls import json_calls
 from engine.functions.notations.notation import UNREAD, Answer, Reading
@@ -30,7 +30,9 @@ _WORD = lazy_regex(
     r"|\[CALL_ID\][^\[{\s]{0,60}|```(?:json)?(?=\s)|json(?=\s*\{))*)",
     FLAGS,
 )
-_TYPE = lazy_regex(rf"\s*function\s*<{BAR}{BAR_WORD}{{0,40}}sep{BAR}>(?=\s*<)", FLAGS)
+_TYPE = lazy_regex(
+    rf"\s*function\s*<{BAR}{BAR_WORD}{{0,40}}sep{BAR}>(?=\s*(?:<|[{{\[]\s*[\"{{]|[A-Za-z_][\w.]*\())", FLAGS
+)
 _FENCE = lazy_regex(r"\s*```")
 _END = lazy_regex(rf"\s*(?:{CLOSING})", FLAGS)
 _BRACKETS = lazy_regex(r"(?<=[}\])])(?:\s*+[}\])]){1,4}")
@@ -148,6 +150,8 @@ def _word(answer: Answer, start: int, position: int) -> Reading | None:
         if "```" in found["between"] and not fence and skip_space(text, end) < len(text):
             return Reading(at, problem=f"the fence around the arguments of {name!r} is not closed")
         return answer.named(name, value, start, fence.end() if fence else end)
+    if text.startswith("<", at) and (element := element_of(answer, start, at, name)):
+        return element
     given = pairs(answer, at)
     if given is None:
         return answer.named(name, {}, start, at) if _END.match(text, at) else None

@@ -114,6 +114,10 @@ NOTATIONS: tuple[str, ...] = (
     '<|python_tag|>{"name": "set", "parameters": ' + _JSON + "}<|eom_id|>",
     "<|inner_prefix|>§<|inner_suffix|>",
     "<|think:start|>§<|think:end|>",
+    'functools[set(path="d.md", body="§")]',
+    "commentary to=functions.set json" + _JSON,
+    '<\uff5ctool_call_begin\uff5c>function<\uff5ctool_sep\uff5c>set\n<steptml:parameter name="path">d.md</steptml:parameter>'
+    '<steptml:parameter name="body">§</steptml:parameter><\uff5ctool_call_end\uff5c>',
 )
 """Notations besides the tools' own tags."""
 OWN = (

@@ -8,6 +8,7 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 from xml.parsers import expat
 
@@ -26,7 +27,7 @@ _BRACKETS = re.compile(r"[\[\]{}]")
 _THOUGHT_ENDS = re.compile(
     r"</(?:[\w-]+[:.])*\w*(?:think|thinking|thoughts?|reason|reasoning|reflection|scratch_?pad|monologue)\s*>|\[/THINK\w*\]"
     r"|\u25c1/think\u25b7|<[|\uff5c][\w:/\u2581]*(?:think|thought|inner)\w*[:\w]*[|\uff5c]>|<channel\|>|<\|close\|>think|<\|end\|>"
-    r"|<unused95>",
+    r"|<unused95>|assistant(?:final|commentary|analysis)",
     re.IGNORECASE,
 )
 _QUOTING = re.compile("`|~~~|\\[THINK\\]|\u25c1think")
@@ -49,7 +50,10 @@ def judge(text: str) -> Verdict:
         return Verdict(f"{type(error).__name__}: {error}", 0, 0.0)
     strict = strict_calls(text)
     allowed = SECONDS_PER_BYTE * max(len(text), _SMALLEST)
-    problem = _fault(text, parsed, strict)
+    # which of the ends of thoughts the parser took for the last that nothing opened is its judgement
+    faults = (_fault(text, parsed, strict, thought) for thought in _thoughts(text, parsed["warnings"]))
+    told = list(takewhile(bool, faults))
+    problem = told[0] if len(told) == len(_thoughts(text, parsed["warnings"])) else None
     if problem is None and seconds > allowed:
         problem = f"took {seconds * 1000:.0f} ms of CPU for {len(text)} characters"
     return Verdict(problem, len(strict), 10_000 * seconds / max(len(text), _SMALLEST))
@@ -67,16 +71,14 @@ def _timed(text: str) -> tuple[dict[str, Any], float]:
     return json.loads(result or ""), best
 
 
-def _fault(text: str, parsed: dict[str, Any], strict: list[tuple[str, int]]) -> str | None:
+def _fault(text: str, parsed: dict[str, Any], strict: list[tuple[str, int]], thought: tuple[int, int]) -> str | None:
     commands, warnings = parsed["commands"], parsed["warnings"]
     if any(warning.startswith("The answer could not be parsed") for warning in warnings):
         return str(warnings[0])
     spans, position, latest = list[tuple[int, int, str]](), 0, -1
-    thought = _thought(text, warnings)
     for command in commands:
         source, action = str(command["source"]), str(command["action"])
-        start = text.find(source, max(position, thought)) if action != "think" else -1
-        start = start if start >= 0 else text.find(source, position)
+        start = text.find(source, position if action == "think" else max(position, thought[0]))
         if latest >= 0 and source == text[latest:position] and not _HEAD.match(source):
             start = max(start, latest)  # another call of the same JSON object, or the same again
             spans += [(latest, position, action), (start, start + len(source), action)]
@@ -100,7 +102,7 @@ def _fault(text: str, parsed: dict[str, Any], strict: list[tuple[str, int]]) -> 
             foreign = any(begin < start < end and _is_foreign(text, begin) for begin, end, _ in spans)
             # the same text may stand in data before, where the search for the source stops
             moved = any(text.startswith(source, start) for source in repeated)
-            if (action, start) not in found and not foreign and not moved and thought <= start < claimed:
+            if (action, start) not in found and not foreign and not moved and thought[1] <= start < claimed:
                 return f"lost the <{action}> at character {start}: {text[start : start + 80]!r}"
     if _HEAD.search(text) and not commands and not warnings and not parsed["reasoning"]:
         return "a tool's tag was passed over in silence"
@@ -114,13 +116,16 @@ def _first_claim(text: str, warnings: list[str]) -> int:
     return min(begins, default=len(text))
 
 
-def _thought(text: str, warnings: list[str]) -> int:
-    """Up to where all may be thoughts, because a warning tells that an end of thoughts closes nothing."""
-    if any(warning.startswith("Unclear where the thoughts end") for warning in warnings):
-        return len(text)
-    if not any(warning.startswith("Unopened ") for warning in warnings):
-        return 0
-    return max((found.start() for found in _THOUGHT_ENDS.finditer(text)), default=0)
+def _thoughts(text: str, warnings: list[str]) -> list[tuple[int, int]]:
+    """Up to where all may be thoughts, because a warning tells that an end of thoughts closes nothing; the last one first.
+
+    Commands are looked for behind the first of the two figures, and calls may be lost before the second.
+    """
+    unclear = any(warning.startswith("Unclear where the thoughts end") for warning in warnings)
+    if not unclear and not any(warning.startswith("Unopened ") for warning in warnings):
+        return [(0, 0)]
+    ends = [*(found.start() for found in _THOUGHT_ENDS.finditer(text)), 0]
+    return [(end, len(text) if unclear else end) for end in sorted(ends, reverse=True)]
 
 
 def _is_foreign(text: str, start: int) -> bool:

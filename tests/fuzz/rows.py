@@ -22,7 +22,7 @@ from .notations import CHILDREN, NOTATIONS, OWN, THOUGHTS
 MARK = "marked-4711"
 _BETWEEN = ("\n", "\n\n", "\n \t\n", "\r\n", "\nThen the next.\n", '\n<update status="102">going on</update>\n')
 _GLUE = ("", " ")
-_LINES = (">>>", "\u273f", "Action", "**Action", "```")
+_LINES = (">>>", "\u273f", "Action", "**Action", "```", "commentary")
 """Calls that end with their line."""
 _BEFORE = ("", "Hm.\n", "I could say ", "1. I look.\n2. I write.\n\n", "Say `this` or ")
 _BEHIND = ("", "\n", " or not. ", " But no, that is wrong.\n\n")
