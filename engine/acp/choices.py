@@ -149,7 +149,7 @@ def _takes_effort(session: Session, name: str) -> bool:
 
 
 def _usable(session: Session) -> list[str]:
-    from engine.commands.models import problem
+    from engine.commands.model_lists import problem
 
     keys = keys_for(session.database, session.run, session.root)
     rows = session.database.rows("select alias, actual from models order by alias")

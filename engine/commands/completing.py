@@ -141,6 +141,13 @@ def complete_provider(incomplete: str) -> list[str]:
     return [name for name in PROVIDERS if name.startswith(incomplete)]
 
 
+def complete_model_provider(incomplete: str) -> list[str]:
+    """The names of providers of models."""
+    from engine.models.providers import PROVIDERS
+
+    return [name for name in PROVIDERS if name.startswith(incomplete)]
+
+
 def complete_key_source(incomplete: str) -> list[str]:
     """A provider and a source of its key."""
     provider, mark, _ = incomplete.partition("=")
@@ -153,7 +160,7 @@ def complete_key_source(incomplete: str) -> list[str]:
 def _found(query: str, context: typer.Context, typed: str) -> list[str]:
     from engine.db.query import answer
 
-    from .models import with_environment
+    from .model_lists import with_environment
     from .shared import database_or_fresh, look_at
 
     given = context.params.get("db")

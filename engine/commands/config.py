@@ -250,7 +250,7 @@ def _tell_what_is_missing(database: Database, given: dict[str, str]) -> None:
     from engine.driving.model_choice import check_tokenizer, choose_model
     from engine.errors import EngineError
 
-    from .models import with_environment
+    from .model_lists import with_environment
 
     try:
         if given.get("model"):

@@ -262,7 +262,7 @@ def _model(given: Path | None) -> Check:
     from engine.driving.model_choice import choose_model
     from engine.errors import EngineError
 
-    from .models import with_environment
+    from .model_lists import with_environment
 
     path = given if given is not None and given.exists() else find_database(Path.cwd())
     try:

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from .completing import complete_model_provider
 from .fetching import progress_of_download
+from .model_lists import keys_here, listed, offered, problem
 from .printing import print_json, print_table, say
 from .shared import DbOption, EffortOption, JsonOption, absolute_model, database_or_fresh, is_alone, open_to_write
 
-if TYPE_CHECKING:
-    from engine.api import Database
-    from engine.config.keys import Keys
-    from engine.db.database import Row
-
 app = typer.Typer(rich_markup_mode=None)
+_COLUMNS: tuple[str, ...] = (
+    "alias",
+    "actual",
+    "context_length",
+    "max_output",
+    "tool_calling",
+    "images",
+    "effort",
+    "price",
+    "origin",
+    "usable",
+    "hint",
+)
 
 
 @app.callback(invoke_without_command=True)
@@ -26,12 +34,14 @@ def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = N
     """List the models, and whether each can be used here.
 
     An alias comes from 'engine models add' or from the environment: ENGINE_MODEL_<alias>=provider/name,
-    ENGINE_CONTEXT_<alias>=TOKENS, ENGINE_TOOLS_<alias>=native and ENGINE_EFFORT_<alias>=LEVEL. --model also takes any
-    provider/name. Keys are never shown.
+    ENGINE_CONTEXT_<alias>=TOKENS, ENGINE_TOOLS_<alias>=native, ENGINE_EFFORT_<alias>=LEVEL and
+    ENGINE_PRICE_<alias>=IN/OUT. --model also takes any provider/name, and the name of a provider for its default model.
+    Keys are never shown.
 
     \b
     Examples:
       engine models
+      engine models list openrouter
       engine models install local
       ENGINE_MODEL_fast=openrouter/openai/gpt-5-mini engine models
     """
@@ -40,35 +50,38 @@ def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = N
 
 
 @app.command("list")
-def list_(as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List the models, and whether each can be used here.
+def list_(
+    provider: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PROVIDER",
+            help="Ask this provider which models it offers; default: list the aliases.",
+            autocompletion=complete_model_provider,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """List the models, and whether each can be used here; or all models that a provider offers.
+
+    Prices are US dollars per million tokens of the packet, of the answer, and, if it is another price, of cached tokens.
 
     \b
     Examples:
       engine models list
-      engine models list --json
+      engine models list anthropic
+      engine models list openrouter --json
     """
-    with database_or_fresh(db) as database:
-        rows = listed(database)
+    columns = _COLUMNS if provider is None else ("model", "context_length", "price")
+    if provider is not None:
+        rows = offered(provider)
+    else:
+        with database_or_fresh(db) as database:
+            rows = listed(database)
     if as_json:
         print_json(rows)
     else:
-        print_table(
-            rows,
-            (
-                "alias",
-                "actual",
-                "context_length",
-                "max_output",
-                "tool_calling",
-                "images",
-                "effort",
-                "origin",
-                "usable",
-                "hint",
-            ),
-            "no models",
-        )
+        print_table(rows, columns, "no models", spared=("origin", "images", "effort", "price", "max_output"))
 
 
 @app.command()
@@ -114,6 +127,14 @@ def add(
         bool, typer.Option("--native", help="The model uses tool calls of the provider's API, not markup.")
     ] = False,
     effort: EffortOption = None,
+    price: Annotated[
+        str | None,
+        typer.Option(
+            "--price",
+            metavar="IN/OUT[/CACHED]",
+            help="US dollars per million tokens of the packet, the answer, and what the provider had in its cache.",
+        ),
+    ] = None,
     images: Annotated[
         bool | None,
         typer.Option("--images/--no-images", help="Whether the model sees pictures; default: as its name says."),
@@ -128,18 +149,21 @@ def add(
       engine models add exact anthropic/claude-sonnet-4-5 --context 200000 --max-output 32000
       engine models add deep openai/gpt-5 --effort high
       engine models add seer ollama/my-own-model --images
+      engine models add house openai/our-model --price 0.25/2/0.025
       engine models add demo scripted:answers.jsonl
       engine models add mine gguf:qwen2.5-7b-instruct-q4_k_m.gguf --context 16384
 
     A model of a GGUF file runs in this process; its window is that of its training, at most 32768 tokens unless --context
     says otherwise. From 8192 tokens on it gets full packets, below that short ones with what was found for the prompt.
+    A price counts for answers whose provider states no cost.
     """
     from engine.driving.model_choice import full_name
     from engine.errors import NotFound, ValidationError
-    from engine.models.aliases import add_alias
+    from engine.models.aliases import add_alias, parsed_price
 
     if not alias.strip():
         raise ValidationError("an alias is a word, not nothing")
+    prices = None if price is None else parsed_price(price)
     with database_or_fresh(db) as database:
         name = full_name(database, absolute_model(actual))
     profile = "full"
@@ -161,6 +185,7 @@ def add(
             profile=profile,
             images=images,
             effort=effort,
+            price=prices,
         )
     say(f"{alias}: {name}" + (f", {context} tokens, {profile} packets" if name.startswith("gguf:") else ""))
     if hint:
@@ -185,53 +210,6 @@ def rm(
     say(f"removed: {alias}" + ("; unset ENGINE_MODEL_… too, or it comes back" if origin == "environment" else ""))
 
 
-@contextmanager
-def with_environment(db: Database) -> Iterator[Database]:
-    """A database in memory with the models of `db` and of the environment, and with the settings that are in force."""
-    import engine
-    from engine.config.configuration import copy_settings, load, project_folder
-    from engine.driving.model_choice import sync_environment_models
-
-    with engine.open(":memory:", config=True) as beside:
-        columns = {row["name"] for row in beside.rows("select name from pragma_table_info('models')")} - {"id"}
-        for row in db.rows("select * from models"):
-            beside.execute("delete from models where alias = ?", (row["alias"],))
-            beside.insert("models", **{name: value for name, value in row.items() if name in columns})
-        copy_settings(db, beside)
-        load(beside, project_folder(db.path))
-        sync_environment_models(beside)
-        yield beside
-
-
-def listed(db: Database) -> list[Row]:
-    """The rows of `models`, with those of the environment, each with `usable` (yes, no) and a `hint` of what is missing."""
-    with with_environment(db) as beside:
-        rows = beside.rows(
-            "select m.alias, m.actual, m.context_length, m.max_output, m.tool_calling, s.images, m.effort, m.origin "
-            "from models as m join model_sights as s on s.alias = m.alias order by m.alias"
-        )
-    keys = _keys_here()
-    for row in rows:
-        hint = problem(row["actual"], keys)
-        row |= {"usable": "no" if hint else "yes", "hint": hint}
-    return rows
-
-
-def problem(actual: str, keys: Keys | None = None) -> str | None:
-    """Why a model cannot be used here, and what to do about it; None where it can be. The model is not called."""
-    from engine.errors import EngineError
-    from engine.models import LOCAL_NAMES, resolve_model
-
-    if actual in LOCAL_NAMES:
-        return _problem_of_local()
-    try:
-        absolute_model(actual)
-        resolve_model(actual, keys or _keys_here())
-    except EngineError as error:
-        return error.message
-    return _problem_of_runtime() if actual.startswith("gguf:") else None
-
-
 def _check_effort(alias: str, name: str, effort: str) -> None:
     """Raise `ValidationError` (400) for an effort that is none, or that the model does not take."""
     import engine
@@ -242,15 +220,8 @@ def _check_effort(alias: str, name: str, effort: str) -> None:
     if wrong := value_error(effort, "effort", None, None):
         raise ValidationError(f"model {alias!r}: the effort {wrong}")
     with engine.open(":memory:") as beside:
-        beside.keys = _keys_here()
+        beside.keys = keys_here()
         check_effort(beside, None, name, effort)
-
-
-def _keys_here() -> Keys:
-    """The keys for a run in the present folder."""
-    from engine.config.keys import Keys
-
-    return Keys(files=True).at(Path.cwd())
 
 
 def _of_file(name: str, context: int | None) -> tuple[str, int, str]:
@@ -261,18 +232,3 @@ def _of_file(name: str, context: int | None) -> tuple[str, int, str]:
         name = f"gguf:{split_name(name)[0]}#{context}"
     window = window_of(name)
     return f"gguf:{split_name(name)[0]}#{window}", window, "full" if window >= FULL_FROM else "compact"
-
-
-def _problem_of_local() -> str | None:
-    from engine.models.weights import weights_path
-
-    missing = None if weights_path().is_file() else "its weights are not here; run: engine models install local"
-    return _problem_of_runtime() or missing
-
-
-def _problem_of_runtime() -> str | None:
-    from importlib.util import find_spec
-
-    from engine.config.installing import how_to_install
-
-    return None if find_spec("xllamacpp") else f"its runtime is not installed; run: {how_to_install('local')}"

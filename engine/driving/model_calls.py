@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineError
@@ -29,6 +30,11 @@ class _Asked:
     row: Row
     tools: tuple[protocol.ToolSpec, ...]
     pictures: tuple[protocol.Picture, ...]
+
+    @property
+    def price(self) -> protocol.Price | None:
+        """What a person says of the model's price."""
+        return protocol.Price(*json.loads(self.row["price"])) if self.row["price"] else None
 
 
 class ModelCalls:
@@ -90,6 +96,7 @@ class ModelCalls:
                 )
             return
         ms_model = round((time.monotonic() - began) * 1000)
+        completion = _priced(completion, asked.price)
         try:
             self._store(step["turn_id"], completion, ms_model)
         except KeyboardInterrupt:
@@ -143,6 +150,8 @@ class ModelCalls:
             tools=asked.tools,
             pictures=asked.pictures,
             effort=row["effort"],
+            price=asked.price,
+            headers=json.loads(row["headers"] or "{}"),
         )
 
     def _tools(self, row: Row) -> tuple[protocol.ToolSpec, ...]:
@@ -178,3 +187,11 @@ class ModelCalls:
                 turn_id,
             ),
         )
+
+
+def _priced(completion: protocol.Completion, price: protocol.Price | None) -> protocol.Completion:
+    """A completion with the cost that a person's price gives, where its adapter knows none."""
+    usage = protocol.known(completion.usage)
+    if price is None or usage.cost is not None:
+        return completion
+    return replace(completion, usage=replace(usage, cost=price.of(usage)))

@@ -15,6 +15,7 @@ from engine import plugins
 from engine.errors import EngineError, NotFound, ValidationError
 from engine.functions.values import value_error
 from engine.models import resolve_model
+from engine.models.aliases import parsed_price
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -43,8 +44,20 @@ def choose_model(db: Store, run: str | None, given: str | None, root: str | Path
     name = name or _only_model(db, keys)
     alias = db.value("select actual from models where alias = ?", (name,))
     actual = alias or full_name(db, name, keys)
-    db.given_models.find(actual) or resolve_model(actual, keys)
+    try:
+        db.given_models.find(actual) or resolve_model(actual, keys)
+    except NotFound as error:
+        raise NotFound(error.message + _slip(db, actual)) from None
     return str(name if alias else actual)
+
+
+def _slip(db: Store, name: str) -> str:
+    """A question for the alias that a name is nearly; nothing if there is none."""
+    from difflib import get_close_matches
+
+    aliases = [str(row["alias"]) for row in db.rows("select alias from models order by alias")]
+    near = get_close_matches(name, aliases, 1, 0.75)
+    return f"; did you mean {near[0]}?" if near and name not in aliases else ""
 
 
 def keys_for(db: Store, run: str | None, root: str | PathLike[str] | None = None) -> Keys:
@@ -72,17 +85,27 @@ _FULL_NAMES = """
     where (is_ready, is_maker) = (select is_ready, is_maker from candidates order by 1 desc, 2 desc limit 1)
     order by full_name
 """
+_DEFAULTS = """
+    select d.model
+    from provider_defaults as d
+    left join json_each(?) as j on j.value ->> 0 = d.provider
+    where (j.value ->> 1 and j.key is not null) or (d.is_set and (j.key is not null or d.provider = 'ollama'))
+    order by d.model
+"""
+"""The defaults of ready providers, [name, is at its own address]. At another address a default counts only if it is set."""
 _OTHER_FORMS = ("scripted:", "replay:", "object:")
 
 
 def full_name(db: Store, name: str, keys: Keys | None = None) -> str:
-    """`provider/name` for the name of a provider's model; any other name as it is.
+    """`provider/name` for the name of a provider's model, or of a provider that has a default; any other name as it is.
 
     Providers that have a key come first, and then the one that makes the model. Raises `ValidationError` (400) where that
     leaves several.
     """
     if "/" in name or name.startswith(_OTHER_FORMS) or plugins.model(name) is not None:
         return name
+    if default := db.value("select model from provider_defaults where provider = ?", (name,)):
+        return str(default)
     ready = json.dumps([at.provider.name for at in _endpoints(keys or db.keys)])
     names = [str(row["full_name"]) for row in db.rows(_FULL_NAMES, {"name": name, "ready": ready})]
     if len(names) > 1:
@@ -148,10 +171,7 @@ def _only_model(db: Store, keys: Keys) -> str:
     if local.is_installed():
         return "local"
     ready = list(_endpoints(keys))
-    found = db.rows(
-        "select model from provider_defaults where provider in (select value from json_each(?)) order by model",
-        (json.dumps([at.provider.name for at in ready if at.is_own]),),
-    )
+    found = db.rows(_DEFAULTS, (json.dumps([[at.provider.name, at.is_own] for at in ready]),))
     defaults = [str(row["model"]) for row in found]
     if len(defaults) == 1:
         return defaults[0]
@@ -202,7 +222,8 @@ def _how_to_get_one(configured: list[Row]) -> str:
 
 def sync_environment_models(db: Store) -> None:
     """Write the models of the environment into the file: ENGINE_MODEL_<alias>, with ENGINE_CONTEXT_<alias> (tokens),
-    ENGINE_TOOLS_<alias> (xml or native) and ENGINE_EFFORT_<alias>. Raises `ValidationError` (400) for a value that is none.
+    ENGINE_TOOLS_<alias> (xml or native), ENGINE_EFFORT_<alias> and ENGINE_PRICE_<alias> (IN/OUT). Raises `ValidationError`
+    (400) for a value that is none.
     """
     found = {
         key.removeprefix("ENGINE_MODEL_").lower(): (
@@ -210,11 +231,12 @@ def sync_environment_models(db: Store) -> None:
             os.environ.get(key.replace("_MODEL_", "_CONTEXT_", 1)),
             os.environ.get(key.replace("_MODEL_", "_TOOLS_", 1)) or "xml",
             os.environ.get(key.replace("_MODEL_", "_EFFORT_", 1)) or None,
+            os.environ.get(key.replace("_MODEL_", "_PRICE_", 1)) or None,
         )
         for key, value in os.environ.items()
         if key.startswith("ENGINE_MODEL_") and value.strip()
     }
-    for alias, (actual, context, tools, effort) in sorted(found.items()):
+    for alias, (actual, context, tools, effort, price) in sorted(found.items()):
         if not alias.strip():
             raise ValidationError("ENGINE_MODEL_: an alias stands behind it, as in ENGINE_MODEL_fast")
         if wrong := value_error(context, "whole", 256, None):
@@ -223,13 +245,28 @@ def sync_environment_models(db: Store) -> None:
             raise ValidationError(f"ENGINE_TOOLS_{alias}: {tools!r} is neither xml nor native")
         if wrong := value_error(effort, "effort", None, None):
             raise ValidationError(f"ENGINE_EFFORT_{alias}: {wrong}")
-        db.execute(
-            "insert into models (alias, actual, context_length, tool_calling, effort, origin, created_at) "
-            "values (?, ?, ?, ?, ?, 'environment', now()) "
-            "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
-            "max_output = case actual when excluded.actual then max_output end, "
-            "tool_calling = excluded.tool_calling, effort = excluded.effort, origin = excluded.origin "
-            "where actual <> excluded.actual or context_length is not excluded.context_length "
-            "or tool_calling <> excluded.tool_calling or effort is not excluded.effort",
-            (alias, actual, None if context is None else int(context), tools, effort),
-        )
+        prices = (None, None, None) if price is None else _price_of(alias, price)
+        db.execute(_SYNC, (alias, actual, None if context is None else int(context), tools, effort, *prices))
+
+
+_SYNC = """
+    insert into models
+        (alias, actual, context_length, tool_calling, effort, price_input, price_output, price_cached, origin, created_at)
+    values (?, ?, ?, ?, ?, ?, ?, ?, 'environment', now())
+    on conflict (alias) do update
+    set actual = excluded.actual, context_length = excluded.context_length,
+        max_output = case actual when excluded.actual then max_output end,
+        tool_calling = excluded.tool_calling, effort = excluded.effort, price_input = excluded.price_input,
+        price_output = excluded.price_output, price_cached = excluded.price_cached, origin = excluded.origin
+    where actual <> excluded.actual or context_length is not excluded.context_length
+        or tool_calling <> excluded.tool_calling or effort is not excluded.effort
+        or price_input is not excluded.price_input or price_output is not excluded.price_output
+        or price_cached is not excluded.price_cached
+"""
+
+
+def _price_of(alias: str, text: str) -> tuple[float, float, float | None]:
+    try:
+        return parsed_price(text)
+    except ValidationError as error:
+        raise ValidationError(f"ENGINE_PRICE_{alias}: {error.message}") from None

@@ -71,12 +71,22 @@ def _remote(name: str, keys: Keys | None) -> Model | None:
 
 
 def _from_plugin(name: str) -> Model:
+    from difflib import get_close_matches
+
     from engine.models.providers import PROVIDERS
 
     found = plugins.model(name)
     if found is None:
         if provider := next((each for head, each in _FAMILIES.items() if name.lower().startswith(head)), None):
             raise NotFound(f"model {name!r}: its provider is missing; write {provider}/{name}")
+        if name in PROVIDERS:
+            raise NotFound(
+                f"model {name!r}: it has no default model; name one, {name}/NAME ('engine models list {name}' lists them), "
+                f"or set {name}_model"
+            )
+        provider, mark, rest = name.partition("/")
+        if mark and rest and (near := get_close_matches(provider, PROVIDERS, 1)):
+            raise NotFound(f"model {name!r}: there is no provider {provider!r}; did you mean {near[0]}/{rest}?")
         known = ", ".join(f"{each}/NAME" for each in PROVIDERS)
         raise NotFound(
             f"model {name!r}: there is no alias of that name ('engine models' lists them), nor is it a model's: those are "

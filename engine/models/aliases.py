@@ -9,6 +9,8 @@ from engine.errors import Conflict, NotFound, ValidationError
 if TYPE_CHECKING:
     from engine.db.database import Store
 
+_MOST_DOLLARS = 1e6
+
 
 def add_alias(
     db: Store,
@@ -21,21 +23,50 @@ def add_alias(
     profile: str = "full",
     images: bool | None = None,
     effort: str | None = None,
+    price: tuple[float, float, float | None] | None = None,
 ) -> None:
     """Make `alias` mean the model with the name `actual`, as `full_name` gives it, whatever it meant before.
 
-    `context` and `max_output` are tokens, None: as the provider says. Raises `ValidationError` (400) for an empty alias.
+    `context` and `max_output` are tokens, None: as the provider says; `price` is one of `parsed_price`. Raises
+    `ValidationError` (400) for an empty alias.
     """
     if not alias.strip():
         raise ValidationError("an alias is a word, not nothing")
     db.execute(
         "insert into models (alias, actual, context_length, max_output, tool_calling, profile, images, effort, "
-        "created_at) values (?, ?, ?, ?, ?, ?, ?, ?, now()) "
+        "price_input, price_output, price_cached, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, now()) "
         "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
         "max_output = excluded.max_output, tool_calling = excluded.tool_calling, profile = excluded.profile, "
-        "images = excluded.images, effort = excluded.effort, origin = excluded.origin",
-        (alias, actual, context, max_output, "native" if native else "xml", profile, images, effort),
+        "images = excluded.images, effort = excluded.effort, price_input = excluded.price_input, "
+        "price_output = excluded.price_output, price_cached = excluded.price_cached, origin = excluded.origin",
+        (
+            alias,
+            actual,
+            context,
+            max_output,
+            "native" if native else "xml",
+            profile,
+            images,
+            effort,
+            *(price or (None, None, None)),
+        ),
     )
+
+
+def parsed_price(text: str) -> tuple[float, float, float | None]:
+    """US dollars per million tokens of packets, answers and cached tokens; None: as much as the others of a packet.
+
+    Raises `ValidationError` (400) for what is no price.
+    """
+    try:
+        given, answer, *cached = (float(each.strip().removeprefix("$")) for each in text.split("/"))
+    except ValueError:
+        given, answer, cached = -1.0, -1.0, []
+    if len(cached) > 1 or not all(0 <= each <= _MOST_DOLLARS for each in (given, answer, *cached)):
+        raise ValidationError(
+            f"price {text[:80]!r}: a price is IN/OUT or IN/OUT/CACHED, in US dollars per million tokens, such as 0.25/2"
+        )
+    return given, answer, cached[0] if cached else None
 
 
 def remove_alias(db: Store, alias: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engine.config.secrets import masked
 from engine.errors import EngineError
 from engine.models.protocol import ModelError, category_of_status
+from engine.models.providers import shown_url
 
 if TYPE_CHECKING:
     from engine.models.providers import Endpoint
@@ -121,7 +122,7 @@ def _places(at: Endpoint) -> dict[str, str]:
     return {
         "provider": provider.name,
         "keys": " or ".join(provider.keys),
-        "url": _shown(at),
+        "url": shown_url(at),
         "url_variable": provider.url_variable,
     }
 
@@ -152,12 +153,6 @@ def _category(error: Exception, detail: str) -> str:
     return "invalid" if isinstance(error, library.ModelRequestRejectedError) else "server"
 
 
-def _shown(at: Endpoint) -> str:
-    """The address without user, password and query."""
-    scheme, mark, rest = at.url.rpartition("//")
-    return f"{scheme}{mark}{rest.rpartition('@')[2].partition('?')[0]}"
-
-
 def _detail(error: Exception, at: Endpoint) -> str:
     body = getattr(error, "body", None)
     if isinstance(body, dict):
@@ -173,7 +168,7 @@ def _shown_text(text: str, at: Endpoint) -> str:
     query = at.url.partition("?")[2]
     values = [word.partition("=")[2] for word in query.split("&")]
     secrets = [user, user.partition(":")[2], query, *(value for value in values if len(value) >= _SHORTEST_KEY)]
-    text = masked(text.replace(at.url, _shown(at)), at.key, *secrets)
+    text = masked(text.replace(at.url, shown_url(at)), at.key, *secrets)
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 

@@ -85,6 +85,25 @@ class ToolCall:
 
 
 @dataclass(frozen=True)
+class Price:
+    """What a person says that a model costs, in US dollars per million tokens."""
+
+    input: float
+    output: float
+    cached: float
+
+    def of(self, usage: Usage) -> float | None:
+        """The cost of these tokens; None where they are not known, unless they are free."""
+        if not self.input and not self.output:
+            return 0.0
+        if usage.prompt_tokens is None or usage.completion_tokens is None:
+            return None
+        cached = min(usage.cached_tokens or 0, usage.prompt_tokens)
+        dollars = (usage.prompt_tokens - cached) * self.input + cached * self.cached
+        return (dollars + usage.completion_tokens * self.output) / 1_000_000
+
+
+@dataclass(frozen=True)
 class Request:
     """One call of a model.
 
@@ -93,7 +112,9 @@ class Request:
     of responses that the run `run` has stored so far; scripted and replayed models choose their answer by it. `tools` are
     the tools to call natively; there are none for a model that answers in markup. `pictures` belong to the last message, in
     the order of the numbers that its text gives them; there are none for a model that does not see. `effort` is how hard it
-    shall think, one of `engine.functions.values.EFFORTS`; None: as it does by itself.
+    shall think, one of `engine.functions.values.EFFORTS`; None: as it does by itself. `price` is what a person says of the
+    model's, for an adapter that knows what its provider charged, or has a list of its own. `headers` are sent to the
+    provider beside its own.
     """
 
     messages: tuple[Message, ...]
@@ -106,6 +127,8 @@ class Request:
     tools: tuple[ToolSpec, ...] = ()
     pictures: tuple[Picture, ...] = ()
     effort: str | None = None
+    price: Price | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

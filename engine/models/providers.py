@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from engine.config.keys import Keys
 from engine.errors import EngineError
@@ -75,6 +77,38 @@ def endpoint(provider: Provider, keys: Keys | None = None) -> Endpoint:
     if provider.name == "ollama" and url and not url.endswith("/v1"):
         url += "/v1"  # Ollama's own tools use the address without the path of its OpenAI-compatible API
     return Endpoint(provider, url or provider.url, is_own, found.value if found else "")
+
+
+def shown_url(at: Endpoint) -> str:
+    """The address without user, password and query."""
+    scheme, mark, rest = at.url.rpartition("//")
+    return f"{scheme}{mark}{rest.rpartition('@')[2].partition('?')[0]}"
+
+
+def is_local(at: Endpoint, name: str) -> bool:
+    """Whether a model runs on a machine of the user's, where no provider charges for it.
+
+    A loopback address is one, and so is Ollama wherever it runs, but for the models that it passes on to its cloud.
+    """
+    host = _host(at.url)
+    if name.lower().endswith(("-cloud", ":cloud")):
+        return False
+    is_ollama = at.provider.name == "ollama" and not (host == "ollama.com" or host.endswith(".ollama.com"))
+    return is_ollama or host == "localhost" or host.endswith(".localhost") or _is_loopback(host)
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _how_to_give_one(provider: Provider, keys: Keys) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from engine.models.failures import translated
-from engine.models.protocol import Completion, Message, Picture, Request, Usage
-from engine.models.providers import PROVIDERS, endpoint, library_model, missing_library
+from engine.models.protocol import Completion, Message, ModelError, Picture, Price, Request, Usage
+from engine.models.providers import PROVIDERS, endpoint, is_local, library_model, missing_library
 from engine.models.tools import library_parameters
 from engine.models.watch import Emit, watched
 from engine.models.wire import Wire
@@ -86,7 +86,7 @@ class RemoteModel:
             except Exception as error:
                 raise translated(error, self.who, self._at) from None
         completion = wire.answer.completion()
-        return replace(completion, usage=self._priced(completion.usage, wire.answer.figures.written))
+        return replace(completion, usage=self._priced(completion.usage, wire.answer.figures.written, request.price))
 
     async def _ask(self, model: Any, request: Request) -> None:
         """Send the request; the answer is read from the wire."""
@@ -111,6 +111,7 @@ class RemoteModel:
             "cache": {"messages": False} if self._caches_where_told else None,
             # llama.cpp's server accepts GBNF; the providers' own APIs refuse the field
             "extra_body": {"grammar": request.grammar} if self._takes_grammar(request) else None,
+            "extra_headers": _checked(request.headers) or None,
         }
         return {key: value for key, value in settings.items() if value is not None}  # type: ignore[return-value]
 
@@ -152,13 +153,22 @@ class RemoteModel:
     def _takes_grammar(self, request: Request) -> bool:
         return bool(request.grammar) and self._is_own_server
 
-    def _priced(self, usage: Usage, written: int) -> Usage:
-        """`usage` with its cost in US dollars: the provider's own figure, or else that of the library's price list."""
+    def _priced(self, usage: Usage, written: int, price: Price | None) -> Usage:
+        """`usage` with its cost in US dollars: the provider's own figure, else a person's price, else the library's list.
+
+        A local model that none of them knows costs 0.
+        """
+        if usage.cost is not None:
+            return usage
+        if price is not None:
+            return replace(usage, cost=price.of(usage))
+        listed = None if usage.prompt_tokens is None else self._listed(usage, written)
+        return replace(usage, cost=0.0 if listed is None and is_local(self._at, self.name) else listed)
+
+    def _listed(self, usage: Usage, written: int) -> float | None:
         from genai_prices import Usage as Tokens
         from genai_prices import calc_price
 
-        if usage.cost is not None or usage.prompt_tokens is None:
-            return usage
         tokens = Tokens(
             input_tokens=usage.prompt_tokens,
             cache_read_tokens=usage.cached_tokens,
@@ -166,10 +176,17 @@ class RemoteModel:
             output_tokens=usage.completion_tokens,
         )
         try:
-            price = calc_price(tokens, self.name, provider_api_url=self._at.url)
+            return float(calc_price(tokens, self.name, provider_api_url=self._at.url).total_price)
         except (LookupError, ValueError):
-            return usage
-        return replace(usage, cost=float(price.total_price))
+            return None
+
+
+def _checked(headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers that can be sent; raises `ModelError` (invalid) for one that cannot."""
+    for name, value in headers.items():
+        if not (value.isascii() and value.isprintable()):
+            raise ModelError("invalid", f"header {name}: {value[:80]!r} cannot be sent; it is printable ASCII")
+    return dict(headers)
 
 
 def _http_client(timeout_s: float, hooks: dict[str, list[Any]] | None = None) -> httpx2.AsyncClient:

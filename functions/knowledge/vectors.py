@@ -14,7 +14,10 @@ from typing import Any
 
 
 def vectors_cosine(one: Any, other: Any) -> float | None:
-    """The cosine between two vectors, -1 to 1; NULL where they have not the same length, or one is none."""
+    """The cosine between two vectors, -1 to 1; NULL where they have not the same length, or one is none.
+
+    It has six digits, as 32-bit floats know no more: a cosine that equals a limit reaches it.
+    """
     if not isinstance(one, bytes) or not isinstance(other, bytes) or len(one) != len(other) or len(one) % 4:
         return None
     left, (right, length) = _floats(one), _measured(other)
@@ -22,7 +25,7 @@ def vectors_cosine(one: Any, other: Any) -> float | None:
     if not 0 < lengths < math.inf:
         return None
     cosine: float = sum(map(mul, left, right)) / lengths
-    return max(-1.0, min(1.0, cosine))
+    return round(max(-1.0, min(1.0, cosine)), 6)
 
 
 def vectors_apart(one: Any, other: Any) -> int | None:

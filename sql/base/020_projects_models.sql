@@ -54,7 +54,14 @@ create table if not exists models (
     images integer constraint models_images_flag check (images in (0, 1)),
     -- how hard it thinks where its run does not say; null: as the setting effort says
     effort text constraint models_effort
-        check (effort in ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'))
+        check (effort in ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
+    -- what a person says that its tokens cost, in US dollars per million; null: as its provider or the price list says
+    price_input real constraint models_price_input_range check (price_input between 0 and 1e6),
+    price_output real constraint models_price_output_range check (price_output between 0 and 1e6),
+    -- of tokens that the provider had in its cache; null: as much as all others
+    price_cached real constraint models_price_cached_range check (price_cached between 0 and 1e6),
+    constraint models_price_both check ((price_input is null) = (price_output is null)),
+    constraint models_price_of_cached check (price_cached is null or price_input is not null)
 ) strict;
 
 -- seeds
@@ -112,6 +119,19 @@ from (values
     ('*:latest', 'ollama', 'ollama/', 1)
 );
 
+create view model_prices as
+-- What a person says that models cost, in US dollars per million tokens: select * from model_prices. 'model' is an alias, or
+-- the name of the model that it stands for, which has the price of its first alias with one.
+select alias as model, price_input, price_output, coalesce(price_cached, price_input) as price_cached
+from models
+where price_input is not null
+union all
+select m.actual, m.price_input, m.price_output, coalesce(m.price_cached, m.price_input)
+from models as m
+where m.price_input is not null
+    and m.actual not in (select alias from models)
+    and m.alias = (select min(o.alias) from models as o where o.actual = m.actual and o.price_input is not null);
+
 create view seeing_models as
 -- Which models of providers see pictures, by their names: select 1 from seeing_models where lower('openai/gpt-4o') glob
 -- pattern.
@@ -125,16 +145,24 @@ from (values
 );
 
 create view provider_defaults as
--- The model of each provider for a person who has a key and names none: select model from provider_defaults.
-select column1 as provider, column2 as model
+-- The model of each provider for a person who names none, or only the provider: select model from provider_defaults. The
+-- setting openai_model says that of openai, and so on; 'is_set' is 1 where somebody said it.
+select
+    column1 as provider,
+    case substr(coalesce(s.value, column2), 1, length(column1) + 1) when column1 || '/' then '' else column1 || '/' end
+    || coalesce(s.value, column2) as model,
+    s.value is not null as is_set
 from (values
-    ('openai', 'openai/gpt-5-mini'),
-    ('anthropic', 'anthropic/claude-sonnet-4-5'),
-    ('google', 'google/gemini-2.5-flash'),
-    ('openrouter', 'openrouter/openai/gpt-5-mini'),
-    ('xai', 'xai/grok-4'),
-    ('cerebras', 'cerebras/gpt-oss-120b')
-);
+    ('openai', 'gpt-5-mini'),
+    ('anthropic', 'claude-sonnet-4-5'),
+    ('google', 'gemini-2.5-flash'),
+    ('openrouter', 'openai/gpt-5-mini'),
+    ('xai', 'grok-4'),
+    ('cerebras', 'gpt-oss-120b'),
+    ('ollama', null)
+)
+left join settings as s on s.name = column1 || '_model'
+where coalesce(s.value, column2) is not null;
 
 create view model_choices as
 -- The model that a prompt gets where it names none: that of its run, else the setting 'model'. The row whose run is

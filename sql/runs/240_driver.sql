@@ -160,7 +160,28 @@ select
         (select cast(value as real) from settings where name = 'model_deadline'),
         coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = l.id), 9e9)
     ) as deadline_s,
-    exists (select 1 from turn_pictures as p where p.turn_id = t.id) as has_pictures
+    exists (select 1 from turn_pictures as p where p.turn_id = t.id) as has_pictures,
+    -- what a person says of its price: [input, output, cached] in US dollars per million tokens
+    coalesce(
+        case
+            when m.price_input is not null
+                then json_array(m.price_input, m.price_output, coalesce(m.price_cached, m.price_input))
+        end,
+        (
+            select json_array(p.price_input, p.price_output, p.price_cached)
+            from model_prices as p
+            where p.model = coalesce(m.actual, l.model, r.model)
+        )
+    ) as price,
+    -- what its provider is told of the app, by the names of headers, as JSON
+    case
+        when substr(coalesce(m.actual, l.model, r.model), 1, 11) = 'openrouter/'
+            then (
+                select json_group_object(case name when 'openrouter_title' then 'X-Title' else 'HTTP-Referer' end, value)
+                from settings
+                where name in ('openrouter_title', 'openrouter_referer') and value is not null
+            )
+    end as headers
 from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id

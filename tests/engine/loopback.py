@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -22,6 +23,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer()
 
     def do_POST(self) -> None:
+        self.server.headers_asked.append(self.headers)
         self.server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         self._answer()
 
@@ -34,7 +36,10 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """A server with `answers` to give; it keeps the bodies `asked` and `authorizations` of GETs, and counts `pieces`."""
+    """A server with `answers` to give; it keeps the bodies `asked` with their `headers_asked`, and counts `pieces`.
+
+    Of GETs it keeps the `authorizations`.
+    """
 
     daemon_threads = True
 
@@ -42,6 +47,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.answers = answers
         self.asked: list[dict[str, Any]] = []
+        self.headers_asked: list[Message] = []
         self.authorizations: list[str | None] = []
         self.pieces = 0
         self.closing = threading.Event()

@@ -6,13 +6,14 @@ spec: @model_names
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
 from engine_cli import ENGINE, SECONDS, engine, environment
-from loopback import refusing, saying, serving
+from loopback import Answer, refusing, saying, serving
 
 import engine as library
 from engine.driving.model_choice import choose_model, full_name
@@ -139,3 +140,111 @@ def test_a_server_of_the_users_own_is_asked_for_the_names_to_choose_from(
             with pytest.raises(NotFound, match=told):
                 choose_model(db, None, None)
         assert server.authorizations == ["Bearer k"]
+
+
+# --- defaults of providers, and what they offer
+
+
+def test_the_name_of_a_provider_means_its_default_model(db: library.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    monkeypatch.setenv("OPENROUTER_API_KEY", "k")
+    assert choose_model(db, None, "anthropic") == "anthropic/claude-sonnet-4-5"
+    for said, means in (("claude-x", "anthropic/claude-x"), ("anthropic/claude-y", "anthropic/claude-y")):
+        db.execute("update settings set value = ? where name = 'anthropic_model'", (said,))
+        assert choose_model(db, None, "anthropic") == means
+    db.execute("update settings set value = 'openai/gpt-5' where name = 'openrouter_model'")
+    assert choose_model(db, None, "openrouter") == "openrouter/openai/gpt-5"
+
+
+def test_a_default_that_somebody_set_is_that_of_the_only_key(
+    db: library.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XAI_API_KEY", "k")
+    db.execute("update settings set value = 'grok-9' where name = 'xai_model'")
+    assert choose_model(db, None, None) == "xai/grok-9"
+
+
+def test_a_server_of_the_users_own_has_the_default_that_he_set(
+    db: library.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    db.execute("update settings set value = 'tiny' where name = 'openai_model'")
+    assert choose_model(db, None, None) == "openai/tiny"
+
+
+def test_ollama_has_a_default_only_where_somebody_set_one(db: library.Database) -> None:
+    with pytest.raises(NotFound, match=r"it has no default model; name one, ollama/NAME .*, or set ollama_model"):
+        choose_model(db, None, "ollama")
+    db.execute("update settings set value = 'qwen3:8b' where name = 'ollama_model'")
+    assert choose_model(db, None, "ollama") == choose_model(db, None, None) == "ollama/qwen3:8b"
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"), [("opneai/gpt-5", "openai/gpt-5"), ("antropic/claude-x", "anthropic/claude-x"), ("fsat", "fast")]
+)
+def test_a_slip_in_a_name_gets_a_hint(db: library.Database, slip: str, meant: str) -> None:
+    db.insert("models", alias="fast", actual="openai/gpt-5", created_at=0)
+    with pytest.raises(NotFound, match=re.escape(f"did you mean {meant}?")):
+        choose_model(db, None, slip)
+
+
+OFFERED = {
+    "data": [
+        {"id": "models/zeta", "context_window": 32000},
+        {"id": "pub/alpha", "context_length": 8192, "pricing": {"prompt": "0.00000025", "completion": "0.000002"}},
+        {"id": "auto", "pricing": {"prompt": "-1", "completion": "-1"}},
+        {"id": "\x1b[31mred"},
+        {"id": 7},
+    ]
+}
+
+
+def test_the_models_of_a_provider_are_listed_with_their_window_and_price(folder: Path) -> None:
+    with serving(refusing(200, OFFERED)) as server:
+        env = {"OPENROUTER_BASE_URL": server.url, "OPENROUTER_API_KEY": "sk-secret-figure"}
+        done = engine(folder, "models", "list", "openrouter", "--json", env=env)
+        table = engine(folder, "models", "list", "openrouter", env=env).stdout
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [
+        {"model": "openrouter/auto", "context_length": None, "price": None},
+        {"model": "openrouter/pub/alpha", "context_length": 8192, "price": "0.25/2"},
+        {"model": "openrouter/zeta", "context_length": 32000, "price": None},
+    ]
+    assert server.authorizations == ["Bearer sk-secret-figure"] * 2
+    assert "openrouter/pub/alpha" in table
+    assert "secret" not in done.stdout + table
+    assert not (folder / ".engine").exists()
+
+
+def test_anthropic_is_asked_for_its_models_in_its_own_way(folder: Path) -> None:
+    with serving(refusing(200, {"data": [{"type": "model", "id": "claude-x"}], "has_more": False})) as server:
+        env = {"ANTHROPIC_BASE_URL": server.url.removesuffix("/v1"), "ANTHROPIC_API_KEY": "k"}
+        done = engine(folder, "models", "list", "anthropic", "--json", env=env)
+    assert [row["model"] for row in json.loads(done.stdout)] == ["anthropic/claude-x"]
+    assert server.authorizations == [None]
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (refusing(401, {}), "it refuses the key"),
+        (refusing(404, {}), "it answers with 404"),
+        (refusing(301, {}, Location="http://127.0.0.1:9/"), "it answers with 301"),
+        (refusing(200, {"models": []}), "no list of models"),
+        (refusing(200, {"data": [[1]]}), "no list of models"),
+    ],
+)
+def test_a_provider_that_lists_no_models_is_told_in_one_line(folder: Path, answer: Answer, told: str) -> None:
+    with serving(answer) as server:
+        done = engine(
+            folder, "models", "list", "xai", env={"XAI_BASE_URL": server.url, "XAI_API_KEY": "sk-secret-figure"}
+        )
+    assert (done.returncode, done.stdout) in ((1, ""), (2, ""))
+    assert told in done.stderr
+    assert "secret" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_provider_that_is_none_or_has_no_key_is_told(folder: Path) -> None:
+    assert "did you mean openai?" in engine(folder, "models", "list", "opneai").stderr
+    assert "ANTHROPIC_API_KEY" in engine(folder, "models", "list", "anthropic").stderr

@@ -15,6 +15,7 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,8 @@ def test_each_quirk_is_the_turn_that_it_means(monkeypatch: pytest.MonkeyPatch, q
         ask = Request((Message("user", "Hi"),), None, None, None, 60.0, 0, "demo")
         model = RemoteModel(name, "tiny")
         if not quirk.turn.error:
-            assert turn_of(model.complete(ask)) == quirk.turn
+            cost = 0.0 if quirk.turn.cost is None else quirk.turn.cost  # a loopback address costs nothing
+            assert turn_of(model.complete(ask)) == replace(quirk.turn, cost=cost)
             return
         with pytest.raises(ModelError) as caught:
             model.complete(ask)

@@ -533,7 +533,12 @@ CREATE TABLE models (
     created_at integer not null,
     images integer constraint models_images_flag check (images in (0, 1)),
     effort text constraint models_effort
-        check (effort in ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'))
+        check (effort in ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
+    price_input real constraint models_price_input_range check (price_input between 0 and 1e6),
+    price_output real constraint models_price_output_range check (price_output between 0 and 1e6),
+    price_cached real constraint models_price_cached_range check (price_cached between 0 and 1e6),
+    constraint models_price_both check ((price_input is null) = (price_output is null)),
+    constraint models_price_of_cached check (price_cached is null or price_input is not null)
 ) strict;
 
 CREATE TABLE modes (
@@ -1569,7 +1574,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _maps (command_id, message)
 -- view _matched_references (turn_id, entry_id)
 -- view _metadata (id, attributes, head)
--- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, effort, max_tokens, position, answer_cache, timeout_s, deadline_s, has_pictures)
+-- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, effort, max_tokens, position, answer_cache, timeout_s, deadline_s, has_pictures, price, headers)
 -- view _models_ahead (effect_id, run, actual)
 -- view _models_asked (effect_id, run_id, command_id, action, objective, attributes, run, role, depth, effort, own_effort, loop_id, max_depth, own_name, provider, asked, judge, own_model, model, judge_name, name, efforts)
 -- view _models_from_files (run_id, actual)
@@ -1896,6 +1901,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view mcp_calls (run, turn, server, tool, arguments, state, outcome, decided_by, started, seconds, path, effect_id)
 -- view mcp_log (run, server, level, text, at, event_id)
 -- view model_choices (run, model)
+-- view model_prices (model, price_input, price_output, price_cached)
 -- view model_sights (alias, images)
 -- view next_commands (run, turn_id, ordinal, command_id)
 -- view next_demotions (run, step, becomes, path, visibility, turn, last_used_turn, tokens, freed)
@@ -1926,7 +1932,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view processes (run, turn, path, command, sandbox, project, network, exit_code, seconds, state, outcome, started, effect_id, background)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
 -- view prompt_layers (run, turn, ordinal, layer, source, chars, text)
--- view provider_defaults (provider, model)
+-- view provider_defaults (provider, model, is_set)
 -- view provider_models (pattern, provider, prefix, is_maker)
 -- view purge_idle (days)
 -- view purge_run (run)
