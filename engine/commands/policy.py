@@ -171,14 +171,19 @@ def _because(row: dict[str, object]) -> str:
 
 
 def _verdict(found: dict[str, object], db: Path | None) -> list[str]:
-    match found["decision"]:
-        case "refuse":
-            return [f"refused by {_because(found)}", f"the model is told: {found['message']}"]
-        case "ask":
-            return [f"a person is asked, also under --yolo: {_because(found)}"]
-        case "accept":
-            return [f"accepted without asking: {_because(found)}"]
+    if not found["hidden"]:
+        match found["decision"]:
+            case "refuse":
+                return [f"refused by {_because(found)}", f"the model is told: {found['message']}"]
+            case "ask":
+                return [f"a person is asked, also under --yolo: {_because(found)}"]
+            case "accept":
+                return [f"accepted without asking: {_because(found)}"]
     if found["grant_id"] is not None:
         return [f"accepted by grant {found['grant_id']}; 'engine grants{db_flag(db)}' lists it"]
     why = "what it runs is not known from its text" if not found["readable"] else "no policy decides on all of it"
+    if found["hidden"]:
+        under = "it is refused" if found["decision"] == "refuse" else "a person is asked too"
+        why = why if not found["readable"] else "another program may start it"
+        return [f"a person is asked; under --yolo {under}, because {_because(found)} may hold: {why}"]
     return [f"a person is asked; under --yolo it is accepted: {why}"]

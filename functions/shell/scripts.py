@@ -38,6 +38,11 @@ def scripts_of(words: Words) -> list[str]:
     return [*found, script] if script else found
 
 
+def is_interpreter(name: str) -> bool:
+    """Whether the program of this name runs code that its arguments or its standard input hold."""
+    return any(_is_version_of(name, start) for start in _INTERPRETERS)
+
+
 def _is_version_of(name: str, start: str) -> bool:
     return name.startswith(start) and not name[len(start) :].strip("0123456789.")
 

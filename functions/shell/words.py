@@ -3,66 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from engine.functions.lazy import lazy_regex
 
+from .quoting import Changed
+from .wrappers import JOINS, RUNS, SPLITS, Wrapper, wrapper_of
+
 Words = tuple[str | None, ...]
-"""A program and its arguments; None for a word that only the shell knows, such as ``"$1"``."""
+"""A program and its arguments; None for a word that only the shell knows, such as ``"$1"``, and `Changed` for a pattern."""
 
 _PLAIN_ENDS = lazy_regex(r"[\n;&|()]+")
 _PLAIN_WORD = lazy_regex(r"""(?:[^ \t\n;&|()'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+|[\n;&|()]+""", 16)
 
 
-class _Wrapper(NamedTuple):
-    """A program that runs another: its options that take a value, and how many words stand before that program."""
-
-    valued: str = ""
-    before: int = 0
-
-
-_WRAPPERS = {
-    "sudo": _Wrapper("-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot"),
-    "doas": _Wrapper("-u -C -a"),
-    "env": _Wrapper("-u -C -S --unset --chdir --split-string"),
-    "nohup": _Wrapper(),
-    "setsid": _Wrapper(),
-    "time": _Wrapper("-f -o --format --output"),
-    "nice": _Wrapper("-n --adjustment"),
-    "ionice": _Wrapper("-c -n -p --class --classdata"),
-    "chrt": _Wrapper("-p -T -P -D", 1),
-    "taskset": _Wrapper("", 1),
-    "timeout": _Wrapper("-s -k --signal --kill-after", 1),
-    "stdbuf": _Wrapper("-i -o -e --input --output --error"),
-    "xargs": _Wrapper("-a -d -E -I -L -n -P -s --arg-file --delimiter --max-args --max-procs --replace"),
-    "parallel": _Wrapper("-j -a -I -N --jobs --arg-file"),
-    "exec": _Wrapper("-a"),
-    "command": _Wrapper(),
-    "builtin": _Wrapper(),
-    "coproc": _Wrapper(),
-    "chroot": _Wrapper("--userspec --groups", 1),
-    "unshare": _Wrapper("-S -G -w --wd"),
-    "nsenter": _Wrapper("-t -S -G --target"),
-    "strace": _Wrapper("-e -o -p -s -u -a -E -I -O -P -S"),
-    "ltrace": _Wrapper("-e -o -p -s -u -n"),
-    "flock": _Wrapper("-w -E --timeout", 1),
-    "runuser": _Wrapper("-u -g -G -c -s -w --user --group --supp-group --command --shell --whitelist-environment"),
-    "busybox": _Wrapper(),
-    "toybox": _Wrapper(),
-    "uv": _Wrapper("-p --project --directory --with --python --extra --group --package --env-file"),
-}
-_JOINS = {"eval": _Wrapper(), "watch": _Wrapper("-n --interval")}
-"""Programs that run their arguments, joined by blanks, as a command line."""
-_SPLITS = {
-    "env": ("-S", "--split-string"),
-    "script": ("-c", "--command"),
-    "flock": ("-c", "--command"),
-    "su": ("-c", "--command"),
-    "runuser": ("-c", "--command"),
-}
-"""Options of programs whose value is a command line."""
-_RUNS = {"uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run"}
-"""Programs that run another behind this word."""
 _SUBCOMMANDS = {
     "git": "-C -c --git-dir --work-tree --namespace --config-env --attr-source",
     **dict.fromkeys(
@@ -79,6 +32,14 @@ _SUBCOMMANDS = {
 SHELLS = frozenset(("bash", "sh", "dash", "zsh", "ksh", "ash", "mksh", "fish", "rbash"))
 _SHELL_OPTIONS = "-o -O --rcfile --init-file"
 """Options of shells that take a value."""
+_PARALLEL = Wrapper(
+    "-j -a -I -N -n -L -S -C -d -E -P --jobs --arg-file --colsep --delimiter --joblog --results --timeout"
+)
+_LOOKS = lazy_regex(r"-[pvV]*[vV][pvV]*")
+"""Options with which `command` only tells what it would run."""
+_NEGATES = {"time": ("!",), "coproc": ("!",)}
+_REPLACES = lazy_regex(r"-[0rtpxo]*i|--replace$")
+"""Options with which `xargs` puts what it reads in the place of `{}`."""
 _FINDS = ("-exec", "-execdir", "-ok", "-okdir")
 """Options of `find` behind which a command stands."""
 _IDLE = frozenset(
@@ -94,20 +55,18 @@ def name_of(program: str) -> str:
 
 _STAY = frozenset(("nohup", "nice", "ionice", "time", "timeout", "stdbuf", "setsid", "xargs", "command", "exec"))
 """Programs that run another one in the folder that they were started in."""
-_MOVE = (
-    frozenset(("cd", "pushd", "popd", ".", "source", "trap", "find")) | _JOINS.keys() | _SPLITS.keys() | _RUNS.keys()
-)
+_MOVE = frozenset(("cd", "pushd", "popd", ".", "source", "trap", "find")) | JOINS.keys() | SPLITS.keys() | RUNS.keys()
 """Programs that change the folder, or run others in a folder that their arguments tell."""
 
 
 def may_move(name: str) -> bool:
     """Whether what follows this program, or what it runs, may be started in another folder."""
-    return name in _MOVE or name in SHELLS or (name in _WRAPPERS and name not in _STAY)
+    return name in _MOVE or name in SHELLS or (wrapper_of(name) is not None and name not in _STAY)
 
 
 def behind_options(name: str, arguments: Words) -> Words:
     """The arguments of a program from its subcommand on; all of them where it has none."""
-    return _without_options(arguments, _Wrapper(_SUBCOMMANDS[name])) if name in _SUBCOMMANDS else arguments
+    return without_options(arguments, Wrapper(_SUBCOMMANDS[name])) if name in _SUBCOMMANDS else arguments
 
 
 def is_bare(words: Words) -> bool:
@@ -119,31 +78,66 @@ def run_by(words: Words) -> Iterator[Words]:
     """The programs that a program runs, with their arguments; none for one that runs no other."""
     name, arguments = name_of(words[0] or ""), words[1:]
     if name == "find":
-        yield from (_until_end(arguments[place + 1 :]) for place, word in enumerate(arguments[:-1]) if word in _FINDS)
+        for place, word in enumerate(arguments[:-1]):
+            if word in _FINDS:
+                yield tuple(None if each and "{}" in each else each for each in _until_end(arguments[place + 1 :]))
         return
-    if name in _RUNS:
-        if _RUNS[name] not in arguments:
+    wrapper = wrapper_of(name)
+    if name in RUNS:
+        if RUNS[name] not in arguments:
             return
-        arguments = arguments[arguments.index(_RUNS[name]) + 1 :]
-    elif name not in _WRAPPERS or (name == "command" and arguments and arguments[0] in ("-v", "-V", "-pv", "-pV")):
+        arguments = arguments[arguments.index(RUNS[name]) + 1 :]
+    elif wrapper is None or (name == "command" and arguments and _LOOKS.fullmatch(arguments[0] or "")):
         return
-    if inner := _without_options(arguments, _WRAPPERS.get(name, _Wrapper())):
+    inner = without_options(arguments, wrapper or Wrapper())
+    if name in _NEGATES:
+        while inner and inner[0] in _NEGATES[name]:
+            inner = without_options(inner[1:], wrapper or Wrapper())
+    if name == "xargs":
+        inner = _fed_by_xargs(inner, arguments)
+    if inner:
         yield inner
+
+
+def _fed_by_xargs(inner: Words, arguments: Words) -> Words:
+    """What `xargs` runs: words that it replaces, and those that it adds at the end, are not known."""
+    marks = [value for place in range(len(arguments)) for value in _value_at(arguments, place, ("-I", "--replace"))]
+    if marks or any(word and _REPLACES.match(word) for word in arguments[: len(arguments) - len(inner)]):
+        mark = (marks[0] if marks else None) or "{}"
+        return tuple(None if word and mark in word else word for word in inner)
+    return (*inner, None) if inner else ()
 
 
 def lines_in(words: Words) -> list[str | None]:
     """The command lines that a program gets as an argument, as ``sh -c`` and ``eval`` do; None for one that is not known."""
     name, arguments = name_of(words[0] or ""), words[1:]
-    if name in _JOINS:
-        line = _without_options(arguments, _JOINS[name])
+    if name in JOINS:
+        line = without_options(arguments, JOINS[name], assigns=False)
         return [None if None in line else " ".join(str(word) for word in line)] if line else []
+    if name in ("parallel", "sem"):
+        return _parallel_lines(arguments)
     if name == "trap":
-        return list(arguments[:1]) if len(arguments) > 1 and arguments[0] not in ("-", "-p", "-l", "--") else []
+        told = arguments[1:] if arguments[:1] == ("--",) else arguments
+        return list(told[:1]) if len(told) > 1 and told[0] not in ("-", "-p", "-l") else []
+    if name == "alias":
+        return [word and word.partition("=")[2] for word in arguments if word is None or "=" in word]
     if name in SHELLS:
-        told, behind = _shell_words(arguments)
-        return list(behind[:1]) if told else []
-    options = _SPLITS.get(name, ())
-    return [value for place in range(len(arguments)) for value in _value_at(arguments, place, options)]
+        is_line, behind = _shell_words(arguments)
+        # a pattern may become any text
+        return [None if isinstance(each, Changed) else each for each in behind[:1]] if is_line else []
+    options = SPLITS.get(name, ())
+    found = [value for place in range(len(arguments)) for value in _value_at(arguments, place, options)]
+    # `env` reads escapes of its own
+    return [None if name == "env" and value and "\\" in value else value for value in found]
+
+
+def _parallel_lines(arguments: Words) -> list[str | None]:
+    """What `parallel` runs: a line, in which braces stand for its arguments, or the arguments themselves."""
+    inner = without_options(arguments, _PARALLEL, assigns=False)
+    ends = [place for place, word in enumerate(inner) if word is None or word.startswith(":::")]
+    line = inner[: ends[0]] if ends else inner
+    # without a command, its arguments or the lines of its input are commands
+    return [" ".join(str(word) for word in line)] if line else [None]
 
 
 def has_script(words: Words) -> bool:
@@ -157,10 +151,19 @@ def shell_script(words: Words) -> str | None:
     return behind[0] if behind and not told and "-s" not in words else None
 
 
+def script_words(arguments: Words) -> Words:
+    """The words of a shell that say what it reads: its options, and the script, but not the line behind ``-c``."""
+    is_line, behind = _shell_words(arguments)
+    before = len(arguments) - len(behind)
+    return arguments[: before if is_line else before + 1]
+
+
 def sets_variables(words: Words) -> bool:
     """Whether a program that runs another sets variables for it, such as PATH, as `env` does."""
     before = len(words) - len(next(run_by(words), ()))
-    return name_of(words[0] or "") in _WRAPPERS and any(word and _is_assignment(word) for word in words[1:before])
+    return wrapper_of(name_of(words[0] or "")) is not None and any(
+        word and _is_assignment(word) for word in words[1:before]
+    )
 
 
 def _shell_words(arguments: Words) -> tuple[bool, Words]:
@@ -168,7 +171,7 @@ def _shell_words(arguments: Words) -> tuple[bool, Words]:
     told, place = False, 0
     while place < len(arguments):
         word = arguments[place]
-        if word is None or word[:1] not in ("-", "+") or len(word) < 2:
+        if word is None or isinstance(word, Changed) or word[:1] not in ("-", "+") or len(word) < 2:
             break
         place += 1
         if word == "--":
@@ -198,18 +201,20 @@ def _until_end(words: Words) -> Words:
     return words[: ends[0]] if ends else words
 
 
-def _without_options(words: Words, wrapper: _Wrapper) -> Words:
-    """The words behind the options and assignments of a wrapper, and behind what stands before its program."""
+def without_options(words: Words, wrapper: Wrapper, *, assigns: bool = True) -> Words:
+    """The words behind the options and, if it `assigns`, the assignments of a wrapper, and behind what stands before its
+    program.
+    """
     valued, place, before = wrapper.valued.split(), 0, wrapper.before
     while place < len(words):
         word = words[place]
-        if word is None:
+        if word is None or isinstance(word, Changed):
             break
         if word == "--":
             place += 1
         elif word.startswith("-"):
             place += 2 if _takes_next(word, valued) else 1
-        elif _is_assignment(word):
+        elif assigns and _is_assignment(word):
             place += 1
         elif before:
             before -= 1

@@ -251,10 +251,14 @@ begin
     select run_id, path, proposal_id, decision, reason, decided_by, created_at
     from (
         select *
-        from _immediate_decisions
+        from _plain_decisions
         where proposal_id = (select max(id) from proposals)
         -- one: who decides is looked up once
         limit 1
     )
     where decided_by is not null;
+    insert into _late_call (door, a)
+    select '_decide_line', id
+    from proposals
+    where id = (select max(id) from proposals) and kind = 'process';
 end;

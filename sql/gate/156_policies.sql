@@ -179,11 +179,13 @@ union all
 select -id, run_id, project_id, shell_read(line)
 from _explained_lines;
 
--- Each program of a command line, in order from 0, with the policy that decides on it: of those on the nearest level
--- one that refuses before one that asks, and that before one that accepts.
+-- Each program of a command line, in order from 0, and each that it may hide (null: any), with the policy that decides on
+-- it: of those on the nearest level one that refuses before one that asks, and that before one that accepts. For what is
+-- hidden those of persons count that do not accept.
 create view _line_programs as
 select
     l.line_id,
+    s.key as hidden,
     j.key as ordinal,
     j.value as found,
     json_extract(l.reading, '$.plain') as plain,
@@ -191,25 +193,28 @@ select
         select k.id
         from command_policies as k
         where (
-                k.level = 'shipped'
+                (k.level = 'shipped' and not s.key)
                 or k.project_id = l.project_id
                 -- one of the run at the top of a tree holds below it
                 or k.run_id in (l.run_id, (select c.root_run_id from children as c where c.run_id = l.run_id))
             )
             and case
-                when instr(k.program, '/') = 0 then json_extract(j.value, '$.program') glob k.program
+                when s.key or instr(k.program, '/') = 0
+                    then coalesce(json_extract(j.value, '$.program') glob k.program, 1)
+                        and (k.decision <> 'accept' or not s.key)
                 -- in another folder the same words are another program
                 else json_extract(j.value, '$.path') = k.program
                     and (k.decision <> 'accept' or json_extract(l.reading, '$.stays'))
             end
             and (
-                json_extract(j.value, '$.arguments') glob k.arguments
+                coalesce(json_extract(j.value, '$.arguments') glob k.arguments, 1)
                 -- 'git -C folder push' is a push, and what stands before may be anything
                 or (k.decision <> 'accept' and json_extract(j.value, '$.behind') glob k.arguments)
             )
-            and (k.except_arguments is null or json_extract(j.value, '$.arguments') not glob k.except_arguments)
+            and coalesce(json_extract(j.value, '$.arguments') not glob k.except_arguments, 1)
             and (
-                k.condition = 'always'
+                s.key
+                or k.condition = 'always'
                 or (k.condition = 'bare' and json_extract(j.value, '$.bare'))
                 or (k.condition = 'interactive' and json_extract(j.value, '$.waits'))
                 or (k.condition = 'heredoc' and json_extract(l.reading, '$.writes[0]') is not null)
@@ -227,29 +232,25 @@ select
         limit 1
     ) as policy_id
 from _command_lines as l
-cross join json_each(l.reading, '$.programs') as j;
+cross join json_each('["programs", "maybe"]') as s
+cross join json_each(l.reading, '$.' || s.value) as j;
 
--- The policy that decides on a command line; null where none does. A program that no policy decides on keeps the others
--- from being accepted.
+-- The policies that may decide on a command line, the one that does on the lowest rank: null where none does, and below 0
+-- where it may hold for what the line hides. A program that no policy decides on keeps the others from being accepted, and
+-- so does one that may be hidden.
 create view _line_policies as
 select
-    l.line_id,
-    (
-        select case when k.decision <> 'accept' or p.plain then k.id end
-        from _line_programs as p
-        left join command_policies as k on k.id = p.policy_id
-        where p.line_id = l.line_id
-        order by case k.decision when 'refuse' then 1 when 'ask' then 2 when 'accept' then 4 else 3 end, p.ordinal
-        limit 1
-    ) as policy_id
-from (
-    select id as line_id
-    from proposals
-    where kind = 'process' and state = 'proposed'
-    union all
-    select -id
-    from _explained_lines
-) as l;
+    p.line_id,
+    case when p.hidden then -k.id when k.decision <> 'accept' or p.plain then k.id end as policy_id,
+    1000 * case k.decision
+        when 'refuse' then 1 + 2 * p.hidden
+        when 'ask' then 2 + 2 * p.hidden
+        when 'accept' then 6
+        else 5
+    end + p.ordinal as rank
+from _line_programs as p
+left join command_policies as k on k.id = p.policy_id
+where k.id is not null or not p.hidden;
 
 -- What policies say of each program of the lines to be explained.
 create view _explained_programs as
@@ -265,7 +266,7 @@ select
     k.message
 from _line_programs as p
 left join command_policies as k on k.id = p.policy_id
-where p.line_id < 0;
+where p.line_id < 0 and not p.hidden;
 
 -- What becomes of the lines to be explained. Null: no policy decides; a grant, yolo or a person does.
 create view _explained_decisions as
@@ -278,11 +279,15 @@ select
     k.name,
     k.decision,
     k.message,
-    g.id as grant_id
+    g.id as grant_id,
+    -- the policy may hold for what the line hides
+    coalesce(d.value < 0, 0) as hidden
 from _explained_lines as x
 cross join _command_lines as l on l.line_id = -x.id
-left join _line_policies as d on d.line_id = -x.id
-left join command_policies as k on k.id = d.policy_id
+cross join json_each(
+    json_array((select d.policy_id from _line_policies as d where d.line_id = -x.id order by d.rank limit 1))
+) as d
+left join command_policies as k on k.id = abs(d.value)
 left join _counting_grants as g on g.kind = 'process'
     and g.project_id = x.project_id
     and (g.run_id is null or g.run_id = x.run_id)

@@ -86,36 +86,102 @@ select
 from proposals as p
 cross join runs as r on r.id = p.run_id;
 
--- The decision on each proposal that is no question, and whose it is: that of a policy, a grant, a sandbox or yolo on one
--- of the model, and acceptance of what a client, a plugin or the system asks for. decided_by is null where a person
--- decides. What a policy asks about is always a person's.
-create view _immediate_decisions as
+-- The decision on each proposal that is neither a question nor a command line, and whose it is: that of a grant or of yolo
+-- on one of the model, and acceptance of what a client, a plugin or the system asks for. decided_by is null where a person
+-- decides.
+create view _plain_decisions as
+select
+    p.id as proposal_id,
+    p.run_id,
+    p.path,
+    p.created_at,
+    'accept' as decision,
+    null as reason,
+    coalesce(
+        case when c.writer <> 'model' then c.writer end,
+        'grant ' || (select g.grant_id from _granted_proposals as g where g.proposal_id = p.id),
+        (select 'yolo' from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo')
+    ) as decided_by
+from proposals as p
+cross join commands as c on c.id = p.command_id
+where p.kind not in ('question', 'process');
+
+-- The same for command lines, by policies and sandboxes too. What a policy asks about is always a person's. What may be
+-- hidden in a line is accepted by a grant for that line alone; yolo, which asks nobody, refuses it where a policy refuses
+-- what may be hidden.
+create view _line_decisions as
 select
     p.id as proposal_id,
     p.run_id,
     p.path,
     p.created_at,
     case k.decision when 'refuse' then 'reject' else 'accept' end as decision,
-    k.message as reason,
+    case
+        when d.value > 0 then k.message
+        else 'Refused: it is not known which programs this line starts, and ' || k.name || ' is refused here. Name each '
+            || 'program in the line itself, without quotes, variables and patterns. ' || k.message
+    end as reason,
     coalesce(
         case when c.writer <> 'model' then c.writer end,
-        'policy ' || k.name,
-        'grant ' || (select g.grant_id from _granted_proposals as g where g.proposal_id = p.id),
-        (select 'sandbox' from _confined_proposals as x where x.proposal_id = p.id),
-        (select 'yolo' from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo')
+        case when d.value > 0 then 'policy ' || k.name end,
+        'grant ' || g.value,
+        case when k.id is null then (select 'sandbox' from _confined_proposals as x where x.proposal_id = p.id) end,
+        (
+            select case when k.id is null then 'yolo' when k.decision = 'refuse' then 'policy ' || k.name end
+            from loop_flags as f
+            where f.loop_id = c.loop_id and f.flag = 'yolo'
+        )
     ) as decided_by
 from proposals as p
 cross join commands as c on c.id = p.command_id
-left join command_policies as k
-    on k.id = case
-        when c.writer = 'model' and p.kind = 'process'
-            then (select l.policy_id from _line_policies as l where l.line_id = p.id)
-    end
-where p.kind <> 'question' and k.decision is not 'ask';
+-- each of these is looked up once: the policy, below 0 for what the line may hide, and the grant
+cross join json_each(
+    json_array(
+        case
+            when c.writer = 'model'
+                then (select l.policy_id from _line_policies as l where l.line_id = p.id order by l.rank limit 1)
+        end
+    )
+) as d
+cross join json_each(json_array((select n.grant_id from _granted_proposals as n where n.proposal_id = p.id))) as g
+-- a grant for the line itself accepts what it may hide
+left join command_policies as k on k.id = case when d.value > 0 then d.value when g.value is null then -d.value end
+where p.kind = 'process' and (coalesce(d.value, 0) <= 0 or k.decision <> 'ask');
 
--- Open proposals that yolo accepts: no question, and none that a policy asks about or, by now, refuses.
+-- Both.
+create view _immediate_decisions as
+select * from _plain_decisions
+union all
+select * from _line_decisions;
+
+-- Decide on the command line of a proposal that was just made, if no person has to: insert into _decide_line (proposal_id),
+-- by _late_call.
+create view _decide_line as
+select id as proposal_id
+from proposals
+where false;
+
+-- Open proposals that yolo accepts: no question, and none that a policy asks about or, by now, refuses, or may.
 create view _yolo_proposals as
 select p.id as proposal_id
 from proposals as p
-left join command_policies as k on k.id = (select l.policy_id from _line_policies as l where l.line_id = p.id)
+left join command_policies as k
+    on k.id = (select abs(l.policy_id) from _line_policies as l where l.line_id = p.id order by l.rank limit 1)
 where p.state = 'proposed' and p.kind <> 'question' and coalesce(k.decision, 'accept') = 'accept';
+
+-- triggers
+
+create trigger _decide_line__decide
+instead of insert on _decide_line
+begin
+    insert into resolutions (run_id, path, proposal_id, decision, reason, decided_by, created_at)
+    select run_id, path, proposal_id, decision, reason, decided_by, created_at
+    from (
+        select *
+        from _line_decisions
+        where proposal_id = new.proposal_id
+        -- one: who decides is looked up once
+        limit 1
+    )
+    where decided_by is not null;
+end;

@@ -253,6 +253,59 @@ def test_yolo_accepts_no_open_line_that_a_policy_refuses_by_now(folder: Path) ->
     assert decided(folder, "a") == []
 
 
+HIDDEN = [
+    "time ! ./mark x",
+    "time { ./mark x; }",
+    "bash <(echo ./mark x)",
+    "source <(echo ./mark x)",
+    "ma{r,}k x",
+    "./mar? x",
+    "X=./mark; $X x",
+    "echo ./mark x | bash",
+    "bash <<< './mark x'",
+    "setpriv --no-new-privs ./mark x",
+    "unknown-wrapper --flag ./mark x; ./mar? x",
+    "python3 -c 'import os; os.system(\"./mark x\")'",
+    "find . -maxdepth 0 -exec ./mark {} \\;",
+    "coproc ./mark x; wait",
+    "PATH=.:$PATH env -S 'mark x'",
+]
+
+
+@pytest.mark.parametrize("yolo", [True, False])
+def test_a_refused_program_that_a_line_hides_never_runs(folder: Path, yolo: bool) -> None:
+    (folder / "mark").write_text("#!/bin/sh\n: > ran\n")
+    (folder / "mark").chmod(0o755)
+    with library.open(folder / "t.db") as db:
+        for policy in ("mark", "./mark"):
+            gate.add_policy(db, policy, "refuse", root=str(folder), message="Leave it alone.")
+        gate.add_policy(db, "*", "accept", root=str(folder))
+    for number, line in enumerate(HIDDEN):
+        answers = [{"text": f"<sh>{line}</sh>"}, {"text": "done"}]
+        result = run(folder, f"r{number}", answers, yolo=yolo)
+        assert result.status == (200 if yolo else result.status)
+        by = [each for _, each in decided(folder, f"r{number}")]
+        assert by in ([], ["policy mark"], ["policy ./mark"]), line
+    assert not (folder / "ran").exists()
+
+
+def test_yolo_runs_what_cannot_be_read_where_no_policy_of_a_person_refuses(folder: Path) -> None:
+    run(folder, "a", [{"text": "<sh>X=echo; $X > ran</sh>"}, {"text": "done"}], yolo=True)
+    assert (folder / "ran").exists()
+    assert decided(folder, "a") == [("X=echo; $X > ran", "yolo")]
+
+
+def test_a_grant_for_the_line_itself_runs_what_it_hides(folder: Path) -> None:
+    line = "X=echo; $X > ran"
+    with library.open(folder / "t.db") as db:
+        gate.add_policy(db, "curl", "refuse", root=str(folder), message="Use get.")
+    assert run(folder, "a", [{"text": f"<sh>{line}</sh>"}, {"text": "done"}]).status == 202
+    with library.open(folder / "t.db") as db:
+        number = gate.give_grant(db, "a", "process", line, whole_project=True)
+    run(folder, "b", [{"text": f"<sh>{line}</sh>"}, {"text": "done"}])
+    assert decided(folder, "b") == [(line, f"grant {number}")]
+
+
 def test_no_connection_of_an_app_confirms_anything(folder: Path) -> None:
     import apsw
 
@@ -280,6 +333,7 @@ def test_a_person_adds_explains_and_removes_policies(folder: Path) -> None:
     assert "shipped: editor" in said["vim"]
     assert "no policy decides" in said["ls"]
     assert "not known from its text" in said["$X"]
+    assert "under --yolo it is refused" in said["$X"]
     explained = json.loads(engine(folder, "policy", "explain", "ls; curl x", "--json").stdout)
     assert (explained["decision"], [each["program"] for each in explained["programs"]]) == ("refuse", ["ls", "curl"])
     number = str(listed[1]["policy_id"])

@@ -1438,6 +1438,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _counting_grants (id, project_id, run_id, kind, target, granted_by, created_at, revoked_at)
 -- view _counting_layers (name, layer, value, source, rank)
 -- view _cut_responses (turn_id, told, cuts_text, ending)
+-- view _decide_line (proposal_id)
 -- view _decide_mode (command_id, path, is_executable)
 -- view _decide_packet (turn_id, chars, lease, tokens, decision)
 -- view _decide_turn (turn_id, loop_id, faulty, cycles, failed, rejected, commands, gathers, update_id, prose)
@@ -1474,7 +1475,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _expect_at_rest (run, lease)
 -- view _expect_threads (run)
 -- view _explain_rules (run_id, project_id, prompt)
--- view _explained_decisions (explained_id, readable, plain, policy_id, level, name, decision, message, grant_id)
+-- view _explained_decisions (explained_id, readable, plain, policy_id, level, name, decision, message, grant_id, hidden)
 -- view _explained_programs (explained_id, ordinal, program, arguments, policy_id, level, name, decision, message)
 -- view _fail_command (command_id, fault)
 -- view _faults (command_id, fault)
@@ -1549,9 +1550,10 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _left_out_tools (loop_id, name)
 -- view _leftover_jobs (effect_id, run_id, identity, keeper)
 -- view _leftover_processes (effect_id, run_id, identity, message)
+-- view _line_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
 -- view _line_paths (turn_id, paths)
--- view _line_policies (line_id, policy_id)
--- view _line_programs (line_id, ordinal, found, plain, policy_id)
+-- view _line_policies (line_id, policy_id, rank)
+-- view _line_programs (line_id, hidden, ordinal, found, plain, policy_id)
 -- view _list_entries (command_id, heading)
 -- view _listed_folders (run_id, run, turn_id, project_id, root)
 -- view _listed_skills (turn_id, name, text, undescribed, unnamed)
@@ -1630,6 +1632,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _perform_plain (command_id)
 -- view _picture_stamps (turn_id, stamp)
 -- view _plain_commands (command_id)
+-- view _plain_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
 -- view _plan_boxes (run_id, entry_id, path, shown_path, content_id, visibility, turn, since, body, chars, fence, boxes)
 -- view _plan_nodes (run_id, step, node, type, parent)
 -- view _plan_stamps (turn_id, stamp)
@@ -2041,6 +2044,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _check_undo__check on _check_undo
 -- trigger _condense__condense on _condense
 -- trigger _copy_views__copy on _copy_views
+-- trigger _decide_line__decide on _decide_line
 -- trigger _decide_mode__keep on _decide_mode
 -- trigger _decide_packet__decide on _decide_packet
 -- trigger _decide_turn__decide on _decide_turn
