@@ -70,13 +70,21 @@ def path_normalize(path: str | None) -> str | None:
     return f"{scheme}://{_encode_once(rest)}"
 
 
-def path_locate(path: str | None, roots: str | None) -> str | None:
+def path_locate(path: str | None, roots: str | None, files: str | None = None) -> str | None:
     """`path_normalize` of `path`; an absolute path inside the project's root becomes the one relative to it.
 
     `roots` is JSON: `names`, the absolute paths by which the root is known, and `folds`, 1 where its file system takes names
-    that differ in case or in Unicode normalization for the same; NULL where there is no root.
+    that differ in case or in Unicode normalization for the same; NULL where there is no root. `files` is a JSON array of the
+    project's files: if only one of them, or of the folders above them, looks like `path`, that one is meant.
     """
-    normal = path_normalize(path)
+    located = _below_root(path_normalize(path), roots)
+    if located is None or files is None or located.isascii() or path_scheme(located) is not None:
+        return located
+    return _meant(located, files)
+
+
+def _below_root(normal: str | None, roots: str | None) -> str | None:
+    """A canonical path relative to the root, if it is an absolute one inside it."""
     if normal is None or roots is None or not normal.startswith("/"):
         return normal
     known = json.loads(roots)
@@ -87,6 +95,31 @@ def path_locate(path: str | None, roots: str | None) -> str | None:
         if root and [fold(part) for part in parts[: len(root)]] == [fold(part) for part in root]:
             return "/".join(parts[len(root) :]) or "."
     return normal
+
+
+def _meant(path: str, files: str) -> str:
+    """`path` with the spelling of the file or folder that it is equal to but for Unicode normalization, if there is one."""
+    spellings = _spellings(files)
+    parts = path.split("/")
+    for count in range(len(parts), 0, -1):
+        above = "/".join(parts[:count])
+        found = spellings.get(unicodedata.normalize("NFC", above), ())
+        if above in found:
+            return path
+        if len(found) == 1:
+            return "/".join([*found, *parts[count:]])
+    return path
+
+
+@lru_cache(maxsize=4)
+def _spellings(files: str) -> dict[str, set[str]]:
+    """The files of a JSON array, and the folders above them, by their composed names."""
+    found: dict[str, set[str]] = {}
+    for path in json.loads(files):
+        while path and not path.isascii():
+            found.setdefault(unicodedata.normalize("NFC", path), set()).add(path)
+            path = path.rpartition("/")[0]
+    return found
 
 
 def _folded(text: str) -> str:

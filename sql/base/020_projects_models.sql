@@ -84,12 +84,17 @@ select
     coalesce(root_names, case when root is not null then json_object('names', json_array(root)) end) as roots
 from projects;
 
--- The same for each run.
+-- The same for each run, and the files of its project whose names may be spelled in several ways, as a JSON array.
 create view _run_roots as
 select
     r.id as run_id,
     r.alias as run,
-    p.roots
+    p.roots,
+    (
+        select json_group_array(f.path)
+        from file_stats as f
+        where f.project_id = r.project_id and f.path glob '*[^ -~]*' and f.kind <> 'missing'
+    ) as files
 from runs as r
 join _project_roots as p on p.project_id = r.project_id;
 

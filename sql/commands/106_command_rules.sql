@@ -245,6 +245,7 @@ select
                     )
                 )
                 then 'not_found: ' || c.path || ' not found'
+                    || coalesce((select n.hint from _near_files as n where n.command_id = c.command_id), '')
         end,
         case
             -- reads need no permission; a get with a visibility other than visible is a write

@@ -26,6 +26,10 @@ create table if not exists file_stats (
 create index if not exists idx_file_stats_instructions on file_stats (project_id, path)
 where path glob '*[A-Zr][A-Zu][.l][me][ds]';
 
+-- The files whose names are not of ASCII alone: Unicode has several spellings of some letters (_run_roots).
+create index if not exists idx_file_stats_spelled on file_stats (project_id, path)
+where path glob '*[^ -~]*';
+
 -- views
 
 create view project_files as

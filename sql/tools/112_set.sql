@@ -226,7 +226,13 @@ create trigger _write_body__write
 instead of insert on _write_body
 begin
     insert into _fail_command (command_id, fault)
-    select new.command_id, (new.edit ->> '$.outcome') || ': ' || (new.edit ->> '$.message')
+    select
+        new.command_id,
+        (new.edit ->> '$.outcome') || ': ' || (new.edit ->> '$.message') || case
+            when new.edit ->> '$.outcome' = 'not_found'
+                then coalesce((select n.hint from _near_files as n where n.command_id = new.command_id), '')
+            else ''
+        end
     where new.edit ->> '$.state' = 'failed';
     insert into _check_body (command_id, path, body, whole)
     values (new.command_id, new.path, new.edit ->> '$.body', new.edit ->> '$.whole');
