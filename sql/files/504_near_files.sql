@@ -13,7 +13,9 @@ select
     (
         select '; did you mean ' || group_concat(n.path, ' or ') || '?'
         from (
-            select coalesce(e.shown_path, e.path) as path
+            select
+                coalesce(e.shown_path, e.path) as path,
+                p.path <> c.path collate nocase as is_elsewhere
             from _run_paths as p
             cross join entries as e on e.id = p.entry_id
             where p.run_id = c.run_id
@@ -21,7 +23,7 @@ select
                 and p.path <> c.path
                 and coalesce(json_extract(e.attributes, '$.kind'), '') <> 'missing'
                 and substr('/' || p.path, -length(b.name)) = b.name collate nocase
-            order by p.path <> c.path collate nocase, length(p.path), p.path
+            order by is_elsewhere, length(p.path), p.path
             limit 3
         ) as n
     ) as hint

@@ -170,7 +170,9 @@ begin
         'model',
         c.value ->> '$.action',
         path_locate(c.value ->> '$.path', p.roots, case when c.value ->> '$.path' glob '*[^ -~]*' then p.files end),
-        path_locate(c.value ->> '$.destination', p.roots, case when c.value ->> '$.destination' glob '*[^ -~]*' then p.files end),
+        path_locate(
+            c.value ->> '$.destination', p.roots, case when c.value ->> '$.destination' glob '*[^ -~]*' then p.files end
+        ),
         c.value ->> '$.body',
         -- only an app sets a state and free attributes; what a model writes as XML attributes of these names is ignored
         json_remove(coalesce(c.value -> '$.attributes', '{}'), '$.state', '$.outcome', '$.attributes', '$.append'),

@@ -109,7 +109,9 @@ begin
                     key,
                     value as change,
                     value ->> '$.action' as action,
-                    path_locate(value ->> '$.path', g.roots, case when value ->> '$.path' glob '*[^ -~]*' then g.files end) as path,
+                    path_locate(
+                        value ->> '$.path', g.roots, case when value ->> '$.path' glob '*[^ -~]*' then g.files end
+                    ) as path,
                     nullif(
                         path_locate(value ->> '$.to', g.roots, case when value ->> '$.to' glob '*[^ -~]*' then g.files end),
                         path_locate(value ->> '$.path', g.roots)

@@ -1291,6 +1291,9 @@ CREATE INDEX idx_file_modes_command_id on file_modes (command_id) where command_
 CREATE INDEX idx_file_stats_instructions on file_stats (project_id, path)
 where path glob '*[A-Zr][A-Zu][.l][me][ds]';
 
+CREATE INDEX idx_file_stats_spelled on file_stats (project_id, path)
+where path glob '*[^ -~]*';
+
 CREATE INDEX idx_grants_project_id on grants (project_id, kind) where revoked_at is null;
 
 CREATE INDEX idx_jobs_run_id on jobs (run_id, ended_at);
@@ -1586,6 +1589,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _named_threads (name)
 -- view _narrow_limits (loop_id, most)
 -- view _narrow_tools (turn_id, found, embedder, failure)
+-- view _near_files (command_id, hint)
 -- view _newest_selection (id, loop_id, run_id, project_id, turn, prompts, context_left, rule_set_id, bracket, basis, devmode, room, chars, all_chars, tag)
 -- view _next_checks (turn_id, run_id, loop_id, sequence, attempt, kind)
 -- view _next_piped_text (path, most_tokens)
@@ -1701,7 +1705,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _run_prompts (run_id, counted)
 -- view _run_question (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _run_rm (id, run_id, turn_id, action, path, destination, body, attributes, writer)
--- view _run_roots (run_id, run, roots)
+-- view _run_roots (run_id, run, roots, files)
 -- view _run_scripts (command_id, run_id, entry_id, path, content_id)
 -- view _run_set (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _run_skills (run_id, id, scope, name, description, kind, origin, source, made_of, problem, left_out, added_by, changed_at)
