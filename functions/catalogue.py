@@ -41,7 +41,7 @@ _ARGUMENTS = {
         "log_path": 3,
         "path_scheme": 1,
         "path_normalize": 1,
-        "path_locate": -1,
+        "path_locate": 2,
         "path_slug": 1,
         "path_error": 1,
         "path_is_pattern": 1,

@@ -10,6 +10,7 @@ import json
 import re
 import unicodedata
 from functools import lru_cache
+from typing import Any
 from urllib.parse import quote
 
 from engine.functions.lazy import lazy_regex
@@ -70,24 +71,23 @@ def path_normalize(path: str | None) -> str | None:
     return f"{scheme}://{_encode_once(rest)}"
 
 
-def path_locate(path: str | None, roots: str | None, files: str | None = None) -> str | None:
+def path_locate(path: str | None, roots: str | None) -> str | None:
     """`path_normalize` of `path`; an absolute path inside the project's root becomes the one relative to it.
 
-    `roots` is JSON: `names`, the absolute paths by which the root is known, and `folds`, 1 where its file system takes names
-    that differ in case or in Unicode normalization for the same; NULL where there is no root. `files` is a JSON array of the
-    project's files: if only one of them, or of the folders above them, looks like `path`, that one is meant.
+    `roots` is JSON; NULL where there is no root. `names` are the absolute paths by which the root is known; `folds` is 1 if
+    its file system takes names that differ in case or in Unicode normalization for the same; `files` have names that may be
+    spelled in several ways. If only one of these, or of the folders above them, looks like `path`, it is meant.
     """
-    located = _below_root(path_normalize(path), roots)
-    if located is None or files is None or located.isascii() or path_scheme(located) is not None:
-        return located
-    return _meant(located, files)
-
-
-def _below_root(normal: str | None, roots: str | None) -> str | None:
-    """A canonical path relative to the root, if it is an absolute one inside it."""
-    if normal is None or roots is None or not normal.startswith("/"):
+    normal = path_normalize(path)
+    if normal is None or roots is None:
         return normal
-    known = json.loads(roots)
+    if normal.startswith("/"):
+        normal = _below_root(normal, json.loads(roots))
+    return normal if normal.isascii() or path_scheme(normal) is not None else _meant(normal, roots)
+
+
+def _below_root(normal: str, known: dict[str, Any]) -> str:
+    """An absolute path relative to the root, if it is inside it."""
     fold = _folded if known.get("folds") else str
     parts = _normalize_bare(normal.lstrip("/")).split("/")
     for name in known["names"]:
@@ -97,9 +97,9 @@ def _below_root(normal: str | None, roots: str | None) -> str | None:
     return normal
 
 
-def _meant(path: str, files: str) -> str:
+def _meant(path: str, roots: str) -> str:
     """`path` with the spelling of the file or folder that it is equal to but for Unicode normalization, if there is one."""
-    spellings = _spellings(files)
+    spellings = _spellings(roots)
     parts = path.split("/")
     for count in range(len(parts), 0, -1):
         above = "/".join(parts[:count])
@@ -112,10 +112,10 @@ def _meant(path: str, files: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _spellings(files: str) -> dict[str, set[str]]:
-    """The files of a JSON array, and the folders above them, by their composed names."""
+def _spellings(roots: str) -> dict[str, set[str]]:
+    """The files that may be spelled in several ways, and the folders above them, by their composed names."""
     found: dict[str, set[str]] = {}
-    for path in json.loads(files):
+    for path in json.loads(roots).get("files") or ():
         while path and not path.isascii():
             found.setdefault(unicodedata.normalize("NFC", path), set()).add(path)
             path = path.rpartition("/")[0]

@@ -39,7 +39,7 @@ def located(db: Store, run: str, path: str) -> str:
     Raises the error 400 for what cannot be the path of an entry.
     """
     row = db.row(
-        "select path_locate(:path, p.roots, p.files) as path, path_error(path_locate(:path, p.roots)) as error "
+        "select path_locate(:path, p.roots) as path, path_error(path_locate(:path, p.roots)) as error "
         "from runs as r join _run_roots as p on p.run_id = r.id where r.alias = :run",
         {"run": run, "path": path},
     )

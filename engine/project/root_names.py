@@ -22,10 +22,11 @@ def note_root(db: Store, run: str, given: str | os.PathLike[str] | None) -> None
     )
     if project is None or project["root"] is None:
         return
-    before = json.loads(project["root_names"])["names"] if project["root_names"] else []
-    names = root_names(project["root"], [os.path.abspath(given) if given else "", os.environ.get("PWD", ""), *before])
-    if names != project["root_names"]:
-        db.execute("update projects set root_names = ? where id = ?", (names, project["id"]))
+    before = json.loads(project["root_names"] or "{}")
+    spellings = [os.path.abspath(given) if given else "", os.environ.get("PWD", ""), *before.get("names", ())]
+    names = before | json.loads(root_names(project["root"], spellings))
+    if names != before:
+        db.execute("update projects set root_names = ? where id = ?", (json.dumps(names), project["id"]))
 
 
 def root_names(root: str, spellings: Iterable[str]) -> str:

@@ -12,7 +12,8 @@ create table if not exists projects (
     -- the folder; null: the project has no files
     root text constraint projects_root_unique unique,
     created_at integer not null,
-    -- by which absolute paths the root is known, as JSON for path_locate; null: by 'root' alone
+    -- by which absolute paths the root is known, and which files' names have several spellings, as JSON for path_locate; null:
+    -- by 'root' alone
     root_names text constraint projects_root_names_json check (root_names is null or json_valid(root_names))
 ) strict;
 
@@ -84,17 +85,12 @@ select
     coalesce(root_names, case when root is not null then json_object('names', json_array(root)) end) as roots
 from projects;
 
--- The same for each run, and the files of its project whose names may be spelled in several ways, as a JSON array.
+-- The same for each run.
 create view _run_roots as
 select
     r.id as run_id,
     r.alias as run,
-    p.roots,
-    (
-        select json_group_array(f.path)
-        from file_stats as f
-        where f.project_id = r.project_id and f.path glob '*[^ -~]*' and f.kind <> 'missing'
-    ) as files
+    p.roots
 from runs as r
 join _project_roots as p on p.project_id = r.project_id;
 

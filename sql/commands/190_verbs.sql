@@ -96,11 +96,8 @@ begin
     select
         new.request_id, p.run_id, 'client', new.action,
         case when new.action = 'set' and new.path like 'run://_%' then 'performing' else 'queued' end,
-        path_locate(new.path, p.roots, case when new.path glob '*[^ -~]*' then p.files end),
-        case
-            when new.destination is not null
-                then path_locate(new.destination, p.roots, case when new.destination glob '*[^ -~]*' then p.files end)
-        end,
+        path_locate(new.path, p.roots),
+        case when new.destination is not null then path_locate(new.destination, p.roots) end,
         new.body,
         case
             -- most have none

@@ -26,7 +26,7 @@ create table if not exists file_stats (
 create index if not exists idx_file_stats_instructions on file_stats (project_id, path)
 where path glob '*[A-Zr][A-Zu][.l][me][ds]';
 
--- The files whose names are not of ASCII alone: Unicode has several spellings of some letters (_run_roots).
+-- The files whose names are not of ASCII alone: Unicode has several spellings of some letters (504).
 create index if not exists idx_file_stats_spelled on file_stats (project_id, path)
 where path glob '*[^ -~]*';
 
@@ -195,6 +195,10 @@ begin
     update turns
     set scanned = 1
     where id = new.turn_id and phase <> 'judged';
+    insert into _note_spellings (project_id)
+    select project_id
+    from runs
+    where id = new.run_id;
     delete from run_views
     where run_id = new.run_id
         and entry_id in (

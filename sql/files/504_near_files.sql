@@ -1,6 +1,6 @@
--- Near files: what a path that names no file of the run may mean.
--- A model that writes a name in another letter case, or leaves out a folder, is told the file that it means. A name that
--- differs only in its Unicode spelling is that file already (path_locate).
+-- Near files: which file a path means that is not quite its name.
+-- A path that differs from a file's only in its Unicode spelling is that file (path_locate): the project keeps which of its
+-- names have several spellings. A model that writes another letter case, or leaves out a folder, is told what it may mean.
 -- spec: @near_names
 
 -- views
@@ -30,3 +30,41 @@ select
 from commands as c
 join (select id, '/' || replace(path, rtrim(path, replace(path, '/', '')), '') as name from commands) as b on b.id = c.id
 where instr(c.path, '://') = 0;
+
+-- Keep which files of a project have names of more than ASCII: insert into _note_spellings (project_id).
+create view _note_spellings as
+select id as project_id
+from projects
+where false;
+
+-- triggers
+
+-- Nothing is written for the many projects that have none.
+create trigger _note_spellings__note
+instead of insert on _note_spellings
+begin
+    update projects
+    set root_names = json_set(
+            coalesce(root_names, json_object('names', json_array(root))),
+            '$.files',
+            json((
+                select json_group_array(path)
+                from (
+                    select path
+                    from file_stats
+                    where project_id = new.project_id and path glob '*[^ -~]*' and kind <> 'missing'
+                    order by path
+                )
+            ))
+        )
+    where id = new.project_id
+        and coalesce(json_extract(root_names, '$.files'), '[]') is not (
+            select json_group_array(path)
+            from (
+                select path
+                from file_stats
+                where project_id = new.project_id and path glob '*[^ -~]*' and kind <> 'missing'
+                order by path
+            )
+        );
+end;

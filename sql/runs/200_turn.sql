@@ -169,10 +169,8 @@ begin
         c.key,
         'model',
         c.value ->> '$.action',
-        path_locate(c.value ->> '$.path', p.roots, case when c.value ->> '$.path' glob '*[^ -~]*' then p.files end),
-        path_locate(
-            c.value ->> '$.destination', p.roots, case when c.value ->> '$.destination' glob '*[^ -~]*' then p.files end
-        ),
+        path_locate(c.value ->> '$.path', p.roots),
+        path_locate(c.value ->> '$.destination', p.roots),
         c.value ->> '$.body',
         -- only an app sets a state and free attributes; what a model writes as XML attributes of these names is ignored
         json_remove(coalesce(c.value -> '$.attributes', '{}'), '$.state', '$.outcome', '$.attributes', '$.append'),

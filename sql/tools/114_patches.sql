@@ -30,11 +30,9 @@ instead of insert on _apply_patch
 when json_extract(new.patch, '$.form') = 'codex'
     or (json_extract(new.patch, '$.form') = 'unified' and json_extract(new.patch, '$.error') is not null)
     or new.path in (
-        select path_locate(f.value ->> n.value, r.roots, case when f.value ->> n.value glob '*[^ -~]*' then r.files end)
-        from _run_roots as r
-        join json_each(new.patch, '$.files') as f
+        select path_locate(f.value ->> n.value, (select roots from _run_roots where run_id = new.run_id))
+        from json_each(new.patch, '$.files') as f
         join json_each('["$.path","$.to"]') as n
-        where r.run_id = new.run_id
     )
     -- a diff of another file may be written as a text, but it does not replace an existing file that is no patch
     or (
@@ -59,11 +57,10 @@ begin
         )
     where json_extract(new.patch, '$.error') is not null
         or new.path not in (
-            select path_locate(f.value ->> n.value, r.roots, case when f.value ->> n.value glob '*[^ -~]*' then r.files end)
-            from _run_roots as r
-            join json_each(new.patch, '$.files') as f
+            select path_locate(f.value ->> n.value, (select roots from _run_roots where run_id = new.run_id))
+            from json_each(new.patch, '$.files') as f
             join json_each('["$.path","$.to"]') as n
-            where r.run_id = new.run_id and f.value ->> n.value is not null
+            where f.value ->> n.value is not null
         );
     insert into _propose_patch (command_id, files)
     select
@@ -109,13 +106,8 @@ begin
                     key,
                     value as change,
                     value ->> '$.action' as action,
-                    path_locate(
-                        value ->> '$.path', g.roots, case when value ->> '$.path' glob '*[^ -~]*' then g.files end
-                    ) as path,
-                    nullif(
-                        path_locate(value ->> '$.to', g.roots, case when value ->> '$.to' glob '*[^ -~]*' then g.files end),
-                        path_locate(value ->> '$.path', g.roots)
-                    ) as destination
+                    path_locate(value ->> '$.path', g.roots) as path,
+                    nullif(path_locate(value ->> '$.to', g.roots), path_locate(value ->> '$.path', g.roots)) as destination
                 from _run_roots as g
                 join json_each(new.patch, '$.files')
                 where g.run_id = new.run_id

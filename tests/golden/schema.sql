@@ -1594,6 +1594,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _next_checks (turn_id, run_id, loop_id, sequence, attempt, kind)
 -- view _next_piped_text (path, most_tokens)
 -- view _note_mode (project_id, path, is_executable)
+-- view _note_spellings (project_id)
 -- view _offer_command (command_id)
 -- view _offer_event (run_id, turn_id, loop_id, command_id, event, fields)
 -- view _offer_packet (turn_id, chars, lease)
@@ -1705,7 +1706,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _run_prompts (run_id, counted)
 -- view _run_question (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _run_rm (id, run_id, turn_id, action, path, destination, body, attributes, writer)
--- view _run_roots (run_id, run, roots, files)
+-- view _run_roots (run_id, run, roots)
 -- view _run_scripts (command_id, run_id, entry_id, path, content_id)
 -- view _run_set (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _run_skills (run_id, id, scope, name, description, kind, origin, source, made_of, problem, left_out, added_by, changed_at)
@@ -2084,6 +2085,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _name_run__name on _name_run
 -- trigger _narrow_tools__narrow on _narrow_tools
 -- trigger _note_mode__note on _note_mode
+-- trigger _note_spellings__note on _note_spellings
 -- trigger _offer_command__offer on _offer_command
 -- trigger _offer_event__offer on _offer_event
 -- trigger _offer_packet__offer on _offer_packet
