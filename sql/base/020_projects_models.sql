@@ -12,8 +12,8 @@ create table if not exists projects (
     -- the folder; null: the project has no files
     root text constraint projects_root_unique unique,
     created_at integer not null,
-    -- by which absolute paths the root is known, and which names of files have several spellings, as JSON for path_locate;
-    -- null: by 'root' alone
+    -- by which absolute paths the root is known, and which names of files have several spellings, as JSON for path_locate,
+    -- or null: by 'root' alone
     root_names text constraint projects_root_names_json check (root_names is null or json_valid(root_names))
 ) strict;
 
