@@ -76,9 +76,6 @@ begin
         new.project_id, new.path, 'text', coalesce(json_extract(new.result, '$.size'), 0),
         coalesce(json_extract(new.result, '$.mtime_ns'), 0), json_extract(new.result, '$.sha256')
     );
-    insert into _note_spellings (project_id)
-    select new.project_id
-    where new.path glob '*[^ -~]*';
 end;
 
 -- This run loses its view at once, any other run with its next sync_files. The entry stays for the past.
@@ -94,9 +91,6 @@ begin
         attributes = '{"kind":"missing"}',
         since = (select max(id) + 1 from events)
     where scope = new.scope and path = new.path;
-    insert into _note_spellings (project_id)
-    select new.project_id
-    where new.path glob '*[^ -~]*';
     delete from run_views
     where run_id = new.run_id
         and entry_id in (select id from entries where scope = new.scope and path = new.path);
