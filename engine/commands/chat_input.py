@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .chat_commands import MODES, OWN, as_line, names
+from .grouped import CLICK
 from .printing import visible
 
 try:
@@ -144,8 +145,7 @@ def _completions(words: list[str], typed: str) -> list[str]:
     from engine.cli import command_line
 
     line = command_line(words[0])
-    # the copy of click that newer versions of typer bring along, or click itself
-    shells = import_module(f"{type(line).__mro__[2].__module__.rpartition('.')[0]}.shell_completion")
+    shells = import_module(f"{CLICK}.shell_completion")
     try:
         found = shells.get_completion_class("zsh")(line, {}, "engine", "").get_completions([*words], typed)
     except Exception:

@@ -59,8 +59,9 @@ def config(
 ) -> None:
     """List or change settings: of the file, yours, the project's.
 
-    A setting is what was said of this file, else what the project's engine.toml says, else your own config.toml, else its
-    default; the column 'origin' says which. NAME= takes back what was said of it, here or with --user and --project there.
+    A setting is what the variable ENGINE_NAME says (env), else this file, else the project's engine.toml, else your own
+    config.toml (user), else its default; the column 'origin' says which. NAME= takes back what was said of it, here or
+    with --user and --project there.
     With RUN, what is changed is model, temperature, effort and context_limit of that run; its queued prompts keep their
     model. All changes are made or none.
 
@@ -129,6 +130,8 @@ def _change_inside(db: Path | None, names: list[str], given: dict[str, str], uns
         else:
             print_settings(database, [*names, *given, *unset], as_json)
             _tell_what_is_missing(database, given)
+            if given:
+                _tell_what_wins(db, "file", list(given))
 
 
 def _change_outside(
@@ -204,7 +207,7 @@ _WINNING = """
     select name, value, origin
     from setting_list
     where name in (select value from json_each(:names))
-        and (origin = 'file' or (origin = 'project' and :layer = 'user'))
+        and (origin = 'env' or (origin = 'file' and :layer <> 'file') or (origin = 'project' and :layer = 'user'))
 """
 
 
@@ -212,6 +215,12 @@ def _tell_what_wins(db: Path | None, layer: str, names: list[str]) -> None:
     """Name the settings that were changed in `layer`, and have another value here all the same."""
     with configured(db) as beside:
         for row in beside.rows(_WINNING, {"names": json.dumps(names), "layer": layer}):
+            if row["origin"] == "env":
+                say(
+                    f"{row['name']}: the variable ENGINE_{row['name'].upper()} says {one_line(row['value'])!r}",
+                    "yellow",
+                )
+                continue
             where, flag = ("this file", "") if row["origin"] == "file" else ("the project", "--project ")
             told = f"here it stays {one_line(row['value'])!r}, as was said of {where}"
             say(f"{row['name']}: {told}; 'engine config {flag}{row['name']}=' takes that back", "yellow")

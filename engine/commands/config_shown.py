@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from engine.config.environment import slips
+
 from .printing import one_line, paint, print_json, print_table, print_text, say, visible
 from .shared import nearest
 from .wrapping import line_width, wrapped
@@ -52,6 +54,8 @@ def print_settings(database: Database, names: list[str], as_json: bool) -> None:
         columns = ("name", "value", "default", "origin", "meaning")
         shown = [{key: "–" if row[key] is None else row[key] for key in columns} for row in rows]
         print_table(shown, columns, "no settings")
+    for slip, meant in slips(row["name"] for row in database.rows("select name from settings")).items():
+        say(visible(f"{slip}: is no variable of the engine; did you mean {meant}?"), "yellow")
     for row in database.rows("select * from unconfirmed_settings"):
         say(visible(f"{row['source']}: {row['name']} is not counted until 'engine config --confirm'"), "yellow")
 

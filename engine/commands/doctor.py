@@ -141,6 +141,7 @@ def _told(key: Key) -> str:
 def _configuration(db: Path | None) -> Check:
     """Which files of settings there are, and whether they are understood."""
     from engine.config.configuration import place_of
+    from engine.config.environment import slips
     from engine.errors import EngineError
 
     from .config import configured, folder_of
@@ -149,9 +150,16 @@ def _configuration(db: Path | None) -> Check:
         places = [str(place) for layer in ("user", "project") if (place := place_of(layer, folder_of(db))).exists()]
         with configured(db) as beside:
             waiting = [row["name"] for row in beside.rows("select name from unconfirmed_settings")]
+            wrong = slips(str(name) for (name,) in beside.tuples("select name from settings"))
+            places += [
+                str(source) for (source,) in beside.tuples("select source from setting_list where origin = 'env'")
+            ]
     except EngineError as error:
         return Check("settings", "missing", error.message)
     found = ", ".join(places) or "defaults"
+    if wrong:
+        slip, meant = next(iter(wrong.items()))
+        return Check("settings", "optional", f"{found}; {slip} is no variable of the engine", f"did you mean {meant}?")
     if waiting:
         return Check("settings", "optional", f"{found}; not counted: {', '.join(waiting)}", "engine config --confirm")
     return Check("settings", "ok", found)

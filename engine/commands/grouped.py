@@ -13,6 +13,8 @@ from .printing import shown_error
 
 _WRONG_USAGE: Any = BadParameter.__mro__[1]
 """`UsageError`: that of click, or of the copy of click that newer versions of typer bring along."""
+CLICK = _WRONG_USAGE.__module__.rpartition(".")[0]
+"""The name of that package."""
 
 SENTENCE = 500
 """Characters of a first sentence; it is not cut."""

@@ -118,11 +118,17 @@ def hide_paths(paths: Iterable[Path | str | None]) -> None:
 
 
 def _begin_by_configuration() -> None:
-    if str(_configured().get(SETTING) or "0") not in ("0", "false"):
+    if str(_configured().get(SETTING) or "0").lower() not in ("0", "false"):
         begin()
 
 
 def _configured() -> dict[str, str | None]:
+    """What the person says: in the environment, else in his own configuration."""
+    own = {name: value for name in (SETTING, NAMES) if (value := os.environ.get(f"ENGINE_{name.upper()}", "").strip())}
+    return {**_of_his_file(), **own}
+
+
+def _of_his_file() -> dict[str, str | None]:
     """What the person's own configuration says; nothing where it does not speak of this, or cannot be read.
 
     Every command line comes by here, so what reads settings is imported where there are some.

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from engine.db.connections import MEMORY
 from engine.db.locate import FOLDER, find_database
 from engine.errors import EngineError, ValidationError
 from engine.trust.rights import Rights
 
-from . import toml_files
+from . import environment, toml_files
 from .places import config_folder, is_own, own_lock, write_own
 
 if TYPE_CHECKING:
@@ -51,17 +51,39 @@ def load(db: Store, folder: Path | None = None) -> None:
     Where the user's configuration does not count (`db.config`), what others have put there is taken out. `folder` is that of
     the project, by default that of the file. Raises `ValidationError` (400) with file and line for what is no setting.
     """
-    rows = _rows(folder or project_folder(db.path)) if db.config else []
-    if json.loads(db.value("select layers from _outer_layers")) == [list(row.values()) for row in rows]:
+    rows = _rows(db, folder or project_folder(db.path)) if db.config else []
+    there = json.loads(db.value("select layers from _outer_layers"))
+    rows = _in_order([*rows, *_of_other_drivers(db, there, rows)])
+    if there == [list(row.values()) for row in rows]:
         return
     with db.transaction():
-        for layer in ("user", "project"):
+        for layer in ("user", "project", "env"):
             db.insert("unset_layer", layer=layer)
         for row in rows:
             try:
                 db.insert("set_layer", **row)
             except EngineError as error:
                 raise ValidationError(f"{row['source']}: {error.message}") from None
+
+
+def _of_other_drivers(db: Store, there: Sequence[Sequence[Any]], rows: Sequence[Row]) -> list[Row]:
+    """What the environment of a process said that drives a run now, as far as this one's does not speak of it.
+
+    To decide on something must not change what holds for a run in the middle of it.
+    """
+    own = {row["name"] for row in rows if row["layer"] == "env"}
+    others = [row for row in there if row[1] == "env" and row[0] not in own]
+    if not others or not db.value("select 1 from _leases_in_force"):
+        return []
+    return [dict(zip(_COLUMNS, row, strict=True)) for row in others]
+
+
+_COLUMNS = ("name", "layer", "value", "source", "confirmed")
+
+
+def _in_order(rows: Iterable[Row]) -> list[Row]:
+    """Rows as `_outer_layers` has them."""
+    return sorted(rows, key=lambda row: (row["name"], row["layer"]))
 
 
 def names_servers(db: Store) -> bool:
@@ -112,8 +134,8 @@ def confirm(folder: Path, names: Iterable[str]) -> None:
     Rights(Path(os.path.realpath(place))).change(give=give)
 
 
-def _rows(folder: Path) -> list[Row]:
-    """What the two files say, as rows of `set_layer` in the order of their names."""
+def _rows(db: Store, folder: Path) -> list[Row]:
+    """What the two files and the environment say, as rows of `set_layer`."""
     user, project = place_of("user", folder), place_of("project", folder)
     _refuse_of_others(user)
     rights = Rights(Path(os.path.realpath(project)))
@@ -128,7 +150,7 @@ def _rows(folder: Path) -> list[Row]:
         for layer, place in (("user", user), ("project", project))
         for name, (value, line) in toml_files.parsed(toml_files.read_file(place), place).items()
     ]
-    return sorted(rows, key=lambda row: (row["name"], row["layer"]))
+    return [*rows, *environment.layer_rows(db)]
 
 
 def _right(place: Path, name: str, value: str | None) -> str:

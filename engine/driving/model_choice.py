@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from engine import plugins
+from engine.config.environment import is_setting
 from engine.errors import EngineError, NotFound, ValidationError
 from engine.functions.values import value_error
 from engine.models import resolve_model
@@ -220,6 +221,11 @@ def _how_to_get_one(configured: list[Row]) -> str:
     )
 
 
+def _of_alias(db: Store, key: str) -> str | None:
+    """The variable of an alias; one that is a setting's is none."""
+    return None if is_setting(db, key) else os.environ.get(key)
+
+
 def sync_environment_models(db: Store) -> None:
     """Write the models of the environment into the file: ENGINE_MODEL_<alias>, with ENGINE_CONTEXT_<alias> (tokens),
     ENGINE_TOOLS_<alias> (xml or native), ENGINE_EFFORT_<alias> and ENGINE_PRICE_<alias> (IN/OUT). Raises `ValidationError`
@@ -228,13 +234,13 @@ def sync_environment_models(db: Store) -> None:
     found = {
         key.removeprefix("ENGINE_MODEL_").lower(): (
             value,
-            os.environ.get(key.replace("_MODEL_", "_CONTEXT_", 1)),
+            _of_alias(db, key.replace("_MODEL_", "_CONTEXT_", 1)),
             os.environ.get(key.replace("_MODEL_", "_TOOLS_", 1)) or "xml",
             os.environ.get(key.replace("_MODEL_", "_EFFORT_", 1)) or None,
             os.environ.get(key.replace("_MODEL_", "_PRICE_", 1)) or None,
         )
         for key, value in os.environ.items()
-        if key.startswith("ENGINE_MODEL_") and value.strip()
+        if key.startswith("ENGINE_MODEL_") and value.strip() and not is_setting(db, key)
     }
     for alias, (actual, context, tools, effort, price) in sorted(found.items()):
         if not alias.strip():

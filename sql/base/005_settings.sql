@@ -1,6 +1,7 @@
 -- Settings: what holds for the whole file, each with a default that a person may replace.
--- Above the defaults (004) are layers: what a user says in a file of his own, what the project says, and what was said of
--- this file, which wins. `settings` holds the value that is in force. A loop's own configuration takes precedence over it.
+-- Above the defaults (004) are layers: what a user says in a file of his own, what the project says, what was said of this
+-- file, and what the environment of the process says, which wins. `settings` holds the value that is in force. A loop's own
+-- configuration takes precedence over it.
 -- spec: @settings @configuration
 
 -- tables
@@ -22,9 +23,9 @@ create table if not exists settings (
 -- What people said of settings, above the defaults.
 create table if not exists setting_layers (
     name text not null constraint setting_layers_name references settings (name) on delete cascade,
-    layer text not null constraint setting_layers_layer check (layer in ('user', 'project', 'file')),
+    layer text not null constraint setting_layers_layer check (layer in ('user', 'project', 'file', 'env')),
     value text,
-    -- the file that says so, with its line; null: this one
+    -- the file that says so, with its line, or the variable; null: this file
     source text,
     -- 1: this user has confirmed a value of the project
     confirmed integer not null default 0 constraint setting_layers_confirmed_flag check (confirmed in (0, 1)),
@@ -35,7 +36,9 @@ create table if not exists setting_layers (
 
 -- The layers that count, with their rank: the highest one of a setting wins.
 create view _counting_layers as
-select l.name, l.layer, l.value, l.source, case l.layer when 'file' then 3 when 'project' then 2 else 1 end as rank
+select
+    l.name, l.layer, l.value, l.source,
+    case l.layer when 'env' then 4 when 'file' then 3 when 'project' then 2 else 1 end as rank
 from setting_layers as l
 where l.layer <> 'project' or l.confirmed or l.name in (select h.name from _harmless_settings as h);
 
@@ -61,8 +64,8 @@ left join _counting_layers as l
 
 create view setting_list as
 -- The settings with value, default, kind, bounds and meaning: select * from setting_list. 'is_set' is 1 where the value
--- is not the default; 'origin' is where it comes from: default, user, project or file; 'source' is the file and line that
--- say so.
+-- is not the default; 'origin' is where it comes from: default, user, project, file or env; 'source' is the file and line,
+-- or the variable of the environment, that say so.
 select
     s.name, s.value, o."default", s.value is not o."default" as is_set, o.origin, o.source,
     s.kind, s.least, s.most, s.needed, s.meaning
@@ -121,9 +124,9 @@ begin
     select fail(404, 'setting ' || quote(new.name) || ': there is none of that name; ''engine config'' lists them')
     where not exists (select 1 from settings as s where s.name = new.name);
     select fail(400, 'setting ' || new.name || ': is yours alone; engine config --user ' || new.name || '=…')
-    where new.name in ('demo', 'demo_names') and new.layer <> 'user';
+    where new.name in ('demo', 'demo_names') and new.layer not in ('user', 'env');
     select fail(400, 'setting ' || new.name || ': comes with a plugin and is set for a file only')
-    where new.layer <> 'file' and not exists (select 1 from _setting_defaults as d where d.name = new.name);
+    where new.layer not in ('file', 'env') and not exists (select 1 from _setting_defaults as d where d.name = new.name);
     insert into _check_setting (name, value) values (new.name, nullif(new.value, ''));
     -- a user's default may name a persona that other files have
     select fail(
@@ -145,8 +148,8 @@ end;
 create trigger unset_layer__forget
 instead of insert on unset_layer
 begin
-    select fail(400, 'layer ' || quote(new.layer) || ': a layer is user, project or file')
-    where coalesce(new.layer, '') not in ('user', 'project', 'file');
+    select fail(400, 'layer ' || quote(new.layer) || ': a layer is user, project, file or env')
+    where coalesce(new.layer, '') not in ('user', 'project', 'file', 'env');
     select fail(404, 'setting ' || quote(new.name) || ': there is none of that name; ''engine config'' lists them')
     where new.name is not null
         and new.name not in (select s.name from settings as s)
@@ -167,6 +170,10 @@ begin
     insert into setting_layers (name, layer, value)
     values (new.name, 'file', new.value)
     on conflict (name, layer) do update set value = excluded.value, source = null;
+    -- a variable of the environment holds all the same
+    update settings
+    set value = (select o.value from _setting_outcomes as o where o.name = new.name)
+    where name = new.name and value is not (select o.value from _setting_outcomes as o where o.name = new.name);
 end;
 
 -- What a plugin seeds is the default of its setting, with its kind and bounds, at each rebuild anew: this runs too where its

@@ -148,7 +148,7 @@ from (
     union
     select name, value
     from setting_layers
-    where layer = 'file'
+    where layer in ('file', 'env')
 ) as w
 -- the default of a plugin's setting is what the file says, and counts for nothing here
 left join _setting_defaults as d on d.name = w.name
@@ -156,7 +156,11 @@ where w.name not in (select h.name from _harmless_settings as h)
     -- what the file says, the default or nothing too, hides what its user says
     and (
         w.value is not d.value
-        or exists (select 1 from setting_layers as f where f.layer = 'file' and f.name = w.name and f.value is w.value)
+        or exists (
+            select 1
+            from setting_layers as f
+            where f.layer in ('file', 'env') and f.name = w.name and f.value is w.value
+        )
     )
 union all
 select 8, 'files', null, 'shows its models a file that may hold keys: ' || quote(substr(c.pattern, 1, 100))

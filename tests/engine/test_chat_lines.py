@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 import pytest
-from engine_cli import ENGINE, database, engine, run_command, script
+from engine_cli import ENGINE, database, engine, engine_process, run_command, script
 
 import engine as library
 

@@ -903,7 +903,7 @@ CREATE TABLE search_texts (
 
 CREATE TABLE setting_layers (
     name text not null constraint setting_layers_name references settings (name) on delete cascade,
-    layer text not null constraint setting_layers_layer check (layer in ('user', 'project', 'file')),
+    layer text not null constraint setting_layers_layer check (layer in ('user', 'project', 'file', 'env')),
     value text,
     source text,
     confirmed integer not null default 0 constraint setting_layers_confirmed_flag check (confirmed in (0, 1)),
