@@ -94,6 +94,14 @@ class Hooks:
         return ()
 
     @hookspec
+    def engine_keys(self) -> Mapping[str, Iterable[str]]:
+        """Services that need a key, by name, with the environment variables that may hold it.
+
+        `engine keys` keeps such a key, and `engine.config.services.key_of(name)` gives it to the plugin.
+        """
+        return {}
+
+    @hookspec
     def engine_adapters(self) -> Mapping[str, Adapter]:
         """What serves runs by a protocol, by the name that `engine serve --adapter` takes: a function of a `Serving`."""
         return {}
@@ -149,6 +157,11 @@ def sandboxes() -> list[Sandbox]:
 def embedders() -> list[Embedder]:
     """The embedders of all plugins."""
     return [embedder for given in manager().hook.engine_embedders() for embedder in given]
+
+
+def keys() -> dict[str, tuple[str, ...]]:
+    """The services of all plugins that need a key, with the variables that may hold it."""
+    return {name: tuple(names) for given in manager().hook.engine_keys() for name, names in given.items()}
 
 
 def adapters() -> dict[str, Adapter]:

@@ -135,10 +135,10 @@ def complete_effort(incomplete: str) -> list[str]:
 
 
 def complete_provider(incomplete: str) -> list[str]:
-    """The names of providers."""
-    from engine.models.providers import PROVIDERS
+    """The names of providers and of other services that have keys."""
+    from engine.config.services import holders
 
-    return [name for name in PROVIDERS if name.startswith(incomplete)]
+    return [name for name in holders() if name.startswith(incomplete)]
 
 
 def complete_model_provider(incomplete: str) -> list[str]:

@@ -121,14 +121,15 @@ def _weights() -> Check:
 def _keys() -> Iterator[Check]:
     """Which providers have a key and where it comes from, and which files are passed over."""
     from engine.config.keys import Keys
-    from engine.models.providers import PROVIDERS
+    from engine.config.services import holders
 
     keys = Keys(files=True).at(Path.cwd())
-    found = [key for provider in PROVIDERS.values() if (key := keys.find(provider))]
+    known = holders()
+    found = [key for holder in known.values() if (key := keys.find(holder))]
     if found:
         yield Check("keys", "ok", ", ".join(_told(key) for key in found))
     else:
-        yield Check("keys", "optional", "none", f"engine keys set {next(iter(PROVIDERS))}, or set a variable")
+        yield Check("keys", "optional", "none", f"engine keys set {next(iter(known))}, or set a variable")
     for reason in keys.passed_over():
         yield Check("keys", "optional", reason)
 

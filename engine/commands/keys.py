@@ -14,7 +14,7 @@ from .printing import print_json, print_table, say, visible
 from .shared import JsonOption, is_alone, nearest
 
 if TYPE_CHECKING:
-    from engine.models.providers import Provider
+    from engine.config.keys import Holder
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -28,8 +28,9 @@ ProjectOption = Annotated[bool, typer.Option("--project", help="In the store of 
 def keys(context: typer.Context, as_json: JsonOption = False) -> None:
     """Keep keys of providers, and say where they come from. A key is never shown.
 
-    A key comes from the first of these that has one: --key-from, the environment, .env of the folder, the store of the
-    project, your own store. Stores are files that nobody but you can read.
+    Besides the providers of models, exa and voyage have keys, and each service that a plugin names. A key comes from the
+    first of these that has one: --key-from, the environment, .env of the folder, the store of the project, your own
+    store. Stores are files that nobody but you can read.
 
     \b
     Examples:
@@ -54,6 +55,7 @@ def set_(
     Examples:
       engine keys set openai
       engine keys set anthropic --project
+      engine keys set exa
       pass show openai | engine keys set openai --stdin
     """
     from engine.config.key_stores import store_to_write
@@ -83,10 +85,10 @@ def list_(as_json: JsonOption = False) -> None:
       engine keys list --json
     """
     from engine.config.keys import Keys
-    from engine.models.providers import PROVIDERS
+    from engine.config.services import holders
 
     known = Keys(files=True).at(Path.cwd())
-    rows = [row for provider in PROVIDERS.values() if (row := _row(known, provider))]
+    rows = [row for provider in holders().values() if (row := _row(known, provider))]
     if as_json:
         print_json(rows)
     else:
@@ -118,7 +120,7 @@ def rm(provider: ProviderArgument, project: ProjectOption = False) -> None:
     _say_what_counts(found, None)
 
 
-def _row(known: Any, provider: Provider) -> dict[str, Any] | None:
+def _row(known: Any, provider: Holder) -> dict[str, Any] | None:
     """The key of a provider that counts, and the others; None where there is none."""
     first, *others = [*known.all(provider)] or [None]
     if first is None:
@@ -133,18 +135,19 @@ def _row(known: Any, provider: Provider) -> dict[str, Any] | None:
     }
 
 
-def _provider(name: str) -> Provider:
-    """The provider of that name; raises `NotFound` (404), without repeating what may be a key."""
+def _provider(name: str) -> Holder:
+    """The provider or service of that name; raises `NotFound` (404), without repeating what may be a key."""
+    from engine.config.services import holders
     from engine.errors import NotFound
-    from engine.models.providers import PROVIDERS
 
-    if name not in PROVIDERS:
-        hint = nearest(name.partition("=")[0].lower(), PROVIDERS, f"there are {', '.join(PROVIDERS)}")
+    known = holders()
+    if name not in known:
+        hint = nearest(name.partition("=")[0].lower(), known, f"there are {', '.join(known)}")
         raise NotFound(f"there is no such provider; {hint}")
-    return PROVIDERS[name]
+    return known[name]
 
 
-def _say_what_counts(provider: Provider, kept_in: str | None) -> None:
+def _say_what_counts(provider: Holder, kept_in: str | None) -> None:
     """Say where the key of a provider comes from in this folder, if that is not the store that was just written."""
     from engine.config.keys import Keys
 

@@ -114,7 +114,7 @@ def install(
 def add(
     alias: Annotated[str, typer.Argument(metavar="ALIAS", help="The name to use with --model.")],
     actual: Annotated[
-        str, typer.Argument(metavar="ACTUAL", help="provider/name, gguf:FILE, scripted:FILE, replay:DB#RUN or local.")
+        str, typer.Argument(metavar="ACTUAL", help="provider/name, gguf:FILE, scripted:FILE, replay:DB#RUN, or local.")
     ],
     context: Annotated[
         int | None, typer.Option("--context", metavar="N", min=256, help="Context window in tokens.")

@@ -204,14 +204,14 @@ def _open_in_folder(path: Path, trust: str | bool, mcp: Iterable[Server] = ()) -
 def use_keys(db: Database, key_from: Iterable[str] | None) -> None:
     """Let the keys of a command come from the sources that `--key-from` names; raises `ValidationError` (400)."""
     from engine.config.keys import Keys, check_source
+    from engine.config.services import holders
     from engine.errors import ValidationError
-    from engine.models.providers import PROVIDERS
 
     named = {}
     for given in key_from or ():
         provider, mark, source = given.partition("=")
-        if not mark or provider not in PROVIDERS:
-            raise ValidationError(f"--key-from is PROVIDER=SOURCE; a provider is one of {', '.join(PROVIDERS)}")
+        if not mark or provider not in holders():
+            raise ValidationError(f"--key-from is PROVIDER=SOURCE; a provider is one of {', '.join(holders())}")
         check_source(source)
         named[provider] = source
     db.keys = Keys(files=True, named=named)

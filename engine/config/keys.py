@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from engine.db.descriptors import open_to_read
 from engine.errors import NotFound, ValidationError
@@ -42,6 +42,20 @@ _COMMENT = re.compile(r"(?:^|\s)#.*")
 _LONGEST = 4096
 _Read = Callable[[], Mapping[str, tuple[str, str]]]
 """Reads a source: the place and the value, by variables or names of providers."""
+
+
+class Holder(Protocol):
+    """Whoever needs a key: a provider of models or another service, with the variables that may hold its key."""
+
+    @property
+    def name(self) -> str:
+        """Its name, as `engine keys` takes it."""
+        ...
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The variables, the one that counts first."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -72,7 +86,7 @@ class Keys:
         """The same for a run in another folder; None for a run without one."""
         return replace(self, root=None if root is None else str(root))
 
-    def find(self, provider: Provider) -> Key | None:
+    def find(self, provider: Holder) -> Key | None:
         """The key of a provider; None where no source has one.
 
         Raises `NotFound` (404) where a source was named for this provider, and has none.
@@ -81,7 +95,7 @@ class Keys:
             return self._from_named(provider, source)
         return next(self.all(provider), None)
 
-    def all(self, provider: Provider) -> Iterator[Key]:
+    def all(self, provider: Holder) -> Iterator[Key]:
         """The keys that the sources give for a provider, the one that counts first; a named source is left out."""
         for source, read in self._sources().items():
             yield from _known(provider, source, read())
@@ -111,7 +125,7 @@ class Keys:
             found[USER] = lambda: _stored(user_store())
         return found
 
-    def _from_named(self, provider: Provider, source: str) -> Key:
+    def _from_named(self, provider: Holder, source: str) -> Key:
         kind, _, rest = source.partition(":")
         if kind == "env":
             found = {provider.name: (rest, self.environment.get(rest, ""))}
@@ -148,26 +162,26 @@ def check_key(text: str) -> str:
     return key
 
 
-def variables(provider: Provider) -> Iterator[str]:
+def variables(provider: Holder) -> Iterator[str]:
     """The variables that may hold a provider's key, those that are meant for the engine alone first."""
     for name in provider.keys:
         yield f"ENGINE_{name}"
     yield from provider.keys
 
 
-def _known(provider: Provider, source: str, found: Mapping[str, tuple[str, str]]) -> Iterator[Key]:
+def _known(provider: Holder, source: str, found: Mapping[str, tuple[str, str]]) -> Iterator[Key]:
     """The first key among `found` that is not blank."""
     for variable in (provider.name, *variables(provider)):
         place, value = found.get(variable, ("", ""))
         if value.strip():
-            if source != "environment":  # whose keys are known by their names
+            if source != "environment" or not variable.endswith("_KEY"):  # which are known by their names
                 secrets.learn(value.strip())
             yield Key(provider.name, "" if variable == provider.name else variable, source, place, value.strip())
             return
 
 
 def _variables(environment: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    return {name: (name, value) for name, value in environment.items() if name.endswith("_KEY")}
+    return {name: (name, value) for name, value in environment.items() if name.isupper()}
 
 
 def _stored(store: Store) -> dict[str, tuple[str, str]]:
@@ -175,7 +189,7 @@ def _stored(store: Store) -> dict[str, tuple[str, str]]:
 
 
 def _dotenv(place: Path) -> dict[str, tuple[str, str]]:
-    return {name: (str(place), value) for name, value in read_dotenv(place).items() if name.endswith("_KEY")}
+    return {name: (str(place), value) for name, value in read_dotenv(place).items() if name.isupper()}
 
 
 def read_dotenv(place: Path) -> dict[str, str]:

@@ -3,7 +3,8 @@
 | name | adapter |
 |---|---|
 | `scripted:FILE` | answers from a file of JSON lines |
-| `replay:DB#RUN` | the answers that a run of another engine file recorded |
+| `replay:DB#RUN` | the answers that a run of another engine file recorded, to the same packets |
+| `replay:DB#RUN,any` | the same to any packets |
 | `local`, `local/smollm2` | a small model in this process, without key or network |
 | `gguf:FILE`, `gguf:FILE#TOKENS` | the model of a GGUF file, in this process; its window, else that of its training |
 | `provider/name` | a model of openai, anthropic, openrouter, ollama, xai, cerebras or google |

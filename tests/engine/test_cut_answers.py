@@ -85,7 +85,7 @@ def test_a_replay_is_cut_off_where_the_run_was(db: engine.Database, root: Path, 
     model = script(tmp_path, {"text": CUT, "finish_reason": "length"}, DONE)
     db.run("Set B to 20", run="demo", model=model, root=root, yolo=True)
     with engine.open(tmp_path / "again.db") as again:
-        result = again.run("Set B", run="demo", model=f"replay:{db.path}#demo", root=root, yolo=True)
+        result = again.run("Set B to 20", run="demo", model=f"replay:{db.path}#demo", root=root, yolo=True)
         check(again, result, root)
 
 
