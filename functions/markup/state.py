@@ -14,7 +14,7 @@ from .calls import Command
 from .grammar import Grammar
 from .prose import Prose, Quotations, said_in
 from .recovery import Recoveries
-from .strangers import stranger_calls
+from .strangers import Stranger, stranger_calls
 from .tags import TagReader
 
 # Further warnings are only counted.
@@ -129,7 +129,7 @@ class State:
         if self.drafts and said and self.midline and not self.commands:
             self.unread += len(self.drafts)  # is it an answer, or a sentence that speaks of the end of thoughts?
         if not self.unread:
-            self._tell_strangers(stranger_calls(said))
+            self._tell_strangers(stranger_calls(said, self.grammar.names))
         return {
             "commands": [command.as_row() for command in self.commands],
             "warnings": self._all_warnings(),
@@ -138,12 +138,12 @@ class State:
             "reasoning": "\n".join(self.reasoning),
         }
 
-    def _tell_strangers(self, names: list[str]) -> None:
+    def _tell_strangers(self, calls: list[Stranger]) -> None:
         """Warn of tools that there are not. Who says that all is done may have meant their calls as the answer."""
         is_done = any(each.action == "update" and each.attributes.get("status") == "200" for each in self.commands)
         tell = self.warnings.append if is_done else self.refuse
-        for name in names:
-            tell(f"Unknown tool {name!r} called by '<{name}': it was kept as text")
+        for call in calls:
+            tell(f"Unknown tool {call.name!r} called by {call.excerpt!r}: it was kept as text")
 
     def _told_of_thoughts(self) -> list[str]:
         if not self.unopened:
