@@ -213,7 +213,7 @@ def test_a_broken_script_fails_the_prompt_and_says_where(folder: Path, tmp_path:
         (tmp_path / "s.jsonl").write_bytes(text.encode("latin-1"))
         done = engine(folder, "run", "--model", f"scripted:{tmp_path / 's.jsonl'}", "Go")
         assert (done.returncode, done.stdout) == (1, ""), text
-        assert "500 error: " in done.stderr, text
+        assert ": failed: " in done.stderr, text
         assert "s.jsonl" in done.stderr.splitlines()[-1], text
         assert contents(folder) == before, text
 
