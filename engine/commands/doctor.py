@@ -89,6 +89,7 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _program("bash", "commands run in sh instead")
     yield from _sandbox()
     yield _database(db)
+    yield from _log(db)
     yield _model(db)
 
 
@@ -262,6 +263,20 @@ def _database(given: Path | None) -> Check:
         return Check("database", "missing", refusal(path, unknown))
     detail = f"{path}, {runs} run{'' if runs == 1 else 's'}, {size:.1f} MB"
     return Check("database", "ok", f"{detail}; {differs}" if differs else detail)
+
+
+def _log(given: Path | None) -> Iterator[Check]:
+    """Whether a reader that never ends keeps the log of the database growing."""
+    from engine.db.locate import database_to_read
+    from engine.db.log_file import log_of
+    from engine.errors import EngineError
+
+    try:
+        found = log_of(database_to_read(given, Path.cwd()))
+    except EngineError:
+        return
+    if found.is_held_back:
+        yield Check("log", "optional", found.told(), "end that process, or the transaction that it reads in")
 
 
 def _model(given: Path | None) -> Check:
