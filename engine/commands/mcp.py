@@ -157,11 +157,15 @@ def confirm(
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON with mcpServers, such as .mcp.json.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="JSON with mcpServers, such as .mcp.json, or Codex's TOML.")
+    ],
     project: ProjectOption = False,
     replace: Annotated[bool, typer.Option("--replace", help="In the place of those of the same names.")] = False,
 ) -> None:
-    """Take servers over from the JSON that other programs keep them in. Exits 1 where one could not be taken.
+    """Add the servers that another program keeps: Claude, Cursor, VS Code, Zed, opencode, Codex and others.
+
+    A key that is not taken over is named. Rights, such as autoApprove, never are. Exits 1 if a server could not be added.
 
     \b
     Examples:
@@ -170,16 +174,23 @@ def import_(
     """
     from engine.config import mcp_servers
     from engine.config.mcp_json import read_servers
-    from engine.errors import EngineError
+    from engine.errors import EngineError, ValidationError
 
-    failed = False
-    for name, data in read_servers(file):
+    failed, count = False, 0
+    for name, found in read_servers(file):
+        count += 1
         try:
-            place = mcp_servers.add(_layer(project=project), Path.cwd(), name, data, replace=replace)
+            if found.problem:
+                raise ValidationError(f"MCP server {name}: {found.problem}; it was not added")
+            place = mcp_servers.add(_layer(project=project), Path.cwd(), name, found.table, replace=replace)
             say(f"added {name} to {visible(str(place))}")
         except EngineError as error:
             failed = True
             say(visible(error.message), "yellow")
+        for note in found.notes:
+            say(visible(f"  {name}, {note}"), "yellow")
+    if not count:
+        say(visible(f"{file}: names no server; nothing was added"), "yellow")
     if failed:
         raise typer.Exit(FAILED)
 

@@ -156,6 +156,8 @@ def check_table(where: str, name: str, data: object) -> None:
                     "command and url hold no key: they are shown; give it by env or headers: ${env:NAME}"
                 )
         plain = {key: value for key, value in data.items() if key != "enabled"}
+        if "url" in plain:
+            plain["url"] = _with_names(plain["url"])
         Server(name, **plain)
     except ValidationError as error:
         raise ValidationError(f"{where}[mcp.{str(name)[:40]}] {error.message}") from None
@@ -250,6 +252,11 @@ def _expect_no_key(part: str, key: str, value: str) -> None:
         raise ValidationError(
             f"{part}: {key[:60]} would hold the key itself; write ${{env:NAME}} in its place, and set that variable"
         )
+
+
+def _with_names(url: str) -> str:
+    """An address with something in the place of what it refers to, to be looked at before that is known."""
+    return _REFERENCE.sub(lambda found: "name" if found.start() else "https://name", url)
 
 
 def _resolved(server: str, value: str, root: Path, *, key: bool = True) -> str:
