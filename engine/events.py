@@ -165,6 +165,19 @@ class EmbedderEvent(_OfARun):
     body: str
 
 
+class RulesEvent(_OfARun):
+    """The files that rules came from were read again, because they have changed; `body` says what became of the rules.
+
+    `status` is 500 where one cannot be read any more, and the rules are those of before.
+    """
+
+    type: Literal["rules"]
+    id: int
+    turn: int
+    status: int
+    body: str
+
+
 class CachedEvent(_OfARun):
     """The answer of a turn came from the answer cache, at no cost; `body` names the turn that it was given in before."""
 
@@ -223,6 +236,7 @@ Event = (
     | RetryEvent
     | SandboxEvent
     | EmbedderEvent
+    | RulesEvent
     | CachedEvent
     | ServerEvent
     | StepEvent

@@ -12,7 +12,7 @@ from .shared import DbOption, JsonOption, db_flag, open_to_write
 
 if TYPE_CHECKING:
     from engine.project.workspace import Workspace
-    from engine.rules.store import Report
+    from engine.rules.taking import Report
 
 BEGIN, END = "<!-- engine rules -->", "<!-- /engine rules -->"
 BLOCK = f"""{BEGIN}
@@ -46,13 +46,13 @@ def init(
       engine init --skip-agents-md
     """
     from engine.project.workspace import Workspace
-    from engine.rules import sources, store
+    from engine.rules import sources, taking
 
     place = Workspace(Path.cwd(), db)
     folder = None if everywhere else sources.nearest(place.root)
     found = sources.shipped() if folder is None else sources.read(folder, place.root)
     with open_to_write(db) as database:
-        report = store.add(database, None if everywhere else str(place.root), found)
+        report = taking.add(database, None if everywhere else str(place.root), found)
     block = None if everywhere or skip_agents_md else _write_block(place)
     if as_json:
         print_json({"source": found.source, **vars(report), "agents_md": block})
@@ -66,7 +66,12 @@ def init(
 def tell(report: Report, source: str) -> None:
     """Say what became of rules that were read."""
     say(f"from {visible(source)}")
-    for what, names in (("added", report.added), ("replaced", report.replaced), ("there already", report.kept)):
+    for what, names in (
+        ("added", report.added),
+        ("replaced", report.replaced),
+        ("removed", report.removed),
+        ("there already", report.kept),
+    ):
         if names:
             say(f"{what}: {', '.join(names)}")
     for warning in report.warnings:

@@ -41,6 +41,7 @@ class Narrator:
             "retry": self._retry,
             "sandbox": self._sandbox,
             "embedder": self._embedder,
+            "rules": self._embedder,
             "cached": self._cached,
             "step": self._step,
             "server": self._server,
@@ -74,7 +75,7 @@ class Narrator:
     def _tell_child(self, run: str, event: Mapping[str, Any]) -> None:
         """Print what a run does that was delegated to, behind its name; what it writes meanwhile is not shown."""
         self._rest()  # the parent's model has said what it had to
-        if event["type"] in ("command", "error", "strike", "retry", "sandbox", "embedder", "cached", "loop"):
+        if event["type"] in ("command", "error", "strike", "retry", "sandbox", "embedder", "rules", "cached", "loop"):
             self._speaker = f"{run} "
             (self._ended if event["type"] == "loop" else self._tellers[event["type"]])(event)
             self._speaker = ""

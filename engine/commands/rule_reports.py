@@ -170,7 +170,7 @@ def import_(
 ) -> None:
     """Take rules over from a folder .opencarly or .carl, or from a file with a line '- text' for each.
 
-    What has the same name stays as it is, unless --replace. Afterwards the database counts, not the files.
+    What has the same name stays as it is, unless --replace. Afterwards the files are looked at again when a prompt begins.
 
     \b
     Examples:
@@ -179,7 +179,7 @@ def import_(
       engine rules import docs/style.md --recall 'write,text'
     """
     from engine.errors import NotFound
-    from engine.rules import sources, store
+    from engine.rules import sources, taking
 
     found_at = place or sources.nearest(Path(root()))
     if found_at is None:
@@ -192,7 +192,7 @@ def import_(
     for domain in found.domains if not found_at.is_dir() else []:
         domain.recall, domain.always_on = (recall or "").split(","), always_on
     with open_to_write(db) as database:
-        report = store.add(database, None if everywhere else root(), found, replace=replace)
+        report = taking.add(database, None if everywhere else root(), found, replace=replace)
     if as_json:
         print_json({"source": found.source, **vars(report)})
         return

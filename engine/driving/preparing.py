@@ -29,6 +29,10 @@ def _prepare_packet(db: Store, turn_id: int) -> None:
 
 def _select_rules(db: Store, turn_id: int) -> None:
     for row in db.rows("select turn_id from _loops_without_rules where turn_id = ?", (turn_id,)):
+        if db.value("select 1 from rule_sources limit 1"):
+            from engine.rules.taking import look_again
+
+            look_again(db, turn_id)
         db.insert("select_rules", **row)
 
 

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 _STATES_APART_S = 0.2
 """At least so long lies between two states of a run: each has the whole history."""
-_WARNINGS = {"sandbox": "warning", "embedder": "warning", "strike": "warning", "context": "info", "cached": "info"}
+_WARNINGS = {
+    "sandbox": "warning",
+    "embedder": "warning",
+    "rules": "info",
+    "strike": "warning",
+    "context": "info",
+    "cached": "info",
+}
 """The events that a person is told of in words, by how grave they are."""
 _SAID = ("turn", "type", "action", "target", "status", "outcome", "path")
 """What a command, an error or the like says of itself; its text is in the state."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from engine.errors import Conflict
 from engine.project.durable import held_folder, open_regular
@@ -72,15 +75,31 @@ class Found:
     brackets_on: bool = True
     basis: str = "prompts"
     warnings: list[str] = field(default_factory=list)
+    place: Path | None = None
+    """The folder or the file on the disk; None for what is no file of a person."""
+    files: dict[str, Stamp | None] = field(default_factory=dict)
+    """The files that were read, by their paths; None for one that is not there."""
+    rules_only: bool = False
+    """Whether it is a single file, which says nothing but rules."""
+
+
+class Stamp(NamedTuple):
+    """How a file was when it was read: time in nanoseconds, bytes, SHA-256 of its text."""
+
+    mtime_ns: int
+    size: int
+    sha256: str
 
 
 class Folder:
     """A folder of rules: its files are read whole, none outside of it, and no link is followed."""
 
     def __init__(self, place: Path, shown: str) -> None:
-        self._place = place
+        self.place = place
         self.shown = shown
         """The folder as people are told of it."""
+        self.files: dict[str, Stamp | None] = {}
+        """The files that were asked for."""
 
     def named(self, path: str) -> str:
         """A file of the folder as people are told of it."""
@@ -91,8 +110,10 @@ class Folder:
         parts = PurePosixPath(path).parts
         if not parts or parts[0] == "/" or ".." in parts:
             raise ValueError("it is outside of the folder")
-        with held_folder(self._place, parts[:-1]) as folder, open_regular(parts[-1], folder) as file:
-            data = file.read(FILE_BYTES + 1)
+        self.files[str(self.place / path)] = None
+        with held_folder(self.place, parts[:-1]) as folder, open_regular(parts[-1], folder) as file:
+            status, data = os.fstat(file.fileno()), file.read(FILE_BYTES + 1)
+        self.files[str(self.place / path)] = Stamp(status.st_mtime_ns, status.st_size, hashlib.sha256(data).hexdigest())
         if len(data) > FILE_BYTES:
             raise ValueError(f"it has more than {FILE_BYTES:,} bytes")
         return data.decode("utf-8-sig")

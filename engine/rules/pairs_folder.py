@@ -23,6 +23,10 @@ from .found import (
 MANIFEST = "manifest"
 _KEY = re.compile(r"([A-Za-z0-9][A-Za-z0-9_. -]*)_(STATE|RECALL|EXCLUDE|ALWAYS_ON|PATHS)")
 _RULE = re.compile(r"([A-Za-z0-9][A-Za-z0-9_. -]*)_RULE_(\d{1,9})")
+_BRACKETS = ("FRESH", "MODERATE", "DEPLETED")
+_SWITCH = re.compile(rf"({'|'.join(_BRACKETS)})_(?:RULES|ENABLED)")
+_FAULTS = 20
+"""Faults of a file that are told."""
 # domains that are parts of the format
 _CONTEXT, _COMMANDS, _GLOBAL = "CONTEXT", "COMMANDS", "GLOBAL"
 
@@ -33,16 +37,17 @@ Pairs = list[tuple[int, str, str]]
 def read(folder: Folder) -> Found:
     """What a folder with such a manifest says; its brackets go by the context that is left.
 
-    Raises `Conflict` (409) for a manifest that is wrong, with the file and the line.
+    Raises `Conflict` (409) for a manifest that is wrong, with the file and all lines that are.
     """
     found = Found(folder.shown, basis="context")
     where = folder.named(MANIFEST)
+    faults: list[str] = []
     said: dict[str, dict[str, str]] = {}
     order: list[str] = []
-    for line, key, value in _pairs(folder.needed(MANIFEST), where):
+    for line, key, value in _pairs(folder.needed(MANIFEST), where, faults):
         parts = _KEY.fullmatch(key.upper())
         if key.upper() == "DEVMODE":
-            found.devmode = _flag(value, f"{where}:{line}: DEVMODE")
+            found.devmode = _flag(value, f"{where}:{line}: DEVMODE", faults)
         elif key.upper() == "DOMAIN_ORDER":
             order = [name.strip().upper() for name in value.split(",") if name.strip()]
         elif key.upper() == "GLOBAL_EXCLUDE":
@@ -51,7 +56,9 @@ def read(folder: Folder) -> Found:
             found.warnings.append(f"{where}:{line}: {key[:60]!r} is passed over, no such key is known")
         else:
             said.setdefault(parts[1], {})[parts[2]] = value
-            _check(parts[2], value, f"{where}:{line}: {key}")
+            _check(parts[2], value, f"{where}:{line}: {key}", faults)
+    if faults:
+        raise Conflict("\n".join(faults[:_FAULTS]))
     found.brackets_on = said.pop(_CONTEXT, {}).get("STATE", "active") == "active"
     found.stars_on = said.pop(_COMMANDS, {}).get("STATE", "active") == "active"
     names = [name for name in order if name in said] + [name for name in said if name not in order]
@@ -61,6 +68,13 @@ def read(folder: Folder) -> Found:
     _star_commands(folder, found)
     _brackets(folder, found)
     return found
+
+
+def others_in(text: str, *patterns: re.Pattern[str]) -> list[str]:
+    """The lines of a text that say something, and are neither rules nor one of the patterns, as far as the first `=`."""
+    said = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    keys = [line.partition("=")[0].strip() for line in said]
+    return [key for key in keys if not any(each.fullmatch(key.upper()) for each in (_RULE, *patterns))]
 
 
 def rules_of(text: str) -> dict[str, list[str]]:
@@ -74,27 +88,37 @@ def rules_of(text: str) -> dict[str, list[str]]:
     return {name: [text for _, text in sorted(rules, key=lambda rule: rule[0])] for name, rules in numbered.items()}
 
 
-def _pairs(text: str, where: str) -> Iterator[tuple[int, str, str]]:
+def _pairs(text: str, where: str, faults: list[str]) -> Iterator[tuple[int, str, str]]:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         key, mark, value = line.partition("=")
-        if not (mark and key.strip()):
-            raise Conflict(f"{where}:{number}: a line is KEY=VALUE, not {line.strip()[:60]!r}")
-        yield number, key.strip(), value.strip()
+        if mark and key.strip():
+            yield number, key.strip(), value.strip()
+        else:
+            faults.append(f"{where}:{number}: a line is KEY=VALUE, not {line.strip()[:60]!r}")
 
 
-def _check(kind: str, value: str, where: str) -> None:
+def _check(kind: str, value: str, where: str, faults: list[str]) -> None:
     if kind == "STATE" and value not in ("active", "inactive"):
-        raise Conflict(f"{where} is active or inactive, not {value[:60]!r}")
+        faults.append(f"{where} is active or inactive, not {value[:60]!r}")
     if kind == "ALWAYS_ON":
-        _flag(value, where)
+        _flag(value, where, faults)
 
 
-def _flag(value: str, where: str) -> bool:
+def _flag(value: str, where: str, faults: list[str]) -> bool:
     if value.lower() not in ("true", "false", ""):
-        raise Conflict(f"{where} is true or false, not {value[:60]!r}")
+        faults.append(f"{where} is true or false, not {value[:60]!r}")
     return value.lower() == "true"
+
+
+def _name_others(file: str, others: list[str], found: Found) -> None:
+    """Warn of lines of a file that were not taken."""
+    if others:
+        shown = ", ".join(repr(each[:40]) for each in others[:5]) + (", …" if len(others) > 5 else "")
+        found.warnings.append(
+            f"{file}: {shown} {'is' if len(others) == 1 else 'are'} passed over, no such key is known"
+        )
 
 
 def _domain(folder: Folder, name: str, said: dict[str, str], found: Found) -> Domain:
@@ -107,6 +131,8 @@ def _domain(folder: Folder, name: str, said: dict[str, str], found: Found) -> Do
     if text is None:
         found.warnings.append(f"{folder.named(name.lower())}: there is no such file; domain {name!r} has no rules")
     rules = rules_of(text or "")
+    others = [f"{other}_RULE_…" for other in rules if other != name] + others_in(text or "")
+    _name_others(folder.named(file), others, found)
     return Domain(
         domain_name(name, where),
         is_active=said.get("STATE", "inactive") == "active",
@@ -120,19 +146,39 @@ def _domain(folder: Folder, name: str, said: dict[str, str], found: Found) -> Do
 
 
 def _star_commands(folder: Folder, found: Found) -> None:
-    text = folder.optional("commands", found, "it is passed over")
-    for name, rules in rules_of(text or "").items():
+    text = folder.optional("commands", found, "it is passed over") or ""
+    others = others_in(text)
+    for name, rules in rules_of(text).items():
         if STAR_COMMAND.fullmatch(name.lower()):
             texts = kept_rules(rules, folder.named("commands"), found)
             found.star_commands.append(StarCommand(name.lower(), "", texts))
+        else:
+            others.append(name)
+    _name_others(folder.named("commands"), others, found)
 
 
 def _brackets(folder: Folder, found: Found) -> None:
+    file = folder.named("context")
     text = folder.optional("context", found, "it is passed over") or ""
     rules = rules_of(text)
-    off = {line.replace(" ", "").upper() for line in text.splitlines()}
-    for name in ("FRESH", "MODERATE", "DEPLETED"):
-        is_off = f"{name}_ENABLED=FALSE" in off
-        if is_off or name in rules:
-            texts = kept_rules(rules.get(name, []), folder.named("context"), found)
-            found.brackets.append(Bracket(name, None, not is_off, texts))
+    switches = _switches(text, file, found)
+    others = [f"{name}_RULE_…" for name in rules if name not in _BRACKETS] + others_in(text, _SWITCH)
+    _name_others(file, others, found)
+    for name in _BRACKETS:
+        if name in rules or name in switches:
+            texts = kept_rules(rules.get(name, []), file, found)
+            found.brackets.append(Bracket(name, None, switches.get(name, True), texts))
+
+
+def _switches(text: str, file: str, found: Found) -> dict[str, bool]:
+    """Which brackets are switched on or off, by lines NAME_RULES=true, or NAME_ENABLED."""
+    switches: dict[str, bool] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        key, _, value = line.partition("=")
+        if switch := _SWITCH.fullmatch(key.strip().upper()):
+            faults: list[str] = []
+            is_on = _flag(value.strip(), f"{file}:{number}: {key.strip()}", faults)
+            found.warnings += [f"{fault}; it is passed over" for fault in faults]
+            if not faults:
+                switches[switch[1]] = switches.get(switch[1], True) and (is_on or not value.strip())
+    return switches

@@ -53,7 +53,10 @@ def read(place: Path, root: Path) -> Found:
     below = [(place / name, place / name / manifest, reader) for name, manifest, reader in _READERS]
     for folder, manifest, reader in (*inside, *below):
         if manifest.is_file():
-            return reader(Folder(folder, _shown(folder, root)))
+            files = Folder(folder.absolute(), _shown(folder, root))
+            found = reader(files)
+            found.place, found.files = files.place, files.files
+            return found
     raise NotFound(f"{place}: has no manifest.json, no carl.json and no manifest; name a folder or a file of rules")
 
 
@@ -62,14 +65,17 @@ def shipped() -> Found:
     found = json_folder.read(Folder(folder_of("engine.templates") / "rules", SHIPPED))
     for domain in found.domains:
         domain.file = None
+    found.place = None
     return found
 
 
 def _read_file(place: Path, root: Path) -> Found:
     """The rules of a file: list items of Markdown, or lines NAME_RULE_N=TEXT; its name is that of the domain."""
     shown = _shown(place, root)
-    found = Found(shown)
-    text = Folder(place.parent, shown.removesuffix(place.name).removesuffix("/")).needed(place.name)
+    found = Found(shown, place=place.absolute(), rules_only=True)
+    folder = Folder(place.absolute().parent, shown.removesuffix(place.name).removesuffix("/"))
+    text = folder.needed(place.name)
+    found.files = folder.files
     named = pairs_folder.rules_of(text)
     lists = named or {place.stem.lstrip("."): rules_in(text)}
     for name, rules in lists.items():

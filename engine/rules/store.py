@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import NotFound, ValidationError
@@ -27,16 +26,6 @@ _NEAREST = """
 _GLOBAL = "select id from rule_sets where project_id is null"
 
 
-@dataclass
-class Report:
-    """What became of a set of rules that was read: what was added, replaced, and left as it was."""
-
-    added: list[str] = field(default_factory=list)
-    replaced: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
 def sets_of(db: Store, root: str | None) -> list[int]:
     """The sets that hold in a folder, its own or that of the nearest folder above it first; of None the one of all alone."""
     near = [] if root is None else db.tuples(_NEAREST, {"root": root})
@@ -54,49 +43,12 @@ def make_set(db: Store, root: str | None) -> tuple[int, bool]:
     return int(db.value("insert into rule_sets (project_id) values (?) returning id", (project,))), True
 
 
-def add(db: Store, root: str | None, found: Found, *, replace: bool = False) -> Report:
-    """Add what was read to the set of a folder, or of all folders, in one transaction.
-
-    What is there already stays, unless `replace`. Devmode, the words that exclude all and the kind of brackets are those of
-    what was read where the set is new. The warnings are those of what was read, and what is odd in the set by then.
-    """
-    report = Report(warnings=list(found.warnings))
-    with db.transaction():
-        number, is_new = make_set(db, root)
-        if is_new or replace:
-            db.execute(
-                "update rule_sets set devmode = ?, star_commands = ?, brackets = ?, bracket_basis = ? where id = ?",
-                (found.devmode, found.stars_on, found.brackets_on, found.basis, number),
-            )
-            change_words(db, number, None, "exclude", found.exclude)
-        for domain in found.domains:
-            known = db.value("select id from rule_domains where rule_set_id = ? and name = ?", (number, domain.name))
-            _told(report, f"domain {domain.name}", known is not None, replace)
-            if known is None or replace:
-                write_domain(db, number, domain)
-        for command in found.star_commands:
-            known = db.value("select 1 from star_commands where rule_set_id = ? and name = ?", (number, command.name))
-            _told(report, f"star-command {command.name}", known is not None, replace)
-            if known is None or replace:
-                write_star_command(db, number, command)
-        for bracket in found.brackets:
-            known = db.value(
-                "select 1 from rule_brackets where rule_set_id = ? and bracket = ?", (number, bracket.name)
-            )
-            _told(report, f"bracket {bracket.name}", known is not None, replace)
-            if known is None or replace:
-                write_bracket(db, number, bracket)
-        odd = db.tuples("select warning from rule_warnings where folder is ?", (root,))
-        report.warnings += [warning for (warning,) in odd]
-    return report
-
-
-def _told(report: Report, name: str, is_known: bool, replace: bool) -> None:
-    (report.added if not is_known else report.replaced if replace else report.kept).append(name)
-
-
-def write_domain(db: Store, rule_set: int, domain: Domain) -> None:
-    """Make a domain what `domain` says, with its words and rules."""
+def write_domain(db: Store, rule_set: int, domain: Domain, *, keep_words: bool = False) -> None:
+    """Make a domain what `domain` says, with its words and rules; `keep_words`: its rules alone, if it is there already."""
+    known = db.value("select id from rule_domains where rule_set_id = ? and name = ?", (rule_set, domain.name))
+    if keep_words and known is not None:
+        write_rules(db, known, domain.rules)
+        return
     number = db.value(
         "insert into rule_domains (rule_set_id, name, is_active, always_on, file) values (?, ?, ?, ?, ?) "
         "on conflict (rule_set_id, name) do update set is_active = excluded.is_active, always_on = excluded.always_on, "

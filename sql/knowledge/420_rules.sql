@@ -51,6 +51,20 @@ create table if not exists rule_domains (
     constraint rule_domains_name_once unique (rule_set_id, name)
 ) strict;
 
+-- The folders and files that rules were taken from, which are looked at when a prompt begins.
+create table if not exists rule_sources (
+    rule_set_id integer not null constraint rule_sources_set references rule_sets (id) on delete cascade,
+    -- relative to the folder of the set where it is below that
+    place text not null,
+    -- a JSON object: of each file that was read its time, size and SHA-256; null: it was not there
+    files text not null constraint rule_sources_files_json check (json_valid(files)),
+    -- a JSON object: of each domain, star-command and bracket that came from here the digest of what was said of it
+    items text not null constraint rule_sources_items_json check (json_valid(items)),
+    -- why it could not be read when it was looked at last; null: it could
+    problem text,
+    primary key (rule_set_id, place)
+) strict, without rowid;
+
 -- The words that call a domain up (recall) or keep it away (exclude), and globs over files that call it up (path). Without
 -- a domain: a word that keeps all of them away.
 create table if not exists rule_keywords (

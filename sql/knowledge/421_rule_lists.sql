@@ -104,8 +104,14 @@ order by j.root is null, j.root, b.ordinal;
 
 create view rule_warnings as
 -- What is odd in the rules, a sentence each: brackets out of order, a domain that nothing calls up, rules of a domain that
--- there is not.
-select b.folder, b.bracket || ' begins before ' || a.bracket || ' ends; the later one wins' as warning
+-- there is not, a file of rules that cannot be read any more.
+select j.root as folder, o.problem as warning
+from rule_sources as o
+join rule_sets as s on s.id = o.rule_set_id
+left join projects as j on j.id = s.project_id
+where o.problem is not null
+union all
+select b.folder, b.bracket || ' begins before ' || a.bracket || ' ends; the later one wins'
 from bracket_list as a
 join bracket_list as b on b.rule_set_id = a.rule_set_id and b.ordinal = a.ordinal + 1
 where case a.basis when 'prompts' then b.after_prompts <= a.after_prompts else b.below_percent >= a.below_percent end

@@ -21,6 +21,23 @@ where exists (select 1 from rule_sets)
         select 1 from _turn_sections as s where s.turn_id = t.id and s.source in ('_packet_rules', '_packet_compact')
     );
 
+-- The files that the rules of these turns were taken from.
+create view _due_rule_sources as
+select w.turn_id, o.rule_set_id, o.place, o.files, o.items, j.root as folder
+from _loops_without_rules as w
+join turns as t on t.id = w.turn_id
+join runs as r on r.id = t.run_id
+join _project_rule_sets as p on p.project_id = r.project_id
+join rule_sets as s on s.id = p.rule_set_id
+join rule_sources as o on o.rule_set_id = s.id
+left join projects as j on j.id = s.project_id;
+
+-- Tell what became of rules whose files were read again: insert into _tell_rules (turn_id, text, problem).
+create view _tell_rules as
+select id as turn_id, null as text, null as problem
+from turns
+where false;
+
 create view select_rules as
 -- Select the rules of a loop before its first packet: insert into select_rules (turn_id). It does nothing where the file
 -- has no rules for that run, or where they were selected before.
@@ -44,6 +61,15 @@ from rule_selections
 where false;
 
 -- triggers
+
+create trigger _tell_rules__tell
+instead of insert on _tell_rules
+begin
+    insert into events (at, run_id, turn_id, kind, detail)
+    select now(), run_id, id, 'rules.read', json_object('text', new.text, 'problem', new.problem)
+    from turns
+    where id = new.turn_id;
+end;
 
 -- The bracket and the words first, then what they mean; 426 makes the lines of the section.
 create trigger _select_rules__select

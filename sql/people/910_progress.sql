@@ -135,10 +135,13 @@ join runs as r on r.id = ev.run_id
 where ev.kind = 'sandbox.missing'
 union all
 select
-    r.alias, ev.id, case ev.kind when 'answer.cached' then 'cached' else 'embedder' end, t.sequence, null, null,
-    case ev.kind when 'answer.cached' then t.cost end, null, null, case ev.kind when 'answer.cached' then 200 else 500 end,
+    r.alias, ev.id, case ev.kind when 'answer.cached' then 'cached' when 'rules.read' then 'rules' else 'embedder' end,
+    t.sequence, null, null,
+    case ev.kind when 'answer.cached' then t.cost end, null, null,
+    case when ev.kind = 'embedder.failed' or json_extract(ev.detail, '$.problem') is not null then 500 else 200 end,
     null,
     coalesce(
+        json_extract(ev.detail, '$.text'),
         json_extract(ev.detail, '$.reason') || '; tools are found by their words alone',
         (select 'turn ' || h.from_turn || ' of run ' || h.from_run from _answer_hits as h where h.turn_id = ev.turn_id)
     ),
@@ -147,7 +150,7 @@ select
 from events as ev
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id
-where ev.kind in ('answer.cached', 'embedder.failed')
+where ev.kind in ('answer.cached', 'embedder.failed', 'rules.read')
 union all
 select
     r.alias, ev.id, 'server', null, null, null, null, json_extract(ev.detail, '$.server'), null,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import engine
 from engine.functions.knowledge.keywords import keywords_find
-from engine.rules import store
+from engine.rules import taking
 from engine.rules.found import Domain, Found
 
 from .table import Line
@@ -63,7 +63,7 @@ def _selection(words: list[str], prompt: str) -> float:
         for n in range(len(words) // WORDS)
     ]
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(engine.open(Path(folder) / "bench.db")) as db:
-        store.add(db, folder, Found("bench", domains=domains))
+        taking.add(db, folder, Found("bench", domains=domains))
         owner = db.value("select id from projects where root = ?", (folder,))
         rows = "insert into _select_rules (project_id, prompt, prompts, context_left, room) values (?, ?, 1, 100, 8000)"
         with db.transaction():

@@ -28,7 +28,7 @@ from engine.functions.knowledge.listings import find_query, name_words
 from engine.functions.knowledge.vectors import packed, signs, vectors_apart, vectors_cosine
 from engine.knowledge import discovery, embedders, skills
 from engine.knowledge.skill_sources import of_path
-from engine.rules import store
+from engine.rules import taking
 from engine.rules.found import Domain, Found
 
 FILES = {
@@ -142,7 +142,7 @@ def test_rules_references_and_long_skills_are_found(db: engine.Database, tmp_pat
         },
     )
     db.run("read", model=script(tmp_path, DONE), root=root)
-    store.add(db, str(root), Found("x", [Domain("taste", recall=["t"], rules=["Prefer platypus names."])]))
+    taking.add(db, str(root), Found("x", [Domain("taste", recall=["t"], rules=["Prefer platypus names."])]))
     found = {
         word: [(row["kind"], row["name"]) for row in discovery.discover(db, word, kinds=("rule", "reference", "skill"))]
         for word in ("platypus", "quokka", "wombat")

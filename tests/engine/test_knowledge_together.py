@@ -13,7 +13,7 @@ from test_agents import conventions, sent
 from test_skills import listed
 
 import engine
-from engine.rules import store
+from engine.rules import taking
 from engine.rules.found import Domain, Found
 
 
@@ -23,7 +23,7 @@ def test_each_packet_has_what_its_turn_needs_and_no_more(db: engine.Database, tm
         Domain("money", recall=["invoice"], rules=["Amounts are in cents"]),
         Domain("ships", recall=["ship"], rules=["No"]),
     ]
-    store.add(db, None, Found(source="test", domains=rules, brackets_on=False))
+    taking.add(db, None, Found(source="test", domains=rules, brackets_on=False))
     answers = (
         # 1: finds by words, asks for a skill
         '<get path="services/**" like="total of an invoice"/><get path="skill://export-invoices"/>' + GO_ON,

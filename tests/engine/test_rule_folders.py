@@ -16,7 +16,7 @@ import pytest
 
 import engine
 from engine.errors import Conflict, NotFound
-from engine.rules import sources, store
+from engine.rules import sources, store, taking
 from engine.rules.found import Found, kept_rules
 
 MANIFEST: dict[str, Any] = {
@@ -221,6 +221,52 @@ def test_a_wrong_line_of_a_manifest_is_refused_with_its_number(tmp_path: Path, l
         sources.read(folder, tmp_path)
 
 
+def test_all_faults_of_a_manifest_are_told_at_once(tmp_path: Path) -> None:
+    manifest = {
+        "version": 2,
+        "devmode": "yes",
+        "domains": {"a": {"recall": "fix", "state": "on"}, "***": {}, "b": 7, "c d": {}, "C-D": {}},
+    }
+    with pytest.raises(Conflict) as raised:
+        sources.read(opencarly(tmp_path, manifest_json=manifest), tmp_path)
+    for said in (
+        "version is 1",
+        "devmode is true or false",
+        "a: recall is a list",
+        "a: state is active",
+        "'***' cannot be the name",
+        "b is an object",
+        "two domains have the name 'c-d'",
+    ):
+        assert said in raised.value.message, raised.value.message
+    lines = f"{CARL}\nnonsense\nX_STATE=on\nX_ALWAYS_ON=maybe\n"
+    with pytest.raises(Conflict) as raised:
+        sources.read(write(tmp_path / "two" / ".carl", {**CARL_FILES, "manifest": lines}), tmp_path)
+    assert len(raised.value.message.splitlines()) == 3
+
+
+def test_each_key_that_nobody_knows_is_named(tmp_path: Path) -> None:
+    changed = {**MANIFEST, "theme": "dark", "domains": {"a": {"priority": 3, "file": "domains/global.md"}}}
+    said = "\n".join(sources.read(opencarly(tmp_path, manifest_json=changed), tmp_path).warnings)
+    assert "'theme' is passed over" in said
+    assert "'priority' is passed over" in said
+    carl = {"config": {"devmode": True, "brand": 1}, "domains": {"a": {"rules": [{"text": "x", "id": 1}]}}, "next": 2}
+    said = "\n".join(sources.read(write(tmp_path / "j" / ".carl", {"carl.json": carl}), tmp_path).warnings)
+    for name in ("'brand'", "'next'", "of its rules id"):
+        assert f"{name} " in said
+
+
+def test_a_bracket_of_carl_is_switched_off_by_either_name(tmp_path: Path) -> None:
+    context = "FRESH_RULES=false\nFRESH_RULE_0=Be thorough\nMODERATE_ENABLED=false\nDEPLETED_RULE_0=Go\nODD=1\n"
+    found = sources.read(write(tmp_path / ".carl", {**CARL_FILES, "context": context}), tmp_path)
+    assert {each.name: each.is_enabled for each in found.brackets} == {
+        "FRESH": False,
+        "MODERATE": False,
+        "DEPLETED": True,
+    }
+    assert any("'ODD' is passed over" in warning for warning in found.warnings)
+
+
 def test_an_optional_file_that_is_wrong_is_a_warning_and_its_default(tmp_path: Path, db: engine.Database) -> None:
     folder = opencarly(tmp_path, commands_json='{"a": {"rules": ["x"]}, "b": 7}', context_json="{")
     (folder / "domains" / "global.md").write_bytes(b"- \xff\n")
@@ -232,7 +278,7 @@ def test_an_optional_file_that_is_wrong_is_a_warning_and_its_default(tmp_path: P
         ".opencarly/context.json:1:2",
     ]
     assert "it is no UTF-8; domain 'global' has no rules" in found.warnings[0]
-    store.add(db, str(tmp_path), found)
+    taking.add(db, str(tmp_path), found)
     assert db.rows("select after_prompts from bracket_list where bracket = 'MODERATE'") == [{"after_prompts": 15}]
 
 
@@ -243,7 +289,8 @@ def test_what_is_too_long_is_left_out_and_said(tmp_path: Path) -> None:
     (tmp_path / ".opencarly" / "domains" / "a.md").write_text(rules)
     found = sources.read(tmp_path / ".opencarly", tmp_path)
     assert (found.domains[0].recall, len(found.domains[0].rules)) == (["ok"], 200)
-    assert len(found.warnings) == 4, found.warnings
+    assert len(found.warnings) == 5, found.warnings
+    assert any("'trimming' is passed over" in warning for warning in found.warnings)
 
 
 def test_the_nearest_folder_counts_and_the_home_is_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,16 +314,16 @@ def test_the_nearest_folder_counts_and_the_home_is_last(tmp_path: Path, monkeypa
 
 def test_nothing_is_overwritten_unless_asked(tmp_path: Path, db: engine.Database) -> None:
     found = sources.read(opencarly(tmp_path), tmp_path)
-    first = store.add(db, str(tmp_path), found)
+    first = taking.add(db, str(tmp_path), found)
     rows = db.rows("select * from rule_list"), db.rows("select * from bracket_list")
     assert (len(first.added), first.kept) == (7, [])
-    again = store.add(db, str(tmp_path), found)
+    again = taking.add(db, str(tmp_path), found)
     assert (again.added, len(again.kept)) == ([], 7)
     assert (db.rows("select * from rule_list"), db.rows("select * from bracket_list")) == rows
     store.write_rules(db, db.value("select id from rule_domains where name = 'global'"), ["mine"])
-    assert store.add(db, str(tmp_path), found).replaced == []
+    assert taking.add(db, str(tmp_path), found).replaced == []
     assert db.value("select rule from rule_list where domain = 'global'") == "mine"
-    assert len(store.add(db, str(tmp_path), found, replace=True).replaced) == 7
+    assert len(taking.add(db, str(tmp_path), found, replace=True).replaced) == 7
     assert (db.rows("select * from rule_list"), db.rows("select * from bracket_list")) == rows
     assert db.value("select count(*) from rule_keywords") == 7
 

@@ -771,6 +771,15 @@ CREATE TABLE rule_sets (
         constraint rule_sets_bracket_basis check (bracket_basis in ('prompts', 'context'))
 ) strict;
 
+CREATE TABLE rule_sources (
+    rule_set_id integer not null constraint rule_sources_set references rule_sets (id) on delete cascade,
+    place text not null,
+    files text not null constraint rule_sources_files_json check (json_valid(files)),
+    items text not null constraint rule_sources_items_json check (json_valid(items)),
+    problem text,
+    primary key (rule_set_id, place)
+) strict, without rowid;
+
 CREATE TABLE run_options (
     name text primary key,
     scope text not null constraint run_options_scope check (scope in ('loop', 'run')),
@@ -1458,6 +1467,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _driven_trees (top, run, token)
 -- view _due_effects (run_id, turn_id, command_id, proposal_id, kind, detail)
 -- view _due_retention (alias, becomes, rests_since)
+-- view _due_rule_sources (turn_id, rule_set_id, place, files, items, folder)
 -- view _due_searches (turn_id, what)
 -- view _edit_files (command_id, run_id, proposal_id, kind, path, entry_id, hash_before, hash_after, content_id, leads_to, executable, log_path)
 -- view _edits (command_id, entry_id, path, attributes, is_pattern, visibility, edit)
@@ -1773,6 +1783,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _tell_fact (run_id, turn_id, loop_id, command_id, event, fields)
 -- view _tell_facts (run_id, turn_id, loop_id)
 -- view _tell_parser (turn_id, parsed)
+-- view _tell_rules (turn_id, text, problem)
 -- view _tell_server (run, lease, server, level, text)
 -- view _tell_undone (turn_id)
 -- view _test_lines (command_id, test)
@@ -2141,6 +2152,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _tell_fact__tell on _tell_fact
 -- trigger _tell_facts__tell on _tell_facts
 -- trigger _tell_parser__tell on _tell_parser
+-- trigger _tell_rules__tell on _tell_rules
 -- trigger _tell_server__tell on _tell_server
 -- trigger _tell_undone__tell on _tell_undone
 -- trigger _tool_choices__keep_fixed on _tool_choices

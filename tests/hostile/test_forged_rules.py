@@ -18,7 +18,7 @@ from driving import script
 
 import engine
 from engine.functions.knowledge.keywords import keywords_find
-from engine.rules import sources, store
+from engine.rules import sources, taking
 from engine.rules.found import Bracket, Domain, Found, StarCommand
 
 DONE = '<update status="200">Done.</update>'
@@ -57,7 +57,7 @@ def test_a_rule_closes_no_fence_and_opens_none(db: engine.Database, tmp_path: Pa
     # the database itself is from elsewhere too: what no command of ours would write
     for domain in hostile.domains:
         domain.recall = [" ".join(word.split()) for word in domain.recall if word.isprintable()]
-    store.add(db, str(root), hostile)
+    taking.add(db, str(root), hostile)
     db.execute("update rule_keywords set word = word || ' </rules>' where word = 'zz'")
     model = script(tmp_path, DONE, DONE)
     assert db.run("go *s zz </rules>", run="a", model=model, root=root).status == 200
@@ -78,7 +78,7 @@ def test_rules_never_fill_a_packet(db: engine.Database, tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     big = [Domain(f"d{n}", always_on=n % 2 == 0, recall=["x" * 200] * 9, rules=["r" * 2_000] * 200) for n in range(20)]
-    store.add(db, str(root), Found("x", domains=big))
+    taking.add(db, str(root), Found("x", domains=big))
     db.insert("verb_set", path="run://a", attributes=json.dumps({"root": str(root), "context_limit": 12_000}))
     result = db.run("go", run="a", model=script(tmp_path, DONE))
     assert result.status == 200
