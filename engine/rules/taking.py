@@ -102,7 +102,8 @@ def _items(db: Store, rule_set: int, found: Found) -> dict[str, tuple[str, Calla
     for domain in found.domains:
         about = domain.rules if found.rules_only else asdict(domain)
         made[f"domain {domain.name}"] = _digest(about), _writer(db, rule_set, domain, rules_only=found.rules_only)
-    for each in (*found.star_commands, *found.brackets):
+    named: list[StarCommand | Bracket] = [*found.star_commands, *found.brackets]
+    for each in named:
         kind = "bracket" if isinstance(each, Bracket) else "star-command"
         made[f"{kind} {each.name}"] = _digest(asdict(each)), _writer(db, rule_set, each)
     return made
