@@ -33,6 +33,7 @@ _ARGUMENTS = {
     "knowledge.rule_files": {"rules_parse": 1},
     "knowledge.skill_texts": {"skill_head": 2},
     "knowledge.vectors": {"vectors_cosine": 2, "vectors_apart": 2},
+    "manifests": {"manifest_text": 3},
     "markup.answer": {"response_parse": 4},
     "markup.render": {"render_response": 3},
     "markup.repetition": {"text_repetition": 1},

@@ -12,6 +12,10 @@ values
     ('chars_per_token', '2', 'number', 0.25, 8, 1, 'characters a token before a provider has reported usage'),
     ('max_entry_tokens', '512', 'whole', 1, null, 1, 'largest body of a known:// entry, in tokens'),
     ('max_rule_tokens', '4000', 'whole', 0, null, 1, 'tokens of rules in a packet, at most a quarter of the ceiling'),
+    (
+        'manifest_tokens', '8000', 'whole', 200, null, 1,
+        'tokens of a list of files, at most a quarter of the ceiling; above that it names folders'
+    ),
     ('max_loop_turns', '99', 'whole', 1, null, 1, 'turns after which a loop is stopped'),
     ('max_loop_seconds', null, 'number', 0, null, 0, 'seconds after which a loop is stopped; empty or 0: none'),
     (

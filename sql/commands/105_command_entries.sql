@@ -100,20 +100,21 @@ from commands as c
 left join _matched_entries as m on m.command_id = c.id
 cross join entries as e on e.id = coalesce(m.entry_id, c.entry_id);
 
--- A line for each entry of a command, with its tokens or why it cannot be read, as lists show it.
+-- The entries of a command as lists show them: their characters or why they cannot be read, and the room for the list.
 create view _entry_lines as
 select
     t.command_id,
     t.path,
-    '* ' || coalesce(e.shown_path, e.path) || ' - ' || coalesce(
-        (select u.short from _unreadable_files as u where c.id is null and u.entry_id = t.entry_id),
-        counted(token_estimate(c.chars, (select chars_per_token from loops where id = m.loop_id)), 'token')
-    ) as line
+    c.chars,
+    case when c.id is null then (select u.short from _unreadable_files as u where u.entry_id = t.entry_id) end as short,
+    l.chars_per_token,
+    case when m.writer = 'model' then (select o.room from _list_rooms as o where o.loop_id = m.loop_id) end as room
 from commands as m
 cross join _command_entries as t on t.command_id = m.id
 cross join run_views as w on w.run_id = m.run_id and w.entry_id = t.entry_id
 cross join entries as e on e.id = t.entry_id
-left join contents as c on c.id = coalesce(w.content_id, e.content_id);
+left join contents as c on c.id = coalesce(w.content_id, e.content_id)
+left join loops as l on l.id = m.loop_id;
 
 -- Append a list of a command's entries to its message: insert into _list_entries (command_id, heading). With a heading,
 -- which stands in place of the message, the list is all that the command does.
@@ -134,8 +135,8 @@ begin
         || (select count(*) from _command_entries where command_id = new.command_id) || ' matched'
         || coalesce(
             char(10) || (
-                select group_concat(line, char(10))
-                from (select line from _entry_lines where command_id = new.command_id order by path)
+                select manifest_text(json_group_array(json_array(path, chars, short)), max(chars_per_token), max(room))
+                from (select * from _entry_lines where command_id = new.command_id order by path)
             ), ''
         )
     where id = new.command_id;

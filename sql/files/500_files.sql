@@ -245,30 +245,26 @@ begin
         'system',
         0
     from (
-        select group_concat(line, char(10)) as body
+        select
+            manifest_text(
+                json_group_array(json_array(
+                    path, chars,
+                    case when chars is null then (select u.short from _unreadable_files as u where u.entry_id = f.entry_id) end
+                )),
+                max(chars_per_token),
+                max(room)
+            ) as body
         from (
-            select
-                '* ' || coalesce(e.shown_path, e.path) || ' - ' || coalesce(
-                    (select u.short from _unreadable_files as u where c.id is null and u.entry_id = e.id),
-                    counted(
-                        token_estimate(
-                            c.chars,
-                            (
-                                select l.chars_per_token
-                                from turns as t
-                                join loops as l on l.id = t.loop_id
-                                where t.id = new.turn_id
-                            )
-                        ), 'token'
-                    )
-                ) as line
+            select e.path, e.id as entry_id, c.chars, o.chars_per_token, o.room
             from runs as r
             join file_stats as f on f.project_id = r.project_id and f.kind <> 'missing'
             join entries as e on e.scope = 'project:' || r.project_id and e.path = f.path
             left join contents as c on c.id = e.content_id
+            left join turns as t on t.id = new.turn_id
+            left join _list_rooms as o on o.loop_id = t.loop_id
             where r.id = new.run_id
             order by f.path
-        )
+        ) as f
     ) as m
     where m.body is not null
         and not exists (

@@ -26,6 +26,15 @@ from (
     left join models as m on m.alias = coalesce(l.model, r.model)
 );
 
+-- The characters that a list of entries may have in a loop; a longer one names folders (manifest_text).
+create view _list_rooms as
+select
+    c.loop_id,
+    c.chars_per_token,
+    cast(min(cast(s.value as integer), c.ceiling / 4) * c.chars_per_token as integer) as room
+from _loop_ceilings as c
+join settings as s on s.name = 'manifest_tokens';
+
 -- Characters a token as a loop's model has counted them in this run, and in the runs that it was forked from up to there;
 -- null before it has. The least of what the last packets had and of what they grew by from the smallest to the largest,
 -- less a margin: a packet grows by what is read, and a language or a log of numbers that is read more and more takes more
