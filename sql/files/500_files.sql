@@ -249,7 +249,9 @@ begin
             manifest_text(
                 json_group_array(json_array(
                     path, chars,
-                    case when chars is null then (select u.short from _unreadable_files as u where u.entry_id = f.entry_id) end
+                    case
+                        when chars is null then (select u.short from _unreadable_files as u where u.entry_id = f.entry_id)
+                    end
                 )),
                 max(chars_per_token),
                 max(room)
