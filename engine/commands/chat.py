@@ -88,7 +88,7 @@ def chat(
         from .chat_input import Reader
     quieten_libraries()
     if demo:
-        hiding.begin()
+        hiding.begin_here()
     with open_to_write(db) as database, ending_with_an_error(database):
         use_keys(database, key_from)
         session = Session(database, db, root or Path.cwd(), yolo=yolo, persona=persona)

@@ -10,6 +10,7 @@ from io import StringIO
 import typer
 
 from .drawing import RETURNS, all_return
+from .hiding import hidden
 from .printing import paint, visible
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
@@ -45,7 +46,7 @@ def print_title(text: str) -> None:
 
 
 def _print(line: str, colour: str | None) -> None:
-    typer.echo(paint(visible(line), colour, stream=sys.stdout) if sys.stdout.isatty() else line)
+    typer.echo(paint(visible(line), colour, stream=sys.stdout) if sys.stdout.isatty() else hidden(line))
 
 
 def _lines(text: str) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .hiding import hidden
 from .matches import EntryPath, RunName, found
 from .printing import print_json, print_table, shown_path, visible
 from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_latest
@@ -81,8 +82,11 @@ def _slice(db: Database, body: str, line: int | None, limit: int | None) -> dict
 
 
 def _print_body(body: str) -> None:
-    """Print a text: byte for byte into a pipe or a file; at a terminal with its controls drawn and a line feed behind it."""
+    """Print a text: byte for byte into a pipe or a file; at a terminal with its controls drawn and a line feed behind it.
+
+    In demo mode names are hidden in both.
+    """
     if sys.stdout.isatty():
         typer.echo(visible(body), nl=not body.endswith("\n"))
     else:
-        typer.echo(body, nl=False, color=True)  # else escape sequences would be taken out
+        typer.echo(hidden(body), nl=False, color=True)  # else escape sequences would be taken out

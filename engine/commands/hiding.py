@@ -1,7 +1,8 @@
 """Demo mode: what is drawn for people has blocks in the place of names, for a screen that others look at.
 
-Hidden are the parts of the paths of workspaces, and the names that the person lists. What is stored, sent to a model, or
-printed for programs stays as it is. It is the person's own choice alone: no file and no project can hide anything from him.
+Hidden are the parts of the paths of workspaces, and the names that the person lists, in all that a command prints, into a
+pipe too. What is stored or sent to a model stays as it is. It is the person's own choice alone: no file and no project can
+hide anything from him.
 """
 
 from __future__ import annotations
@@ -97,6 +98,12 @@ def begin() -> None:
         hide_paths([_or_none(Path.home), _or_none(Path.cwd)])
 
 
+def begin_here() -> None:
+    """Hide names in this command alone; models of its runs are asked to leave them out, as the setting has them."""
+    os.environ[f"ENGINE_{SETTING.upper()}"] = "1"
+    begin()
+
+
 def hide_names(listed: str) -> None:
     """Hide the names of a list with commas."""
     names = _names.get()
@@ -180,4 +187,4 @@ def _or_none(folder: Callable[[], Path]) -> Path | None:
         return None
 
 
-__all__ = ["BLOCK", "begin", "command", "hidden", "hide_names", "hide_paths", "is_on", "not_hidden"]
+__all__ = ["BLOCK", "begin", "begin_here", "command", "hidden", "hide_names", "hide_paths", "is_on", "not_hidden"]

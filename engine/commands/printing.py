@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import typer
 
 from .drawing import drawn, drawn_json
-from .hiding import hidden
+from .hiding import hidden, is_on
 from .wrapping import line_width, wrapped
 
 # In terminal cells: the widest column of a table, the last one excepted, and the gap between two columns.
@@ -95,9 +95,12 @@ def costs(own: float | None, tree: float | None) -> str:
 
 
 def print_text(text: str) -> None:
-    """Print a text on stdout; at a terminal with the characters escaped that control it, elsewhere as it is."""
+    """Print a text on stdout; at a terminal with the characters escaped that control it, elsewhere as it is.
+
+    In demo mode names are hidden in both: what a pipe gets is shown in the end.
+    """
     # color: else escape sequences would be taken out of what goes into a pipe
-    typer.echo(visible(text) if sys.stdout.isatty() else text, color=True)
+    typer.echo(visible(text) if sys.stdout.isatty() else hidden(text), color=True)
 
 
 def print_json(value: Any) -> None:
@@ -105,9 +108,27 @@ def print_json(value: Any) -> None:
     print_json_text(json.dumps(value, ensure_ascii=False, indent=2, default=shown))
 
 
-def print_json_text(text: str) -> None:
-    """Print a JSON text on stdout, with JSON escapes for what would not be seen as itself; its meaning is the same."""
+def print_json_text(text: str, *, whole: bool = False) -> None:
+    """Print a JSON text on stdout, with JSON escapes for what would not be seen as itself; its meaning is the same.
+
+    In demo mode names in its texts are hidden, unless it is to be `whole`.
+    """
+    if is_on() and not whole:
+        text = json.dumps(_hidden_in(json.loads(text)), ensure_ascii=False, indent=2 if "\n" in text else None)
     typer.echo(drawn_json(text))
+
+
+def _hidden_in(value: Any) -> Any:
+    """A JSON value with names hidden in its texts; keys are the engine's own words."""
+    match value:
+        case str():
+            return hidden(value)
+        case list():
+            return [_hidden_in(each) for each in value]
+        case dict():
+            return {key: _hidden_in(each) for key, each in value.items()}
+        case _:
+            return value
 
 
 def print_table(

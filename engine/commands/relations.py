@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -197,7 +198,7 @@ def export_(run: RunOption = None, db: DbOption = None) -> None:
         bodies = database.tuples(
             "select body from node_exports where scope = ? order by node", (_scope(database, run) or "global",)
         )
-    print_json_text("[\n" + ",\n".join(f"  {body}" for (body,) in bodies) + "\n]")
+    print_json_text("[\n" + ",\n".join(f"  {body}" for (body,) in bodies) + "\n]", whole=not sys.stdout.isatty())
 
 
 @app.command("import")

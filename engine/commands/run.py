@@ -198,7 +198,7 @@ def run(
     from engine.models.protocol import storable
 
     if demo:
-        hiding.begin()
+        hiding.begin_here()
     text, piped = (sys.stdin.read(), "") if prompt == "-" else (prompt, piped_text(stdin))
     text, piped = storable(text), storable(piped)
     if not text.strip():

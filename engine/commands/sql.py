@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -78,9 +78,8 @@ def _ended_after(seconds: float) -> Iterator[None]:
 
 
 def print_answer(found: Answer) -> None:
-    """Print an answer as a table; its rows are data, of which nothing is hidden."""
-    with not_hidden():
-        print_table(found.dicts(), found.columns, "no rows")
+    """Print an answer as a table."""
+    print_table(found.dicts(), found.columns, "no rows")
 
 
 class _Lines:
@@ -91,9 +90,9 @@ class _Lines:
 
 
 def _print_csv(found: Answer) -> None:
-    """Print CSV; at a terminal with the characters escaped that control it."""
+    """Print CSV; at a terminal with the characters escaped that control it. For programs nothing is hidden."""
     clean = visible if sys.stdout.isatty() else str
     writer = csv.writer(_Lines(), lineterminator="\r\n")  # so that a value with either of them is quoted
-    with not_hidden():
+    with nullcontext() if sys.stdout.isatty() else not_hidden():
         writer.writerow([clean(name) for name in found.columns])
         writer.writerows([clean(shown(value)) for value in row] for row in found.rows)

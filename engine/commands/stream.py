@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .completing import complete_path
+from .hiding import hidden
 from .matches import RunName
 from .printing import print_json_text, say, visible
 from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_latest, stored_path
@@ -109,7 +110,7 @@ def _print(piece: Output, *, as_json: bool) -> None:
     if piece["left_out"]:
         say("[… some of the output was not kept …]", dim=True)
     stream = sys.stdout if piece["channel"] == 1 else sys.stderr
-    stream.write(visible(piece["text"]) if stream.isatty() else piece["text"])
+    stream.write(visible(piece["text"]) if stream.isatty() else hidden(piece["text"]))
     stream.flush()
 
 

@@ -18,7 +18,16 @@ union all
 select t.id, 4, 'task', 'loop ' || l.sequence, l.config ->> '$.task_prompt', b.ceiling / 2
 from turns as t
 join loops as l on l.id = t.loop_id and trim(l.config ->> '$.task_prompt') <> ''
-join _loop_ceilings as b on b.loop_id = t.loop_id;
+join _loop_ceilings as b on b.loop_id = t.loop_id
+union all
+select
+    t.id, 5, 'demo', 'setting demo',
+    'Others look at this screen. In your answers, questions and updates, do not name people, organizations or places of '
+    || 'this project: say what they are (the client, the second office) or use an initial. Commands, paths and what you write to '
+    || 'files and entries keep the true names.',
+    1000
+from turns as t
+where exists (select 1 from settings as s where s.name = 'demo' and s.value = '1');
 
 -- What a turn's system message says behind the persona, one row a text. 'fence' is around all rows of a layer, null
 -- where each has its own; 'note' is what is said behind the last of them.
@@ -75,8 +84,9 @@ select
             where s.scope in ('project:' || r.project_id, 'global')
         ),
         r.system_prompt,
-        l.config ->> '$.task_prompt'
-    ), '[null,null,null,null]') as stamp
+        l.config ->> '$.task_prompt',
+        (select nullif(s.value, '0') from settings as s where s.name = 'demo')
+    ), '[null,null,null,null,null]') as stamp
 from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id;

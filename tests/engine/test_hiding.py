@@ -1,4 +1,4 @@
-"""Demo mode: names are blocks wherever something is drawn for a person, and what is stored or printed for programs is whole.
+"""Demo mode: names are blocks in all that a command prints, in a pipe too, and what is stored is whole.
 
 spec: @demo_mode
 """
@@ -91,12 +91,38 @@ def test_no_terminal_is_shown_a_name(demo: Path, words: list[str]) -> None:
     assert demo.parent.name not in said
 
 
-def test_what_is_stored_and_what_programs_get_is_whole(demo: Path) -> None:
-    assert json.loads(engine(demo, "log", "--json").stdout)
-    assert "What does Acme GmbH pay?" in engine(demo, "show", "--json").stdout
-    assert "What does Acme GmbH pay?" in engine(demo, "sql", "select prompt from loop_list").stdout
-    assert "What does Acme GmbH pay?" in on_terminal(demo, "show", "--json")[1]
-    assert "What does Acme GmbH pay?" in on_terminal(demo, "sql", "select prompt from loop_list", columns=200)[1]
+PIPED = [
+    *LOOKING,
+    ["runs", "--json"],
+    ["show", "--json"],
+    ["log", "--json"],
+    ["events"],
+    ["events", "--jsonl"],
+    ["status", "demo"],
+    ["status", "demo", "--json"],
+    ["get", "demo", "known://acme_gmbh", "--json"],
+    ["sql", "select prompt from loop_list", "--json"],
+    ["stream", "demo"],
+]
+
+
+@pytest.mark.parametrize("words", PIPED, ids=" ".join)
+def test_no_pipe_gets_a_name(demo: Path, words: list[str]) -> None:
+    done = engine(demo, *words)
+    said = " ".join((done.stdout + done.stderr).lower().split())
+    assert said
+    assert not any(name in said for name in NAMES)
+    assert demo.parent.name not in said
+    if "--json" in words:
+        json.loads(done.stdout)
+
+
+def test_what_is_stored_and_what_is_read_back_is_whole(demo: Path) -> None:
+    assert "What does Acme GmbH pay?" in engine(demo, "sql", "--csv", "select prompt from loop_list").stdout
+    assert "Acme" not in on_terminal(demo, "sql", "--csv", "select prompt from loop_list", columns=200)[1]
+    assert "What does Acme GmbH pay?" in engine(demo, "show", env={"ENGINE_DEMO": "0"}).stdout
+    engine(demo, "relations", "add", "Acme GmbH")
+    assert "Acme GmbH" in engine(demo, "relations", "export").stdout
     assert (demo / "notes.md").read_text() == "Acme GmbH\npays\n"
     with library.open(database(demo), read_only=True) as db:
         assert "█" not in "".join(str(row["body"]) for row in db.rows("select body from contents"))
@@ -111,6 +137,22 @@ def test_a_run_hides_while_it_is_asked_to(folder: Path, tmp_path: Path) -> None:
     assert "████ ████ pays, Jo says; joke" in said
     assert "acme gmbh" not in said.lower()
     assert "What does Acme GmbH pay?" in on_terminal(folder, "log")[1]
+
+
+def test_a_piped_answer_of_a_run_has_blocks(folder: Path, tmp_path: Path) -> None:
+    assert engine(folder, "config", "--user", "demo_names=Acme GmbH, Jo").returncode == 0
+    run = ("run", "--demo", "--yolo", "--model", script(tmp_path / "s.jsonl", ANSWERS))
+    assert engine(folder, *run, "Go").stdout == "████ ████ pays, ██ says; joke\n"
+    assert json.loads(engine(folder, *run, "--json", "Go").stdout)["answer"] == "████ ████ pays, ██ says; joke"
+
+
+def test_a_model_is_asked_to_leave_names_out_while_it_is_on(folder: Path, tmp_path: Path) -> None:
+    run = ("run", "--run", "demo", "--model", script(tmp_path / "s.jsonl", ["done"] * 3))
+    for words, env in (((), {}), (("--demo",), {}), ((), {"ENGINE_DEMO": "1"})):
+        assert engine(folder, *run, *words, "Go", env=env).returncode == 0
+    with library.open(database(folder), read_only=True) as db:
+        texts = [text for (text,) in db.tuples("select text from packet_texts where role = 'system' order by turn")]
+    assert ["# Shared screen\n\nOthers look at this screen." in text for text in texts] == [False, True, True]
 
 
 def test_neither_a_file_nor_a_project_hides_anything(folder: Path) -> None:
