@@ -23,8 +23,8 @@ union all
 select
     t.id, 5, 'demo', 'setting demo',
     'Others look at this screen. In your answers, questions and updates, do not name people, organizations or places of '
-    || 'this project: say what they are (the client, the second office) or use an initial. Commands, paths and what you write to '
-    || 'files and entries keep the true names.',
+    || 'this project: say what they are (the client, the second office) or use an initial. Commands, paths and what you '
+    || 'write to files and entries keep the true names.',
     1000
 from turns as t
 where exists (select 1 from settings as s where s.name = 'demo' and s.value = '1');
