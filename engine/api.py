@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
-from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
@@ -35,6 +34,7 @@ class Database(Outputs, Past, WorkflowRuns):
     """An open engine file, with methods for its runs. `engine.open` makes it."""
 
     _pool: Pool | None = None
+    _asyncio_handles: Handles | None = None
     _pool_closed = False
     _ends_kept_jobs = True
     """Whether the commands that were kept end with this handle, and not with the one that it comes from."""
@@ -284,9 +284,11 @@ class Database(Outputs, Past, WorkflowRuns):
 
     @expects(work="a function")
     async def call_async(self, work: Callable[[Database], _T]) -> _T:
-        """`work(db)` in a thread, with a handle of its own: `await db.call_async(lambda db: db.start("Hi", root="."))`.
+        """`work(db)` in a thread, with a handle for it: `await db.call_async(lambda db: db.start("Hi", root="."))`.
 
         For asyncio: what writes may wait for whoever else writes to the file, and would hold up the event loop meanwhile.
+        However many are called at once, their handles share at most four connections; `work` has one during a statement, and
+        inside `with db.transaction():`.
         """
         self.expect_no_transaction()
         return await self._handles.call(work)
@@ -302,8 +304,8 @@ class Database(Outputs, Past, WorkflowRuns):
             self.kept_jobs.close()
             if self.given_tools is not None and self._pool is None:
                 self.given_tools.close()
-        if "_handles" in self.__dict__:  # asyncio is slow to import
-            self._handles.close()
+        if self._asyncio_handles is not None:
+            self._asyncio_handles.close()
         with self._pooling:
             self._pool_closed = True
             if self._pool is not None:
@@ -366,8 +368,11 @@ class Database(Outputs, Past, WorkflowRuns):
         lock: threading.Lock = self.__dict__.setdefault("_pool_lock", threading.Lock())
         return lock
 
-    @cached_property
+    @property
     def _handles(self) -> Handles:
         from .db.handles import Handles
 
-        return Handles(self)
+        with self._pooling:
+            if self._asyncio_handles is None:
+                self._asyncio_handles = Handles(self)
+            return self._asyncio_handles

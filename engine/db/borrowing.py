@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from engine.api import Database
 from engine.errors import Conflict
 
+from .alone import Alone
 from .clear_errors import ClearErrors
 from .database import Bindings, Row, Store
 from .onlooker import Onlooker
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class Borrower(Database):
-    """A handle on the file of a pool, for one thread at a time; only inside a transaction, or a `with` of `held`, it has a
-    connection. What belongs to a run is here or in the file, never on a connection.
+    """A handle on the file of a pool; only inside a transaction, or a `with` of `held`, it has a connection, for the thread
+    that is in it. What belongs to a run is here or in the file, never on a connection.
     """
 
     _ends_kept_jobs = False
@@ -38,6 +39,7 @@ class Borrower(Database):
         self.identity = pool.identity
         self.clear_errors = ClearErrors(owner.path)
         self._leaves_log = True
+        self._own = Alone(owner.place)
         self._lender = pool
         self._wires: tuple[str, ...] = ()
         self._holds = False
@@ -68,11 +70,16 @@ class Borrower(Database):
         """`execute` without waiting for the disk: the transaction that follows does."""
         with self._borrowed(partial(self._lender.writing, self._wires)):
             super().execute(sql, bindings)
+            if self.connection.in_transaction and not self._own.is_in_transaction:
+                raise Conflict(f"{self.path}: {sql.split()[0]}: this handle begins one by 'with db.transaction():'")
 
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open; outside of one there is no connection."""
-        return self._holds and super().in_transaction
+        if self._own.is_kept:
+            return False
+        with self._own.lock:
+            return self._holds and super().in_transaction
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -84,9 +91,18 @@ class Borrower(Database):
             yield
         self._lender.sync()
 
-    def held(self) -> AbstractContextManager[None]:
+    def held(self) -> AbstractContextManager[Any]:
         """While all that is read is read with one connection."""
         return self._borrowed(self._lender.reading)
+
+    @contextmanager
+    def looking(self) -> Iterator[tuple[apsw.Connection, bool]]:
+        """One that only reads, so that the statements of the one that writes stay compiled; in a transaction that of it."""
+        if self.in_transaction:
+            yield self.connection, True
+            return
+        with self._borrowed(self._lender.looking):
+            yield self.connection, True
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -119,9 +135,15 @@ class Borrower(Database):
     @contextmanager
     def _borrowed(self, lender: Callable[[], AbstractContextManager[apsw.Connection]]) -> Iterator[None]:
         """While this handle has a connection; the one that it has already, where it has one."""
-        if self._holds:
-            yield
-            return
+        with self._own.alone():
+            if self._holds:
+                yield
+                return
+            with self._lent(lender):
+                yield
+
+    @contextmanager
+    def _lent(self, lender: Callable[[], AbstractContextManager[apsw.Connection]]) -> Iterator[None]:
         if self._closed:
             raise Conflict(f"{self.path}: is closed; open it again")
         with self.clear_errors:  # raises in a process that was forked, where nobody gives a connection back

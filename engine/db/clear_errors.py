@@ -62,7 +62,7 @@ class ClearErrors:
             case apsw.ConnectionClosedError():
                 return Conflict(f"{self.file}: is closed; open it again")
             case apsw.ThreadingViolationError():
-                return Conflict(f"{self.file}: is used by another thread; each thread opens it for itself")
+                return Conflict(f"{self.file}: is at work for another thread; close it when that has ended")
             case apsw.BindingsError():
                 return ValidationError(f"the values do not fit the statement ({error}); give one for each place")
             case UnicodeEncodeError():

@@ -22,6 +22,7 @@ from engine.schema import update as schemas
 from engine.schema.objects import Object, digest
 from engine.trust.rights import Rights
 
+from .alone import Alone
 from .clear_errors import ClearErrors
 from .connections import (
     MEMORY,
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 Bindings = Sequence[Any] | Mapping[str, Any]
 Row = dict[str, Any]
 
+_CLOSING_S = 2.0
+"""How long `close` waits for a statement of another thread; one that takes longer makes it a `Conflict`."""
 Synchronous = Literal["FULL", "NORMAL"]
 
 
@@ -60,7 +63,8 @@ _CALL = _insertion("_call_door", tuple(_NOTHING))
 
 
 class Store:
-    """An open engine file: rows out, rows in, transactions. One connection, used by one thread at a time.
+    """An open engine file: rows out, rows in, transactions. Any thread may use it: each statement, and each `transaction`,
+    has the one connection to itself, and other threads wait for its end.
 
     Opening creates, migrates and rebuilds the file as needed; see `engine.open` for the arguments and the errors.
     """
@@ -105,6 +109,7 @@ class Store:
         self.kept_jobs: KeptJobs = KeptJobs()
         self.onlooker: Onlooker = Onlooker()
         self.line: Line = line_for(self.place)
+        self._own = Alone(self.place)
         self.rights = Rights(None if str(path) == MEMORY else self.place)
         check_header(self.path, read_only=read_only)
         if not self.path.parent.is_dir():
@@ -168,7 +173,7 @@ class Store:
 
     def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """All rows of a statement, each a dict from column name to value."""
-        with self.clear_errors:
+        with self._own.alone(), self.clear_errors:
             cursor = self.connection.execute(sql, bindings)
             try:
                 names = [column[0] for column in cursor.get_description()]
@@ -181,7 +186,7 @@ class Store:
 
     def tuples(self, sql: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement as tuples, where there are many."""
-        with self.clear_errors:
+        with self._own.alone(), self.clear_errors:
             return self.connection.execute(sql, bindings).fetchall()
 
     def row(self, sql: str, bindings: Bindings = ()) -> Row | None:
@@ -191,13 +196,15 @@ class Store:
 
     def value(self, sql: str, bindings: Bindings = ()) -> Any:
         """The first column of the first row of a statement, or None."""
-        with self.clear_errors:
+        with self._own.alone(), self.clear_errors:
             found = self.connection.execute(sql, bindings).fetchone()
         return found[0] if found else None
 
     def execute(self, sql: str, bindings: Bindings = ()) -> None:
         """Run a statement for what it does; the patterns in it have the allowance of one statement."""
-        with self.clear_errors, Allowance(), nullcontext() if self.connection.in_transaction else self.line.turn():
+        # in this order: who waits for the file keeps nobody from reading with this handle
+        turn = nullcontext() if self.in_transaction else self.line.turn()
+        with turn, self._own.alone(), self.clear_errors, Allowance():
             self.connection.execute(sql, bindings).fetchall()
 
     def execute_ahead(self, sql: str, bindings: Bindings = ()) -> None:
@@ -209,17 +216,22 @@ class Store:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open."""
-        with self.clear_errors:
+        """Whether a transaction is open, but for one of another thread."""
+        if self._own.is_kept:
+            return False
+        with self._own.lock, self.clear_errors:
             return self.connection.in_transaction
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """One transaction, begun as a writer; an error rolls all of it back. Inside another one it is part of that."""
+        """One transaction, begun as a writer; an error rolls all of it back. Inside another one it is part of that.
+
+        Other threads wait for its end. Raises `Conflict` (409) where another one keeps a transaction open.
+        """
         if self.in_transaction:
             yield
             return
-        with self.line.turn():
+        with self.line.turn(), self._own.kept():
             try:
                 self.execute("begin immediate")
                 yield
@@ -245,9 +257,18 @@ class Store:
                 if self.in_transaction:
                     self.execute("release part")
 
-    def held(self) -> AbstractContextManager[None]:
-        """While all statements use the same connection, `connection`."""
-        return nullcontext()
+    def held(self) -> AbstractContextManager[Any]:
+        """While all statements use the same connection, `connection`, and no other thread uses it."""
+        return self._own.alone()
+
+    @contextmanager
+    def looking(self) -> Iterator[tuple[apsw.Connection, bool]]:
+        """A connection for a statement of an app or a person, and whether it is that of this handle."""
+        with self._own.alone(), self.clear_errors:
+            connection = self.onlooker.connection_for(self)
+        is_own = connection is self.connection
+        with self._own.alone() if is_own else self.onlooker.lock:
+            yield connection, is_own
 
     def working(self) -> AbstractContextManager[None]:
         """While several statements follow each other, which are not one transaction; nothing may be waited for inside."""
@@ -302,11 +323,13 @@ class Store:
     @contextmanager
     def driven(self) -> Iterator[None]:
         """While a run is driven: the file is not closed."""
-        self._drivers += 1
+        with self._own.lock:
+            self._drivers += 1
         try:
             yield
         finally:
-            self._drivers -= 1
+            with self._own.lock:
+                self._drivers -= 1
 
     def insert(self, target: str, **columns: Any) -> None:
         """Insert one row into a table or a door of the engine."""
@@ -326,6 +349,7 @@ class Store:
             raise Conflict(f"{self.path}: a run is being driven; close the file when it has ended")
         if hasattr(self, "connection") and not self.clear_errors.is_inherited:
             # a function of an app that was given up may still be at work with it
+            self._own.is_free_within(_CLOSING_S)
             with self.clear_errors:
                 self.onlooker.close()
                 self.connection.close()

@@ -7,6 +7,7 @@ the queries with a second connection.
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import apsw
@@ -21,6 +22,8 @@ class Onlooker:
     """The connection that answers the queries of one handle on a file: the handle's own, or one beside it."""
 
     def __init__(self) -> None:
+        self.lock = threading.RLock()
+        """Held while the connection beside is used."""
         self._beside: apsw.Connection | None = None
         self._was_asked = False
         self._is_worth_it = False
@@ -48,6 +51,7 @@ class Onlooker:
 
     def close(self) -> None:
         """Close the connection beside, where there is one."""
-        if self._beside is not None:
-            self._beside.close()
-            self._beside = None
+        with self.lock:
+            if self._beside is not None:
+                self._beside.close()
+                self._beside = None

@@ -104,6 +104,12 @@ class Pool:
             if mine:
                 yield self._writer(()).connection
                 return
+        with self.looking() as connection:
+            yield connection
+
+    @contextmanager
+    def looking(self) -> Iterator[apsw.Connection]:
+        """A connection that only reads."""
         reader = self._take_reader()
         try:
             yield reader.connection

@@ -86,16 +86,14 @@ def answer(
         raise Overflow(f"the query has more than {limits.SQL_TEXT_BYTES:,} characters; bind long texts as values")
     if "\0" in query:
         raise ValidationError("the query holds a NUL; bind texts as values")
-    with db.held():
-        with db.clear_errors:
-            connection = db.onlooker.connection_for(db)
+    with db.looking() as (connection, is_own):
         try:
             return _answer(db, connection, query, bindings, limit, seconds)
         except ValidationError:
-            if connection is db.connection:
+            if is_own:
                 raise
-            # what an app made is known to its own connection alone: a function, an attached file
-            return _answer(db, db.connection, query, bindings, limit, seconds)
+    with db.held():  # what an app made is known to its own connection alone: a function, an attached file
+        return _answer(db, db.connection, query, bindings, limit, seconds)
 
 
 def _answer(

@@ -14,9 +14,10 @@ Answer = Callable[["Handler"], None]
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers as the server's list of answers says, its last one again and again."""
+    """Answers what was `asked` as the server's list of answers says, its last one again and again."""
 
     server: Server
+    asked: dict[str, Any]
 
     def do_GET(self) -> None:
         self.server.authorizations.append(self.headers["Authorization"])
@@ -24,7 +25,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.server.headers_asked.append(self.headers)
-        self.server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(self.asked)
         self._answer()
 
     def _answer(self) -> None:

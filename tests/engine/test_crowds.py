@@ -119,61 +119,36 @@ def test_who_follows_is_told_that_the_file_is_gone(tmp_path: Path) -> None:
     db.close()
 
 
-def test_a_crowd_of_short_calls_needs_few_handles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.db.handles._PATIENCE_S", 600.0)
-
+def test_a_crowd_of_short_calls_needs_few_connections() -> None:
     async def go(db: engine.Database) -> None:
-        def start(own: engine.Database) -> engine.Database:
+        def start(own: engine.Database) -> int:
             own.start("Go", model="scripted:none")
-            return own
+            return own.value("select 1") + own.sql("select 1 as one")[0]["one"]
 
-        handles = await asyncio.gather(*(db.call_async(start) for _ in range(CROWD)))
-        assert len(set(handles)) <= 4
-        assert db.value("select count(*) from runs") == CROWD
+        assert await asyncio.gather(*(db.call_async(start) for _ in range(100))) == [2] * 100
+        assert db.value("select count(*) from runs") == 100
+        assert db._pool is not None
+        assert db._pool.size <= 4
 
     with fresh() as db:
         asyncio.run(go(db))
 
 
-def test_calls_that_wait_for_each_other_get_a_handle_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.db.handles._PATIENCE_S", 0.01)
-
+def test_calls_that_wait_for_each_other_need_no_more() -> None:
     async def go(db: engine.Database) -> None:
-        all_there = asyncio.Barrier(CROWD)
-        loop = asyncio.get_running_loop()
+        all_there = threading.Barrier(100)
 
         def work(own: engine.Database) -> None:
-            asyncio.run_coroutine_threadsafe(all_there.wait(), loop).result(300)  # type: ignore[arg-type]
+            own.value("select 1")
+            all_there.wait(300)
+            own.start("Go", model="scripted:none")
 
-        await asyncio.gather(*(db.call_async(work) for _ in range(CROWD)))
-        assert db._handles._at_once == 4, "the next crowd begins anew"
+        await asyncio.gather(*(db.call_async(work) for _ in range(100)))
+        assert db._pool is not None
+        assert db._pool.size <= 4
 
     with fresh() as db:
         asyncio.run(go(db))
-
-
-def test_calls_that_wait_for_each_other_pay_the_patience_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They paid it for each doubling of the handles. Those that wait for the file get no more handles sooner."""
-    monkeypatch.setattr("engine.db.handles._PATIENCE_S", 600.0)
-
-    async def wait_for_each_other(db: engine.Database) -> None:
-        all_there = threading.Barrier(CROWD)
-        db._handles._returned_at_growth = db._handles._returned  # as after the first doubling
-        await asyncio.gather(*(db.call_async(lambda own: all_there.wait(300)) for _ in range(CROWD)))
-
-    async def wait_for_the_file(db: engine.Database) -> None:
-        db._handles._returned_at_growth = db._handles._returned
-        with db.line.turn():
-            calls = [
-                asyncio.create_task(db.call_async(lambda own: own.start("Go", model="scripted:none"))) for _ in range(9)
-            ]
-            await asyncio.sleep(0.5)
-            assert db._handles._at_once == 4
-        await asyncio.gather(*calls)
-
-    with fresh() as db:
-        asyncio.run(wait_for_each_other(db))
-        asyncio.run(wait_for_the_file(db))
 
 
 def test_who_gave_a_prompt_ends_that_one_wherever_it_stands() -> None:

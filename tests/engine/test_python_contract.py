@@ -11,7 +11,6 @@ import pickle
 import sqlite3
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import apsw
@@ -227,28 +226,6 @@ def test_runs_are_awaited_side_by_side(tmp_path: Path) -> None:
 
     with fresh() as db:
         assert asyncio.run(both(db)) == [200, 200, 200]
-
-
-def test_a_crowd_finds_the_handles_of_the_crowd_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def together(db: engine.Database, count: int) -> set[engine.Database]:
-        """The handles that so many threads have at the same time."""
-        all_there = threading.Barrier(count)
-
-        def work(handle: engine.Database) -> engine.Database:
-            all_there.wait()
-            return handle
-
-        return set(await asyncio.gather(*(db.call_async(work) for _ in range(count))))
-
-    async def use() -> None:
-        async with await engine.open_async(tmp_path / "t.db") as db:
-            first = await together(db, 8)
-            assert await together(db, 8) == first
-            monkeypatch.setattr("engine.db.handles._SOON_S", -1.0)  # all are idle for long
-            await together(db, 1)
-            assert len(db._handles._idle) == 4
-
-    asyncio.run(use())
 
 
 def test_a_run_that_waits_is_resumed_asynchronously(tmp_path: Path, workspace_dir: Path) -> None:

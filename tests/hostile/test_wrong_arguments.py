@@ -2,7 +2,7 @@
 
 1. Every argument of every function and method, with values of every kind: an `EngineError`, or a `TypeError` or
    `ValueError` that the engine words.
-2. A handle that is closed, or used by another thread, is a clear error.
+2. A handle that is closed, or closed while another thread works with it, is a clear error.
 3. The command line prints one line for any error; --debug shows where it arose.
 
 spec: @wrong_arguments @python_contract
@@ -218,7 +218,7 @@ def test_closing_a_handle_that_another_thread_uses_is_a_conflict(tmp_path: Path)
     thread.start()
     try:
         inside.wait()
-        with pytest.raises(engine.Conflict, match="is used by another thread"):
+        with pytest.raises(engine.Conflict, match="is at work for another thread"):
             db.close()
     finally:
         done.set()
