@@ -61,9 +61,10 @@ def offered_models(at: Endpoint) -> list[_Offer]:
     try:
         reply = _in_time(at, _PATIENT)
     except (OSError, HTTPException, ValueError) as error:
-        raise ModelError(
-            "gateway", f"{who} cannot be asked for its models: {str(error) or type(error).__name__}"
-        ) from None
+        said = isinstance(error, OSError) and (error.strerror or str(error))
+        why = said or f"it does not speak HTTP ({type(error).__name__})"
+        advice = f"check that it runs, and {at.provider.url_variable}"
+        raise ModelError("gateway", f"{who} cannot be asked for its models: {why}; {advice}") from None
     if reply.status != 200:
         category = category_of_status(reply.status)
         why = "it refuses the key" if category == "auth" else f"it answers with {reply.status}"
