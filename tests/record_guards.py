@@ -38,6 +38,7 @@ AS_A_VERSION = f"""new.since <> old.since and {WITH_THE_CLOCK}
     and (new.{SEEN.replace(" ", ", new.")})
     is (old.{SEEN.replace(" ", ", old.")})
     and (new.metadata_id is old.metadata_id or not exists (select 1 from turns where run_id = old.run_id))"""
+WITH_ITS_SUMMARY = "old.summary is null and old.cut is not null and new.summary is not null"
 UNTIL_A_SWEEP = "not exists (select 1 from _purges where run_id < 0)"
 
 
@@ -231,7 +232,12 @@ OF_ENTRIES = (
     Kept(
         "entry_versions", stays="exists (select 1 from entries where id = old.entry_id and scope not like 'purged:%')"
     ),
-    Kept("contents", stays=UNTIL_A_SWEEP),
+    # that of a file is made when it is first shown
+    Kept(
+        "contents",
+        stays=UNTIL_A_SWEEP,
+        may=tuple((name, WITH_ITS_SUMMARY) for name in ("summary", "cut", "summary_chars")),
+    ),
     Kept("_entry_metadata", stays=UNTIL_A_SWEEP),
     Kept(
         "entries",

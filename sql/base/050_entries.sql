@@ -15,8 +15,8 @@ create table if not exists contents (
     chars integer not null,
     summary_chars integer not null,
     lines integer not null,
-    -- how the body is summarized: by its first 'cut' characters and a count of the rest; or by the text 'summary'; or,
-    -- where both are null, by the whole body
+    -- how the body is summarized: by the text 'summary', which a file gets when it is first shown (054); else by its first
+    -- 'cut' characters and a count of the rest; or, if both are null, by the whole body
     cut integer,
     summary text,
     body text not null,

@@ -17,7 +17,40 @@ select null as path, body, null as old_body
 from contents
 where false;
 
+-- Make the summary of a file that has been read from disk, if it is another text than its beginning: insert into
+-- _summarize_file (entry_id). Most files of a project are never shown, so this waits until one is.
+create view _summarize_file as
+select id as entry_id
+from entries
+where false;
+
+-- Give a content the summary that body_short has made; a number is none: insert into _keep_summary (content_id, summary).
+create view _keep_summary as
+select id as content_id, summary
+from contents
+where false;
+
 -- triggers
+
+create trigger _summarize_file__summarize
+instead of insert on _summarize_file
+begin
+    insert into _keep_summary (content_id, summary)
+    select c.id, body_short(e.path, c.body)
+    from entries as e
+    join contents as c on c.id = e.content_id and c.summary is null and c.cut is not null
+    where e.id = new.entry_id and e.kind = 'file';
+end;
+
+-- The fence of a body holds for its summary, too.
+create trigger _keep_summary__keep
+instead of insert on _keep_summary
+when typeof(new.summary) = 'text'
+begin
+    update contents
+    set summary = new.summary, summary_chars = length(new.summary), cut = null
+    where id = new.content_id and fence_suffix(body, new.summary) is fence;
+end;
 
 create trigger _store_change__store
 instead of insert on _store_change

@@ -100,6 +100,17 @@ from commands as c
 left join _matched_entries as m on m.command_id = c.id
 cross join entries as e on e.id = coalesce(m.entry_id, c.entry_id);
 
+-- The files of a command that get or set shows, or a map, and that have no summary of their own yet.
+create view _unsummarized_files as
+select t.command_id, t.entry_id
+from _command_entries as t
+cross join commands as m on m.id = t.command_id
+cross join entries as e on e.id = t.entry_id and e.kind = 'file'
+cross join contents as c on c.id = e.content_id and c.cut is not null and c.summary is null
+where coalesce(json_extract(m.attributes, '$.visibility'), '') <> 'archived'
+    and json_extract(m.attributes, '$.manifest') is null
+    and (json_extract(m.attributes, '$.line', '$.limit') = '[null,null]' or json_extract(m.attributes, '$.map') is not null);
+
 -- The entries of a command as lists show them: their characters or why they cannot be read, and the room for the list.
 create view _entry_lines as
 select

@@ -147,7 +147,18 @@ begin
     select new.project_id, new.path, new.is_executable
     where new.is_executable is not null and new.kind <> 'missing';
     insert into store_content (path, body)
-    select new.path, new.text
+    select
+        -- without a path it is summarized by its beginning, until it is shown (_summarize_file)
+        case
+            when exists (
+                select 1
+                from loops as l
+                join run_views as v on v.run_id = l.run_id and v.entry_id = e.id and v.visibility <> 'archived'
+                where l.status = 102
+            )
+                then new.path
+        end,
+        new.text
     from entries as e
     where e.scope = 'project:' || new.project_id
         and e.path = new.path

@@ -122,9 +122,30 @@ begin
 end;
 
 create trigger contents__keep_fixed
-after update of id, chars, summary_chars, lines, cut, summary, body, fence, rowid, _rowid_, oid on contents
+after update of id, chars, lines, body, fence, rowid, _rowid_, oid on contents
 begin
     select raise(abort, '405 contents: the record is append-only; this value never changes');
+end;
+
+create trigger contents__keep_summary
+after update of summary on contents
+when (old.summary is null and old.cut is not null and new.summary is not null) is not true
+begin
+    select raise(abort, '405 contents: the record is append-only; this value does not change any more');
+end;
+
+create trigger contents__keep_cut
+after update of cut on contents
+when (old.summary is null and old.cut is not null and new.summary is not null) is not true
+begin
+    select raise(abort, '405 contents: the record is append-only; this value does not change any more');
+end;
+
+create trigger contents__keep_summary_chars
+after update of summary_chars on contents
+when (old.summary is null and old.cut is not null and new.summary is not null) is not true
+begin
+    select raise(abort, '405 contents: the record is append-only; this value does not change any more');
 end;
 
 create trigger _entry_metadata__keep_rows

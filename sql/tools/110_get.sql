@@ -76,6 +76,10 @@ where coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, 
 create trigger _run_get__run
 instead of insert on _run_get
 begin
+    insert into _late_call (door, a)
+    select '_summarize_file', entry_id
+    from _unsummarized_files
+    where command_id = new.id;
     insert into _resolve_command (command_id, message)
     select command_id, message
     from _maps

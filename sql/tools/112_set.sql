@@ -95,6 +95,10 @@ begin
     from _deciding_commands
     where command_id = new.id and decision is not null;
     -- no body: what is seen moves, attributes and state are written
+    insert into _late_call (door, a)
+    select '_summarize_file', entry_id
+    from _unsummarized_files
+    where command_id = new.id and new.body is null;
     insert into _show_entry (run_id, entry_id, visibility, turn)
     select
         new.run_id, t.entry_id, json_extract(new.attributes, '$.visibility'),

@@ -1543,6 +1543,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _judges (command_id, run_id, loop_id)
 -- view _keep_mcp_items (server, items)
 -- view _keep_pages (effect_id, pages)
+-- view _keep_summary (content_id, summary)
 -- view _keep_texts (kind)
 -- view _kept_attributes (command_id, attributes)
 -- view _kept_facts (run_id, entry_id, place, chars)
@@ -1773,6 +1774,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _store_metadata (attributes, turn, head)
 -- view _stored_below (top_id, scope, name, id)
 -- view _stranded_proposals (proposal_id, command_id)
+-- view _summarize_file (entry_id)
 -- view _surplus_pieces (effect_id, channel, id, chars)
 -- view _swap_names (run_id, other_id, lease)
 -- view _take_file (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
@@ -1825,6 +1827,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _unreadable_files (entry_id, outcome, message, is_picture, short)
 -- view _unservable_answers (turn_id)
 -- view _unstored_packets (turn_id)
+-- view _unsummarized_files (command_id, entry_id)
 -- view _untold_facts (run_id, command_id, result_id, event, fields)
 -- view _untold_names (loop_id, names)
 -- view _untold_tools (loop_id, name, ordinal)
@@ -2084,6 +2087,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _judge_turn__judge on _judge_turn
 -- trigger _keep_mcp_items__keep on _keep_mcp_items
 -- trigger _keep_pages__keep on _keep_pages
+-- trigger _keep_summary__keep on _keep_summary
 -- trigger _keep_texts__entries on _keep_texts
 -- trigger _keep_texts__known on _keep_texts
 -- trigger _late_call__call on _late_call
@@ -2142,6 +2146,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _stop_steps__stop on _stop_steps
 -- trigger _store_change__store on _store_change
 -- trigger _store_metadata__store on _store_metadata
+-- trigger _summarize_file__summarize on _summarize_file
 -- trigger _swap_names__swap on _swap_names
 -- trigger _take_file__delete on _take_file
 -- trigger _take_file__write on _take_file
@@ -2201,9 +2206,12 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger commands__name_the_log on commands
 -- trigger commands__perform_now on commands
 -- trigger confine_processes__confine on confine_processes
+-- trigger contents__keep_cut on contents
 -- trigger contents__keep_fixed on contents
 -- trigger contents__keep_keys on contents
 -- trigger contents__keep_rows on contents
+-- trigger contents__keep_summary on contents
+-- trigger contents__keep_summary_chars on contents
 -- trigger demotions__keep_fixed on demotions
 -- trigger demotions__keep_keys on demotions
 -- trigger demotions__keep_rows on demotions
