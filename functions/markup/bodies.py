@@ -22,6 +22,7 @@ _IDENT = r"[A-Z][A-Za-z0-9_]*"
 _OPENER = lazy_regex(rf"<<({_IDENT})")
 _OPENERS = lazy_regex(rf"(?<![^\s>])<<({_IDENT})")
 _CLOSERS = lazy_regex(rf"(?<!\S){_IDENT}(?=[\s<>]|\Z)")
+_SECTION_END = lazy_regex(r"\]\]>")
 # How often the tags of one name are paired again, for a tag that earlier passes did not see.
 _PASSES = 4
 
@@ -99,7 +100,7 @@ class Bodies:
 
     def close_of(self, tag: Tag) -> Close | None:
         """The closing tag of `tag`, or None when it has none of its own."""
-        wrapped = None if tag.name == "set" else self._wrapped(tag)
+        wrapped = self._section(tag) or (None if tag.name == "set" else self._wrapped(tag))
         if wrapped is not None:
             return wrapped
         found = self.grammar.own(tag.name).search(self.text, tag.end)
@@ -148,6 +149,22 @@ class Bodies:
     def _is_marked(self, start: int, end: int) -> bool:
         """Does a marker open in `text[start:end]`?"""
         return self.text.find("<<", start, end) >= 0 and _OPENERS.search(self.text, start, end) is not None
+
+    @cached_property
+    def _section_ends(self) -> list[int]:
+        return [found.start() for found in _SECTION_END.finditer(self.text)]
+
+    def _section(self, tag: Tag) -> Close | None:
+        """The closing tag behind a CDATA section that is the whole body; None without such a section."""
+        begin = skip_space(self.text, tag.end)
+        if not self.text.startswith("<![CDATA[", begin):
+            return None
+        index = bisect_left(self._section_ends, begin)
+        if index == len(self._section_ends):
+            return None
+        end = self._section_ends[index]
+        found = self.grammar.own(tag.name).match(self.text, skip_space(self.text, end + 3))
+        return Close(found.start(), found.end()) if found and found["close"] else None
 
     def _wrapped(self, tag: Tag) -> Close | None:
         """The closing tag behind a heredoc that is the whole body; None without such a heredoc."""

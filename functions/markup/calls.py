@@ -37,6 +37,7 @@ _KNOWN |= frozenset({"line", "limit", "results", "manifest", "map", "state", "ou
 _FLAGS = frozenset({"manifest", "map", "background", "keep"})
 _SEEN = ("visibility", "tags", "summary")
 """What `set` changes of an entry whose text stays."""
+_CDATA = lazy_regex(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 _HEREDOC = lazy_regex(r"\s*<<([A-Z][A-Za-z0-9_]*)(?=\s)(.*)(?<=\s)\1\s*", re.DOTALL)
 
 
@@ -69,9 +70,24 @@ class Command:
 
 def command_of(action: str, attributes: dict[str, str], body: str | None, source: str) -> Command:
     """The command of a tag: `body` is the text between its tags, None for a self-closing one."""
-    if body is not None:
-        body = _without_layout(body) if action == "set" else _without_heredoc(body)
-    return _resolved(action, attributes, body, source)
+    if body is None:
+        return _resolved(action, attributes, None, source)
+    section = without_cdata(body)
+    if section is None:
+        told = "begins with a CDATA section without an end; it was kept as it is"
+        kept = _without_layout(body) if action == "set" else _without_heredoc(body)
+    else:
+        told, kept = "stood in a CDATA section, which was removed; a body needs none", _without_layout(section)
+    command = _resolved(action, attributes, kept, source)
+    if section is not None or (body.lstrip().startswith("<![CDATA[") and "]]>" not in body):
+        command.notes.append(f"The body of <{action}> {told}")
+    return command
+
+
+def without_cdata(text: str) -> str | None:
+    """What stands in the CDATA section that is all of `text`; None if it is no such section."""
+    found = _CDATA.fullmatch(text) if "<![CDATA[" in text else None
+    return found[1] if found and "]]>" not in found[1] else None
 
 
 def _resolved(action: str, attributes: dict[str, str], body: str | None, source: str) -> Command:
@@ -158,6 +174,9 @@ def _path_from_body(command: Command) -> None:
     if command.body is None:
         return
     text = command.body.strip()
+    if command.path is None and text.startswith("<"):
+        told = f"<{command.action}> was given {text[:40]!r} as its path: an element there is no argument of it"
+        command.notes.append(told)
     if command.path is None and text:
         command.path, command.body = text, None
     elif not text:

@@ -7,15 +7,21 @@ The body of a `set` with a path is always text. So is one whose first element is
 from __future__ import annotations
 
 import json
+import re
+from functools import lru_cache
+from typing import NamedTuple
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.notations.notation import Answer
 from engine.functions.notations.parameters import Parameters, parameters
 
 from .argument_names import known_names, other_names
+from .grammar import FLAGS
 from .tags import Tag
 
 _FIRST = lazy_regex(r"\s*<([A-Za-z_][\w.-]{0,60})>")
+_FILES = lazy_regex(r"\s*(?P<args><args>\s*)?(?=<file>\s*<path>)", FLAGS)
+_FILE = lazy_regex(r"\s*<file>(?=\s*<)", FLAGS)
 _TEXTS = frozenset({"think", "update", "ask_user"})
 
 
@@ -31,6 +37,39 @@ def child_arguments(answer: Answer, tag: Tag) -> Parameters | None:
     if tag.name == "set" and all(others.get(name.lower(), name.lower()) != "path" for name in given.values):
         return None
     return given
+
+
+class FileCall(NamedTuple):
+    """One of several files in a tag: its arguments, and its part of the text."""
+
+    arguments: dict[str, object]
+    start: int
+    end: int
+
+
+def file_calls(answer: Answer, tag: Tag) -> list[FileCall]:
+    """The files in a tag that names several, `<get><args><file><path>a</path></file>…</args></get>`; none for other tags."""
+    names = known_names(tag.name)
+    begun = _FILES.match(answer.text, tag.end) if "files" in names else None
+    if begun is None or tag.attributes:
+        return []
+    found, position = list[FileCall](), begun.end()
+    while opened := _FILE.match(answer.text, position):
+        given = parameters(answer, opened.end(), "file")
+        if given.problem is not None or not given.closed:
+            return []
+        found.append(FileCall(dict(given.values), found[-1].end if found else tag.start, given.end))
+        position = given.end
+    closed = _files_end(tag.name, bool(begun["args"])).match(answer.text, position)
+    if closed is None or not found:
+        return []
+    return [*found[:-1], found[-1]._replace(end=closed.end())]
+
+
+@lru_cache(maxsize=8)
+def _files_end(name: str, in_args: bool) -> re.Pattern[str]:
+    args = r"\s*</args>" if in_args else ""
+    return re.compile(rf"{args}\s*</{re.escape(name)}\s*>", FLAGS)
 
 
 def may_be_text(tag: Tag) -> bool:

@@ -12,7 +12,7 @@ from engine.functions.edits.markers import KEYWORDS
 from engine.functions.lazy import lazy_regex
 
 from .bodies import Bodies, Close
-from .grammar import FLAGS
+from .grammar import FLAGS, skip_space
 from .tags import Shape, Tag
 
 _MARKER = lazy_regex(rf"(?<![^\s>])<<((?:{'|'.join(KEYWORDS)})[A-Za-z0-9_]*)")
@@ -37,8 +37,11 @@ def tag_is_open(tag: Tag, text: str) -> bool:
 
 
 def body_is_open(tag: Tag, close: Close, bodies: Bodies) -> bool:
-    """Is `close` not the end of the body: half a tag, or a tag inside a marker that has no end?"""
+    """Is `close` not the end of the body: half a tag, or a tag inside a marker or section that has no end?"""
     if not bodies.text.endswith(">", close.start, close.end):
+        return True
+    begin = skip_space(bodies.text, tag.end)
+    if bodies.text.startswith("<![CDATA[", begin) and bodies.text.find("]]>", begin, close.start) < 0:
         return True
     openers = [_WRAPPER.match(bodies.text, tag.end, close.start)]
     if tag.name == "set":

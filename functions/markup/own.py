@@ -8,7 +8,7 @@ from engine.functions.lazy import lazy_regex
 from engine.functions.notations.closings import Closing
 
 from .calls import command_of, command_of_arguments
-from .children import child_arguments, json_arguments, may_be_text
+from .children import child_arguments, file_calls, json_arguments, may_be_text
 from .cut import body_is_open, tag_is_open
 from .grammar import skip_space
 from .state import State
@@ -128,6 +128,9 @@ def _thoughts(state: State, tag: Tag, after_name: int) -> int:
 
 def _children(state: State, tag: Tag) -> int:
     """Take a tag whose arguments are child elements: its end, or -1 where its body is a text."""
+    if files := file_calls(state.answer, tag):
+        state.is_whole(files[-1].end)
+        return [_take(state, tag.name, each.arguments, each.start, each.end) for each in files][-1]
     given = child_arguments(state.answer, tag)
     if given is None:
         return -1

@@ -113,7 +113,7 @@ def _element(command: Command) -> str:
 
 def _is_plain(name: str, body: str) -> bool:
     """Is `body` between tags of `name` read unchanged, whatever stands around them?"""
-    if re.search(rf"<[^\s<>]*{re.escape(name)}", body, re.IGNORECASE):
+    if "<![CDATA[" in body or re.search(rf"<[^\s<>]*{re.escape(name)}", body, re.IGNORECASE):
         return False
     if name == "set":
         return not body.endswith("\r") and _closes_its_markers(body)

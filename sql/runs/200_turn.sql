@@ -210,6 +210,16 @@ begin
             t.warnings is not null
             or t.finish_reason in ('length', 'content_filter', 'incomplete')
             or not exists (select 1 from commands as c where c.turn_id = t.id)
+            or exists (
+                select 1
+                from json_each(new.parsed, '$.commands') as c
+                cross join json_each(c.value, '$.attributes') as a
+                join tools as o on o.name = c.value ->> '$.action'
+                where a.value is not c.value ->> '$.body'
+                    and not exists (
+                        select 1 from json_each(o.schema, '$.properties') as p where lower(p.key) = lower(a.key)
+                    )
+            )
         );
     -- a model changes no skill (441)
     insert or ignore into vetoes (command_id, outcome, message)
@@ -246,6 +256,24 @@ begin
         case when new.parsed ->> '$.unread' then json_object('source', 'parser', 'unread', new.parsed -> '$.unread') end
     from json_each(new.parsed, '$.warnings') as w
     order by w.key;
+    -- an attribute that the schema of its tool does not know had no effect; a value that became the body had one
+    insert into turn_errors (turn_id, status, message, soft)
+    select
+        new.turn_id, 422,
+        '<' || u.name || '> has no attribute ' || group_concat(quote(substr(u.attribute, 1, 60)), ', ')
+        || ': left out. It takes: ' || (select group_concat(key, ', ') from json_each(u.schema, '$.properties')),
+        1
+    from (
+        select distinct o.name, o.schema, a.key as attribute
+        from json_each(new.parsed, '$.commands') as c
+        cross join json_each(c.value, '$.attributes') as a
+        join tools as o on o.name = c.value ->> '$.action'
+        where a.value is not c.value ->> '$.body'
+            and coalesce(o.schema -> '$.additionalProperties', 'false') = 'false'
+            and not exists (select 1 from json_each(o.schema, '$.properties') as p where lower(p.key) = lower(a.key))
+        limit 20
+    ) as u
+    group by u.name;
     -- the cut is told here, unless a command that was cut off tells it, or an update was complete before the cut
     insert into turn_errors (turn_id, status, message, slug)
     select
