@@ -33,11 +33,12 @@ MAX_COMMANDS = 99
 def response_parse(text: str | None, tools: str | None, cap: int | None, cut: int | None = None) -> str | None:
     """The commands and the prose of the answer `text`, as JSON.
 
-    It is ``{"commands", "warnings", "unread", "text", "reasoning"}``. `tools` is a JSON array of the tool names to
+    It is ``{"commands", "warnings", "unread", "rare", "text", "reasoning"}``. `tools` is a JSON array of the tool names to
     recognise (NULL: the built-in ones), `cap` the maximal number of commands (NULL: 99); NULL for a NULL text. A command is
     ``{"action", "path", "destination", "body", "attributes", "source"}``: `source` is the exact slice of the text,
     `attributes` holds all but `path` and `to`, and the body is byte for byte as written except for what `markup_calls`
-    removes. `unread` is how many calls were not run because they could not be read. `cut` is 1 if the answer was cut off:
+    removes. `unread` is how many calls were not run because they could not be read, `rare` is true if a command has an
+    attribute that its tool may not know. `cut` is 1 if the answer was cut off:
     then a command without its end has no body and ``"truncated": true``, and nothing behind its start is read. Never
     raises: what cannot be read is returned as prose, with a warning.
     """
@@ -47,7 +48,14 @@ def response_parse(text: str | None, tools: str | None, cap: int | None, cut: in
         parsed = _parse(text, grammar_of(tools), MAX_COMMANDS if cap is None else int(cap), bool(cut))
     except Exception as error:  # the answer is paid for: whatever happens, its text is kept
         warning = f"The answer could not be parsed ({type(error).__name__}: {error}); all of it was kept as text"
-        parsed = {"commands": [], "warnings": [warning], "unread": 1, "text": text.strip(), "reasoning": ""}
+        parsed = {
+            "commands": [],
+            "warnings": [warning],
+            "unread": 1,
+            "rare": False,
+            "text": text.strip(),
+            "reasoning": "",
+        }
     return to_json(parsed)
 
 

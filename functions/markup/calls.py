@@ -41,6 +41,18 @@ _CDATA = lazy_regex(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 _HEREDOC = lazy_regex(r"\s*<<([A-Z][A-Za-z0-9_]*)(?=\s)(.*)(?<=\s)\1\s*", re.DOTALL)
 
 
+USUAL = {
+    "get": frozenset({"line", "limit"}),
+    "set": frozenset({"tags", "visibility", "summary"}),
+    "update": frozenset({"status"}),
+    "sh": frozenset({"command"}),
+    "env": frozenset({"command"}),
+    "search": frozenset({"query", "results"}),
+    "ask_user": frozenset({"question", "options"}),
+}
+"""The attributes that most calls have. Whether a tool knows any other is a question for its schema."""
+
+
 @dataclass(slots=True)
 class Command:
     """One tool call; `source` is the slice of the answer that it was read from."""
@@ -54,6 +66,10 @@ class Command:
     notes: list[str] = field(default_factory=list)
     # it had no end where the answer was cut off
     truncated: bool = False
+
+    def is_rare(self) -> bool:
+        """Has it an attribute that may be unknown to its tool?"""
+        return not USUAL.get(self.action, frozenset()).issuperset(self.attributes)
 
     def as_row(self) -> dict[str, Any]:
         """The command as a JSON object, without its notes, which become warnings."""

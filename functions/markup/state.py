@@ -134,6 +134,7 @@ class State:
             "commands": [command.as_row() for command in self.commands],
             "warnings": self._all_warnings(),
             "unread": self.unread + len(self.dropped),
+            "rare": any(command.is_rare() for command in self.commands),
             "text": said,
             "reasoning": "\n".join(self.reasoning),
         }

@@ -275,7 +275,7 @@ def test_a_call_behind_a_broken_one_still_runs() -> None:
     ],
 )
 def test_data_is_left_alone(text: str) -> None:
-    assert parse(text) == {"commands": [], "warnings": [], "unread": 0, "text": text, "reasoning": ""}
+    assert parse(text) == {"commands": [], "warnings": [], "unread": 0, "rare": False, "text": text, "reasoning": ""}
 
 
 # -- 5. robustness

@@ -15,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import check_cost
 
+import engine
 from engine.functions.markup.answer import response_parse
+from engine.functions.markup.calls import USUAL
 
 PIECES = (
     *"<>/`\"'=&{}[]| \nA",
@@ -31,7 +33,7 @@ def parse(text: str, tools: str | None = None, cap: int | None = None) -> dict[s
     result = response_parse(text, tools, cap)
     assert result is not None
     parsed: dict[str, Any] = json.loads(result)
-    assert list(parsed) == ["commands", "warnings", "unread", "text", "reasoning"]
+    assert list(parsed) == ["commands", "warnings", "unread", "rare", "text", "reasoning"]
     return parsed
 
 
@@ -359,7 +361,7 @@ def test_a_fence_around_calls_is_unwrapped(fence: str) -> None:
 
 def test_a_fence_of_plain_xml_stays_text() -> None:
     text = "```xml\n<note>hi</note>\n```"
-    assert parse(text) == {"commands": [], "warnings": [], "unread": 0, "text": text, "reasoning": ""}
+    assert parse(text) == {"commands": [], "warnings": [], "unread": 0, "rare": False, "text": text, "reasoning": ""}
 
 
 def test_a_lone_back_tick_quotes_nothing() -> None:
@@ -482,3 +484,12 @@ def test_a_large_answer_is_read_at_once() -> None:
     assert len(text) > 100_000
     assert len(clean(text)) == 50
     check_cost(2, lambda: clean(text))
+
+
+def test_the_usual_attributes_are_known_to_the_schemas(db: engine.Database) -> None:
+    """Only for other attributes the schemas are asked, so these must be in them, or become the body (`command`, `query`)."""
+    schemas = {
+        row["name"]: json.loads(row["schema"])["properties"] for row in db.rows("select name, schema from tools")
+    }
+    for tool, usual in USUAL.items():
+        assert usual - {"command", "query"} <= schemas[tool].keys(), tool
