@@ -66,6 +66,7 @@ from .commands.hiding import command
 from .commands.printing import print_error
 from .config import secrets
 from .errors import EngineError, NotFound
+from .plugin_places import count_configuration
 
 _NAME = "engine"
 _COMPLETE = "_ENGINE_COMPLETE"
@@ -235,6 +236,7 @@ def complete() -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    count_configuration()
     with command():
         return _performed(arguments)
 

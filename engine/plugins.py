@@ -1,7 +1,8 @@
 """Plugins: packages that bring functions, SQL files, templates, models, effect handlers, sandboxes, embedders and adapters.
 
-A plugin is found by its entry point in the group `engine`, or passed to `manager().register` before a file is opened. It
-implements any of the hooks below. Its SQL files change what runs do, by rows and triggers:
+A plugin is found by its entry point in the group `engine`, named by its path (`engine.plugin_places`), or passed to
+`manager().register` before a file is opened. It implements any of the hooks below. Its SQL files change what runs do, by
+rows and triggers:
 
 | to | a plugin |
 |---|---|
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
+from . import plugin_places
 from .entry_points import has_entry_point
 from .functions import Function
 
@@ -45,6 +47,10 @@ An error that it raises fails the command. It gets an effect a second time where
 """
 
 
+Summarize = Callable[[str, str], str | None]
+"""Gives the summary of a body by its path and text; None: the engine's own."""
+
+
 class Hooks:
     """The hooks that a plugin may implement."""
 
@@ -66,6 +72,15 @@ class Hooks:
     def engine_templates(self) -> BaseLoader:
         """A Jinja loader for section templates and tool documents; it is asked before the engine's own."""
         raise NotImplementedError
+
+    @hookspec
+    def engine_summaries(self) -> Mapping[str, Summarize]:
+        """How bodies are summarized, by scheme, such as `{"weather": short}`; `file` is that of files.
+
+        `short(path, body)` gives the text that a summarized entry shows, or None for the engine's own summary. It is called
+        when a body is stored, whatever its length; it must be pure. What it raises leaves the engine's own summary.
+        """
+        return {}
 
     @hookspec(firstresult=True)
     def engine_model(self, name: str) -> Model | None:
@@ -114,6 +129,8 @@ def manager() -> pluggy.PluginManager:
     found.add_hookspecs(Hooks)
     if has_entry_point(_GROUP):
         found.load_setuptools_entrypoints(_GROUP)
+    for name, module in plugin_places.modules():
+        found.register(module, name)
     return found
 
 
@@ -123,8 +140,21 @@ def functions() -> list[Function]:
 
 
 def sql_files() -> list[tuple[str, str]]:
-    """The SQL files of all plugins, sorted by name."""
-    return sorted(file for given in manager().hook.engine_sql() for file in given)
+    """The SQL files of all plugins, sorted by name, and the schemes that they summarize."""
+    return [*sorted(file for given in manager().hook.engine_sql() for file in given), *_summarized_schemes()]
+
+
+def _summarized_schemes() -> list[tuple[str, str]]:
+    """A file with the schemes of `summaries` as rows; none where there are none."""
+    schemes = sorted(summaries())
+    values = ", ".join("('" + scheme.replace("'", "''") + "')" for scheme in schemes)
+    text = f"-- Schemes that plugins summarize.\n\ninsert into summarized_schemes (scheme) values {values};\n"
+    return [("summaries.sql", text)] if schemes else []
+
+
+def summaries() -> dict[str, Summarize]:
+    """How plugins summarize bodies, by scheme."""
+    return {scheme: call for given in manager().hook.engine_summaries() for scheme, call in given.items()}
 
 
 def template_loaders() -> list[BaseLoader]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from engine.config.configuration import plugins_of_a_project
 from engine.config.environment import slips
 
 from .printing import one_line, paint, print_json, print_table, print_text, say, visible
@@ -56,6 +57,8 @@ def print_settings(database: Database, names: list[str], as_json: bool) -> None:
         print_table(shown, columns, "no settings")
     for slip, meant in slips(row["name"] for row in database.rows("select name from settings")).items():
         say(visible(f"{slip}: is no variable of the engine; did you mean {meant}?"), "yellow")
+    if ignored := plugins_of_a_project():
+        say(visible(f"{ignored}: the table [plugins] counts in your own config.toml only"), "yellow")
     for row in database.rows("select * from unconfirmed_settings"):
         say(visible(f"{row['source']}: {row['name']} is not counted until 'engine config --confirm'"), "yellow")
 

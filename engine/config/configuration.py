@@ -92,6 +92,12 @@ def names_servers(db: Store) -> bool:
     return any("mcp" in toml_files.read_file(place_of(layer, folder)) for layer in _LAYERS)
 
 
+def plugins_of_a_project() -> Path | None:
+    """The file of the present project, if it names plugins: what a project brings does not run by itself."""
+    place = place_of("project", project_folder(Path(MEMORY)))
+    return place if "plugins" in toml_files.loaded(toml_files.read_file(place), place) else None
+
+
 def copy_settings(db: Store, beside: Store) -> None:
     """Say in another database what was said of the settings of `db`, which may be older than this build."""
     if db.value("select 1 from sqlite_schema where name = 'setting_layers'"):

@@ -22,7 +22,7 @@ _TABLE = re.compile(r"[ \t]*\[")
 _HEAD = re.compile(r"""[ \t]*\[{1,2}[ \t]*[\w"'.-]""")
 _DIGITS = re.compile(r"[0-9_]{4000}")
 _MOST_BYTES = 1 << 20
-TABLES = ("mcp",)
+TABLES = ("mcp", "plugins")
 """Tables that are no settings."""
 
 

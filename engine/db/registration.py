@@ -35,7 +35,12 @@ def system_clock() -> int:
 @cache
 def pure_functions() -> tuple[Function, ...]:
     """All pure functions of the engine, and of the plugins."""
-    return (*own_functions(), *plugins.functions())
+    own = own_functions()
+    if summaries := plugins.summaries():
+        from .summarizing import summarizing
+
+        own = tuple(summarizing(each, summaries) if each.name == "body_short" else each for each in own)
+    return (*own, *plugins.functions())
 
 
 class _LastError:

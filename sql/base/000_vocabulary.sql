@@ -224,7 +224,7 @@ insert into schemes (
     ('reasoning', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'reasoning as received'),
     ('model', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'what a provider reported'),
     ('content', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'the text of a response outside its commands'),
-    ('*', 'logging', 'run', 'visible', '["model","plugin"]', 1, 0, 0, 'a scheme that nobody registered')
+    ('*', 'logging', 'run', 'visible', '["client","plugin"]', 1, 0, 0, 'a scheme that nobody registered')
 on conflict (name) do nothing;
 
 -- views

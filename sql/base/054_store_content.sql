@@ -1,7 +1,18 @@
 -- Storing bodies: each with its measures and its summary.
 -- A body becomes a row of contents. A long one is summarized by its first characters, of which only the number is kept, or
--- by a text of its own.
--- spec: @contents
+-- by a text of its own. A plugin may summarize the bodies of a scheme itself.
+-- spec: @contents @plugin_summaries
+
+-- tables
+
+-- The schemes whose bodies a plugin summarizes, short ones too; a rebuild with other plugins has others.
+create table if not exists summarized_schemes (
+    scheme text primary key
+) strict, without rowid;
+
+-- seeds
+
+delete from summarized_schemes;
 
 -- views
 
@@ -82,7 +93,15 @@ begin
             -- length() and substr() stop at a NUL, so there must be none
             case when instr(new.body, char(0)) then text_clean(new.body) else new.body end as body,
             -- a short body is its own summary
-            case when length(new.body) > 500 or instr(new.body, char(0)) then body_short(new.path, new.body) end as short
+            case
+                when length(new.body) > 500
+                    or instr(new.body, char(0))
+                    or (
+                        exists (select 1 from summarized_schemes)
+                        and coalesce(path_scheme(new.path), 'file') in (select scheme from summarized_schemes)
+                    )
+                    then body_short(new.path, new.body)
+            end as short
         -- the limit keeps SQLite from calling a function more than once
         limit 1
     );

@@ -112,8 +112,13 @@ select
         -- writes need permission on the scheme; reads do not, and decisions are exempt
         (
             select
-                'permission: 403: writer "' || c.writer || '" not permitted for scheme "'
-                || coalesce(path_scheme(w.path), 'file') || '"'
+                case
+                    when path_scheme(w.path) is null or path_scheme(w.path) in (select name from schemes)
+                        then 'permission: 403: writer "' || c.writer || '" not permitted for scheme "'
+                            || coalesce(path_scheme(w.path), 'file') || '"'
+                    else 'permission: there is no scheme "' || path_scheme(w.path) || '", so nothing was written. Write a '
+                        || 'fact to known://NAME, or a file to its path.'
+                end
             from _forbidden_paths as w
             where w.command_id = c.id and d.command_id is null
         ),

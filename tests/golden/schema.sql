@@ -979,6 +979,10 @@ CREATE TABLE step_states (
     meaning text not null
 ) strict, without rowid;
 
+CREATE TABLE summarized_schemes (
+    scheme text primary key
+) strict, without rowid;
+
 CREATE TABLE test_programs (
     program text not null,
     arguments text not null default '*',

@@ -7,7 +7,7 @@ from typing import Any
 from jinja2 import BaseLoader, PackageLoader
 
 from engine.functions import Function
-from engine.plugins import EffectHandler, hookimpl
+from engine.plugins import EffectHandler, Summarize, hookimpl
 
 SKIES = {"Basel": "rain", "Chur": "sun"}
 
@@ -42,6 +42,17 @@ def engine_sql() -> Iterable[tuple[str, str]]:
 def engine_templates() -> BaseLoader:
     """The document of the tool and the section of the packet."""
     return PackageLoader(__name__)
+
+
+def _short(path: str, body: str) -> str | None:
+    """A place with its icon; of a sky that nobody knows the engine's own summary."""
+    return f"{path.removeprefix('weather://')} {_weather_icon(body)}" if body in SKIES.values() else None
+
+
+@hookimpl
+def engine_summaries() -> Mapping[str, Summarize]:
+    """How a packet shows the sky in short."""
+    return {"weather": _short}
 
 
 @hookimpl

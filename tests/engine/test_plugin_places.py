@@ -1,0 +1,141 @@
+"""Plugins by path: named by the user, in the environment or in his own configuration, and never by a project.
+
+spec: @plugins_by_path @plugin_summaries
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from engine_cli import ENGINE, SECONDS, environment
+
+from engine.db.summarizing import summarizing
+from engine.functions import Function
+from engine.functions.texts import body_short
+
+PLUGIN = """
+from engine.plugins import hookimpl
+
+@hookimpl
+def engine_sql():
+    row = "insert into settings (name, value, meaning) values ('shout', 'HEY', 'x') on conflict (name) do nothing;"
+    return [("shout.sql", row)]
+"""
+SETTING = [*ENGINE, "config", "shout", "--json"]
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Path:
+    (tmp_path / "plugins").mkdir(mode=0o755)
+    place = tmp_path / "plugins" / "shout.py"
+    place.write_text(PLUGIN)
+    place.chmod(0o644)
+    return place
+
+
+def shown(folder: Path, command: list[str] = SETTING, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(folder.parent, **env),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+def test_the_environment_names_a_plugin(folder: Path, plugin: Path) -> None:
+    done = shown(folder, ENGINE_PLUGIN_shout=str(plugin))
+    assert [row["value"] for row in json.loads(done.stdout)] == ["HEY"], done.stderr
+    assert shown(folder).returncode == 2
+    app = [sys.executable, "-c", "import engine; print(engine.open(':memory:').value('select count(*) from settings'))"]
+    plain, more = (int(shown(folder, app, **env).stdout) for env in ({}, {"ENGINE_PLUGIN_shout": str(plugin)}))
+    assert more == plain + 1
+
+
+def test_a_folder_is_a_package(folder: Path, plugin: Path) -> None:
+    package = plugin.parent / "shouting"
+    package.mkdir(mode=0o755)
+    (package / "__init__.py").write_text("from .inner import engine_sql\n")
+    (package / "inner.py").write_text(PLUGIN)
+    for file in package.iterdir():
+        file.chmod(0o644)
+    done = shown(folder, ENGINE_PLUGIN_shout=str(package))
+    assert [row["value"] for row in json.loads(done.stdout)] == ["HEY"], done.stderr
+
+
+def test_the_user_s_configuration_names_a_plugin_for_the_command_line_alone(folder: Path, plugin: Path) -> None:
+    own = folder.parent / ".config" / "engine"
+    own.mkdir(parents=True, mode=0o700)
+    (own / "config.toml").write_text(f'max_strikes = 5\n\n[plugins]\nshout = "{plugin}"\n')
+    (own / "config.toml").chmod(0o600)
+    assert [row["value"] for row in json.loads(shown(folder).stdout)] == ["HEY"]
+    app = [
+        sys.executable,
+        "-c",
+        "import engine; print(engine.open(':memory:').value(\"select 1 from settings where name='shout'\"))",
+    ]
+    assert shown(folder, app).stdout == "None\n"
+
+
+def test_a_project_names_none(folder: Path, plugin: Path) -> None:
+    (folder / "engine.toml").write_text(f'[plugins]\nshout = "{plugin}"\n')
+    assert shown(folder).returncode == 2
+    done = shown(folder, [*ENGINE, "config", "max_strikes"])
+    assert (done.returncode, "[plugins] counts in your own config.toml only" in done.stderr) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda place: place.unlink(), "No such file"),
+        (lambda place: place.chmod(0o666), "others may write it"),
+        (lambda place: place.parent.chmod(0o777), "others may write it"),
+        (lambda place: place.write_text("1/0"), "fails: ZeroDivisionError"),
+        (lambda place: place.write_text("def x("), "fails: SyntaxError"),
+        (lambda place: place.write_text("import sys; sys.exit(3)"), "fails: SystemExit"),
+    ],
+)
+def test_a_plugin_that_cannot_be_loaded_is_told_with_who_names_it(folder: Path, plugin: Path, make, why: str) -> None:  # type: ignore[no-untyped-def]
+    make(plugin)
+    done = shown(folder, ENGINE_PLUGIN_shout=str(plugin))
+    assert done.returncode == 2
+    assert done.stderr.startswith("engine: ENGINE_PLUGIN_shout: plugin shout: ")
+    assert why in done.stderr
+
+
+def test_a_relative_path_is_refused(folder: Path, plugin: Path) -> None:
+    done = shown(folder, ENGINE_PLUGIN_shout=os.path.relpath(plugin, folder))
+    assert (done.returncode, "is no absolute path" in done.stderr) == (2, True)
+
+
+def explode(path: str, body: str) -> str:
+    raise LookupError(path + body)
+
+
+@pytest.mark.parametrize(
+    ("summaries", "path", "body", "short"),
+    [
+        ({"x": lambda _, body: body.upper()}, "x://a", "text", "TEXT"),
+        ({"x": lambda _, body: body.upper()}, "y://a", "text", None),
+        ({"file": lambda path, _: path}, "a/b.py", "text", "a/b.py"),
+        ({"x": lambda *_: None}, "x://a", "text", None),
+        ({"x": explode}, "x://a", "text", None),
+        ({"x": lambda *_: 7}, "x://a", "text", None),
+        ({"x": lambda *_: "long" * 999}, "x://a", "text", ("long" * 999)[:500]),
+        ({"x": lambda *_: "a\0b"}, "x://a", "text", "a\ufffdb"),
+        ({"x": explode}, "x://a", None, None),
+    ],
+)
+def test_a_summary_of_a_plugin_replaces_the_engine_s_own_where_it_is_one(
+    summaries: Mapping[str, object], path: str, body: str | None, short: str | None
+) -> None:
+    asked = summarizing(Function("body_short", 2, body_short), summaries)  # type: ignore[arg-type]
+    assert asked.call(path, body) == short
