@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from engine.functions.lazy import lazy_regex
 
+from .lines import without_transport
 from .markers import Operation, Parsed
 
 _HEAD = lazy_regex(r"(?:<{5,9}|-{5,9}) ?(?:SEARCH|ORIGINAL)>?:?[ \t\r]*")
 _TAIL = lazy_regex(r"(?:>{5,9}|\+{5,9}) ?(?:REPLACE|UPDATED)<?[ \t\r]*")
 _DIVIDER = lazy_regex(r"={5,9}[ \t\r]*")
 _NUMBER = lazy_regex(r":(?:start|end)_line: *\d+\s*")
+_ANY_NUMBER = lazy_regex(rf"(?m)^{_NUMBER.pattern}$")
 _RULE = lazy_regex(r"-{5,9}\s*")
 _ESCAPED = lazy_regex(r"\\(?=<{5,9}|>{5,9}|={5,9}|-{5,9}|\+{5,9}|:(?:start|end)_line:)")
 _ANY_HEAD = lazy_regex(rf"(?m)^{_HEAD.pattern}$")
@@ -47,16 +49,17 @@ def holds_block(body: str) -> bool:
     return may_hold_block(body) and _ANY_HEAD.search(body) is not None
 
 
-def parse_blocks(body: str) -> Parsed:
-    """Read the blocks of `body`."""
+def parse_blocks(body: str, current: str | None = None) -> Parsed:
+    """Read the blocks of `body`. Line numbers are left out of a search, unless `current` holds such lines itself."""
+    numbers = not (current and _ANY_NUMBER.search(current))
     try:
-        return Parsed(operations=_operations(body.replace("\r\n", "\n").split("\n")))
+        return Parsed(operations=_operations(without_transport(body).split("\n"), numbers))
     except _Unreadable as problem:
         advice = f"Write:\n{_SHAPE}\nTo write such a text on purpose, wrap it in <<NEW."
         return Parsed(error=f"{problem}. Nothing was changed. {advice}")
 
 
-def _operations(lines: list[str]) -> list[Operation]:
+def _operations(lines: list[str], numbers: bool) -> list[Operation]:
     operations: list[Operation] = []
     names: set[str] = set()
     head = _next_head(lines, 0)
@@ -71,7 +74,7 @@ def _operations(lines: list[str]) -> list[Operation]:
         following = _next_head(lines, head + 1)
         if tail == len(lines) or following < tail:
             raise _Unreadable(f"the SEARCH block in line {head + 1} of the body has no '>>>>>>> REPLACE'")
-        operations.append(_operation(lines[head + 1 : tail], head + 1))
+        operations.append(_operation(lines[head + 1 : tail], head + 1, numbers))
         if any(_TAIL.fullmatch(line) for line in lines[tail + 1 : following]):
             raise _Unreadable(f"the SEARCH block in line {head + 1} of the body has more than one '>>>>>>> REPLACE'")
         head, outside = following, tail + 1
@@ -89,7 +92,7 @@ def _name_above(lines: list[str], begin: int, head: int) -> str | None:
     return found[1] if found else None
 
 
-def _operation(lines: list[str], number: int) -> Operation:
+def _operation(lines: list[str], number: int, numbers: bool) -> Operation:
     """The edit of one block; `lines` stand between its head and its tail."""
     dividers = [at for at, line in enumerate(lines) if _DIVIDER.fullmatch(line)]
     usual = [at for at in dividers if lines[at].rstrip() == "======="]
@@ -99,15 +102,15 @@ def _operation(lines: list[str], number: int) -> Operation:
         found = f"{len(dividers)} lines '=======', not one" if dividers else "no line '======='"
         raise _Unreadable(f"the SEARCH block in line {number} of the body has {found}")
     begin = 0
-    while begin < dividers[0] and _NUMBER.fullmatch(lines[begin]):
+    while numbers and begin < dividers[0] and _NUMBER.fullmatch(lines[begin]):
         begin += 1
     begin += 0 < begin < dividers[0] and bool(_RULE.fullmatch(lines[begin]))
-    search, replace = lines[begin : dividers[0]], lines[dividers[0] + 1 :]
-    if replace == [""]:
-        # one empty line, where nothing would remove the lines
-        return Operation("edit", "\n", _text(search) + "\n")
-    return Operation("edit", _text(replace), _text(search))
+    if 0 < begin == dividers[0]:
+        raise _Unreadable(
+            f"the SEARCH block in line {number} of the body has a line number, and no lines to search for"
+        )
+    return Operation("edit", _text(lines[dividers[0] + 1 :]), _text(lines[begin : dividers[0]]))
 
 
-def _text(lines: list[str]) -> str:
-    return "\n".join(_ESCAPED.sub("", line, count=1) if line.startswith("\\") else line for line in lines)
+def _text(lines: list[str]) -> list[str]:
+    return [_ESCAPED.sub("", line, count=1) if line.startswith("\\") else line for line in lines]

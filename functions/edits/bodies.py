@@ -10,25 +10,23 @@ from typing import Any
 
 from engine.functions.compact import to_json
 from engine.functions.lazy import lazy_regex
-from engine.functions.limits import SUBSTITUTION_HITS, Exceeded, Work
+from engine.functions.limits import Exceeded, Work
 
-from .anchors import apply_anchored, has_anchors
+from .anchors import apply_anchored, check_copied, has_anchors
 from .blocks import begins_with_block, holds_block, may_hold_block, parse_blocks
 from .diffs import parse_hunks
 from .hunks import apply_hunks
+from .lines import Lines, Mismatch, NoText, Run, Unreadable
 from .markers import Operation, Parsed, parse_markers
-from .matching import Mismatch, ambiguity, locate, with_ending
 from .patch_notation import Change
-from .sed import Hit, Substitution, apply_hits, find_hits, is_named, parse_sed, plain_text, problem, replace_literally
+from .searching import Search, apply_search
+from .sed import nearly_sed, parse_sed
+from .substituting import substitute
 from .wrappings import BadPatch, head_inside, unwrap
 
-_COUNTED_HITS = 60
-"""Hits that a message is made of; it says of more than 50 that there are more."""
 _ON_PURPOSE = "To keep the body as a text, wrap it in <<NEW."
-_MARK = "\ufeff"
-"""A byte order mark, which stays at the beginning."""
-_SIGNS = ("<<", "@@", "```", "~~~", "SEARCH", "ORIGINAL", "End Patch")
-_LINE_SIGNS = lazy_regex(r"\n[ \t\ufeff]*(?:s[^\w\s]|---|\+\+\+|\*\*\*|diff|Index:|cat|tee|\$)")
+_SIGNS = ("<<", "@@", "```", "~~~", "SEARCH", "ORIGINAL", "End Patch", "|")
+_LINE_SIGNS = lazy_regex(r"\n[ \t\ufeff]*(?:(?:\d|\$|,)*s[^\w\s]|---|\+\+\+|\*\*\*|diff|Index:|cat|tee|\$)")
 """Each edit, block, hunk and patch has one of these, the second kind at the beginning of a line."""
 
 
@@ -39,10 +37,10 @@ def read_edits(body: str, current: str | None) -> Parsed:
     """
     blocks = may_hold_block(body)
     if blocks and begins_with_block(body):
-        return parse_blocks(body)
+        return parse_blocks(body, current)
     parsed = parse_markers(body) if "<<" in body else Parsed(plain=True)
     if blocks and parsed.plain and current is not None and holds_block(body) and not holds_block(current):
-        return parse_blocks(body)
+        return parse_blocks(body, current)
     return parsed
 
 
@@ -51,40 +49,48 @@ def edit_apply(current: str | None, body: str | None) -> str | None:
 
     ``{"state": "resolved", "body", "changed", "whole", "warnings"}``, `body` being NULL if there still is no entry, `whole`
     saying whether the whole text, or more than half of it by regular expressions, was replaced without naming it; or
-    ``{"state": "failed", "outcome": "conflict" | "validation", "message"}``: then nothing was changed.
+    ``{"state": "failed", "outcome": "conflict" | "validation" | "not_found", "message"}``: then nothing was changed.
     """
     if body is None:
         return None
-    if has_anchors(body):
-        return apply_anchored(current, body)
-    parsed = read_edits(body, current)
-    if parsed.error is not None:
-        return _json(state="failed", outcome="validation", message=parsed.error)
-    warnings = list(parsed.warnings)
-    whole = False
+    warnings: list[str] = []
     try:
-        if not parsed.plain:
-            text = _perform(current, parsed.operations, warnings)
-            whole = any(
-                operation.op in ("new", "replace") and operation.search is None for operation in parsed.operations
-            )
-        elif current is None:
-            text = body
-        elif substitutions := parse_sed(body):
-            text, whole = _substitute(current, substitutions)
-        elif "@@" in body and (change := _hunks_alone(body)):
-            text = apply_hunks(current, change, warnings)
-        else:
-            text, whole = body, True
+        text, whole = _edited(current, body, warnings)
     except BadPatch as bad:
         return _json(state="failed", outcome="validation", message=f"{bad}\n{_ON_PURPOSE}")
     except Exceeded as exceeded:
         return _json(state="failed", outcome="validation", message=str(exceeded))
     except Mismatch as mismatch:
-        return _json(state="failed", outcome="conflict", message=str(mismatch))
+        return _json(state="failed", outcome=mismatch.outcome, message=str(mismatch))
     return _json(
         state="resolved", body=text, changed=text != current, whole=whole and current is not None, warnings=warnings
     )
+
+
+def _edited(current: str | None, body: str, warnings: list[str]) -> tuple[str | None, bool]:
+    """The new text, and whether it was given whole; appends to `warnings`. Raises `Mismatch`, `Exceeded`, `BadPatch`."""
+    if has_anchors(body):
+        return apply_anchored(current or "", body), False
+    parsed = read_edits(body, current)
+    if parsed.error is not None:
+        raise Unreadable(parsed.error)
+    warnings += parsed.warnings
+    if not parsed.plain:
+        check_copied([line for each in parsed.operations for line in each.written], current)
+        return _perform(current, parsed.operations, warnings), any(each.whole for each in parsed.operations)
+    if current is None:
+        return body, False
+    if substitutions := parse_sed(body):
+        return substitute(current, substitutions, warnings)
+    if "@@" in body and (change := _hunks_alone(body)):
+        return apply_hunks(current, change, warnings), False
+    check_copied(body.split("\n"), current)
+    if nearly_sed(body):
+        raise Unreadable(
+            "The body looks like commands of sed, but only s/old/new/ with the flags g, i, m and s is read. "
+            f"Nothing was changed. Use <<SEARCH and <<REPLACE. {_ON_PURPOSE}"
+        )
+    return body, True
 
 
 def edit_has_marks(body: str | None) -> int | None:
@@ -104,102 +110,45 @@ def _json(**result: Any) -> str:
 
 
 def _perform(current: str | None, operations: list[Operation], warnings: list[str]) -> str | None:
-    """The text after all `operations`; appends to `warnings`. Raises `Mismatch`."""
-    text = current
+    """The text after all `operations`; appends to `warnings`. Raises `Mismatch`, `Exceeded`."""
+    lines = None if current is None else Lines.of(current)
     work = Work()
     for number, operation in enumerate(operations, 1):
         work.check()
-        if text is None or (current is None and operation.search is not None and _only_edits(operations[:number])):
-            text = _begin(text, operation, warnings)
-        elif operation.search is not None:
-            text = _edit(text, operation, _name(operation, number, operations), warnings)
-        else:
-            text = _place(text, operation)
-    return text
+        if operation.whole:
+            lines = Lines.of(operation.text)
+            lines.fresh = [True] * len(lines.rows)
+        elif operation.old:
+            lines = _search(lines, operation, _name(operation, number, operations), warnings)
+        elif operation.new:
+            lines = _add(lines or Lines(), operation)
+    return None if lines is None else lines.text()
 
 
-def _only_edits(operations: list[Operation]) -> bool:
-    """Whether all operations so far search: then an entry that did not exist has no text to search in."""
-    return all(operation.search is not None for operation in operations)
+def _search(lines: Lines | None, operation: Operation, name: str, warnings: list[str]) -> Lines:
+    """`lines` with the searched lines replaced. Raises `NoText` where there are none to search in."""
+    if lines is None:
+        raise NoText(
+            f"{name}: there is nothing to search in, for nothing stands at this path. Nothing was changed. Name a path that "
+            "exists; to begin a new text, write it whole with <<NEW."
+        )
+    return apply_search(lines, Search(name, operation.old or [], operation.new, operation.part), warnings)
 
 
-def _begin(text: str | None, operation: Operation, warnings: list[str]) -> str | None:
-    """The text of an entry that did not exist: an edit adds its replacement, a deletion does nothing."""
-    if operation.op == "delete":
-        warnings.append("DELETE was left out: there is no text to delete from")
-        return text
-    if operation.op == "edit":
-        warnings.append("the entry did not exist: the replacement was added as its text")
-    return (text or "") + operation.body
-
-
-def _place(text: str, operation: Operation) -> str:
-    """`text` after prepend, append, new or replace."""
-    if operation.op in ("new", "replace"):
-        return operation.body
-    body = with_ending(operation.body, "\r\n") if "\r\n" in text else operation.body
-    if operation.op == "append":
-        return text + body
-    mark = _MARK if text.startswith(_MARK) else ""
-    return mark + body + text[len(mark) :]
-
-
-def _edit(text: str, operation: Operation, name: str, warnings: list[str]) -> str:
-    """`text` with the searched region replaced; an empty search adds lines at the end."""
-    search = operation.search or ""
-    if not search.strip():
-        return _append_lines(text, operation.body)
-    place = locate(text, search, operation.body, name)
-    if place.warning:
-        warnings.append(place.warning)
-    return text[: place.start] + place.replacement + text[place.end :]
-
-
-def _append_lines(text: str, body: str) -> str:
-    """`text` with `body` added as lines of its own; an empty body adds nothing."""
-    if not body:
-        return text
-    ending = "\r\n" if "\r\n" in text else "\n"
-    gap = "" if not text or text.endswith("\n") else ending
-    added = with_ending(body, ending)
-    return text + gap + added + ("" if added.endswith("\n") else ending)
+def _add(lines: Lines, operation: Operation) -> Lines:
+    """`lines` with whole lines added at the beginning or, by an append and an empty search, at the end."""
+    at = 0 if operation.op == "prepend" else len(lines.rows)
+    ending = lines.ending((at, at), lines.kinds(at - 1, at + 1))
+    if not lines.rows:
+        ended = "".join(line[-1:] for line in operation.new).count("\r")
+        ending = "\r\n" if ended == len(operation.new) else "\n"
+    rows = [line.removesuffix("\r") for line in operation.new]
+    coded = any(line.endswith("\r") for line in operation.new)
+    ends = [("\r\n" if line.endswith("\r") else "\n") if coded else ending for line in operation.new]
+    return lines.replaced([Run(at, at, rows, ends)], None if lines.rows else False)
 
 
 def _name(operation: Operation, number: int, operations: list[Operation]) -> str:
     """How a message names an operation: with its number if there are several."""
-    word = "SEARCH text" if operation.op == "edit" else "DELETE text"
+    word = "DELETE text" if operation.op == "delete" else "SEARCH text"
     return word if len(operations) == 1 else f"{word} of edit {number} of {len(operations)}"
-
-
-def _substitute(text: str, substitutions: list[Substitution]) -> tuple[str, bool]:
-    """`text` after sed substitutions, and whether regular expressions matched more than half of it.
-
-    One without the flag g must hit exactly once. Raises `Mismatch`, `Exceeded`.
-    """
-    work, unnamed, length = Work(), 0, len(text)
-    for each in substitutions:
-        work.check()
-        replaced = replace_literally(each, text)
-        if replaced is None:
-            hits = _hits(text, each)
-            if not is_named(each, text):
-                unnamed += sum(hit.end - hit.start for hit in hits)
-            replaced = apply_hits(text, hits)
-        text = replaced
-    return text, 2 * unnamed > length
-
-
-def _hits(text: str, each: Substitution) -> list[Hit]:
-    """The places that a substitution replaces. Raises `Mismatch`, `Exceeded`."""
-    hits = find_hits(each, text, SUBSTITUTION_HITS + 1)
-    if not hits and (reason := problem(each)):
-        raise Exceeded(f"{reason}. Nothing was changed.")
-    if not hits:
-        place = locate(text, plain_text(each.old), plain_text(each.new), f"s/{each.old}/")
-        return [Hit(place.start, place.end, place.replacement)]
-    if len(hits) > 1 and not each.everywhere:
-        message = ambiguity(text, [hit.start for hit in hits[:_COUNTED_HITS]], f"s/{each.old}/")
-        raise Mismatch(f"{message}\nTo change all of them, add the flag g.")
-    if len(hits) > SUBSTITUTION_HITS:
-        raise Exceeded(f"s/{each.old}/ hits more than {SUBSTITUTION_HITS:,} times. Nothing was changed. Narrow it.")
-    return hits

@@ -10,6 +10,7 @@ import re
 
 from engine.functions.lazy import lazy_regex
 
+from .lines import without_transport
 from .patch_notation import Change, Hunk, hunk_head
 from .wrappings import BadPatch
 
@@ -30,7 +31,7 @@ _ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f
 
 def parse_unified(text: str) -> list[Change]:
     """The changes of a unified diff, with or without the headers of git. Raises `BadPatch`."""
-    reader = _Reader(text)
+    reader = _Reader(without_transport(text))
     reader.read()
     if not reader.changes:
         raise BadPatch("the diff names no file: write '--- a/path', '+++ b/path' and hunks")
@@ -39,7 +40,7 @@ def parse_unified(text: str) -> list[Change]:
 
 def parse_hunks(text: str, name: str) -> Change | None:
     """The change in a body of nothing but hunks, which begins with `@@`; None for another text. Raises `BadPatch`."""
-    text = text.lstrip("\ufeff \t\r\n")
+    text = without_transport(text.lstrip("\ufeff \t\r\n"))
     if not (text.startswith(("@@ ", "@@\n", "@@\r\n")) and ("\n+" in text or "\n-" in text)):
         return None
     change = Change("update", name)

@@ -1,186 +1,165 @@
-"""Applies the hunks of a change to a text; each place is found by its text.
+"""Applies blocks to the lines of a text: each is placed, fitted in, and made with the others or not at all.
 
-A place is searched for exactly, then without white space at line ends, then without white space around lines, then with
-runs of white space and typographic characters made plain; the first search that finds anything decides. Several places
-are a conflict, unless an anchor line or the line number of a diff selects one.
+spec: @edit_places
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 from engine.functions.limits import Work
 
-from .line_views import MARK, WAYS, LineView, plain_line
-from .matching import ADJUSTED, Mismatch, ambiguous_lines, bare_lines, exchange_indent, indent_of, missing_lines
+from .fitting import Block, Fit
+from .lines import MARK, Lines, Mismatch, Run
 from .patch_notation import Change, Hunk
+from .placing import EXACT, Found, Places, Wanted
+
+ADJUSTED = "indentation of the replacement was adjusted to the text"
 
 
 def apply_hunks(text: str, change: Change, warnings: list[str]) -> str:
     """`text` with the hunks of `change` applied; appends to `warnings`. Raises `Mismatch`, `Exceeded`."""
-    return _Application(text, change, warnings).result()
+    several = len(change.hunks) > 1
+    blocks = [
+        _block(hunk, f"hunk {number} of {change.path}" if several else f"the hunk of {change.path}")
+        for number, hunk in enumerate(change.hunks, 1)
+    ]
+    lines = Lines.of(text)
+    if text == MARK and any(block.old for block in blocks):
+        lines = Lines("", [MARK], [""], [False])  # a line for a diff, though nothing else is on it
+    return apply_blocks(lines, blocks, change.path, warnings).text()
 
 
-@dataclass(slots=True)
-class _Edit:
-    """`lines[start:end]` become `new`; `found` is false if only an anchor or a line number gave the place."""
+def apply_blocks(lines: Lines, blocks: list[Block], name: str, warnings: list[str]) -> Lines:
+    """`lines` with all `blocks` applied, each placed in the lines as they are. Raises `Mismatch`, `Exceeded`."""
+    return _Application(lines, name, warnings).result(blocks)
 
-    start: int
-    end: int
-    new: list[str]
-    found: bool = True
+
+def search_block(name: str, old: list[str], new: list[str]) -> Block:
+    """The block that replaces the lines `old` by `new`: lines that both begin or end with stay."""
+    most = min(len(old), len(new))
+    first = next((at for at in range(most) if old[at] != new[at]), most)
+    last = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
+    signed = _signed(old, new, first, min(last, most - first))
+    other = _signed(old, new, min(first, most - last), last)
+    return Block(name, signed, search=True, other=() if other == signed else tuple(other))
+
+
+def _signed(old: list[str], new: list[str], first: int, last: int) -> list[str]:
+    """`old` and `new` with signs, where so many of the first and last lines stay."""
+    signs = [f" {line}" for line in old[:first]]
+    signs += [f"-{line}" for line in old[first : len(old) - last]] + [
+        f"+{line}" for line in new[first : len(new) - last]
+    ]
+    return signs + [f" {line}" for line in old[len(old) - last :]]
+
+
+def _block(hunk: Hunk, name: str) -> Block:
+    """The block of a hunk. Raises `Mismatch` where it says without a line feed of a line that cannot be the last."""
+    signed: list[str] = []
+    ended: bool | None = None
+    for line, following in pairwise([*hunk.lines, ""]):
+        if line.startswith("\\"):
+            continue
+        bare = following.startswith("\\")
+        if bare and line[:1] in ("+", "-"):
+            ended = line[0] == "-"
+        # without a line feed behind it CR is a letter, not an ending
+        signed.append(f"{line}\r" if bare and line[0] == "+" and line.endswith("\r") else line)
+    return Block(name, signed, tuple(hunk.at), hunk.line, hunk.end, ended=ended)
 
 
 class _Application:
-    """Applies one change to one text. Every hunk is searched for in the text before the change."""
+    """Applies blocks to one text. Every one is searched for in the text before the change."""
 
-    def __init__(self, text: str, change: Change, warnings: list[str]) -> None:
-        self.text = text
-        self.change = change
+    def __init__(self, lines: Lines, name: str, warnings: list[str]) -> None:
+        self.lines = lines
+        self.name = name
         self.warnings = warnings
-        self.ending = "\r" if "\r\n" in text else ""
-        self.lines = text.split("\n")
-        self.ended = self.lines[-1] == ""
-        if self.ended:
-            self.lines.pop()
-        self.mark = MARK if text.startswith(MARK) else ""
-        self.views = [LineView(self.lines, way) for way in WAYS]
-        self.cursor = 0
+        self.places = Places(lines)
         self.work = Work()
+        self.marked = False
+        """Whether the blocks say themselves what becomes of the byte order mark."""
+        self.loose: list[Run] = []
+        """The runs whose place no line of the text tells."""
 
-    def result(self) -> str:
-        """The new text. Raises `Mismatch`."""
-        hunks = enumerate(self.change.hunks, 1)
-        edits = sorted((edit for each in hunks for edit in self._edits(*each)), key=lambda edit: (edit.start, edit.end))
-        for one, other in pairwise(edits):
+    def result(self, blocks: list[Block]) -> Lines:
+        """The new lines. Raises `Mismatch`."""
+        runs = sorted((run for block in blocks for run in self._runs(block)), key=lambda run: (run.start, run.end))
+        self._check(runs)
+        if self.marked:
+            self.lines = Lines(
+                "", [self.lines.mark + self.lines.rows[0], *self.lines.rows[1:]], self.lines.ends, self.lines.fresh
+            )
+        ended = next((block.ended for block in blocks if block.ended is not None), None)
+        return self.lines.replaced(runs, ended)
+
+    def _check(self, runs: list[Run]) -> None:
+        """Raise `Mismatch` for runs that take the same lines, or add lines at the same place."""
+        for one, other in pairwise(runs):
             if other.start < one.end:
-                raise Mismatch(f"{self.change.path}: two hunks change line {other.start + 1}. Nothing was changed.")
-            if other.end == one.start and one.found and other.found:
-                raise Mismatch(f"{self.change.path}: two hunks add lines below line {one.start}. Nothing was changed.")
-        pieces: list[str] = []
-        position = 0
-        for edit in edits:
-            pieces += self.lines[position : edit.start] + edit.new
-            position = edit.end
-        pieces += self.lines[position:]
-        text = "\n".join(pieces) + ("\n" if pieces and self._ends() else "")
-        return text if text.startswith(self.mark) else self.mark + text
+                raise Mismatch(f"{self.name}: two hunks change line {other.start + 1}. Nothing was changed.")
+            if other.end == one.start and one not in self.loose and other not in self.loose:
+                raise Mismatch(f"{self.name}: two hunks add lines below line {one.start}. Nothing was changed.")
 
-    def _ends(self) -> bool:
-        """Whether the new text ends in a line feed: as before, unless the diff says otherwise."""
-        ended = self.ended or not self.text
-        for hunk in self.change.hunks:
-            for line, following in pairwise(hunk.lines):
-                if following.startswith("\\"):
-                    ended = line.startswith("-")
-        return ended
-
-    def _edits(self, number: int, hunk: Hunk) -> list[_Edit]:
-        """The edit of a hunk without its unchanged lines at both ends, which neighbouring hunks may share."""
+    def _runs(self, block: Block) -> list[Run]:
         self.work.check()
-        name = (
-            f"hunk {number} of {self.change.path}" if len(self.change.hunks) > 1 else f"the hunk of {self.change.path}"
+        block = self._coded(block)
+        wanted = Wanted(block.name, block.old, list(block.headings), block.number, block.at_end, plain=not block.search)
+        if not wanted.lines:
+            return [self._insertion(block, wanted)]
+        found = self.places.place(wanted)
+        verbatim = self.places.named(wanted) is not None
+        if block.search and found.way == EXACT:
+            self._check_fresh(block, wanted, found)
+        self.marked = self.marked or (
+            found.start == 0 and bool(self.lines.mark) and block.old[0].startswith(self.lines.mark)
         )
-        begin = self._below(hunk.at, name)
-        signed = [line for line in hunk.lines if not line.startswith("\\")]
-        old = [line[1:] for line in signed if not line.startswith("+")]
-        if not old:
-            return [self._insertion(hunk, begin, signed)]
-        start = self._named(hunk, old)
-        verbatim = start is not None
-        if start is None:
-            start = self._place(hunk, old, begin, name)
-        elif start == 0:
-            self.mark = ""  # the diff says itself what becomes of it
-        stays = next((index for index, line in enumerate(reversed(signed)) if line[0] != " "), 0)
-        self.cursor = start + len(old) - stays
-        return self._changed(signed, start, verbatim)
-
-    def _named(self, hunk: Hunk, old: list[str]) -> int | None:
-        """The line number that a diff gives, if the lines `old` stand there."""
-        if hunk.line is None or self.lines[hunk.line - 1 : hunk.line - 1 + len(old)] != old:
-            return None
-        return hunk.line - 1
-
-    def _insertion(self, hunk: Hunk, begin: int | None, signed: list[str]) -> _Edit:
-        """Where new lines without old ones go: below their anchor, at their line number, else at the end."""
-        at = len(self.lines) if begin is None else begin
-        if begin is None and hunk.line is not None and not hunk.end:
-            at = min(hunk.line, len(self.lines))
-        verbatim = hunk.line is not None and not self.ending
-        return _Edit(at, at, [line[1:] if verbatim else self._written(line[1:]) for line in signed], found=False)
-
-    def _below(self, anchors: list[str], name: str) -> int | None:
-        """The line below the last of `anchors`, each searched for below the one before; None without anchors."""
-        position = None
-        for anchor in anchors:
-            begin = self.cursor if position is None else position
-            for again in dict.fromkeys((begin, position or 0)):
-                found = next((hits[0] for view in self.views if (hits := view.runs([anchor], again))), None)
-                found = self._part(anchor, again) if found is None else found
-                if found is not None:
-                    break
-            if found is None:
-                raise Mismatch(
-                    missing_lines(self.text, anchor, f"the line '@@ {anchor}' above {name}", bare_lines(self.text))
-                )
-            position = found + 1
-        return position
-
-    def _part(self, anchor: str, begin: int) -> int | None:
-        """The first line from `begin` on that has `anchor` in it, which may lack the end of the line."""
-        wanted = plain_line(anchor)
-        lines = self.views[-1].lines
-        return next((number for number in range(begin, len(lines)) if wanted in lines[number]), None)
-
-    def _place(self, hunk: Hunk, old: list[str], below: int | None, name: str) -> int:
-        """Where the lines `old` stand. Raises `Mismatch`."""
-        begin = self.cursor if below is None else below
-        for first in dict.fromkeys((begin, below or 0)):
-            for view in self.views:
-                if hunk.end and view.ends_with(old):
-                    return len(self.lines) - len(old)
-                hits = view.runs(old, first)
-                if len(hits) > 1 and below is None:
-                    told = ambiguous_lines(self.text, hits, name)
-                    raise Mismatch(f"{told}\nOr name a line that stands above it: @@ def name():")
-                if hits:
-                    return hits[0]
-        raise Mismatch(missing_lines(self.text, "\n".join(old), name, bare_lines(self.text)))
-
-    def _changed(self, signed: list[str], start: int, verbatim: bool) -> list[_Edit]:
-        """The changes of a hunk at `start`. Unchanged lines stay as in the text; new lines get its indentation."""
-        written, real = self._indents(signed, start)
-        edits: list[_Edit] = []
-        position, stays = start, True
-        for line in signed:
-            if line.startswith(" "):
-                position, stays = position + 1, True
-                continue
-            if stays:
-                edits.append(_Edit(position, position, []))
-                stays = False
-            if line.startswith("+"):
-                edits[-1].new.append(line[1:] if verbatim else self._written(line[1:], written, real))
-            else:
-                position = edits[-1].end = position + 1
-        return edits
-
-    def _indents(self, signed: list[str], start: int) -> tuple[str, str]:
-        """The indentation of the first line with text in the hunk, and of that line in the text."""
-        old = [line[1:] for line in signed if not line.startswith("+")]
-        number = next((number for number, line in enumerate(old) if line.strip()), None)
-        if number is None:
-            return "", ""
-        written, real = indent_of(old[number]), indent_of(self.lines[start + number].removeprefix(MARK))
-        if written != real and any(line.startswith("+") for line in signed) and ADJUSTED not in self.warnings:
+        fit = Fit(self.lines, block, found, verbatim)
+        runs = fit.runs()
+        if fit.adjusted and ADJUSTED not in self.warnings:
             self.warnings.append(ADJUSTED)
-        return written, real
+        self._check_ended(block, runs)
+        return runs
 
-    def _written(self, line: str, written: str = "", real: str = "") -> str:
-        """A new line with the indentation and the line ending of the text."""
-        line = line.removesuffix("\r")
-        if written != real and line.strip():
-            line = exchange_indent(line, written, real)
-        return line + self.ending
+    def _coded(self, block: Block) -> Block:
+        """A block all of whose lines end in CR tells nothing of the ends of a text that has none."""
+        if block.old and "\r\n" not in self.lines.kinds() and all(line.endswith("\r") for line in block.signed):
+            return block._replace(signed=[line[:-1] for line in block.signed])
+        return block
+
+    def _check_fresh(self, block: Block, wanted: Wanted, found: Found) -> None:
+        """Raise `Mismatch` where another edit wrote what was found, and the text before has nearly the same lines."""
+        if any(self.lines.fresh[found.start : found.start + len(wanted.lines)]):
+            others = self.places.others(wanted, found)
+            if others:
+                raise Mismatch(
+                    f"{block.name} stands at line {found.start + 1}, where another edit of this set wrote it, and with "
+                    f"other white space at line {others[0] + 1}. Nothing was changed. Add neighbouring lines."
+                )
+
+    def _insertion(self, block: Block, wanted: Wanted) -> Run:
+        """The run of a block of new lines alone: below its heading, at its line number or at the end. Raises `Mismatch`."""
+        if block.at_end or not self.lines.rows:
+            at = len(self.lines.rows)
+        elif block.headings:
+            at = self.places.below(wanted)
+        elif block.number is not None:
+            at = min(block.number, len(self.lines.rows))
+        else:
+            raise Mismatch(
+                f"{block.name} has only new lines, so it has no place. Nothing was changed. Add a line above or below them "
+                "that stays, with a blank before it. To add at the end of the file, use <<APPEND."
+            )
+        fit = Fit(self.lines, block, Found(at, EXACT), verbatim=False)
+        run = fit.runs()[0]
+        self.loose.append(run)
+        self._check_ended(block, [run])
+        return run
+
+    def _check_ended(self, block: Block, runs: list[Run]) -> None:
+        """Raise `Mismatch` where a line is said to end without a line feed that would not be the last."""
+        if block.ended is False and not (runs and runs[-1].end == len(self.lines.rows) and runs[-1].rows):
+            raise Mismatch(
+                f"{block.name} says '\\ No newline at end of file' of a line that is not the last. Nothing was changed."
+            )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from engine.functions.lazy import lazy_regex
 
+from .lines import without_transport
 from .wrappings import BadPatch, head_inside
 
 _BEGIN = "*** Begin Patch"
@@ -90,7 +91,7 @@ def embedded_patch(text: str) -> tuple[str, str] | None:
 
 def parse_codex(text: str) -> list[Change]:
     """The changes of an apply_patch block. Raises `BadPatch`."""
-    lines = [line.removesuffix("\r") for line in text.strip("\ufeff \t\r\n").split("\n")]
+    lines = without_transport(text.strip("\ufeff \t\r\n") + "\r\n" * ("\r\n" in text)).removesuffix("\n").split("\n")
     changes: list[Change] = []
     ended = False
     for number, line in enumerate(lines, 1):
@@ -139,7 +140,7 @@ def _take_line(change: Change, line: str, number: int) -> None:
         raise BadPatch(f"line {number} of the patch, {line[:80]!r}, is not known. Write:\n{_SHAPE}")
     else:
         # Take a line without a sign for an unchanged one: if the file does not have it, the patch fails.
-        _open_hunk(change).lines.append(line if line[:1] in ("+", "-", " ") else f" {line}")
+        _open_hunk(change).lines.append(line if line[:1] in ("+", "-", " ", "") else f" {line}")
 
 
 def _take_added(change: Change, line: str, number: int) -> None:
@@ -195,12 +196,10 @@ def _checked(changes: list[Change]) -> list[Change]:
 
 
 def _drop_blank_end(change: Change) -> None:
-    """Blank lines before the next header are layout, unless they are all that says where new lines belong."""
+    """Blank lines without a sign before the next header are layout; elsewhere they are blank lines of the text."""
     for hunk in change.hunks:
-        layout = "" if change.action == "add" else " "
-        while len(hunk.lines) > 1 and hunk.lines[-1] == layout:
-            if layout and all(line.startswith("+") for line in hunk.lines[:-1]):
-                break
+        while hunk.lines and not hunk.lines[-1].strip("\r"):
             hunk.lines.pop()
-        hunk.lines = [line or "+" for line in hunk.lines]
-    change.hunks = [hunk for hunk in change.hunks if any(line.strip() for line in hunk.lines)]
+        sign = "+" if change.action == "add" else " "
+        hunk.lines = [line if line.strip("\r") else sign + line for line in hunk.lines]
+    change.hunks = [hunk for hunk in change.hunks if hunk.lines]

@@ -9,7 +9,7 @@ from engine.functions.limits import Exceeded
 
 from .diffs import parse_unified
 from .hunks import apply_hunks
-from .matching import Mismatch
+from .lines import Mismatch
 from .patch_notation import Change, Hunk, embedded_patch, parse_codex, patch_form
 from .wrappings import BadPatch, unwrap, written_by_command
 
@@ -68,7 +68,7 @@ def patch_apply(current: str | None, change: str | None) -> str | None:
     try:
         body = apply_hunks(current, wanted, warnings)
     except Mismatch as mismatch:
-        return _failed("conflict", str(mismatch))
+        return _failed(mismatch.outcome, str(mismatch))
     except Exceeded as exceeded:
         return _failed("validation", str(exceeded))
     return _resolved(current, body, warnings)

@@ -9,12 +9,19 @@ from engine.functions.lazy import lazy_regex
 from engine.functions.limits import SUBSTITUTION_HITS, most_characters, too_long
 from engine.functions.patterns.regexes import limited
 
+from .lines import Mismatch
+
 _SUBSTITUTION = lazy_regex(r"s([/|#,:~!@%+])((?:\\.|(?!\1)[^\\\n])+)\1((?:\\.|(?!\1)[^\\\n])*)\1([gimsv]*)")
 _SEPARATOR = lazy_regex(r"(?:[ \t]*;[ \t]*|[ \t]*\r?\n[ \t]*)+|\s+(?=s[/|#,:~!@%+])")
 _GROUP = lazy_regex(r"(?<!\\)(?:\\\\)*\\([1-9])")
 _ESCAPE = lazy_regex(r"\\(.)")
 _REGEX_SIGN = lazy_regex(r"[\\.*+?^$|()\[\]{}]")
-_ESCAPED = {"n": "\n", "t": "\t"}
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+_COMMAND = lazy_regex(
+    r"[ \t]*(?:\d+|\$)?(?:,(?:\d+|\$))?s([/|#,:~!@%+])(?:\\.|(?!\1)[^\\\n])*\1(?:\\.|(?!\1)[^\\\n])*\1\w{0,8};?[ \t\r]*"
+)
+_LONGEST = 10_000
+"""Characters of a body that is looked at as commands of sed which cannot be read."""
 
 
 class Substitution(NamedTuple):
@@ -60,6 +67,12 @@ def parse_sed(text: str) -> list[Substitution] | None:
     return found or None
 
 
+def nearly_sed(text: str) -> bool:
+    """Whether all lines of `text` look like substitutions of sed, though with more than is read here, such as `2s/a/b/`."""
+    lines = [line for line in text.split("\n") if line.strip()] if len(text) < _LONGEST else []
+    return bool(lines) and all(_COMMAND.fullmatch(line) for line in lines)
+
+
 def plain_text(written: str) -> str:
     """A part of a substitution as literal text, its escapes resolved."""
     return _ESCAPE.sub(_plain, written)
@@ -68,7 +81,7 @@ def plain_text(written: str) -> str:
 def replace_literally(substitution: Substitution, text: str) -> str | None:
     """`text` with its literal text replaced everywhere; None without the flag g or a hit. Raises `Exceeded`."""
     old = _literal(substitution, text) if substitution.everywhere else None
-    if old is None:
+    if old is None or ("\r\n" in text and "\n" in plain_text(substitution.new)):
         return None
     new, most = plain_text(substitution.new), most_characters(text)
     if len(text) + text.count(old) * (len(new) - len(old)) > most:
@@ -123,10 +136,48 @@ def _is_literal(substitution: Substitution) -> bool:
 
 
 def _literal(substitution: Substitution, text: str) -> str | None:
-    """The literal text of a substitution, as written or without its escapes, whichever `text` holds; else None."""
+    """The literal text of a substitution, as written or without its escapes, whichever `text` holds; else None.
+
+    Line feeds in it stand for CR LF too.
+    """
     if "i" in substitution.flags:
         return None
-    return next((old for old in (substitution.old, plain_text(substitution.old)) if old in text), None)
+    readings = (substitution.old, plain_text(substitution.old))
+    if "\n" in readings[1] and "\r\n" in text:
+        ended = readings[1].replace("\r\n", "\n").replace("\n", "\r\n")
+        readings = (substitution.old, *((ended,) if ended[0] == "\r" else (readings[1], ended)))
+    return next((old for old in readings if old in text), None)
+
+
+def check_one_reading(substitution: Substitution, text: str) -> None:
+    """Raise `Mismatch` where `text` holds what is to be replaced both as it is written and without its escapes."""
+    plain = plain_text(substitution.old)
+    if "i" not in substitution.flags and plain != substitution.old and plain in text and substitution.old in text:
+        raise Mismatch(
+            f"s/{substitution.old}/ may mean {plain!r} or {substitution.old!r}, and the text holds both. "
+            "Nothing was changed. Use <<SEARCH and <<REPLACE."
+        )
+
+
+def with_endings(text: str, hits: list[Hit]) -> list[Hit]:
+    """`hits` that leave line ends as they are, with new lines that end as the line that each stands in."""
+    return [_within_line(hit, text) for hit in hits] if "\r\n" in text else hits
+
+
+def _within_line(hit: Hit, text: str) -> Hit:
+    """A hit that does not begin or end between CR and LF. Raises `Mismatch` where it begins there."""
+    if hit.start and text[hit.start - 1 : hit.start + 1] == "\r\n":
+        raise Mismatch("A substitution begins in the middle of CR LF. Nothing was changed. Write \\r\\n for it.")
+    if hit.end > hit.start and text[hit.end - 1 : hit.end + 1] == "\r\n":
+        hit = Hit(hit.start, hit.end - 1, hit.new.replace("\r", ""))
+    return hit._replace(new=_ended(hit, text)) if "\n" in hit.new else hit
+
+
+def _ended(hit: Hit, text: str) -> str:
+    feed = text.find("\n", hit.start if "\n" in text[hit.start : hit.end] else hit.end)
+    feed = feed if feed >= 0 else text.rfind("\n")
+    new = hit.new.replace("\r\n", "\n")
+    return new.replace("\n", "\r\n") if feed > 0 and text[feed - 1] == "\r" else new
 
 
 def _literal_hits(old: str, new: str, text: str, most: int) -> list[Hit]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from engine.functions.edits.markers import KEYWORDS
+from engine.functions.edits.marker_blocks import KEYWORDS
 from engine.functions.lazy import lazy_regex
 
 from .bodies import Bodies, Close

@@ -264,11 +264,11 @@ begin
                 -- a copy of a file, and what an app or a person writes, is taken byte for byte
                 when new.edit ->> '$.exact' or c.writer <> 'model' then new.edit ->> '$.body'
                 when new.edit ->> '$.whole' then text_rewrite(b.body, new.edit ->> '$.body')
-                -- a text file ends in a line feed, unless the one before did not
+                -- a new text file ends in a line feed; an edit of a part has decided how the text ends
                 else (new.edit ->> '$.body') || case
                     when new.edit ->> '$.body' = '' or substr(new.edit ->> '$.body', -1) = char(10) then ''
-                    when coalesce(b.body, '') = '' or substr(b.body, -1) = char(10) then char(10)
-                    else ''
+                    when b.body <> '' then ''
+                    else char(10)
                 end
             end as body
         from commands as c

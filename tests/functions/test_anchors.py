@@ -53,6 +53,11 @@ def test_blocks_replace_insert_and_delete_by_the_lines_as_they_were() -> None:
     assert edited(TEXT, f"<<REPLACE {one}-{four}\nREPLACE")["body"] == ""
 
 
+def _ended(text: str) -> list[str]:
+    """The lines of a text with their line feeds."""
+    return [f"{line}\n" for line in text.split("\n")[:-1]] + [text.rpartition("\n")[2]]
+
+
 @given(LINES, st.booleans(), LINES, st.data())
 def test_an_edit_by_anchors_is_the_plain_edit_of_the_lines(
     lines: list[str], feed: bool, new: list[str], data: st.DataObject
@@ -71,8 +76,10 @@ def test_an_edit_by_anchors_is_the_plain_edit_of_the_lines(
     if found["state"] == "failed":
         assert "leave anchors out" in found["message"]
         return
-    after = [*lines[:first], *new, *lines[last + 1 :]]
-    assert found["body"] == ("\n".join(after) + ("\n" if text.endswith("\n") else "") if after else "")
+    after = [*(f"{line}\n" for line in lines[:first]), *(f"{line}\n" for line in new), *_ended(text)[last + 1 :]]
+    if new and new[-1] and last + 1 == len(lines) and not text.endswith("\n"):
+        after[-1] = new[-1]
+    assert found["body"] == "".join(after)
 
 
 @given(LINES, st.integers(1, 12), st.text("0123456789abcdef", min_size=3, max_size=3))
@@ -118,8 +125,67 @@ def test_what_cannot_be_done_is_told_and_changes_nothing(body: str, outcome: str
     assert told in found["message"]
 
 
+def test_a_marker_without_an_anchor_is_what_it_was() -> None:
+    assert edited(TEXT, "<<REPLACE\nx\nREPLACE")["body"] == "x"
+    assert edited(TEXT, "<<SEARCH two SEARCH<<REPLACE 2 REPLACE")["body"] == "one\n2\nthree\nfour\n"
+    assert edited("12:30\n", "<<DELETE\n12:30\nDELETE")["body"] == ""
+
+
+@pytest.mark.parametrize("word", ["REPLACE", "AFTER", "DELETE", "REPLACE1"])
 @pytest.mark.parametrize(
-    "body", ["<<REPLACE\nx\nREPLACE", "<<REPLACE 12:zzz\nx\nREPLACE", "text <<DELETE 1:abc DELETE"]
+    "words",
+    [
+        "2:FF9",
+        "2:ff",
+        "2",
+        "2..3",
+        "#2:ff9",
+        "2:ff9..3",
+        "lines 2-3",
+        "line 2",
+        "[2:ff9]",
+        "2:ff90",
+        "2:",
+        "2 to 3",
+        "`2`",
+    ],
 )
-def test_other_bodies_are_what_they_were(body: str) -> None:
-    assert "anchor" not in json.dumps(edited(TEXT, body))
+def test_what_is_nearly_an_anchor_names_the_form_and_changes_nothing(word: str, words: str) -> None:
+    """The whole file became the text of the block, with status 200."""
+    for body in (
+        f"<<{word} {words}\nport = 1\n{word}",
+        f"<<{word} {words} {word}",
+        f"Here:\n<<{word} {words}\nx\n{word}",
+    ):
+        found = edited(TEXT, body)
+        assert (found["state"], found["outcome"]) == ("failed", "validation")
+        assert "NUMBER:HASH" in found["message"] or "<<SEARCH" in found["message"]
+        assert "<<NEW" in found["message"] or "stands outside" in found["message"]
+
+
+def test_an_anchor_is_read_as_it_is_shown() -> None:
+    one, two, three, _ = anchors(TEXT)
+    after = "one\n2\nthree\nfour\n"
+    for shown in (f"{two}|", f"{two}|two", f"{two}| two", f"{two}|..{two}|", f"{two}| .. {two}"):
+        assert edited(TEXT, f"<<REPLACE {shown}\n2\nREPLACE")["body"] == after, shown
+    assert edited(TEXT, f"<<DELETE {one}|one DELETE\n<<DELETE {three}| DELETE")["body"] == "two\nfour\n"
+    for other in (f"{two}|2", f"{two}|two three"):
+        assert edited(TEXT, f"<<REPLACE {other}\n2\nREPLACE")["outcome"] == "validation"
+
+
+@pytest.mark.parametrize(
+    "shape", ["{}", "<<NEW\n{}\nNEW", "<<APPEND\n{}\nAPPEND", "<<SEARCH\none\nSEARCH\n<<REPLACE\n{}\nREPLACE"]
+)
+def test_anchors_that_are_copied_into_a_text_are_refused(shape: str) -> None:
+    found = edited(TEXT, shape.format((anchor_lines(TEXT) or "").strip()))
+    assert (found["state"], found["outcome"]) == ("failed", "validation")
+    assert "leave anchors out" in found["message"]
+
+
+def test_new_lines_end_as_those_that_they_replace() -> None:
+    text = "a\r\nb\nc\r\nd"
+    one, two, three, four = anchors(text)
+    assert edited(text, f"<<REPLACE {one}\nx\ny\nREPLACE")["body"] == "x\r\ny\r\nb\nc\r\nd"
+    assert edited(text, f"<<REPLACE {two}\nx\ny\nREPLACE")["body"] == "a\r\nx\ny\nc\r\nd"
+    assert edited(text, f"<<AFTER {four}\nx\nAFTER")["outcome"] == "conflict"
+    assert edited(text, f"<<REPLACE {one}..{three}\nx\nREPLACE")["outcome"] == "conflict"

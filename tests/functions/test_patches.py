@@ -259,14 +259,15 @@ def test_a_text_may_hold_a_patch(text: str, form: str | None, paths: list[str]) 
         ("a\nb\n", ["-a", "+1", "@@", "-b", "+2"], "1\n2\n"),
         ("a\nb\n", ["-b", "+2", "@@", "-a", "+1"], "1\n2\n"),
         ("class A:\n    x = 1\nclass B:\n    x = 1\n", ["@@ class B:", "-    x = 1", "+    x = 2"], None),
-        ("class B:\n    x = 1\n    x = 1\n", ["@@ class B", "-    x = 1", "+    x = 2"], None),
+        ("class B:\n    x = 1\nclass C:\n    x = 1\n", ["@@ class B", "-    x = 1", "+    x = 2"], None),
+        ('def a():\n    """Not class B: it."""\nclass B:\n    x = 1\n', ["@@ class B:", "+    y = 1"], None),
         ("x\ny\nx\n", ["-x", "+z", "*** End of File"], "x\ny\nz\n"),
         ("a  \nb\n", ["-a", "-b", "+c"], "c\n"),
         ("say “hi” – now\n", ['-say "hi" - now', "+bye"], "bye\n"),
-        ("a  =  1\n", ["-a = 1", "+a = 2"], "a = 2\n"),
+        ("a  =  1\n", ["-a = 1", "+b"], "b\n"),
         ("a\n\nb\n", [" a", "", "-b", "+c"], "a\n\nc\n"),
         ("def f():\n    x\n", ["def f():", "-    x", "+    y"], "def f():\n    y\n"),
-        ("a\n", ["+b"], "a\nb\n"),
+        ("a\n", ["+b", "*** End of File"], "a\nb\n"),
         ("def f():\n    x\n", ["@@ def f():", "+    y"], "def f():\n    y\n    x\n"),
         ("", ["+b"], "b\n"),
         ("a\nb\n", ["-a", "-b"], ""),
@@ -276,20 +277,21 @@ def test_a_text_may_hold_a_patch(text: str, form: str | None, paths: list[str]) 
 def test_a_hunk_finds_its_place(current: str, lines: list[str], expected: str | None) -> None:
     if expected is None:
         head, _, tail = current.partition("class B:\n")
-        expected = f"{head}class B:\n{tail.replace('x = 1', 'x = 2', 1)}"
+        new = f"    y = 1\n{tail}" if lines[1].startswith("+") else tail.replace("x = 1", "x = 2", 1)
+        expected = f"{head}class B:\n{new}"
     assert patched(current, update(*lines)) == expected
 
 
 def test_new_lines_take_the_indentation_of_the_text() -> None:
     result = applied("class A:\n\tdef f():\n\t\tx\n", update(" def f():", "-    x", "+    y"))
-    assert result["body"] == "class A:\n\tdef f():\n\t    y\n"
+    assert result["body"] == "class A:\n\tdef f():\n\t\ty\n"
     assert "indentation" in result["warnings"][0]
 
 
 def test_several_places_are_a_conflict_with_line_numbers() -> None:
     message = conflict("x\na\nx\n", "-x", "+y")
     assert "2 places, in line 1, 3" in message
-    assert "@@ def name():" in message
+    assert "neighbouring lines" in message
 
 
 def test_a_miss_tells_the_hunk_and_the_nearest_lines() -> None:
