@@ -37,7 +37,7 @@ help:
 		'make check  format, lint, types, SQL lint, tables of SPEC.md, guards of the record' \
 		'make spec   write the tables of SPEC.md and the guards of the record anew' \
 		'make bench  measurements' \
-		'make fuzz   half a million damaged answers for the parser, and commands planted in arguments' \
+		'make fuzz   half a million damaged answers for the parser, planted commands, 200,000 edits' \
 		'make clean  remove $(VENV), caches and the demo database'
 
 run: $(WEIGHTS)
@@ -68,9 +68,10 @@ spec: $(DEVELOPED)
 bench: $(DEVELOPED)
 	@$(BIN)/python -m tests.bench
 
-# About two minutes on two cores. `python -m tests.fuzz --help` tells of other seeds and how to see a finding again.
+# About four minutes on two cores. `python -m tests.fuzz --help` tells of other seeds and how to see a finding again.
 fuzz: $(DEVELOPED)
 	$(BIN)/python -m tests.fuzz --count 500000
+	$(BIN)/python -m tests.fuzz.edits --count 200000
 
 clean:
 	rm -rf $(VENV) $(DB) $(DB)-wal $(DB)-shm .types .bench .fuzz build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -31,7 +31,7 @@ _ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f
 
 def parse_unified(text: str) -> list[Change]:
     """The changes of a unified diff, with or without the headers of git. Raises `BadPatch`."""
-    reader = _Reader(without_transport(text))
+    reader = _Reader(_with_last_end(without_transport(text)))
     reader.read()
     if not reader.changes:
         raise BadPatch("the diff names no file: write '--- a/path', '+++ b/path' and hunks")
@@ -40,7 +40,7 @@ def parse_unified(text: str) -> list[Change]:
 
 def parse_hunks(text: str, name: str) -> Change | None:
     """The change in a body of nothing but hunks, which begins with `@@`; None for another text. Raises `BadPatch`."""
-    text = without_transport(text.lstrip("\ufeff \t\r\n"))
+    text = _with_last_end(without_transport(text.lstrip("\ufeff \t\r\n")))
     if not (text.startswith(("@@ ", "@@\n", "@@\r\n")) and ("\n+" in text or "\n-" in text)):
         return None
     change = Change("update", name)
@@ -51,6 +51,14 @@ def parse_hunks(text: str, name: str) -> Change | None:
     if len(reader.changes) > 1:
         raise BadPatch("the diff has a hunk before it names a file: write '--- a/path' and '+++ b/path' first")
     return change
+
+
+def _with_last_end(text: str) -> str:
+    """`text` with CR behind its last line, if that has lost its line feed and all lines of its hunk end in CR."""
+    if "\r" not in text or text.endswith(("\n", "\r")):
+        return text
+    hunk = text[text.rfind("\n@@") + 1 :].split("\n")[1:-1]
+    return f"{text}\r" if hunk and all(line.endswith("\r") for line in hunk) else text
 
 
 class _Reader:

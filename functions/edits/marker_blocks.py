@@ -55,7 +55,7 @@ class Block(NamedTuple):
     @property
     def text(self) -> str:
         """Its content as a whole text."""
-        return "\n" if self.lines == [""] else trim(self.raw)
+        return trim(self.raw)
 
 
 class Broken(Exception):  # noqa: N818 - it never leaves this package

@@ -1,5 +1,7 @@
 """What edits promise: 1. markers, 2. parse errors, 3. matching, 4. what stays, 5. sed,
 6. other notations, 7. diffs, 8. speed.
+
+spec: @edit_syntax @edit_places @edit_indentation
 """
 
 from __future__ import annotations
@@ -104,7 +106,6 @@ def test_null_stays_null() -> None:
         ("<<SEARCH\na\nSEARCH and\n<<REPLACE2\nb\nREPLACE2", [("edit", ["a"], ["b"])]),
         (pair("a", "b") + "\n" + pair("c", "d"), [("edit", ["a"], ["b"]), ("edit", ["c"], ["d"])]),
         ("<<REPLACE\nREPLACE", [("replace", "")]),
-        ("<<NEW\n\nNEW", [("new", "\n")]),
         ("<<SEARCH\n\told\n  SEARCH\n<<REPLACE\n\tnew\n  REPLACE", [("edit", ["\told"], ["\tnew"])]),
         (
             "<<DOC1\nThe opener <<SEARCH and its SEARCH.\nDOC1",

@@ -1,6 +1,6 @@
 """What patches promise: 1. both notations are read, 2. places are found, 3. what stays is untouched, 4. nothing raises.
 
-spec: @patches
+spec: @patches @edit_places @edit_indentation
 """
 
 from __future__ import annotations
