@@ -20,7 +20,7 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 _COMMAND = lazy_regex(
     r"[ \t]*(?:\d+|\$)?(?:,(?:\d+|\$))?s([/|#,:~!@%+])(?:\\.|(?!\1)[^\\\n])*\1(?:\\.|(?!\1)[^\\\n])*\1\w{0,8};?[ \t\r]*"
 )
-_LONGEST = 10_000
+_LONGEST = 1_000_000
 """Characters of a body that is looked at as commands of sed which cannot be read."""
 
 

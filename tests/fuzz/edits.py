@@ -218,7 +218,7 @@ def show(case: Case) -> str:
 
 
 def _shown(text: str) -> str:
-    return "".join(f"{line!r}\n" for line in text[:3_000].split("\n"))
+    return "".join(f"{line[:200]!r}\n" for line in text[:5_000].split("\n"))
 
 
 def main() -> int:

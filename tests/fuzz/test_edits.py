@@ -71,12 +71,17 @@ def test_what_tells_nothing_of_a_slip_is_another_change() -> None:
     assert 0 < tally.total(OTHER) < 250
 
 
+def _ends_in_layout(body: str) -> bool:
+    """Whether CR LF behind the last line is taken for layout before `</set>`, though other lines end in LF."""
+    return body.endswith("\r\n") and body.count("\r\n") < body.count("\n")
+
+
 def test_a_sample_comes_to_the_same_on_disk(db: engine.Database, tmp_path: Path) -> None:
     """From the answer of a model to the bytes of the file, and the message where it is refused."""
     root = tmp_path / "root"
     root.mkdir()
     cases = [case for number in range(400) if (case := case_of(11, number)).body and len(case.body) < 5_000]
-    cases = [case for case in cases if case.verdict in (RIGHT, REFUSED) and "</set" not in case.body][:60]
+    cases = [case for case in cases if case.verdict in (RIGHT, REFUSED) and not _ends_in_layout(case.body)][:60]
     for case in cases:
         (root / "f").write_bytes(case.change.old.encode())
         model = tmp_path / "answers.jsonl"
